@@ -1,0 +1,75 @@
+"""What an adversary does about each record, given the form in which it was shared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.populations.population import Counts
+from reidsim.releases.strategy_space import Floats, Rows
+
+# Money amounts closer than this share of their scale are equal. A stated tolerance rather than exact comparison,
+# because 300 x (1/75) and 4, or log 2 + log 3 and log 6, differ by rounding alone, and the choice between equals must
+# not depend on the unit of money or the order of attributes.
+INDIFFERENCE = 1e-12
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """What linking the shared form of records to a population yields.
+
+    Parameters
+    ----------
+    group_sizes : ndarray, shape (n,)
+        People who really share the released values.
+    believed_group_sizes : ndarray, shape (n,)
+        The same as the adversary believes it to be. Decisions rest on it, outcomes on `group_sizes`.
+    """
+
+    group_sizes: Counts
+    believed_group_sizes: Counts
+
+
+@dataclass(frozen=True)
+class Response:
+    """The adversary's reply to each shared record; arrays of one shape.
+
+    Parameters
+    ----------
+    attacks : ndarray of bool
+        Whether it attacks.
+    success : ndarray of float64
+        True probability that an attack names the right person.
+    believed_success : ndarray of float64
+        The probability on which the decision rests.
+    adversary_payoff : ndarray of float64
+        Expected payoff under the true probability, in currency units per record; 0 without attack.
+    exploits : ndarray of float64
+        Expected number of people it acts against.
+    """
+
+    attacks: NDArray[np.bool_]
+    success: Floats
+    believed_success: Floats
+    adversary_payoff: Floats
+    exploits: Floats
+
+    @property
+    def reidentified(self) -> Floats:
+        """Probability that the record is re-identified: the success probability where there is an attack."""
+        return np.where(self.attacks, self.success, 0.0)
+
+
+class Adversary(Protocol):
+    """A planner: replies to many shared records in one call."""
+
+    def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
+        """Return the reply to records linked as `linkage` says.
+
+        `rows` tells which records these are, for adversaries whose gain or cost differs by record. An attack that
+        pays at one group size must pay at every smaller one: solvers prune by it.
+        """
+        ...

@@ -1,0 +1,46 @@
+"""Where the scenarios and populations that come with reidsim are.
+
+The two folders stand at the top of the repository, where people read and copy them; an ordinary install carries
+them inside the package, an editable install uses the repository's own.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reidsim.errors import InputError, listed, nearest
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def bundled_folder(name: str) -> Path:
+    """Return the folder ``scenarios`` or ``populations``."""
+    installed = _PACKAGE / "bundled" / name
+    return installed if installed.is_dir() else _PACKAGE.parent / name
+
+
+def bundled_names(folder: str) -> list[str]:
+    """Return the names of the bundled TOML files of a folder, without their ending."""
+    return sorted(path.stem for path in bundled_folder(folder).glob("*.toml"))
+
+
+def resolve(name_or_path: str | Path, folder: str, kind: str, *, base: Path | None = None) -> Path:
+    """Find a TOML file: a path (relative to `base`, if given) if it looks like one, else a bundled name.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or no bundled file of that name.
+    """
+    text = str(name_or_path)
+    looks_like_path = text.endswith(".toml") or "/" in text or "\\" in text
+    path = (base or Path()) / text if looks_like_path else bundled_folder(folder) / f"{text}.toml"
+    if path.is_file():
+        return path
+    if looks_like_path:
+        problem = "is a folder" if path.is_dir() else "no such file"
+        raise InputError(problem, source=path, expected=f"a {kind} file (TOML)")
+    names = bundled_names(folder)
+    raise InputError(
+        f"no bundled {kind} of this name", found=text, expected=f"{listed(names)}, or a file", hint=nearest(text, names)
+    )

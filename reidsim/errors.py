@@ -1,0 +1,89 @@
+"""The one kind of error that a user of reidsim has to read.
+
+Everything that a user can get wrong (a scenario key, a file, a value in a row) is reported as an `InputError` that
+says where, what was found and what was expected. The command line turns it into one line and exit code 2.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+
+class InputError(ValueError):
+    """Something the user supplied cannot be used.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong, in a few words.
+    source : str or path, optional
+        The file (or bundled item) at fault.
+    where : str, optional
+        The key path, row or column inside `source`.
+    found : object, optional
+        The offending value.
+    expected : str, optional
+        What would have been accepted.
+    hint : str, optional
+        A suggestion, such as the nearest valid name.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        source: str | Path | None = None,
+        where: str | None = None,
+        found: object = None,
+        expected: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        self.problem = problem
+        self.source = None if source is None else str(source)
+        self.where = where
+        self.found = found
+        self.expected = expected
+        self.hint = hint
+        super().__init__(self._message())
+
+    def _message(self) -> str:
+        place = ": ".join(part for part in (self.source, self.where) if part)
+        message = f"{place}: {self.problem}" if place else self.problem
+        if self.found is not None:
+            message += f"; found {_shorten(repr(self.found))}"
+        if self.expected is not None:
+            message += f"; expected {self.expected}"
+        if self.hint is not None:
+            message += f" ({self.hint})"
+        return message
+
+    def located(self, source: str | Path, where: str | None = None) -> InputError:
+        """Return the same error with the file (and key or row) that caused it."""
+        place = ": ".join(part for part in (where, self.where) if part) or None
+        return InputError(
+            self.problem,
+            source=self.source or source,
+            where=place,
+            found=self.found,
+            expected=self.expected,
+            hint=self.hint,
+        )
+
+
+def nearest(name: str, valid: Iterable[str]) -> str | None:
+    """Return a "did you mean" hint for a misspelt name, or None when nothing is close."""
+    close = difflib.get_close_matches(name, list(valid), n=1, cutoff=0.6)
+    return f"did you mean {close[0]!r}?" if close else None
+
+
+def listed(names: Iterable[object], limit: int = 8) -> str:
+    """Join names for an error message, cutting long lists."""
+    items = [str(name) for name in names]
+    shown = ", ".join(items[:limit])
+    return shown if len(items) <= limit else f"{shown}, ... ({len(items)} in all)"
+
+
+def _shorten(text: str, limit: int = 120) -> str:
+    return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -1,0 +1,88 @@
+"""Branch and bound: the lattice-based search continued until the optimum is proved."""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+from reidsim.releases.strategy_space import Rows
+
+
+def branch_and_bound(game: RecordGame, constraint: Constraint | None = None) -> Choice:
+    """Find the best strategy of every record while working out few of them.
+
+    Nodes are visited from the most specific on, those with the highest average utility first; a record visits a
+    node only if a visited node just above it left that node open. Two rules close nodes, with v(g) the benefit of a
+    strategy and U(g) <= v(g) its payoff:
+
+    1. Below a node g that is not attacked nothing is visited.
+    2. A node g is not visited when v(g) is below the best payoff found, or equal to it with a higher strategy number.
+
+    Why no better strategy is missed. Let h lie below g. Generalizing never raises the benefit, so
+    U(h) <= v(h) <= v(g): v(g) bounds everything beneath g, itself included. If g is not attacked, U(g) = v(g), so no
+    h below pays more; h also has a higher strategy number, so it would lose a tie, and since group sizes only grow on
+    the way down, g satisfies the No-Attack constraint whenever h does (and, being below the minimum already, that
+    constraint too). That is rule 1. Rule 2 discards only strategies whose payoff cannot exceed the best found or
+    that would lose the tie against it, for every h below g has a higher number than g. Every strategy allowed by the
+    constraint lies below its starting node, and each is either visited or beneath a closed node. Hence payoff and
+    strategy are those of `backward_induction`.
+
+    Parameters
+    ----------
+    game : RecordGame
+    constraint : Constraint, optional
+
+    Returns
+    -------
+    Choice
+        Exact; `evaluated` counts the strategies whose payoff was worked out.
+    """
+    constraint = constraint or Constraint()
+    space, n = game.space, game.n_records
+    tie = game.tie()
+    best = np.full(n, -np.inf)
+    strategies = np.full(n, WITHHELD, dtype=np.int64)
+    evaluated = np.zeros(n, dtype=np.int64)
+    open_rows: dict[int, list[Rows]] = {}
+    # Parents never follow their children in this order: utility does not rise downwards, numbers do.
+    queue: list[tuple[float, int]] = []
+
+    def leave_open(node: int, rows: Rows) -> None:
+        if not len(rows):
+            return
+        if node not in open_rows:
+            open_rows[node] = []
+            heapq.heappush(queue, (-space.average_utility(node), node))
+        open_rows[node].append(rows)
+
+    def can_win(node: int, rows: Rows) -> NDArray[np.bool_]:
+        ahead = game.benefit_of(node, rows) - best[rows]
+        return (ahead > tie[rows]) | ((ahead >= -tie[rows]) & (node < strategies[rows]))
+
+    if constraint.minimum is None:
+        leave_open(space.most_specific, np.arange(n))
+    else:
+        for start in np.unique(constraint.minimum).tolist():
+            leave_open(start, np.flatnonzero(constraint.minimum == start))
+
+    while queue:
+        _, node = heapq.heappop(queue)
+        rows = np.unique(np.concatenate(open_rows.pop(node)))
+        rows = rows[can_win(node, rows)]
+        if not len(rows):
+            continue
+        outcome = game.outcome(node, rows)
+        evaluated[rows] += 1
+        attacks = outcome.response.attacks
+        ahead = outcome.publisher_payoff - best[rows]
+        better = (ahead > tie[rows]) | ((ahead >= -tie[rows]) & (node < strategies[rows]))
+        better &= constraint.allows(space, node, attacks, rows)
+        best[rows[better]] = outcome.publisher_payoff[better]
+        strategies[rows[better]] = node
+        attacked = rows[attacks]
+        for child in space.successors(node):
+            leave_open(child, attacked[can_win(child, attacked)])
+    return Choice(strategies, "branch-and-bound", evaluated, exact=True)

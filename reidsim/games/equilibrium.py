@@ -1,0 +1,107 @@
+"""Outcomes of a chosen strategy per record, in the game as it truly is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.games.record_game import WITHHELD, Choice, RecordGame
+from reidsim.releases.strategy_space import Floats, Rows
+
+
+@dataclass(frozen=True)
+class Equilibrium:
+    """What happens to each record; arrays of shape (n_records,), money in currency units per record.
+
+    A withheld record (strategy -1: nothing satisfied the constraint) is not shared: no benefit, no attack,
+    utility 0 and generalization intensity 1.
+
+    Parameters
+    ----------
+    strategies : ndarray of int64
+        The publisher's strategy; -1 where the record is withheld.
+    publisher_payoff, adversary_payoff : ndarray of float64
+        Expected payoffs.
+    attacked : ndarray of bool
+        The adversary's reply.
+    success_probability : ndarray of float64
+        Probability that an attack would succeed, whether or not it is made.
+    utility, generalization_intensity : ndarray of float64
+        In [0, 1].
+    solver : str
+        What found the strategies.
+    evaluated : ndarray of int64
+        Strategies whose payoff the solver worked out.
+    exact : bool
+        Whether the strategies are proved optimal for what the publisher believed.
+    """
+
+    strategies: NDArray[np.int64]
+    publisher_payoff: Floats
+    adversary_payoff: Floats
+    attacked: NDArray[np.bool_]
+    success_probability: Floats
+    utility: Floats
+    generalization_intensity: Floats
+    solver: str
+    evaluated: NDArray[np.int64]
+    exact: bool
+
+    @property
+    def withheld(self) -> NDArray[np.bool_]:
+        """Records that are not shared in any form."""
+        return self.strategies == WITHHELD
+
+    def expand(self, rows: Rows) -> Equilibrium:
+        """Return the outcome of the records that `rows` stand for, such as from distinct cells back to records."""
+        arrays = {
+            item.name: getattr(self, item.name)[rows]
+            for item in fields(self)
+            if isinstance(getattr(self, item.name), np.ndarray)
+        }
+        return replace(self, **arrays)
+
+
+def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
+    """Work out what the chosen strategies lead to in `game`, which holds the truth.
+
+    Parameters
+    ----------
+    game : RecordGame
+    choice : Choice
+        Strategies, perhaps picked in a game that held the publisher's beliefs.
+
+    Returns
+    -------
+    Equilibrium
+    """
+    n = game.n_records
+    strategies = choice.strategies
+    publisher, adversary, success, utility = (np.zeros(n) for _ in range(4))
+    attacked = np.zeros(n, dtype=np.bool_)
+    order = np.argsort(strategies, kind="stable")
+    distinct, starts = np.unique(strategies[order], return_index=True)
+    for strategy, rows in zip(distinct.tolist(), np.split(order, starts[1:]), strict=True):
+        if strategy == WITHHELD:
+            continue
+        outcome = game.outcome(strategy, rows)
+        publisher[rows] = outcome.publisher_payoff
+        adversary[rows] = outcome.response.adversary_payoff
+        attacked[rows] = outcome.response.attacks
+        success[rows] = outcome.response.success
+        utility[rows] = outcome.utility
+    intensity = game.space.generalization_intensity(np.maximum(strategies, 0))
+    return Equilibrium(
+        strategies=strategies,
+        publisher_payoff=publisher,
+        adversary_payoff=adversary,
+        attacked=attacked,
+        success_probability=success,
+        utility=utility,
+        generalization_intensity=np.where(strategies == WITHHELD, 1.0, intensity),
+        solver=choice.solver,
+        evaluated=choice.evaluated,
+        exact=choice.exact,
+    )

@@ -1,0 +1,309 @@
+"""The record-level game at thousands of parameter points: maps over benefit and loss, lines over one parameter.
+
+Benefit, loss, gain and cost change from point to point; utility and success probability of a strategy do not. So
+each record's strategies are thinned once to those that can be best at some point, and every point looks at those only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.games.record_game import Constraint, Linker
+from reidsim.linkage.risk import RiskModel, UniformGuess
+from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
+
+# Records x strategies held at once while thinning.
+_CHUNK = 4_000_000
+# Utilities closer than this are equal: sums of the same logarithms in another order differ by less.
+_SAME_UTILITY = 1e-12
+
+
+@dataclass(frozen=True)
+class Options:
+    """The strategies that each record may have to play, by falling utility.
+
+    Parameters
+    ----------
+    start : ndarray of int64, shape (n_records + 1,)
+        Options of record i are at positions ``start[i]`` to ``start[i + 1]``.
+    strategies : ndarray of int64, shape (n_options,)
+    utility, success : ndarray of float64, shape (n_options,)
+    intensity : ndarray of float64, shape (n_options,)
+        Generalization intensity.
+    """
+
+    start: NDArray[np.int64]
+    strategies: Strategies
+    utility: Floats
+    success: Floats
+    intensity: Floats
+
+    def of_record(self, record: int) -> Options:
+        """Return the options of one record alone."""
+        low, high = int(self.start[record]), int(self.start[record + 1])
+        return Options(
+            np.array([0, high - low]),
+            self.strategies[low:high],
+            self.utility[low:high],
+            self.success[low:high],
+            self.intensity[low:high],
+        )
+
+
+@dataclass(frozen=True)
+class ParameterPoints:
+    """Values of the four parameters, arrays of shape (n_points,), in currency units per record."""
+
+    benefit: Floats
+    loss: Floats
+    gain: Floats
+    cost: Floats
+
+    @classmethod
+    def broadcast(cls, benefit: object, loss: object, gain: object, cost: object) -> ParameterPoints:
+        """Make points of scalars and arrays of one length."""
+        arrays = np.broadcast_arrays(*(np.atleast_1d(np.asarray(v, dtype=float)) for v in (benefit, loss, gain, cost)))
+        return cls(*(np.ascontiguousarray(array) for array in arrays))
+
+    @property
+    def n_points(self) -> int:
+        """Number of points."""
+        return len(self.benefit)
+
+
+@dataclass(frozen=True)
+class PointAverages:
+    """Averages over records at each point; arrays of shape (n_points,)."""
+
+    publisher_payoff: Floats
+    adversary_payoff: Floats
+    generalization_intensity: Floats
+    share_attacked: Floats
+    risk: Floats
+
+
+def undominated_options(
+    space: StrategySpace, linker: Linker, constraint: Constraint | None = None, *, risk: RiskModel | None = None
+) -> Options:
+    """Keep of each record's strategies those that are the best reply at some parameter point.
+
+    Strategy g is dropped when another allowed strategy g' has at least its utility and at most its success
+    probability and either comes first in lattice order or has strictly more utility. Then g' pays the publisher at
+    least as much as g whatever benefit, loss, gain and cost are (an attack on g' implies one on g, and costs no more),
+    and wins the tie; with strictly more utility it pays strictly more, as long as the benefit is positive. So the
+    best strategy, ties included, is never dropped. (A constraint of no attack keeps this true, since g' is attacked
+    only where g is.)
+
+    Parameters
+    ----------
+    space : StrategySpace
+    linker : Linker
+        True group sizes are used.
+    constraint : Constraint, optional
+        Only its minimum is applied here; ``no_attack`` depends on the point, see `average_outcomes`.
+    risk : RiskModel, optional
+        1 / group size, if not given.
+
+    Returns
+    -------
+    Options
+    """
+    risk = risk or UniformGuess()
+    n, size = space.n_records, space.size
+    minimum = None if constraint is None else constraint.minimum
+    intensity = space.generalization_intensity(np.arange(size))
+    chunk = max(1, _CHUNK // size)
+    kept: list[NDArray[np.int64]] = []
+    utilities: list[Floats] = []
+    successes: list[Floats] = []
+    counts = [np.zeros(1, dtype=np.int64)]
+    for begin in range(0, n, chunk):
+        rows = np.arange(begin, min(begin + chunk, n))
+        utility = np.empty((len(rows), size))
+        success = np.empty((len(rows), size))
+        for strategy in range(size):
+            utility[:, strategy] = space.utility(strategy, rows)
+            success[:, strategy] = risk.success_probability(linker.link(strategy, rows).group_sizes)
+            if minimum is not None:
+                utility[~space.at_least(strategy, minimum[rows]), strategy] = -1.0
+        keep, per_record = _undominated(utility, success, _SAME_UTILITY)
+        record = np.repeat(np.arange(len(rows)), per_record)
+        kept.append(keep)
+        utilities.append(utility[record, keep])
+        successes.append(success[record, keep])
+        counts.append(per_record)
+    strategies = np.concatenate(kept)
+    start = np.cumsum(np.concatenate(counts))
+    return Options(start, strategies, np.concatenate(utilities), np.concatenate(successes), intensity[strategies])
+
+
+def fixed_options(space: StrategySpace, linker: Linker, strategies: Strategies) -> Options:
+    """Return the one option of each record under a policy that prescribes its strategy."""
+    n = space.n_records
+    utility, success = np.empty(n), np.empty(n)
+    for strategy in np.unique(strategies).tolist():
+        rows: Rows = np.flatnonzero(strategies == strategy)
+        utility[rows] = space.utility(strategy, rows)
+        success[rows] = UniformGuess().success_probability(linker.link(strategy, rows).group_sizes)
+    return Options(np.arange(n + 1), strategies, utility, success, space.generalization_intensity(strategies))
+
+
+def average_outcomes(
+    options: Options, weights: NDArray[np.int64], points: ParameterPoints, *, no_attack: bool = False
+) -> PointAverages:
+    """Solve the game against a one-shot adversary at every point and average over records.
+
+    Parameters
+    ----------
+    options : Options
+    weights : ndarray of int64, shape (n_records,)
+        How often each record counts.
+    points : ParameterPoints
+    no_attack : bool
+        Only strategies that are not attacked; a record that has none is withheld (no payoff, intensity 1).
+
+    Returns
+    -------
+    PointAverages
+    """
+    totals = np.empty((5, points.n_points))
+    for point in range(points.n_points):
+        chosen = _choose(options, points, point, no_attack)
+        totals[:, point] = _total(
+            options.utility,
+            options.success,
+            options.intensity,
+            chosen,
+            weights,
+            points.benefit[point],
+            points.loss[point],
+            points.gain[point],
+            points.cost[point],
+            INDIFFERENCE,
+        )
+    return PointAverages(*(totals / weights.sum()))
+
+
+def best_strategies(
+    options: Options, points: ParameterPoints, point: int, *, no_attack: bool = False
+) -> Strategies:
+    """Return the strategy of every record at one point, -1 where it is withheld, shape (n_records,)."""
+    chosen = _choose(options, points, point, no_attack)
+    return np.where(chosen < 0, -1, options.strategies[chosen])
+
+
+def _choose(options: Options, points: ParameterPoints, point: int, no_attack: bool) -> NDArray[np.int64]:
+    chosen: NDArray[np.int64] = _best_option(
+        options.start,
+        options.strategies,
+        options.utility,
+        options.success,
+        points.benefit[point],
+        points.loss[point],
+        points.gain[point],
+        points.cost[point],
+        no_attack,
+        INDIFFERENCE,
+    )
+    return chosen
+
+
+@numba.njit(cache=True)
+def _undominated(utility: Floats, success: Floats, same: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the strategies kept, record after record, by falling utility, and how many each record keeps."""
+    n, size = utility.shape
+    keep = np.empty(n * size, dtype=np.int64)
+    per_record = np.zeros(n, dtype=np.int64)
+    found = 0
+    for i in range(n):
+        order = np.argsort(-utility[i], kind="mergesort")
+        safest_above = np.inf
+        begin = 0
+        while begin < size and utility[i, order[begin]] >= 0.0:
+            # One level of utility, its strategies in lattice order.
+            end = begin + 1
+            while end < size and utility[i, order[end]] > utility[i, order[begin]] - same:
+                end += 1
+            level = np.sort(order[begin:end])
+            safest = safest_above
+            for strategy in level:
+                if utility[i, strategy] >= 0.0 and success[i, strategy] < safest:
+                    safest = success[i, strategy]
+                    keep[found] = strategy
+                    found += 1
+                    per_record[i] += 1
+            safest_above = safest
+            begin = end
+    return keep[:found].copy(), per_record
+
+
+@numba.njit(cache=True)
+def _best_option(
+    start: NDArray[np.int64],
+    strategies: Strategies,
+    utility: Floats,
+    success: Floats,
+    benefit: float,
+    loss: float,
+    gain: float,
+    cost: float,
+    no_attack: bool,
+    indifference: float,
+) -> NDArray[np.int64]:
+    """Return the position of each record's best option, -1 if none is allowed."""
+    n = len(start) - 1
+    chosen = np.full(n, -1, dtype=np.int64)
+    tie = indifference * (benefit + loss)
+    # An attack pays exactly above this success probability.
+    attacked_above = cost * (1 + indifference) / gain if gain > 0 else np.inf
+    for i in range(n):
+        best = -np.inf
+        for option in range(start[i], start[i + 1]):
+            value = benefit * utility[option]
+            if value < best - tie:
+                break
+            if success[option] > attacked_above:
+                if no_attack:
+                    continue
+                value -= loss * success[option]
+            ahead = value - best
+            if ahead > tie or (ahead >= -tie and strategies[option] < strategies[chosen[i]]):
+                best = value
+                chosen[i] = option
+    return chosen
+
+
+@numba.njit(cache=True)
+def _total(
+    utility: Floats,
+    success: Floats,
+    intensity: Floats,
+    chosen: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    benefit: float,
+    loss: float,
+    gain: float,
+    cost: float,
+    indifference: float,
+) -> tuple[float, float, float, float, float]:
+    """Add up payoffs, intensity, attacks and re-identifications of the chosen options."""
+    publisher, adversary, intensities, attacks, risk = 0.0, 0.0, 0.0, 0.0, 0.0
+    attacked_above = cost * (1 + indifference) / gain if gain > 0 else np.inf
+    for i in range(len(chosen)):
+        option, weight = chosen[i], weights[i]
+        if option < 0:
+            intensities += weight
+            continue
+        publisher += weight * benefit * utility[option]
+        intensities += weight * intensity[option]
+        if success[option] > attacked_above:
+            publisher -= weight * loss * success[option]
+            adversary += weight * (gain * success[option] - cost)
+            attacks += weight
+            risk += weight * success[option]
+    return publisher, adversary, intensities, attacks, risk

@@ -1,0 +1,165 @@
+"""The record-level Stackelberg game: a publisher picks a form for each record, an adversary replies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, Response
+from reidsim.errors import InputError
+from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
+
+WITHHELD = -1
+
+
+class Linker(Protocol):
+    """Tells what linkage yields for records shared under one strategy."""
+
+    def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
+        """Link all records, or those of `rows`, shared as `strategy`."""
+        ...
+
+
+@dataclass(frozen=True)
+class PopulationLinker:
+    """Links to the people of a population who share the released values.
+
+    Parameters
+    ----------
+    group_sizes : GroupSizes
+        In the true population.
+    believed_group_sizes : GroupSizes, optional
+        In the population that the adversary believes in (the true one, if not given).
+    """
+
+    group_sizes: GroupSizes
+    believed_group_sizes: GroupSizes | None = None
+
+    def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
+        """Return group sizes; see `Linker`."""
+        true = self.group_sizes.at(strategy, rows)
+        believed = true if self.believed_group_sizes is None else self.believed_group_sizes.at(strategy, rows)
+        return Linkage(true, believed)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one strategy per record leads to; arrays of one shape, money in currency units per record."""
+
+    publisher_payoff: Floats
+    utility: Floats
+    response: Response
+
+
+@dataclass(frozen=True)
+class RecordGame:
+    """One publisher against one adversary, played for each record on its own (Wan et al. 2015).
+
+    The publisher gets ``benefit x utility`` and expects to lose ``loss x success probability`` when the adversary
+    attacks (Table 3). A publisher with mistaken beliefs plans on a game that holds its beliefs; its choice is then
+    evaluated in the game that holds the truth.
+
+    Parameters
+    ----------
+    space : StrategySpace
+        The forms in which records can be shared.
+    linker : Linker
+        What linkage yields for each form.
+    adversary : Adversary
+        How the adversary replies.
+    benefit, loss : ndarray of float64, shape (n_records,)
+        The publisher's benefit of sharing the record as it is, and its loss if the record is re-identified.
+
+    Raises
+    ------
+    InputError
+        If a benefit or loss is negative, or their number is not that of the records.
+    """
+
+    space: StrategySpace
+    linker: Linker
+    adversary: Adversary
+    benefit: Floats
+    loss: Floats
+
+    def __post_init__(self) -> None:
+        for name in ("benefit", "loss"):
+            amounts = np.broadcast_to(np.asarray(getattr(self, name), dtype=np.float64), (self.n_records,))
+            if len(amounts) and not amounts.min() >= 0:
+                raise InputError(
+                    f"{name} of the publisher is negative", found=float(amounts.min()), expected="0 or more"
+                )
+            object.__setattr__(self, name, amounts)
+
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+        return self.space.n_records
+
+    def tie(self, rows: Rows | None = None) -> Floats:
+        """Return the difference below which two of the publisher's payoffs are equal, per record."""
+        scale = self.benefit + self.loss
+        return INDIFFERENCE * (scale if rows is None else scale[rows])
+
+    def benefit_of(self, strategy: int, rows: Rows | None = None) -> Floats:
+        """Return v(g), the benefit of sharing as `strategy`: what the publisher gets if nobody attacks."""
+        benefit = self.benefit if rows is None else self.benefit[rows]
+        return benefit * self.space.utility(strategy, rows)
+
+    def outcome(self, strategy: int, rows: Rows | None = None) -> Outcome:
+        """Play `strategy` for all records, or those of `rows`, and let the adversary reply."""
+        response = self.adversary.respond(self.linker.link(strategy, rows), rows)
+        utility = self.space.utility(strategy, rows)
+        benefit, loss = (self.benefit, self.loss) if rows is None else (self.benefit[rows], self.loss[rows])
+        return Outcome(benefit * utility - loss * response.reidentified, utility, response)
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """What the publisher restricts itself to.
+
+    Parameters
+    ----------
+    no_attack : bool
+        Only forms that the adversary does not attack (the No-Attack game).
+    minimum : ndarray of int64, shape (n_records,), optional
+        Only forms at least as protective as this strategy (Safe-Harbor-friendly: that of Safe Harbor).
+    """
+
+    no_attack: bool = False
+    minimum: Strategies | None = None
+
+    def allows(
+        self, space: StrategySpace, strategy: int, attacks: NDArray[np.bool_], rows: Rows | None = None
+    ) -> NDArray[np.bool_]:
+        """Tell for which records the strategy is allowed, given whether it is attacked; shape of `attacks`."""
+        allowed = ~attacks if self.no_attack else np.ones(attacks.shape, dtype=np.bool_)
+        if self.minimum is not None:
+            allowed &= space.at_least(strategy, self.minimum if rows is None else self.minimum[rows])
+        return allowed
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The strategy that a solver or policy picked for each record.
+
+    Parameters
+    ----------
+    strategies : ndarray of int64, shape (n_records,)
+        ``WITHHELD`` (-1) where no strategy satisfies the constraint.
+    solver : str
+        What picked them.
+    evaluated : ndarray of int64, shape (n_records,)
+        Number of strategies whose payoff was worked out.
+    exact : bool
+        Whether the choice is proved optimal.
+    """
+
+    strategies: Strategies
+    solver: str
+    evaluated: NDArray[np.int64]
+    exact: bool

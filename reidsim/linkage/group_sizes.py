@@ -1,0 +1,186 @@
+"""How many people share a record's released values, for every node of a generalization lattice.
+
+One table of the population is rolled up from node to node: going one level up in one attribute only merges cells,
+so a node's table is made from that of a node just below it, which is smaller than the population. Tables that have
+been made are kept within a memory limit and made again from the nearest one kept when they were dropped.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+from reidsim.populations.domain import unique_rows
+from reidsim.populations.population import Counts, Population
+from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.releases.strategy_space import Rows
+
+# A key space this many times larger than the table is still merged by direct addressing rather than by sorting.
+_DIRECT_ADDRESSING_FACTOR = 8
+
+
+@dataclass(frozen=True)
+class NodeTable:
+    """The population as seen at one node.
+
+    Parameters
+    ----------
+    keys : ndarray of int64, shape (n_groups,)
+        Mixed-radix number of each occupied group, over the numbers of groups at the node's levels.
+    counts : ndarray, shape (n_groups,)
+        People in each group.
+    group_of : ndarray of int32, shape (n_records,)
+        Position of each record's group in `keys`.
+    """
+
+    keys: NDArray[np.int64]
+    counts: Counts
+    group_of: NDArray[np.int32]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held."""
+        return self.keys.nbytes + self.counts.nbytes + self.group_of.nbytes
+
+
+class GroupSizes:
+    """Population group sizes (n_p in Wan et al. 2015, Eq. 4) of the records of a lattice.
+
+    A record is itself a person, so a group that the population counts leave empty (or, with expected counts, below
+    one) has size one; `outside` tells how many records the population does not hold.
+
+    Parameters
+    ----------
+    population : Population
+        Must have every attribute of the lattice, with the same categories.
+    lattice : GeneralizationLattice
+    memory_limit : int
+        Bytes that kept tables may take together (256 MiB by default). Besides them, one table is in the making.
+    """
+
+    def __init__(
+        self, population: Population, lattice: GeneralizationLattice, *, memory_limit: int = 256 * 2**20
+    ) -> None:
+        self._lattice = lattice
+        self._memory_limit = memory_limit
+        self._kept: OrderedDict[int, NodeTable] = OrderedDict()
+        self._kept_bytes = 0
+        self._base = _base_table(population, lattice)
+        self.population_total = population.total
+
+    @property
+    def outside(self) -> int:
+        """Number of records whose cell holds nobody in the population."""
+        return int((self._base.counts[self._base.group_of] <= 0).sum())
+
+    def at(self, strategy: int, rows: Rows | None = None) -> Counts:
+        """Return the group size of each record (or of `rows`) when shared as `strategy`, shape (n,), at least 1."""
+        table = self.table(strategy)
+        group_of = table.group_of if rows is None else table.group_of[rows]
+        return np.maximum(table.counts[group_of], 1)
+
+    def table(self, strategy: int) -> NodeTable:
+        """Return the population table at a node, rolled up from the smallest one at hand."""
+        if strategy == 0:
+            return self._base
+        if strategy in self._kept:
+            self._kept.move_to_end(strategy)
+            return self._kept[strategy]
+        below = [s for s in self._lattice.predecessors(strategy) if s == 0 or s in self._kept]
+        if below:
+            source = min(below, key=lambda s: len(self.table(s).keys))
+        else:
+            source = list(self._lattice.predecessors(strategy))[-1]
+        table = self._roll_up(source, strategy)
+        self._keep(strategy, table)
+        return table
+
+    def _roll_up(self, source: int, target: int) -> NodeTable:
+        below = self.table(source)
+        levels = self._lattice.levels(source)
+        hierarchies = self._lattice.hierarchies
+        position = next(
+            at for at, (a, b) in enumerate(zip(levels, self._lattice.levels(target), strict=True)) if a != b
+        )
+        radices = [h.n_groups[level] for h, level in zip(hierarchies, levels, strict=True)]
+        inner = int(np.prod(radices[position + 1 :], dtype=np.int64))
+        parents = hierarchies[position].parents(levels[position])
+        new_radix = hierarchies[position].n_groups[levels[position] + 1]
+        keys = _regroup(below.keys, inner, radices[position], parents, new_radix)
+        space = int(np.prod(radices, dtype=np.float64)) // radices[position] * new_radix
+        if space <= _DIRECT_ADDRESSING_FACTOR * len(keys):
+            merged, inverse = _merge_by_address(keys, space)
+        else:
+            merged, inverse = np.unique(keys, return_inverse=True)
+            inverse = inverse.astype(np.int32)
+        counts = np.zeros(len(merged), dtype=below.counts.dtype)
+        _add_at(counts, inverse, below.counts)
+        return NodeTable(merged, counts, inverse[below.group_of])
+
+    def _keep(self, strategy: int, table: NodeTable) -> None:
+        self._kept[strategy] = table
+        self._kept_bytes += table.nbytes
+        while self._kept_bytes > self._memory_limit and len(self._kept) > 1:
+            _, dropped = self._kept.popitem(last=False)
+            self._kept_bytes -= dropped.nbytes
+
+
+def _base_table(population: Population, lattice: GeneralizationLattice) -> NodeTable:
+    marginal = population.marginal(lattice.domain.names)
+    if marginal.domain != lattice.domain:
+        raise InputError(
+            "the population and the hierarchies have different categories",
+            where=population.name,
+            found=marginal.domain.shape,
+            expected=f"{lattice.domain.shape} categories of {', '.join(lattice.domain.names)}",
+        )
+    codes = np.concatenate([marginal.cells, lattice.codes])
+    counts = np.concatenate([marginal.counts, np.zeros(lattice.n_records, dtype=marginal.counts.dtype)])
+    first, inverse = unique_rows(codes, lattice.domain.shape)
+    totals = np.zeros(len(first), dtype=counts.dtype)
+    _add_at(totals, inverse.astype(np.int32), counts)
+    group_of = inverse[len(marginal.cells) :].astype(np.int32)
+    return NodeTable(lattice.domain.keys(codes[first]), totals, group_of)
+
+
+@numba.njit(cache=True)
+def _regroup(
+    keys: NDArray[np.int64], inner: int, radix: int, parents: NDArray[np.int32], new_radix: int
+) -> NDArray[np.int64]:
+    """Replace one digit of mixed-radix keys by its parent group."""
+    regrouped = np.empty_like(keys)
+    for i in range(len(keys)):
+        high, low = divmod(keys[i], inner)
+        outer, digit = divmod(high, radix)
+        regrouped[i] = (outer * new_radix + parents[digit]) * inner + low
+    return regrouped
+
+
+@numba.njit(cache=True)
+def _merge_by_address(keys: NDArray[np.int64], space: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Find the distinct keys, all below `space`, in order of first appearance, and where each key went."""
+    slots = np.full(space, -1, dtype=np.int32)
+    merged = np.empty(min(len(keys), space), dtype=np.int64)
+    inverse = np.empty(len(keys), dtype=np.int32)
+    found = 0
+    for i in range(len(keys)):
+        slot = slots[keys[i]]
+        if slot < 0:
+            slot = found
+            slots[keys[i]] = slot
+            merged[found] = keys[i]
+            found += 1
+        inverse[i] = slot
+    return merged[:found].copy(), inverse
+
+
+@numba.njit(cache=True)
+def _add_at(totals: Counts, where: NDArray[np.int32], counts: Counts) -> None:
+    """Add each count to its total (an `np.add.at` without its overhead)."""
+    for i in range(len(counts)):
+        totals[where[i]] += counts[i]

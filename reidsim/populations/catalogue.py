@@ -1,0 +1,89 @@
+"""Populations by name: bundled recipes and the user's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import RootModel
+
+from reidsim.bundled import resolve
+from reidsim.errors import InputError
+from reidsim.populations.census_cells import census_population
+from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.population import Population
+from reidsim.populations.recipe import CensusCellsRecipe, CountsRecipe, Recipe
+from reidsim.populations.sf1 import sf1_population
+from reidsim.tables import numbers, read_table, require_columns
+from reidsim.validation import read_toml, validated
+
+
+class _AnyRecipe(RootModel[Recipe]):
+    """A recipe of any kind, told apart by its key ``kind``."""
+
+
+def load_population(
+    recipe: str | Path, *, counts: Literal["sample", "expected"] = "sample", seed: int | None = None
+) -> Population:
+    """Make the population of a recipe.
+
+    Parameters
+    ----------
+    recipe : str or Path
+        Name of a bundled recipe, such as ``"tennessee-2010"``, or a TOML file.
+    counts : {"sample", "expected"}
+        Whether a recipe of probabilities is drawn, in whole people, or kept as expected counts. A recipe of counts is
+        the same either way.
+    seed : int, optional
+        Of the draw (the recipe's own, if not given).
+
+    Returns
+    -------
+    Population
+
+    Raises
+    ------
+    InputError
+        If the recipe or one of its files cannot be used.
+    """
+    path = resolve(recipe, "populations", "population recipe")
+    content = validated(_AnyRecipe, read_toml(path), path).root
+    try:
+        if isinstance(content, CensusCellsRecipe):
+            own_seed = content.seed if seed is None else seed
+            return census_population(content, path.parent, name=path.stem, expected=counts == "expected", seed=own_seed)
+        if isinstance(content, CountsRecipe):
+            return counted_population(content, path.parent, name=path.stem)
+        return sf1_population(content, path.parent, name=path.stem)
+    except InputError as error:
+        raise error.located(path) from None
+
+
+def counted_population(recipe: CountsRecipe, folder: Path, *, name: str) -> Population:
+    """Read a population counted in a CSV file; categories are the values seen, in natural order."""
+    path = folder / recipe.file
+    frame = read_table(path, delimiter=recipe.delimiter, comment="#")
+    require_columns(frame, recipe.columns.values(), path)
+    attributes = tuple(
+        Attribute(attribute, natural_categories(frame[column])) for attribute, column in recipe.columns.items()
+    )
+    codes = np.column_stack(
+        [a.encode(frame[column]) for a, column in zip(attributes, recipe.columns.values(), strict=True)]
+    )
+    counts = None
+    if recipe.count is not None:
+        require_columns(frame, [recipe.count], path)
+        values = numbers(frame, recipe.count, path).to_numpy()
+        whole = bool((values == np.rint(values)).all())
+        counts = values.astype(np.int64 if whole else np.float64)
+    return Population.from_records(Domain(attributes), codes, counts, name=name, source=recipe.source)
+
+
+def natural_categories(values: pd.Series[str]) -> tuple[str, ...]:
+    """Return the distinct labels of a column in natural order: whole numbers by size, anything else as text."""
+    labels = [str(label).strip() for label in values.unique()]
+    if all(label.removesuffix("+").lstrip("-").isdecimal() for label in labels):
+        return tuple(sorted(set(labels), key=lambda label: (int(label.removesuffix("+")), label)))
+    return tuple(sorted(set(labels)))

@@ -1,0 +1,134 @@
+"""People by age, race, sex and area, made from figures by area and figures by age."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError, nearest
+from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.population import Population
+from reidsim.populations.recipe import CensusCellsRecipe, Tail
+from reidsim.tables import numbers, read_table, require_columns
+
+Floats = NDArray[np.float64]
+
+
+def census_population(recipe: CensusCellsRecipe, folder: Path, *, name: str, expected: bool, seed: int) -> Population:
+    """Make a population by age, race, sex and area.
+
+    The people of an area are split over races like its adults (Hispanic adults by the recipe's percentages), in whole
+    people by largest remainders; the people of one area and race are spread over ages and sexes like those of the
+    race in the age figures, by one multinomial draw.
+
+    Parameters
+    ----------
+    recipe : CensusCellsRecipe
+    folder : Path
+        Where the recipe's files are.
+    name : str
+    expected : bool
+        Keep expected counts (float64) instead of drawing.
+    seed : int
+        Of the draw.
+
+    Returns
+    -------
+    Population
+        Over (age, race, sex, area); its total is the sum of the areas' people.
+    """
+    races = list(recipe.race.adults)
+    areas, people, race_shares = _areas_by_race(recipe, folder)
+    ages, age_sex_shares = _ages_by_sex_and_race(recipe, folder, races)
+    domain = Domain(
+        (
+            Attribute(recipe.age.attribute, tuple(str(age) for age in ages)),
+            Attribute(recipe.race.attribute, tuple(races)),
+            Attribute(recipe.sex.attribute, tuple(recipe.sex.columns)),
+            Attribute(recipe.areas.attribute, tuple(areas)),
+        )
+    )
+    if expected:
+        table = np.einsum("z,zr,rax->arxz", people, race_shares, age_sex_shares)
+        return Population.from_dense(domain, table, name=name, source=recipe.source)
+    rng = np.random.default_rng(np.random.SeedSequence(seed))
+    by_race = _largest_remainders(people, race_shares)
+    drawn = np.zeros(domain.shape, dtype=np.int64)
+    n_ages, n_sexes = age_sex_shares.shape[1:]
+    for race in range(len(races)):
+        cells = rng.multinomial(by_race[:, race], age_sex_shares[race].ravel())
+        drawn[:, race] = cells.reshape(len(areas), n_ages, n_sexes).transpose(1, 2, 0)
+    return Population.from_dense(domain, drawn, name=name, source=recipe.source)
+
+
+def tail_weights(tail: Tail, years: int) -> Floats:
+    """Return how an open-ended age group spreads over its first `years` years; sums to 1."""
+    above = np.arange(years)
+    weights = np.exp(-tail.linear * above - tail.quadratic * above**2)
+    return np.asarray(weights / weights.sum())
+
+
+def _areas_by_race(recipe: CensusCellsRecipe, folder: Path) -> tuple[list[str], Floats, Floats]:
+    path = folder / recipe.areas.file
+    frame = read_table(path, comment="#")
+    require_columns(frame, [recipe.areas.code, recipe.areas.people], path)
+    people = numbers(frame, recipe.areas.people, path).to_numpy(dtype=np.float64)
+    adults = np.column_stack([_sum(frame, columns, path) for columns in recipe.race.adults.values()])
+    hispanic = recipe.race.hispanic
+    if hispanic is not None:
+        unknown = [race for race in hispanic.percent if race not in recipe.race.adults]
+        if unknown:
+            raise InputError(
+                "race without a column of adults",
+                where=f"race.hispanic.percent.{unknown[0]}",
+                hint=nearest(unknown[0], recipe.race.adults),
+            )
+        percent = np.array([hispanic.percent.get(race, 0.0) for race in recipe.race.adults])
+        adults += np.outer(_sum(frame, [hispanic.column], path), percent / percent.sum())
+    totals = adults.sum(axis=1, keepdims=True)
+    # An area whose people are known but not its adults' races has the mix of all areas together.
+    overall = adults.sum(axis=0) / adults.sum()
+    shares = np.where(totals > 0, adults / np.where(totals > 0, totals, 1.0), overall)
+    return frame[recipe.areas.code].tolist(), people, shares
+
+
+def _ages_by_sex_and_race(recipe: CensusCellsRecipe, folder: Path, races: list[str]) -> tuple[list[int], Floats]:
+    path = folder / recipe.age.file
+    frame = read_table(path, comment="#")
+    require_columns(frame, [recipe.age.column], path)
+    ages = numbers(frame, recipe.age.column, path).astype(int).tolist()
+    if ages != list(range(ages[0], ages[0] + len(ages))):
+        raise InputError("ages are not consecutive single years", source=path, where=f"column {recipe.age.column!r}")
+    if recipe.age.oldest < ages[-1]:
+        raise InputError("below the last age of the figures", where="age.oldest", found=recipe.age.oldest)
+    for sex, by_race in recipe.sex.columns.items():
+        lacking = [race for race in races if race not in by_race]
+        if lacking:
+            raise InputError("race missing", where=f"sex.columns.{sex}", expected=f"columns for {lacking[0]!r}")
+    counts = np.stack(
+        [
+            np.column_stack([_sum(frame, by_race[race], path) for by_race in recipe.sex.columns.values()])
+            for race in races
+        ]
+    )
+    years = recipe.age.oldest - ages[-1] + 1
+    tail = counts[:, -1:, :] * tail_weights(recipe.age.tail, years)[None, :, None]
+    spread = np.concatenate([counts[:, :-1], tail], axis=1)
+    return list(range(ages[0], recipe.age.oldest + 1)), spread / spread.sum(axis=(1, 2), keepdims=True)
+
+
+def _sum(frame: pd.DataFrame, columns: list[str], path: Path) -> Floats:
+    require_columns(frame, columns, path)
+    return np.sum([numbers(frame, column, path).to_numpy(dtype=np.float64) for column in columns], axis=0)
+
+
+def _largest_remainders(people: Floats, shares: Floats) -> NDArray[np.int64]:
+    """Round ``people x shares`` to whole people that sum to each area's people."""
+    exact = people[:, None] * shares
+    whole = np.floor(exact).astype(np.int64)
+    lacking = np.rint(people).astype(np.int64) - whole.sum(axis=1)
+    rank = np.argsort(np.argsort(whole - exact, axis=1, kind="stable"), axis=1)
+    return whole + (rank < lacking[:, None])

@@ -1,0 +1,208 @@
+"""Attributes and their ordered categories: the integer language that everything else speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError, listed, nearest
+
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One attribute and its categories, in order; a value's code is its position.
+
+    Parameters
+    ----------
+    name : str
+        Column name, such as ``"age"``.
+    categories : tuple of str
+        Distinct labels.
+
+    Raises
+    ------
+    InputError
+        If there are no categories or one is repeated.
+    """
+
+    name: str
+    categories: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.categories:
+            raise InputError("an attribute needs at least one category", where=f"attribute {self.name!r}")
+        if len(set(self.categories)) != len(self.categories):
+            repeated = next(c for c in self.categories if self.categories.count(c) > 1)
+            raise InputError("category given twice", where=f"attribute {self.name!r}", found=repeated)
+
+    @property
+    def size(self) -> int:
+        """Number of categories."""
+        return len(self.categories)
+
+    @cached_property
+    def labels(self) -> pd.Index[str]:
+        """The categories as a pandas index."""
+        return pd.Index(list(self.categories), dtype="str")
+
+    def encode(self, values: Iterable[object]) -> Codes:
+        """Return the code of each value.
+
+        Parameters
+        ----------
+        values : iterable
+            Labels; whole numbers match the category that prints the same (``48`` and ``48.0`` both match ``"48"``).
+
+        Returns
+        -------
+        ndarray of int32, shape (n_values,)
+
+        Raises
+        ------
+        InputError
+            If a value is not a category; names the first such row (counted from 1) and the value.
+        """
+        labels = _as_labels(values)
+        codes = self.labels.get_indexer(pd.Index(labels)).astype(np.int32)
+        if (codes < 0).any():
+            row = int(np.flatnonzero(codes < 0)[0])
+            value = labels.iloc[row]
+            raise InputError(
+                f"value outside the categories of {self.name!r}",
+                where=f"row {row + 1}, column {self.name!r}",
+                found=None if pd.isna(value) else value,
+                expected=f"one of {listed(self.categories)}",
+                hint="the value is missing" if pd.isna(value) else nearest(str(value), self.categories),
+            )
+        return codes
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Attributes in a fixed order. Records, populations and hierarchies are integer codes over one domain.
+
+    Parameters
+    ----------
+    attributes : tuple of Attribute
+    """
+
+    attributes: tuple[Attribute, ...]
+
+    def __post_init__(self) -> None:
+        if not self.attributes:
+            raise InputError("a domain needs at least one attribute")
+        if len(set(self.names)) != len(self.names):
+            raise InputError("attribute named twice", found=list(self.names))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Attribute names, in order."""
+        return tuple(attribute.name for attribute in self.attributes)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of categories of each attribute."""
+        return tuple(attribute.size for attribute in self.attributes)
+
+    def __getitem__(self, name: str) -> Attribute:
+        return self.attributes[self.position(name)]
+
+    def position(self, name: str) -> int:
+        """Return the position of an attribute.
+
+        Raises
+        ------
+        InputError
+            If the domain has no such attribute.
+        """
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise InputError(
+                "no such attribute",
+                found=name,
+                expected=f"one of {listed(self.names)}",
+                hint=nearest(name, self.names),
+            ) from None
+
+    def select(self, names: Sequence[str]) -> Domain:
+        """Return the domain of some attributes, in the order given."""
+        return Domain(tuple(self[name] for name in names))
+
+    def encode(self, frame: pd.DataFrame) -> Codes:
+        """Return the codes of a table whose columns include every attribute, shape (n_rows, n_attributes)."""
+        missing = [name for name in self.names if name not in frame.columns]
+        if missing:
+            raise InputError(
+                "column missing",
+                where=f"column {missing[0]!r}",
+                expected=f"columns {listed(self.names)}",
+                hint=nearest(missing[0], map(str, frame.columns)) or f"found {listed(frame.columns)}",
+            )
+        return np.column_stack([attribute.encode(frame[attribute.name]) for attribute in self.attributes])
+
+    def decode(self, codes: Codes) -> pd.DataFrame:
+        """Return the labels of codes, one categorical column per attribute."""
+        return pd.DataFrame(
+            {
+                attribute.name: pd.Categorical.from_codes(codes[:, position], categories=attribute.labels)
+                for position, attribute in enumerate(self.attributes)
+            }
+        )
+
+    def keys(self, codes: Codes) -> NDArray[np.int64]:
+        """Return one integer per row of codes, equal exactly when the rows are (mixed radix, first attribute highest).
+
+        Raises
+        ------
+        InputError
+            If the domain has 2**62 cells or more, which 64-bit keys cannot tell apart.
+        """
+        return mixed_radix_keys(codes, self.shape)
+
+
+def mixed_radix_keys(codes: NDArray[np.integer], radices: Sequence[int]) -> NDArray[np.int64]:
+    """Number the rows of `codes` (n, m) in mixed radix; the first column is the most significant."""
+    cells = 1
+    for radix in radices:
+        cells *= int(radix)
+    if cells >= 2**62:
+        raise InputError("too many cells in the domain", found=cells, expected="fewer than 2**62")
+    keys = np.zeros(len(codes), dtype=np.int64)
+    for column, radix in enumerate(radices):
+        keys *= radix
+        keys += codes[:, column]
+    return keys
+
+
+def unique_rows(codes: Codes, shape: Sequence[int]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Find the distinct rows of `codes` (n, m).
+
+    Returns
+    -------
+    first : ndarray of int, shape (n_unique,)
+        Position of one row of each kind, in key order.
+    inverse : ndarray of int, shape (n,)
+        For each row, its kind.
+    """
+    _, first, inverse = np.unique(mixed_radix_keys(codes, shape), return_index=True, return_inverse=True)
+    return first, inverse
+
+
+def _as_labels(values: Iterable[object]) -> pd.Series[str]:
+    series = values if isinstance(values, pd.Series) else pd.Series(list(values))
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        series = series.astype(series.cat.categories.dtype)
+    if pd.api.types.is_float_dtype(series.dtype):
+        finite = series.dropna()
+        if bool((finite == finite.round()).all()):
+            series = series.astype("Int64")
+    labels = series.astype("str").str.strip()
+    return labels.mask(series.isna().to_numpy())

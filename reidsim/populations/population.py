@@ -1,0 +1,88 @@
+"""Who exists: how many people stand in each cell of a domain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+from reidsim.populations.domain import Codes, Domain
+
+# int64 when people were counted, float64 when they are expected
+Counts = NDArray[np.number[Any]]
+
+
+@dataclass(frozen=True)
+class Population:
+    """People by cell of a domain; empty cells are not stored, so large domains cost what they hold.
+
+    Parameters
+    ----------
+    domain : Domain
+    cells : ndarray of int32, shape (n_cells, n_attributes)
+        Codes of the occupied cells, each once.
+    counts : ndarray of int64, shape (n_cells,)
+        People in each cell; float64 when they are expected counts.
+    name : str
+        How messages and results call it.
+    source : str
+        Where the figures come from.
+    """
+
+    domain: Domain
+    cells: Codes
+    counts: Counts
+    name: str = "population"
+    source: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if self.cells.shape != (len(self.counts), len(self.domain.attributes)):
+            raise InputError(
+                "cells and counts disagree",
+                where=self.name,
+                found=f"cells of shape {self.cells.shape}, {len(self.counts)} counts",
+            )
+        if len(self.counts) == 0 or not self.counts.sum() > 0:
+            raise InputError("the population is empty", where=self.name)
+        if (self.counts < 0).any():
+            raise InputError("negative count", where=self.name, found=self.counts.min().item(), expected="0 or more")
+
+    @classmethod
+    def from_records(
+        cls, domain: Domain, codes: Codes, counts: Counts | None = None, *, name: str = "population", source: str = ""
+    ) -> Population:
+        """Add up rows of codes (n, m), each worth one person or `counts` people, to one row per occupied cell."""
+        if len(codes) == 0:
+            raise InputError("the population is empty", where=name)
+        keys, first, inverse = np.unique(domain.keys(codes), return_index=True, return_inverse=True)
+        if counts is None:
+            totals: Counts = np.bincount(inverse, minlength=len(keys)).astype(np.int64)
+        else:
+            totals = np.zeros(len(keys), dtype=counts.dtype)
+            np.add.at(totals, inverse, counts)
+        occupied = totals > 0
+        return cls(domain, codes[first[occupied]], totals[occupied], name=name, source=source)
+
+    @classmethod
+    def from_dense(cls, domain: Domain, table: Counts, *, name: str = "population", source: str = "") -> Population:
+        """Keep the occupied cells of a full table whose shape is ``domain.shape``."""
+        cells = np.argwhere(table > 0).astype(np.int32)
+        return cls(domain, cells, table[table > 0], name=name, source=source)
+
+    @property
+    def total(self) -> float:
+        """People in all cells."""
+        return float(self.counts.sum())
+
+    def marginal(self, names: Sequence[str]) -> Population:
+        """Return the population counted by some of its attributes, in the order given."""
+        if tuple(names) == self.domain.names:
+            return self
+        columns = [self.domain.position(name) for name in names]
+        return Population.from_records(
+            self.domain.select(names), self.cells[:, columns], self.counts, name=self.name, source=self.source
+        )

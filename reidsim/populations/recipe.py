@@ -1,0 +1,101 @@
+"""What a population recipe may say: one section class per kind of recipe."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from reidsim.validation import Section
+
+Percent = Annotated[float, Field(ge=0, le=100)]
+
+
+class RecipeHead(Section):
+    """What every recipe tells about itself."""
+
+    title: str = ""
+    source: str = ""
+
+
+class CountsRecipe(RecipeHead):
+    """People counted in a CSV file, one row per cell."""
+
+    kind: Literal["counts"]
+    file: str
+    delimiter: str = Field(default=",", min_length=1, max_length=1)
+    columns: dict[str, str] = Field(min_length=1, description="attribute = column of the file")
+    count: str | None = Field(default=None, description="column of counts; every row is one person without it")
+
+
+class Areas(Section):
+    """Areas and their people."""
+
+    attribute: str
+    file: str
+    code: str
+    people: str
+
+
+class Hispanic(Section):
+    """Adults counted without their race, and how they spread over races."""
+
+    column: str
+    percent: dict[str, Percent]
+
+
+class Race(Section):
+    """Columns of adults that make up each race."""
+
+    attribute: str
+    adults: dict[str, list[str]]
+    hispanic: Hispanic | None = None
+
+
+class Tail(Section):
+    """Weights ``exp(-linear k - quadratic k**2)`` of the k-th year above the last age of the figures."""
+
+    linear: Annotated[float, Field(ge=0)]
+    quadratic: Annotated[float, Field(ge=0)]
+
+
+class Age(Section):
+    """Single years of age; the last row of the file holds everybody of that age and over."""
+
+    attribute: str
+    file: str
+    column: str
+    oldest: int
+    tail: Tail
+
+
+class Sex(Section):
+    """Columns of the age file for each sex and race."""
+
+    attribute: str
+    columns: dict[str, dict[str, list[str]]]
+
+
+class CensusCellsRecipe(RecipeHead):
+    """People by area, race, sex and age from figures by area and figures by age."""
+
+    kind: Literal["census-cells"]
+    seed: Annotated[int, Field(ge=0)]
+    areas: Areas
+    race: Race
+    age: Age
+    sex: Sex
+
+
+class Sf1Recipe(RecipeHead):
+    """The real 2010 Census Summary File 1: a geography file and the segments with tables PCT12A to PCT12G."""
+
+    kind: Literal["sf1"]
+    folder: str = Field(description="folder of the unzipped files")
+    state: Annotated[str, Field(pattern="^[a-z]{2}$", description="postal abbreviation, as in the file names")]
+    # The last age group of the tables is 110 and over.
+    oldest: Annotated[int, Field(ge=110, le=150)] = 120
+    tail: Tail = Tail(linear=0.13, quadratic=0.0055)
+
+
+Recipe = Annotated[CountsRecipe | CensusCellsRecipe | Sf1Recipe, Field(discriminator="kind")]

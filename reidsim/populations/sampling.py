@@ -1,0 +1,85 @@
+"""Completing records with what the population says about people like them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+from reidsim.populations.domain import Codes, mixed_radix_keys
+from reidsim.populations.population import Counts, Population
+
+UNKNOWN = -1
+
+
+def complete_records(
+    population: Population,
+    codes: Codes,
+    rng: np.random.Generator,
+    *,
+    among: NDArray[np.bool_] | None = None,
+) -> Codes:
+    """Draw the unknown attributes of records from the population, given the known ones.
+
+    Each record is completed with a cell that agrees with its known values, drawn with probability proportional to
+    the people in the cell.
+
+    Parameters
+    ----------
+    population : Population
+    codes : ndarray of int32, shape (n_records, n_attributes)
+        Codes over ``population.domain``; ``UNKNOWN`` (-1) where the value is to be drawn.
+    rng : numpy.random.Generator
+    among : ndarray of bool, shape (n_cells,), optional
+        Cells that may be drawn (all, if not given).
+
+    Returns
+    -------
+    ndarray of int32, shape (n_records, n_attributes)
+
+    Raises
+    ------
+    InputError
+        If nobody in the population agrees with the known values of a record.
+    """
+    completed = codes.copy()
+    patterns, kind = np.unique(codes == UNKNOWN, axis=0, return_inverse=True)
+    cells = population.cells if among is None else population.cells[among]
+    counts = population.counts if among is None else population.counts[among]
+    for number, unknown in enumerate(patterns):
+        rows = np.flatnonzero(kind.ravel() == number)
+        if unknown.any():
+            chosen = _draw_matching(population, cells, counts, codes[rows], ~unknown, rows, rng)
+            completed[np.ix_(rows, unknown)] = cells[np.ix_(chosen, unknown)]
+    return completed
+
+
+def _draw_matching(
+    population: Population,
+    cells: Codes,
+    counts: Counts,
+    codes: Codes,
+    known: NDArray[np.bool_],
+    rows: NDArray[np.intp],
+    rng: np.random.Generator,
+) -> NDArray[np.intp]:
+    radices = [size for size, keep in zip(population.domain.shape, known, strict=True) if keep]
+    cell_keys = mixed_radix_keys(cells[:, known], radices)
+    order = np.argsort(cell_keys, kind="stable")
+    cumulative = np.concatenate([[0.0], np.cumsum(counts[order], dtype=np.float64)])
+    keys = mixed_radix_keys(codes[:, known], radices)
+    start = np.searchsorted(cell_keys[order], keys, side="left")
+    stop = np.searchsorted(cell_keys[order], keys, side="right")
+    if (start == stop).any():
+        at = int(np.flatnonzero(start == stop)[0])
+        names = [name for name, keep in zip(population.domain.names, known, strict=True) if keep]
+        labels = population.domain.select(names).decode(codes[at : at + 1][:, known]).iloc[0]
+        raise InputError(
+            f"nobody in population {population.name!r} matches a record, so its other attributes cannot be drawn",
+            where=f"row {rows[at] + 1}",
+            found=", ".join(f"{name} = {labels[name]}" for name in names),
+        )
+    low, high = cumulative[start], cumulative[stop]
+    position = np.searchsorted(cumulative, low + rng.random(len(keys)) * (high - low), side="right") - 1
+    chosen: NDArray[np.intp] = order[np.clip(position, start, stop - 1)]
+    return chosen

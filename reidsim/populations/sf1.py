@@ -1,0 +1,242 @@
+"""The real 2010 Census Summary File 1 (SF1): people of each ZCTA by single year of age, sex and race."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+from reidsim.populations.census_cells import _largest_remainders, tail_weights
+from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.population import Population
+from reidsim.populations.recipe import Sf1Recipe, Tail
+
+Integers = NDArray[np.int64]
+
+# Segment (file number) of each table, as in the Census Bureau's packing list of a state's zip file ("pct12a|20:209|"
+# and so on) and its table of data field descriptors. Each table is alone in its segment.
+SEGMENTS = {"PCT12A": 20, "PCT12B": 21, "PCT12C": 22, "PCT12D": 23, "PCT12E": 24, "PCT12F": 25, "PCT12G": 26}
+
+# White, Black, American Indian and Alaska Native, Asian, Pacific Islander, some other race, two or more races.
+TABLES_BY_RACE = {
+    "White": ("PCT12A",),
+    "Black": ("PCT12B",),
+    "AIAN": ("PCT12C",),
+    "API": ("PCT12D", "PCT12E"),
+    "Other": ("PCT12F", "PCT12G"),
+}
+SEXES = ("Male", "Female")
+
+# FILEID, STUSAB, CHARITER, CIFSN and LOGRECNO come before the cells in every line of a segment.
+_LINKING_FIELDS = 5
+# Total, then for each sex its total and 103 ages: 0 to 99 singly, 100-104, 105-109, 110 and over.
+_SINGLE_AGES = 100
+_GROUPED_AGES = (100, 105, 110)
+_AGES = _SINGLE_AGES + len(_GROUPED_AGES)
+_CELLS = 1 + len(SEXES) * (1 + _AGES)
+# A cell has at most 9 digits in the technical documentation's data dictionary.
+_CELL_DIGITS = 9
+
+# The tail weights of a recipe count years from here.
+_TAIL_AGE = 90
+
+
+class _ZctaRecord(NamedTuple):
+    """A ZCTA in the geographic header; `people` is the header's own count (POP100)."""
+
+    zcta: str
+    logrecno: str
+    people: int
+
+
+def _field(start: int, length: int) -> slice:
+    """Return where a field of the geographic header is, from its position as documented (counted from 1)."""
+    return slice(start - 1, start - 1 + length)
+
+
+# 2010 SF1 technical documentation, figure 2-5 (geographic header record).
+_SUMLEV = _field(9, 3)
+_GEOCOMP = _field(12, 2)
+_LOGRECNO = _field(19, 7)
+_ZCTA5 = _field(172, 5)
+_POP100 = _field(319, 9)
+_STATE_ZCTA = "871"
+_WHOLE_AREA = "00"
+
+
+def sf1_population(recipe: Sf1Recipe, folder: Path, *, name: str) -> Population:
+    """Read the people of a state from tables PCT12A to PCT12G of the 2010 Census Summary File 1.
+
+    Nothing is estimated but the single years of people aged 100 and over: those of one ZCTA, race and sex aged
+    100-104, 105-109 or 110 and over are spread over the years, in whole people by largest remainders, with the
+    recipe's tail weights. Asian and Pacific Islander are one race (API), as are some other race and two or more (Other).
+
+    Parameters
+    ----------
+    recipe : Sf1Recipe
+    folder : Path
+        Folder of the recipe; ``recipe.folder`` is relative to it.
+    name : str
+
+    Returns
+    -------
+    Population
+        Over (age, race, sex, zip), counts of dtype int64; ``zip`` has the ZCTAs with people, in order. A ZCTA that
+        crosses the state's border counts with the part inside.
+
+    Raises
+    ------
+    InputError
+        If the folder or one of its eight files is missing, a line is cut short or has a cell that is not a whole
+        number, a ZCTA has no line in a segment, the cells of a table do not add up to its totals, or the seven tables
+        do not add up to the people of the geographic header. Names the file and the line or LOGRECNO.
+
+    Notes
+    -----
+    Layout: 2010 Census Summary File 1, technical documentation SF1/10-4 (RV), chapters 2 and 6.
+    """
+    files = folder / recipe.folder
+    if not files.is_dir():
+        raise InputError("no such folder", source=files, expected=f"the unzipped files of {recipe.state}2010.sf1.zip")
+    header = files / f"{recipe.state}geo2010.sf1"
+    records = _read_header(header)
+    by_race = np.zeros((len(records), len(TABLES_BY_RACE), len(SEXES), _AGES), dtype=np.int64)
+    for race, tables in enumerate(TABLES_BY_RACE.values()):
+        for table in tables:
+            by_race[:, race] += _read_table(files / f"{recipe.state}000{SEGMENTS[table]}2010.sf1", table, records)
+    _check_people(by_race, records, header)
+    occupied = [row for row, record in enumerate(records) if record.people > 0]
+    ages = _single_years(by_race[occupied], recipe.tail, recipe.oldest)
+    domain = Domain(
+        (
+            Attribute("age", tuple(str(age) for age in range(recipe.oldest + 1))),
+            Attribute("race", tuple(TABLES_BY_RACE)),
+            Attribute("sex", SEXES),
+            Attribute("zip", tuple(records[row].zcta for row in occupied)),
+        )
+    )
+    return Population.from_dense(domain, ages.transpose(3, 1, 2, 0), name=name, source=recipe.source)
+
+
+def _read_header(path: Path) -> list[_ZctaRecord]:
+    """Return the ZCTAs of the geographic header, in order of their codes."""
+    records = []
+    for number, line in _lines(path):
+        if len(line) < _POP100.stop:
+            raise InputError(
+                "line too short",
+                source=path,
+                where=f"line {number}",
+                found=f"{len(line)} characters",
+                expected="500, of which the first 327 are needed",
+            )
+        if line[_SUMLEV] != _STATE_ZCTA or line[_GEOCOMP] != _WHOLE_AREA:
+            continue
+        zcta, people = line[_ZCTA5], line[_POP100].strip()
+        for field, value in (("ZCTA5", zcta), ("POP100", people)):
+            if not value.isdecimal():
+                raise InputError(f"{field} is not a number", source=path, where=f"line {number}", found=value)
+        records.append(_ZctaRecord(zcta, line[_LOGRECNO], int(people)))
+    if not records:
+        raise InputError(
+            "no ZCTA of the state",
+            source=path,
+            expected=f"lines of summary level {_STATE_ZCTA} and geographic component {_WHOLE_AREA}",
+        )
+    return sorted(records)
+
+
+def _read_table(path: Path, table: str, records: list[_ZctaRecord]) -> Integers:
+    """Return a table's people by ZCTA, sex and age, shape (n_records, 2, 103), once its totals have been checked."""
+    # A segment has lines for tracts, places and much else: only those of the ZCTAs are taken apart.
+    rows = {record.logrecno: row for row, record in enumerate(records)}
+    cells = np.zeros((len(records), _CELLS), dtype=np.int64)
+    for number, line in _lines(path):
+        n_fields = line.count(",") + 1
+        if n_fields != _LINKING_FIELDS + _CELLS:
+            raise InputError(
+                "line cut short or of another table",
+                source=path,
+                where=f"line {number}",
+                found=f"{n_fields} fields",
+                expected=f"{_LINKING_FIELDS + _CELLS}, the last {_CELLS} being {table}",
+            )
+        *_, logrecno, values = line.split(",", _LINKING_FIELDS)
+        if logrecno in rows:
+            cells[rows.pop(logrecno)] = _whole_numbers(values, path, f"line {number}, LOGRECNO {logrecno}, {table}")
+    if rows:
+        logrecno, row = next(iter(rows.items()))
+        raise InputError(
+            "no line for a ZCTA of the geographic header",
+            source=path,
+            where=f"LOGRECNO {logrecno} (ZCTA {records[row].zcta}), {table}",
+            hint="the file may be cut short" if len(rows) < len(records) else "is it of the same state and edition?",
+        )
+    by_sex = cells[:, 1:].reshape(len(records), len(SEXES), 1 + _AGES)
+    totals, ages = by_sex[:, :, 0], by_sex[:, :, 1:]
+    wrong = (cells[:, 0] != totals.sum(axis=1)) | (totals != ages.sum(axis=2)).any(axis=1)
+    if wrong.any():
+        row = int(wrong.argmax())
+        (male, female), (male_ages, female_ages) = totals[row], ages[row].sum(axis=1)
+        raise InputError(
+            "cells do not add up",
+            source=path,
+            where=f"LOGRECNO {records[row].logrecno} (ZCTA {records[row].zcta}), {table}",
+            found=f"total {cells[row, 0]}, male {male} (ages {male_ages}), female {female} (ages {female_ages})",
+            expected="total = male + female, each the sum of its ages",
+        )
+    return ages
+
+
+def _whole_numbers(values: str, path: Path, where: str) -> list[int]:
+    cells = values.split(",")
+    for position, cell in enumerate(cells, start=1):
+        if not cell.isdecimal() or len(cell) > _CELL_DIGITS:
+            raise InputError(
+                "not a whole number", source=path, where=f"{where}, cell {position}", found=cell, expected="0 or more"
+            )
+    return [int(cell) for cell in cells]
+
+
+def _check_people(by_race: Integers, records: list[_ZctaRecord], header: Path) -> None:
+    # Every table PCT12x adds up within itself, so only this tells one of them in the place of another.
+    for record, people in zip(records, by_race.sum(axis=(1, 2, 3)).tolist(), strict=True):
+        if people != record.people:
+            raise InputError(
+                "tables PCT12A to PCT12G do not add up to the people of a ZCTA",
+                source=header,
+                where=f"LOGRECNO {record.logrecno} (ZCTA {record.zcta})",
+                found=people,
+                expected=f"{record.people} (POP100)",
+                hint="are all files of the same state and edition?",
+            )
+
+
+def _single_years(by_race: Integers, tail: Tail, oldest: int) -> Integers:
+    """Spread the grouped ages of (n, 5, 2, 103) over single years, in whole people: (n, 5, 2, oldest + 1)."""
+    parts = [by_race[..., :_SINGLE_AGES]]
+    ends = (*_GROUPED_AGES[1:], oldest + 1)
+    for group, (start, end) in enumerate(zip(_GROUPED_AGES, ends, strict=True)):
+        people = by_race[..., _SINGLE_AGES + group]
+        # The weights from a later year on are those of a steeper tail: the first is 1 again and cannot underflow.
+        steeper = Tail(linear=tail.linear + 2 * tail.quadratic * (start - _TAIL_AGE), quadratic=tail.quadratic)
+        shares = tail_weights(steeper, end - start)
+        spread = _largest_remainders(people.ravel().astype(np.float64), shares[None, :])
+        parts.append(spread.reshape(*people.shape, end - start))
+    return np.concatenate(parts, axis=-1)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file with their numbers; one character is one byte, as the fixed positions need."""
+    try:
+        with path.open(encoding="latin-1") as file:
+            for number, line in enumerate(file, start=1):
+                yield number, line.rstrip("\n")
+    except FileNotFoundError:
+        raise InputError("no such file", source=path, expected="it among the state's unzipped SF1 files") from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", source=path) from None

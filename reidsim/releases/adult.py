@@ -1,0 +1,62 @@
+"""The UCI Adult files, as they come."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from reidsim.errors import InputError, listed
+from reidsim.tables import read_table
+
+COLUMNS = (
+    "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship", "race",
+    "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income",
+)  # fmt: skip
+
+# Census terms: Asian and Pacific Islander are one race here, as in the file.
+RACES = {
+    "White": "White",
+    "Black": "Black",
+    "Amer-Indian-Eskimo": "AIAN",
+    "Asian-Pac-Islander": "API",
+    "Other": "Other",
+}
+
+
+def read_adult(path: Path) -> pd.DataFrame:
+    """Read ``adult.data`` or ``adult.test``.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    DataFrame
+        The 15 columns as text, races under their census names. Missing values (``?``) stay; they occur only in work
+        class, occupation and native country.
+
+    Raises
+    ------
+    InputError
+        If the file is not in Adult's form.
+    """
+    # adult.test opens with a line that starts with a bar.
+    frame = read_table(path, header=False, comment="|")
+    if frame.shape[1] != len(COLUMNS):
+        raise InputError(
+            "not an Adult file", source=path, found=f"{frame.shape[1]} columns", expected=f"{len(COLUMNS)} columns"
+        )
+    frame.columns = pd.Index(COLUMNS)
+    unknown = ~frame["race"].isin(RACES)
+    if unknown.any():
+        row = int(unknown.to_numpy().argmax())
+        raise InputError(
+            "race unknown to Adult",
+            source=path,
+            where=f"row {row + 1}, column 'race'",
+            found=frame["race"].iloc[row],
+            expected=f"one of {listed(RACES)}",
+        )
+    return frame.assign(race=frame["race"].map(RACES))

@@ -1,0 +1,157 @@
+"""Generalization hierarchies: for one attribute, what each value becomes at each level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError, listed
+from reidsim.populations.domain import Attribute
+
+SUPPRESSED = "*"
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """Nested groupings of the categories of one attribute; level 0 keeps every value.
+
+    Parameters
+    ----------
+    attribute : Attribute
+    groups : ndarray of int32, shape (n_levels, n_values)
+        ``groups[level, value]`` is the group that the value falls in at that level.
+    labels : tuple of tuple of str
+        ``labels[level][group]`` is how the group is printed.
+    costless_levels : frozenset of int
+        Levels whose merging is not charged as information loss: a group counts as large as the one below it.
+
+    Raises
+    ------
+    InputError
+        If a level splits what the level below it merged.
+    """
+
+    attribute: Attribute
+    groups: NDArray[np.int32]
+    labels: tuple[tuple[str, ...], ...]
+    costless_levels: frozenset[int] = frozenset()
+
+    def __post_init__(self) -> None:
+        for level in range(1, self.n_levels):
+            self._check_nested(level)
+        wrong = [level for level in self.costless_levels if not 0 < level < self.n_levels]
+        if wrong:
+            raise InputError(
+                "no such level",
+                where=f"hierarchy of {self.attribute.name!r}, costless levels",
+                found=wrong[0],
+                expected=f"a level from 1 to {self.n_levels - 1}",
+            )
+
+    def _check_nested(self, level: int) -> None:
+        parents = np.full(self.n_groups[level - 1], -1, dtype=np.int32)
+        parents[self.groups[level - 1]] = self.groups[level]
+        split = np.flatnonzero(parents[self.groups[level - 1]] != self.groups[level])
+        if len(split):
+            value = int(split[0])
+            below = self.groups[level - 1]
+            other = int(np.flatnonzero((below == below[value]) & (self.groups[level] != self.groups[level, value]))[0])
+            name = self.attribute.categories
+            raise InputError(
+                "hierarchy is not nested",
+                where=f"hierarchy of {self.attribute.name!r}, level {level}",
+                found=f"{name[value]!r} and {name[other]!r} are together at level {level - 1} "
+                f"({self.labels[level - 1][below[value]]!r}) and apart at level {level}",
+                expected="groups that only merge from one level to the next",
+            )
+
+    @classmethod
+    def from_labels(
+        cls, attribute: Attribute, levels: Sequence[Sequence[str]], *, costless_levels: Sequence[int] = ()
+    ) -> Hierarchy:
+        """Build a hierarchy from the label of every category at every level above 0.
+
+        Parameters
+        ----------
+        attribute : Attribute
+        levels : sequence of sequence of str
+            ``levels[k][value]`` is the label at level ``k + 1``; equal labels are one group.
+        costless_levels : sequence of int
+            See the class.
+        """
+        groups = [np.arange(attribute.size, dtype=np.int32)]
+        labels = [attribute.categories]
+        for level in levels:
+            order = {label: code for code, label in enumerate(dict.fromkeys(level))}
+            groups.append(np.array([order[label] for label in level], dtype=np.int32))
+            labels.append(tuple(order))
+        return cls(attribute, np.stack(groups), tuple(labels), frozenset(costless_levels))
+
+    @property
+    def n_levels(self) -> int:
+        """Number of levels, the ungeneralized one included."""
+        return len(self.groups)
+
+    @cached_property
+    def n_groups(self) -> tuple[int, ...]:
+        """Number of groups at each level."""
+        return tuple(len(labels) for labels in self.labels)
+
+    @cached_property
+    def group_sizes(self) -> NDArray[np.int64]:
+        """How many categories share the group of each value, shape (n_levels, n_values)."""
+        return np.stack([np.bincount(level)[level] for level in self.groups]).astype(np.int64)
+
+    @cached_property
+    def charged_sizes(self) -> NDArray[np.int64]:
+        """Group sizes as the information loss counts them, shape (n_levels, n_values): costless merging left out."""
+        sizes = self.group_sizes.copy()
+        for level in sorted(self.costless_levels):
+            sizes[level] = sizes[level - 1]
+        return sizes
+
+    def parents(self, level: int) -> NDArray[np.int32]:
+        """Return for each group of `level` its group at ``level + 1``, shape (n_groups[level],)."""
+        parents = np.empty(self.n_groups[level], dtype=np.int32)
+        parents[self.groups[level]] = self.groups[level + 1]
+        return parents
+
+
+def hierarchy_from_rows(
+    attribute: Attribute, rows: Sequence[Sequence[str]], *, costless_levels: Sequence[int] = ()
+) -> Hierarchy:
+    """Build a hierarchy from a table with one row per value and one column per level (as ARX writes them).
+
+    Rows of values outside the attribute's categories are allowed and ignored, so that one file can serve several
+    data sets.
+
+    Raises
+    ------
+    InputError
+        If rows differ in length, a value has two rows, or a category has none.
+    """
+    by_value: dict[str, Sequence[str]] = {}
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(rows[0]):
+            raise InputError(
+                "row of another length", where=f"row {number}", found=len(row), expected=f"{len(rows[0])} columns"
+            )
+        if row[0] in by_value:
+            raise InputError("value has two rows", where=f"row {number}", found=row[0])
+        by_value[row[0]] = row
+    lacking = [category for category in attribute.categories if category not in by_value]
+    if lacking:
+        raise InputError(
+            "value missing from its hierarchy",
+            where=f"hierarchy of {attribute.name!r}",
+            found=lacking[0],
+            expected=f"a row for each of its {attribute.size} values; {len(lacking)} have none",
+            hint=f"the hierarchy has {listed(by_value)}",
+        )
+    table = [by_value[category] for category in attribute.categories]
+    levels = [[row[level] for row in table] for level in range(1, len(table[0]))]
+    return Hierarchy.from_labels(attribute, levels, costless_levels=costless_levels)

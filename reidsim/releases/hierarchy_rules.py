@@ -1,0 +1,155 @@
+"""Rules that make a hierarchy without writing it out: intervals, prefixes, groups, suppression."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+
+from reidsim.errors import InputError, listed, nearest
+from reidsim.populations.domain import Attribute
+from reidsim.releases.hierarchy import SUPPRESSED
+
+
+def interval_levels(
+    attribute: Attribute, widths: Sequence[int], *, start: int | None = None, absorb_remainder: bool = True
+) -> list[list[str]]:
+    """Label whole numbers by intervals of growing width.
+
+    Parameters
+    ----------
+    attribute : Attribute
+        Categories are whole numbers; a trailing ``+`` (``"90+"``) is allowed.
+    widths : sequence of int
+        Width of the intervals at each level; each a multiple of the one before, so that levels nest.
+    start : int, optional
+        Where the first interval begins (default: the smallest category).
+    absorb_remainder : bool
+        Let the last full interval take in the values above it instead of leaving a short interval.
+
+    Returns
+    -------
+    list of list of str
+        Per level, the label of each category.
+    """
+    numbers = whole_numbers(attribute)
+    top = max(numbers)
+    low = min(numbers) if start is None else start
+    if min(numbers) < low:
+        raise InputError("value below the first interval", found=min(numbers), expected=f"{low} or more")
+    for finer, wider in zip(widths, widths[1:], strict=False):
+        if wider <= finer or wider % finer:
+            raise InputError(
+                "intervals do not nest", where="widths", found=list(widths), expected="each a multiple of the last"
+            )
+    levels = []
+    for width in widths:
+        starts = list(range(low, top + 1, width))
+        if absorb_remainder and len(starts) > 1 and top - starts[-1] + 1 < width:
+            starts.pop()
+        ends = [following - 1 for following in starts[1:]] + [top]
+        at = [bisect.bisect_right(starts, number) - 1 for number in numbers]
+        levels.append([f"{starts[i]}-{ends[i]}" if starts[i] < ends[i] else str(starts[i]) for i in at])
+    return levels
+
+
+def prefix_levels(attribute: Attribute, digits: Sequence[int], *, pool: Sequence[str] = ()) -> list[list[str]]:
+    """Label codes such as ZIP codes by ever shorter prefixes.
+
+    Parameters
+    ----------
+    attribute : Attribute
+        Categories all of one length.
+    digits : sequence of int
+        Characters kept at each level, decreasing.
+    pool : sequence of str
+        Prefixes whose codes are grouped with each other (and with no others) at every level that keeps no more
+        characters than they have: the sparsely populated ZIP3 areas of Safe Harbor.
+    """
+    lengths = {len(category) for category in attribute.categories}
+    if len(lengths) != 1:
+        raise InputError(
+            "codes of several lengths", where=f"attribute {attribute.name!r}", found=sorted(lengths), expected="one"
+        )
+    length = lengths.pop()
+    if any(not 0 < kept < length for kept in digits) or list(digits) != sorted(set(digits), reverse=True):
+        raise InputError(
+            "prefixes do not shorten",
+            where="digits",
+            found=list(digits),
+            expected=f"decreasing, between 1 and {length}",
+        )
+    pooled_length = {len(prefix) for prefix in pool}
+    if len(pooled_length) > 1:
+        raise InputError("prefixes of several lengths", where="pool", found=list(pool), expected="one length")
+    unused = [prefix for prefix in pool if not any(c.startswith(prefix) for c in attribute.categories)]
+    if unused:
+        raise InputError("no code has this prefix", where="pool", found=unused[0])
+    pooled_from = pooled_length.pop() if pooled_length else 0
+    levels = []
+    for kept in digits:
+        pooled = sorted({_masked(prefix[:kept], length) for prefix in pool})
+        pooled_label = pooled[0] if len(pooled) == 1 else f"[{', '.join(pooled)}]"
+        levels.append(
+            [
+                pooled_label
+                if kept <= pooled_from and category.startswith(tuple(pool))
+                else _masked(category[:kept], length)
+                for category in attribute.categories
+            ]
+        )
+    return levels
+
+
+def group_levels(attribute: Attribute, groups: Sequence[Sequence[Sequence[str]]]) -> list[list[str]]:
+    """Label categories by listed groups.
+
+    Parameters
+    ----------
+    attribute : Attribute
+    groups : sequence of sequence of sequence of str
+        Per level, the groups of two or more categories; categories not listed keep their label from the level below.
+    """
+    current = list(attribute.categories)
+    levels = []
+    for number, level in enumerate(groups, start=1):
+        merged: dict[str, str] = {}
+        for members in level:
+            for member in members:
+                place = f"groups, level {number}"
+                if member not in attribute.categories:
+                    hint = nearest(member, attribute.categories)
+                    raise InputError(
+                        "not a category of the attribute",
+                        where=place,
+                        found=member,
+                        expected=listed(attribute.categories),
+                        hint=hint,
+                    )
+                if member in merged:
+                    raise InputError("category in two groups", where=place, found=member)
+                merged[member] = " or ".join(members)
+        current = [merged.get(category, label) for category, label in zip(attribute.categories, current, strict=True)]
+        levels.append(current)
+    return levels
+
+
+def suppression_level(attribute: Attribute) -> list[str]:
+    """Label every category with the suppressed value."""
+    return [SUPPRESSED] * attribute.size
+
+
+def whole_numbers(attribute: Attribute) -> list[int]:
+    """Read the categories of an attribute as whole numbers; ``"90+"`` reads as 90."""
+    numbers = []
+    for category in attribute.categories:
+        text = category.removesuffix("+")
+        if not text.lstrip("-").isdecimal():
+            raise InputError(
+                "not a whole number", where=f"attribute {attribute.name!r}", found=category, expected="48 or 90+"
+            )
+        numbers.append(int(text))
+    return numbers
+
+
+def _masked(prefix: str, length: int) -> str:
+    return prefix + "*" * (length - len(prefix))

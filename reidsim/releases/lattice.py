@@ -1,0 +1,194 @@
+"""The generalization lattice: one hierarchy level per attribute, chosen for each record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError, nearest
+from reidsim.populations.domain import Codes, Domain
+from reidsim.releases.hierarchy import Hierarchy
+from reidsim.releases.strategy_space import Floats, Rows, Strategies
+
+
+@dataclass(frozen=True, eq=False)
+class GeneralizationLattice:
+    """All combinations of hierarchy levels for a set of records (a `StrategySpace`).
+
+    Strategies are numbered in lexicographic order of their level vectors, the first attribute being the most
+    significant; so every strategy comes after those it generalizes.
+
+    Utility is one minus the entropy-based information loss of Wan et al. 2015, Eqs. 1 to 3: the loss of a strategy
+    is the sum over attributes of the logarithm of the number of values in the record's group, divided by the sum of
+    the logarithms of all domain sizes.
+
+    Parameters
+    ----------
+    hierarchies : tuple of Hierarchy
+        In the order of the domain.
+    codes : ndarray of int32, shape (n_records, n_attributes)
+        The records.
+    loss_attributes : tuple of str, optional
+        Attributes that count in the information loss (all, if not given).
+    """
+
+    hierarchies: tuple[Hierarchy, ...]
+    codes: Codes
+    loss_attributes: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.loss_attributes or ():
+            if name not in self.domain.names:
+                raise InputError(
+                    "information loss counts an attribute that is not released",
+                    found=name,
+                    expected=f"some of {', '.join(self.domain.names)}",
+                    hint=nearest(name, self.domain.names),
+                )
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The quasi-identifiers."""
+        return Domain(tuple(hierarchy.attribute for hierarchy in self.hierarchies))
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Number of levels of each attribute."""
+        return tuple(hierarchy.n_levels for hierarchy in self.hierarchies)
+
+    @property
+    def size(self) -> int:
+        """Number of strategies: the product of the numbers of levels."""
+        return math.prod(self.shape)
+
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+        return len(self.codes)
+
+    @property
+    def most_specific(self) -> int:
+        """The strategy that generalizes nothing."""
+        return 0
+
+    @cached_property
+    def strides(self) -> tuple[int, ...]:
+        """How far a strategy's number moves when one attribute goes up one level."""
+        return tuple(math.prod(self.shape[position + 1 :]) for position in range(len(self.shape)))
+
+    def levels(self, strategy: int) -> tuple[int, ...]:
+        """Return the level of each attribute."""
+        return tuple(strategy // stride % levels for stride, levels in zip(self.strides, self.shape, strict=True))
+
+    def all_levels(self, strategies: Strategies) -> NDArray[np.int64]:
+        """Return the level vectors of many strategies, shape (n_strategies, n_attributes)."""
+        return strategies[:, None] // np.array(self.strides) % np.array(self.shape)
+
+    def index(self, levels: Sequence[int]) -> int:
+        """Return the number of the strategy with these levels."""
+        if len(levels) != len(self.shape) or any(
+            not 0 <= level < n for level, n in zip(levels, self.shape, strict=False)
+        ):
+            raise InputError(
+                "no such strategy in the lattice", found=list(levels), expected=f"levels below {self.shape}"
+            )
+        return sum(level * stride for level, stride in zip(levels, self.strides, strict=True))
+
+    def successors(self, strategy: int) -> Iterator[int]:
+        """Yield the strategies with one attribute one level up, first attribute first."""
+        for level, levels, stride in zip(self.levels(strategy), self.shape, self.strides, strict=True):
+            if level + 1 < levels:
+                yield strategy + stride
+
+    def predecessors(self, strategy: int) -> Iterator[int]:
+        """Yield the strategies with one attribute one level down, first attribute first."""
+        for level, stride in zip(self.levels(strategy), self.strides, strict=True):
+            if level > 0:
+                yield strategy - stride
+
+    def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
+        """Tell for which minima every attribute of the strategy is at the minimum's level or above."""
+        return (np.array(self.levels(strategy)) >= self.all_levels(minimum)).all(axis=1)
+
+    @cached_property
+    def losses(self) -> tuple[Floats, ...]:
+        """Share of the greatest possible information loss by attribute, level and value: (n_levels, n_values) each."""
+        counted = self.domain.names if self.loss_attributes is None else self.loss_attributes
+        greatest = sum(math.log(h.attribute.size) for h in self.hierarchies if h.attribute.name in counted)
+        return tuple(
+            np.log(hierarchy.charged_sizes) / greatest
+            if greatest > 0 and hierarchy.attribute.name in counted
+            else np.zeros(hierarchy.groups.shape)
+            for hierarchy in self.hierarchies
+        )
+
+    @cached_property
+    def record_losses(self) -> tuple[Floats, ...]:
+        """Information loss of every record by attribute and level, shape (n_levels, n_records) each."""
+        return tuple(
+            np.ascontiguousarray(losses[:, self.codes[:, position]]) for position, losses in enumerate(self.losses)
+        )
+
+    def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
+        """Return one minus the normalised information loss of each record, shape (n_records,) or (n_rows,)."""
+        loss = np.zeros(self.n_records if rows is None else len(rows))
+        for losses, level in zip(self.record_losses, self.levels(strategy), strict=True):
+            if level > 0:
+                loss += losses[level] if rows is None else losses[level][rows]
+        # Rounding must not leave a suppressed record with a benefit of 1e-16.
+        return np.where(loss > 1.0 - 1e-12, 0.0, 1.0 - loss)
+
+    @cached_property
+    def _average_losses(self) -> tuple[Floats, ...]:
+        return tuple(losses.mean(axis=1) for losses in self.record_losses)
+
+    def average_utility(self, strategy: int) -> float:
+        """Return the mean utility over all records."""
+        levels = self.levels(strategy)
+        return 1.0 - float(sum(losses[level] for losses, level in zip(self._average_losses, levels, strict=True)))
+
+    def generalization_intensity(self, strategies: Strategies) -> Floats:
+        """Return the sum of levels over the greatest possible sum (Wan et al. 2015, Eq. 5)."""
+        greatest = sum(self.shape) - len(self.shape)
+        return self.all_levels(strategies).sum(axis=1) / max(greatest, 1)
+
+    def describe(self, strategy: int) -> str:
+        """Name a strategy by its levels, such as ``"0,3,1,0"``."""
+        return ",".join(map(str, self.levels(strategy)))
+
+    def released(self, strategies: Strategies, rows: Rows) -> pd.DataFrame:
+        """Return the labels under which records are released.
+
+        Parameters
+        ----------
+        strategies : ndarray of int, shape (n,)
+            The strategy of each row; negative where the record is withheld (its values are missing).
+        rows : ndarray of int, shape (n,)
+            Which record each row is.
+
+        Returns
+        -------
+        DataFrame
+            One categorical column per attribute.
+        """
+        levels = self.all_levels(np.maximum(strategies, 0))
+        columns = {}
+        for position, hierarchy in enumerate(self.hierarchies):
+            labels = list(dict.fromkeys(label for level in hierarchy.labels for label in level))
+            number = {label: code for code, label in enumerate(labels)}
+            table = np.stack(
+                [
+                    np.array([number[label] for label in level_labels], dtype=np.int32)[groups]
+                    for level_labels, groups in zip(hierarchy.labels, hierarchy.groups, strict=True)
+                ]
+            )
+            released = table[levels[:, position], self.codes[rows, position]]
+            released[strategies < 0] = -1
+            columns[hierarchy.attribute.name] = pd.Categorical.from_codes(released.tolist(), categories=labels)
+        return pd.DataFrame(columns)

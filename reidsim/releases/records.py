@@ -1,0 +1,105 @@
+"""Records to be shared: read from a file or a table of counts, coded over a domain, completed where they must be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from reidsim.errors import InputError, listed, nearest
+from reidsim.populations.domain import Codes, Domain
+from reidsim.populations.population import Population
+from reidsim.populations.sampling import UNKNOWN, complete_records
+from reidsim.releases.hierarchy_rules import whole_numbers
+
+
+def records_of(table: Population) -> pd.DataFrame:
+    """Return one row of labels per person of a table of counts, in the order of its cells."""
+    if not np.issubdtype(table.counts.dtype, np.integer):
+        raise InputError("records cannot be made of expected counts", where=table.name)
+    people = table.domain.decode(np.repeat(table.cells, table.counts, axis=0))
+    return people.astype("str")
+
+
+def select_columns(
+    frame: pd.DataFrame, columns: Mapping[str, str], values: Mapping[str, Mapping[str, str]], source: str | Path
+) -> pd.DataFrame:
+    """Take the columns that hold the quasi-identifiers, under the attributes' names and with the domain's labels.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    columns : mapping of str to str
+        Column of each attribute.
+    values : mapping of str to mapping of str to str
+        Per attribute, the label that stands for a value; values not named stay.
+    source : str or Path
+        For messages.
+
+    Raises
+    ------
+    InputError
+        If a column is missing.
+    """
+    chosen = {}
+    for attribute, column in columns.items():
+        if column not in frame.columns:
+            raise InputError(
+                "column missing",
+                source=source,
+                where=f"column {column!r}",
+                expected=f"it among the columns, which are {listed(frame.columns, 20)}",
+                hint=nearest(column, map(str, frame.columns)),
+            )
+        labels = frame[column].str.strip()
+        chosen[attribute] = labels.replace(dict(values[attribute])) if values.get(attribute) else labels
+    return pd.DataFrame(chosen)
+
+
+def code_records(frame: pd.DataFrame, domain: Domain, source: str | Path) -> Codes:
+    """Return codes over `domain`, ``UNKNOWN`` in the columns that the frame lacks, shape (n_records, n_attributes).
+
+    Raises
+    ------
+    InputError
+        If a value is not in its domain; names the file, the row, the column and the value.
+    """
+    codes = np.full((len(frame), len(domain.attributes)), UNKNOWN, dtype=np.int32)
+    for position, attribute in enumerate(domain.attributes):
+        if attribute.name in frame.columns:
+            try:
+                codes[:, position] = attribute.encode(frame[attribute.name])
+            except InputError as error:
+                raise error.located(source) from None
+    return codes
+
+
+def redraw_top_code(
+    population: Population, codes: Codes, attribute: str, top: int, rng: np.random.Generator
+) -> Codes:
+    """Redraw the values at a top code from the people of that age or more who agree in the other known attributes.
+
+    Parameters
+    ----------
+    population : Population
+    codes : ndarray of int32, shape (n_records, n_attributes)
+        Over the population's domain; ``UNKNOWN`` values stay unknown.
+    attribute : str
+        Whole numbers, such as ages in years.
+    top : int
+        Values of `top` and more are redrawn.
+    rng : numpy.random.Generator
+    """
+    position = population.domain.position(attribute)
+    reaches_top = np.array(whole_numbers(population.domain.attributes[position])) >= top
+    rows = np.flatnonzero((codes[:, position] != UNKNOWN) & reaches_top[codes[:, position]])
+    if not len(rows):
+        return codes
+    blank = codes[rows].copy()
+    blank[:, position] = UNKNOWN
+    drawn = complete_records(population, blank, rng, among=reaches_top[population.cells[:, position]])
+    redrawn = codes.copy()
+    redrawn[rows, position] = drawn[:, position]
+    return redrawn

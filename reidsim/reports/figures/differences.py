@@ -1,0 +1,219 @@
+"""What each record gains under a policy over another policy (Wan et al. 2015, Figs. 6 and 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from reidsim.errors import InputError, listed, nearest
+from reidsim.releases.strategy_space import Floats
+from reidsim.reports.figures.inputs import checked, refuse_repeated
+from reidsim.reports.figures.style import (
+    UNIT,
+    label_axes,
+    legend_below,
+    looks,
+    new_figure,
+    number_ticks,
+    ordered_policies,
+    policy_name,
+    zero_line,
+)
+
+_SIDES = ("Publisher", "Adversary")
+_PAYOFFS = ("publisher_payoff", "adversary_payoff")
+# What no policy can beat or undercut says nothing about the others and stretches the axes.
+_EXTREMES = ("no-protection", "suppress-all")
+_BINS = 60
+
+
+def payoff_difference_histogram(
+    records: pd.DataFrame, reference: str = "safe-harbor", policies: Sequence[str] | None = None
+) -> Figure:
+    """Draw how the payoff differences between policies and a reference policy are distributed (Fig. 6).
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per record and policy, with columns ``record``, ``policy``, ``publisher_payoff`` and
+        ``adversary_payoff`` (money per record). Rows of different policies are matched by ``record``.
+    reference : str
+        The policy whose payoffs are subtracted.
+    policies : sequence of str, optional
+        The policies to show, in this order (all but the reference, no-protection and suppress-all, if not given).
+
+    Returns
+    -------
+    Figure
+        The publisher on the left, the adversary on the right; number of records on a logarithmic axis. The bins of a
+        panel are the same for all policies, and one is centred on no difference.
+
+    Raises
+    ------
+    InputError
+        If the table is empty or lacks a column, a policy or a record under one of the policies.
+    """
+    comparison = _compare(records, reference, policies)
+    look = looks([reference, *comparison.policies])
+    figure, grid = new_figure(1, 2, panel=(4.5, 3.4), sharey=True)
+    for side, (axes, letter) in enumerate(zip(grid[0], "ab", strict=True)):
+        edges = _bin_edges(np.concatenate([comparison.differences(policy)[side] for policy in comparison.policies]))
+        for policy in comparison.policies:
+            counts, _ = np.histogram(comparison.differences(policy)[side], edges)
+            axes.stairs(
+                counts,
+                edges,
+                color=look[policy].colour,
+                linestyle=look[policy].dashes,
+                linewidth=1.6,
+                label=policy_name(policy),
+            )
+        axes.set_yscale("log")
+        axes.axvline(0, color="#808080", linewidth=0.8, zorder=0.5)
+        number_ticks(axes.xaxis)
+        label_axes(
+            axes,
+            title=f"({letter}) {_SIDES[side]}",
+            x=f"{_SIDES[side]}'s payoff minus that under {policy_name(reference)}\n({UNIT})",
+        )
+    # Bins without records fall below the axis instead of to minus infinity.
+    grid[0][0].set_ylim(bottom=0.7)
+    label_axes(grid[0][0], y="Number of records")
+    legend_below(
+        figure,
+        [
+            Line2D([], [], color=look[policy].colour, linestyle=look[policy].dashes, linewidth=1.6,
+                   label=policy_name(policy))
+            for policy in comparison.policies
+        ],
+    )  # fmt: skip
+    return figure
+
+
+def payoff_difference_scatter(
+    records: pd.DataFrame, reference: str = "safe-harbor", policies: Sequence[str] | None = None
+) -> Figure:
+    """Draw each record's payoff difference against its payoff under the reference policy (Fig. 7).
+
+    Parameters
+    ----------
+    records : DataFrame
+        As for `payoff_difference_histogram`.
+    reference : str
+        The policy whose payoffs are subtracted.
+    policies : sequence of str, optional
+        The policies to show, in this order (all but the reference, no-protection and suppress-all, if not given).
+
+    Returns
+    -------
+    Figure
+        One row per policy, the publisher on the left, the adversary on the right; one point per record, drawn as
+        pixels even in vector formats.
+
+    Raises
+    ------
+    InputError
+        If the table is empty or lacks a column, a policy or a record under one of the policies.
+    """
+    comparison = _compare(records, reference, policies)
+    look = looks([reference, *comparison.policies])
+    figure, grid = new_figure(len(comparison.policies), 2, panel=(4.2, 2.5), sharex="col", sharey="col")
+    letters = iter("abcdefghijklmnopqrstuvwxyz")
+    for policy, row in zip(comparison.policies, grid, strict=True):
+        differences = comparison.differences(policy)
+        for side, axes in enumerate(row):
+            axes.scatter(
+                comparison.payoffs[reference][side],
+                differences[side],
+                s=7,
+                alpha=0.2,
+                color=look[policy].colour,
+                linewidths=0,
+                rasterized=True,
+            )
+            zero_line(axes)
+            number_ticks(axes.yaxis)
+            label_axes(
+                axes,
+                title=f"({next(letters, '')}) {policy_name(policy)}: {_SIDES[side].lower()}",
+                y=f"Payoff difference\n({UNIT})",
+            )
+    for side, axes in enumerate(grid[-1]):
+        number_ticks(axes.xaxis)
+        label_axes(axes, x=f"{_SIDES[side]}'s payoff under {policy_name(reference)} ({UNIT})")
+    return figure
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """Payoffs by policy, shape (2, n_records): publisher's and adversary's; records in one order for all."""
+
+    reference: str
+    policies: list[str]
+    payoffs: dict[str, Floats]
+
+    def differences(self, policy: str) -> Floats:
+        """Return the policy's payoffs minus the reference's, shape (2, n_records)."""
+        own, reference = self.payoffs[policy], self.payoffs[self.reference]
+        difference = own - reference
+        # Sums taken in another order differ by rounding, which is no gain.
+        rounding = 1e-9 * np.maximum(np.abs(own), np.abs(reference)).max(axis=1, keepdims=True)
+        return np.where(np.abs(difference) <= rounding, 0.0, difference)
+
+
+def _compare(records: pd.DataFrame, reference: str, policies: Sequence[str] | None) -> _Comparison:
+    table = checked(records, "records", text=("record", "policy"), numbers=_PAYOFFS)
+    present = ordered_policies(table["policy"])
+    if reference not in present:
+        raise _no_such_policy("reference policy missing", reference, present)
+    if policies is None:
+        policies = [policy for policy in present if policy != reference and policy not in _EXTREMES]
+    for policy in policies:
+        if policy not in present or policy == reference:
+            raise _no_such_policy("no such policy to compare", policy, [name for name in present if name != reference])
+    if not policies:
+        raise InputError(
+            f"no policy to compare with {reference!r}", source="records table", where="column 'policy'",
+            found=listed(present),
+        )  # fmt: skip
+    refuse_repeated(table, ("record", "policy"), "records")
+    by_policy = {name: rows.set_index("record") for name, rows in table.groupby("policy", sort=False)}
+    order = by_policy[reference].index
+    payoffs = {}
+    for policy in (reference, *policies):
+        rows = by_policy[policy]
+        unmatched = order.symmetric_difference(rows.index)
+        if len(unmatched):
+            raise InputError(
+                f"a record has a row under only one of {reference!r} and {policy!r}",
+                source="records table",
+                where="column 'record'",
+                found=str(unmatched[0]),
+                expected="a row under both",
+            )
+        payoffs[policy] = rows.loc[order, list(_PAYOFFS)].to_numpy(dtype=np.float64).T
+    return _Comparison(reference, list(policies), payoffs)
+
+
+def _no_such_policy(problem: str, policy: str, present: list[str]) -> InputError:
+    return InputError(
+        problem,
+        source="records table",
+        where="column 'policy'",
+        found=policy,
+        expected=f"one of {listed(present)}",
+        hint=nearest(policy, present),
+    )
+
+
+def _bin_edges(differences: Floats) -> Floats:
+    low, high = float(differences.min()), float(differences.max())
+    width = (high - low) / _BINS or 1.0
+    first, last = np.floor(np.array([low, high]) / width + 0.5)
+    # An empty bin on either side closes the outline, and holds a value that rounding moves over an edge.
+    return width * (np.arange(first - 1, last + 3) - 0.5)

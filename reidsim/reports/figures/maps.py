@@ -1,0 +1,167 @@
+"""The equilibrium over a grid of the publisher's benefit and loss (Wan et al. 2015, Figs. 8 to 10)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
+
+from reidsim.errors import InputError
+from reidsim.releases.strategy_space import Floats
+from reidsim.reports.figures.inputs import checked, only_value, refuse_repeated
+from reidsim.reports.figures.spacing import cell_edges, scale_axis
+from reidsim.reports.figures.style import (
+    UNIT,
+    label_axes,
+    legend_below,
+    new_figure,
+    number_text,
+    number_ticks,
+    parameter_label,
+)
+
+ALL_RECORDS = "all records"
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """What a panel shows: a column, drawn brighter where larger; the range of colours if it is not the data's."""
+
+    column: str
+    title: str
+    unit: str
+    colours: str | ListedColormap
+    limits: tuple[float, float] | None = None
+    ticks: tuple[str, ...] = ()
+
+
+def parameter_maps(maps: pd.DataFrame, case: tuple[float, float] | None = None) -> Figure:
+    """Draw both players' strategies and payoffs over benefit and loss (Figs. 8 and 9; Fig. 10 for all records).
+
+    Parameters
+    ----------
+    maps : DataFrame
+        A full grid, one row per benefit and loss, with columns ``record`` (the same in every row: the record's label,
+        or ``"all records"`` for averages), ``benefit``, ``loss``, ``publisher_payoff``, ``adversary_payoff`` (money
+        per record), ``generalization_intensity`` and ``share_attacked`` (of all records; 0 or 1 for one record).
+    case : tuple of float, optional
+        Benefit and loss of a case study, marked by a cross.
+
+    Returns
+    -------
+    Figure
+        Loss on the x axis, benefit on the y axis, each logarithmic where its values grow by a factor; the brighter,
+        the larger.
+
+    Raises
+    ------
+    InputError
+        If the table is empty, lacks a column or a point of the grid, or holds several records, or if the case study
+        lies outside the grid.
+    """
+    measures = ("generalization_intensity", "share_attacked", "publisher_payoff", "adversary_payoff")
+    table = checked(maps, "maps", text=("record",), numbers=("benefit", "loss", *measures))
+    record = only_value(table, "record", "maps")
+    refuse_repeated(table, ("benefit", "loss"), "maps")
+    benefits, losses = _grid_values(table)
+    figure, grid = new_figure(2, 2, panel=(4.6, 3.5))
+    title = "All records (averages)" if record == ALL_RECORDS else f"Record ({record})"
+    figure.suptitle(title, fontsize=11, parse_math=False)
+    for panel, axes in zip(_panels(record, table), [axes for row in grid for axes in row], strict=True):
+        surface = table.pivot(index="benefit", columns="loss", values=panel.column).to_numpy()
+        _draw_panel(figure, axes, panel, benefits, losses, surface)
+        if case is not None:
+            axes.add_line(_cross([case[1]], [case[0]]))
+    if case is not None:
+        _check_case(case, benefits, losses)
+        label = f"case study: V = ${number_text(case[0])}, L = ${number_text(case[1])} per record"
+        legend_below(figure, [_cross([], [], label)])
+        for text in figure.legends[0].get_texts():
+            text.set_parse_math(False)
+    return figure
+
+
+def _panels(record: str, table: pd.DataFrame) -> tuple[_Panel, ...]:
+    intensity = _Panel(
+        "generalization_intensity", "(a) Publisher's strategy", "Generalization intensity", "gray", (0.0, 1.0)
+    )
+    share = _Panel("share_attacked", "(b) Adversary's strategy", "Share of records attacked", "gray", (0.0, 1.0))
+    if record != ALL_RECORDS:
+        if not table["share_attacked"].isin([0, 1]).all():
+            raise InputError(
+                "one record is attacked or not",
+                source="maps table",
+                where="column 'share_attacked'",
+                found=float(table.loc[~table["share_attacked"].isin([0, 1]), "share_attacked"].iloc[0]),
+                expected=f"0 or 1, or {ALL_RECORDS!r} as record",
+            )
+        share = _Panel(
+            "share_attacked", "(b) Adversary's strategy", "", ListedColormap(["black", "white"]), (0.0, 1.0),
+            ("no attack", "attack"),
+        )  # fmt: skip
+    return (
+        intensity,
+        share,
+        _Panel("publisher_payoff", "(c) Publisher's payoff", UNIT, "cividis"),
+        _Panel("adversary_payoff", "(d) Adversary's payoff", UNIT, "cividis"),
+    )
+
+
+def _draw_panel(figure: Figure, axes: Axes, panel: _Panel, benefits: Floats, losses: Floats, surface: Floats) -> None:
+    low, high = panel.limits or (float(surface.min()), float(surface.max()))
+    mesh = axes.pcolormesh(
+        cell_edges(losses), cell_edges(benefits), surface, cmap=panel.colours, vmin=low, vmax=high, rasterized=True
+    )
+    bar = figure.colorbar(mesh, ax=axes, ticks=[0.25, 0.75] if panel.ticks else None)
+    bar.ax.tick_params(labelsize=8)
+    if panel.ticks:
+        bar.ax.set_yticklabels(panel.ticks, rotation=90, verticalalignment="center")
+    else:
+        number_ticks(bar.ax.yaxis)
+    label_axes(bar.ax, y=panel.unit)
+    scale_axis(axes, "x", losses)
+    scale_axis(axes, "y", benefits)
+    axes.set_xlim(*cell_edges(losses)[[0, -1]])
+    axes.set_ylim(*cell_edges(benefits)[[0, -1]])
+    label_axes(axes, title=panel.title, x=parameter_label("loss"), y=parameter_label("benefit"))
+
+
+def _grid_values(table: pd.DataFrame) -> tuple[Floats, Floats]:
+    benefits, losses = (np.unique(table[name]) for name in ("benefit", "loss"))
+    for name, values in (("benefit", benefits), ("loss", losses)):
+        if len(values) < 2:
+            raise InputError(
+                "a map needs two values or more", source="maps table", where=f"column {name!r}", found=float(values[0])
+            )
+    if len(table) < len(benefits) * len(losses):
+        raise InputError(
+            "the grid has holes",
+            source="maps table",
+            found=f"{len(table)} points",
+            expected=f"{len(benefits)} benefits x {len(losses)} losses",
+        )
+    return benefits, losses
+
+
+def _check_case(case: tuple[float, float], benefits: Floats, losses: Floats) -> None:
+    for name, value, values in (("benefit", case[0], benefits), ("loss", case[1], losses)):
+        low, *_, high = cell_edges(values)
+        if not low <= value <= high:
+            raise InputError(
+                f"{name} of the case study is outside the map", found=value, expected=f"{low:g} to {high:g}"
+            )
+
+
+def _cross(x: list[float], y: list[float], label: str = "") -> Line2D:
+    # Black with a white rim is seen on black, on white and on every grey between.
+    rim = [withStroke(linewidth=5, foreground="white")]
+    return Line2D(
+        x, y, linestyle="none", marker="x", markersize=9, markeredgewidth=2, color="black", path_effects=rim,
+        label=label,
+    )  # fmt: skip

@@ -1,0 +1,46 @@
+"""Axes that follow the spacing of the values tried: evenly spaced, or by a factor."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from reidsim.releases.strategy_space import Floats
+from reidsim.reports.figures.style import number_text, number_ticks
+
+
+def is_geometric(values: Floats) -> bool:
+    """Tell whether increasing values are spaced more evenly by factors than by differences."""
+    if len(values) < 3 or values[0] <= 0:
+        return False
+    steps, factors = np.diff(values), np.diff(np.log(values))
+    # The margin is for rounding: of two spacings that are both even, the plain one is taken.
+    return bool(factors.max() / factors.min() < steps.max() / steps.min() * (1 - 1e-9))
+
+
+def cell_edges(values: Floats) -> Floats:
+    """Return the borders of the cells around increasing values, shape (n + 1,): halfway, on the axis they suit."""
+    geometric = is_geometric(values)
+    positions = np.log(values) if geometric else values
+    middle = (positions[1:] + positions[:-1]) / 2
+    first = positions[0] - (middle[0] - positions[0])
+    last = positions[-1] + (positions[-1] - middle[-1])
+    if not geometric and positions[0] >= 0:
+        # Half a cell below the smallest amount of money there would be negative ones.
+        first = max(first, 0.0)
+    edges = np.concatenate([[first], middle, [last]])
+    return np.exp(edges) if geometric else edges
+
+
+def scale_axis(axes: Axes, which: str, values: Floats) -> None:
+    """Make the ``"x"`` or ``"y"`` axis linear or logarithmic, as suits the values, and write its numbers out."""
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    if not is_geometric(values):
+        number_ticks(axis)
+        return
+    axes.set(**{f"{which}scale": "log"})
+    decades = np.log10(values[-1] / values[0])
+    axis.set_major_locator(LogLocator(subs=(1.0,) if decades >= 2 else (1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
+    axis.set_minor_formatter(NullFormatter())

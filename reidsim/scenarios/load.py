@@ -1,0 +1,119 @@
+"""From a scenario's name or file, and overrides, to a validated scenario."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reidsim.bundled import resolve
+from reidsim.errors import InputError
+from reidsim.scenarios.schema import Scenario
+from reidsim.validation import read_toml, validated
+
+# Keys whose value may be a file. In a scenario file they are relative to it; in an override, to the working folder.
+_PATH_KEYS = {"release.path", "population.recipe"}
+
+
+@dataclass(frozen=True)
+class LoadedScenario:
+    """A scenario and where it came from.
+
+    Parameters
+    ----------
+    name : str
+        File name without its ending.
+    path : Path
+        The file.
+    scenario : Scenario
+        As run, overrides included.
+    content : dict
+        The same as plain data, as written.
+    """
+
+    name: str
+    path: Path
+    scenario: Scenario
+    content: dict[str, Any]
+
+    @property
+    def folder(self) -> Path:
+        """Where relative paths of the scenario start."""
+        return self.path.parent
+
+
+def load_scenario(
+    name_or_path: str | Path, overrides: Mapping[str, object] | None = None, *, seed: int | None = None
+) -> LoadedScenario:
+    """Read and validate a scenario.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        Name of a bundled scenario, or a TOML file.
+    overrides : mapping of str to object, optional
+        Value by key path, such as ``{"economics.loss": 600}``.
+    seed : int, optional
+        Replaces the scenario's seed.
+
+    Raises
+    ------
+    InputError
+        Names the file, the key path, the value found and the values allowed.
+    """
+    path = resolve(name_or_path, "scenarios", "scenario")
+    content = read_toml(path)
+    changes = dict(overrides or {})
+    if seed is not None:
+        changes["seed"] = seed
+    for key, value in changes.items():
+        _set(content, key, _from_working_folder(value) if key in _PATH_KEYS else value)
+    try:
+        scenario = validated(Scenario, content, path)
+    except InputError as error:
+        culprit = next((key for key in changes if error.where is not None and error.where.startswith(key)), None)
+        raise error if culprit is None else _blamed_on_override(error) from None
+    return LoadedScenario(path.stem, path, scenario, content)
+
+
+def parse_override(text: str) -> tuple[str, object]:
+    """Split ``economics.loss=600`` into key path and value; the value is TOML, or text if it is not.
+
+    Raises
+    ------
+    InputError
+        If there is no ``=`` or no key.
+    """
+    key, separator, value = text.partition("=")
+    key = key.strip()
+    if not separator or not all(part for part in key.split(".")):
+        raise InputError("cannot be read", source="--set", found=text, expected="KEY=VALUE, such as economics.loss=600")
+    try:
+        return key, tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return key, value.strip()
+
+
+def _set(content: dict[str, Any], key: str, value: object) -> None:
+    *sections, last = key.split(".")
+    table = content
+    for depth, section in enumerate(sections, start=1):
+        table = table.setdefault(section, {})
+        if not isinstance(table, dict):
+            where = ".".join(sections[:depth])
+            raise InputError("is a value, not a section", source="--set", where=where, found=table, expected="a section")
+    table[last] = value
+
+
+def _from_working_folder(value: object) -> object:
+    if isinstance(value, str) and (value.endswith(".toml") or Path(value).suffix or "/" in value or "\\" in value):
+        return str(Path(value).absolute())
+    return value
+
+
+def _blamed_on_override(error: InputError) -> InputError:
+    return InputError(
+        error.problem, source="--set", where=error.where, found=error.found, expected=error.expected, hint=error.hint
+    )

@@ -1,0 +1,263 @@
+"""What a scenario file may say: one section class per table of the file."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from reidsim.errors import InputError
+from reidsim.validation import Section
+
+Money = Annotated[float, Field(ge=0, description="currency units per record")]
+Policy = Literal["safe-harbor", "basic", "no-attack", "sh-friendly", "no-protection", "suppress-all"]
+
+
+class PopulationSection(Section):
+    """Who exists."""
+
+    recipe: str = Field(description="name of a bundled population, or a recipe file (TOML)")
+    counts: Literal["sample", "expected"] = Field(
+        default="sample", description="draw whole people, or keep the recipe's expected counts"
+    )
+    seed: Annotated[int, Field(ge=0)] | None = Field(
+        default=None, description="of the draw; the recipe's own if not given"
+    )
+
+
+class ReleaseSection(Section):
+    """Which records are to be shared."""
+
+    path: str | None = Field(default=None, description="file of records; takes the place of `table`")
+    table: str | None = Field(default=None, description="population whose people are the records, such as adult")
+    format: Literal["csv", "adult"] = Field(default="csv", description="of the file at `path`")
+    delimiter: str = Field(default=",", min_length=1, max_length=1, description="of a csv file")
+
+    @model_validator(mode="after")
+    def _has_records(self) -> ReleaseSection:
+        if self.path is None and self.table is None:
+            raise InputError("no records", expected="a path, or the name of a table")
+        return self
+
+
+class Suppress(Section):
+    """No levels between the value and its suppression."""
+
+    rule: Literal["suppress"]
+
+
+class LevelsWithTop(Section):
+    """What rules with several levels share."""
+
+    suppress: bool = Field(default=True, description="end with a level that suppresses the value")
+    costless_levels: tuple[int, ...] = Field(default=(), description="levels whose merging is not charged as loss")
+
+
+class Intervals(LevelsWithTop):
+    """Whole numbers by intervals of growing width."""
+
+    rule: Literal["intervals"]
+    widths: tuple[Annotated[int, Field(ge=2)], ...] = Field(min_length=1)
+    start: int | None = Field(default=None, description="where intervals begin; the smallest value if not given")
+    absorb_remainder: bool = Field(default=True, description="the last interval takes in the values left over")
+
+
+class Prefix(LevelsWithTop):
+    """Codes by ever shorter prefixes."""
+
+    rule: Literal["prefix"]
+    digits: tuple[int, ...] = Field(min_length=1, description="characters kept at each level")
+    pool: tuple[str, ...] = Field(default=(), description="prefixes grouped with each other once that short")
+
+
+class Groups(LevelsWithTop):
+    """Categories by listed groups, per level."""
+
+    rule: Literal["groups"]
+    groups: tuple[tuple[tuple[str, ...], ...], ...] = Field(min_length=1)
+
+
+class Table(LevelsWithTop):
+    """A file with one row per value and one column per level."""
+
+    rule: Literal["table"]
+    file: str
+    delimiter: str = Field(default=";", min_length=1, max_length=1)
+    suppress: bool = Field(default=False, description="add a level that suppresses the value")
+
+
+HierarchySection = Annotated[Suppress | Intervals | Prefix | Groups | Table, Field(discriminator="rule")]
+
+
+class AttributeSection(Section):
+    """One quasi-identifier: where its values come from and how they can be generalized."""
+
+    hierarchy: HierarchySection
+    column: str | None = Field(default=None, description="of the records; the attribute's name if not given")
+    values: dict[str, str] = Field(default={}, description="value in the records = category of the population")
+    draw: bool = Field(default=False, description="not in the records: drawn from the population given the others")
+    top_code: int | None = Field(
+        default=None, description="values from here on are redrawn from people of this age or more"
+    )
+    in_loss: bool = Field(default=True, description="whether generalizing it counts as information loss")
+
+
+class EconomicsSection(Section):
+    """What sharing, attacking and being attacked are worth."""
+
+    benefit: Money = Field(description="V: publisher's benefit of sharing a record as it is")
+    loss: Money = Field(description="L: publisher's loss for a re-identified record")
+    gain: Money | None = Field(default=None, description="adversary's gain from a re-identification; L if not given")
+    cost: Money = Field(description="c: adversary's cost of an attempt")
+
+    @property
+    def adversary_gain(self) -> float:
+        """The gain, which is the publisher's loss unless stated."""
+        return self.loss if self.gain is None else self.gain
+
+
+class BeliefsSection(Section):
+    """What the publisher believes when it plans; the truth (economics) where not given."""
+
+    loss: Money | None = None
+    gain: Money | None = None
+    cost: Money | None = None
+
+
+class AdversarySection(Section):
+    """How the adversary plans."""
+
+    planner: Literal["one-shot"] = "one-shot"
+    risk: Literal["journalist", "prosecutor"] = Field(
+        default="journalist", description="group sizes counted in the population, or in the released records"
+    )
+
+
+class PublisherSection(Section):
+    """How the publisher decides."""
+
+    policies: tuple[Policy, ...] = Field(default=("basic", "no-attack"), min_length=1)
+    solver: Literal["backward-induction", "branch-and-bound", "lattice-search"] = "backward-induction"
+
+
+class SafeHarborSection(Section):
+    """Which attributes the HIPAA Safe Harbor rule restricts."""
+
+    age: str | None = None
+    zip: str | None = None
+    zip3_population: Literal["population", "us-2010"] = Field(
+        default="us-2010", description="where people of three-digit areas are counted"
+    )
+
+
+class Range(Section):
+    """Values of a parameter: evenly spaced, or listed."""
+
+    start: float | None = Field(default=None, ge=0, alias="from")
+    stop: float | None = Field(default=None, ge=0, alias="to")
+    points: Annotated[int, Field(ge=2, le=10_000)] | None = None
+    listed: tuple[Money, ...] | None = Field(default=None, alias="values")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Range:
+        spaced = [self.start, self.stop, self.points]
+        if self.listed is not None and any(part is not None for part in spaced):
+            raise InputError("both a list and an interval of values", expected="either values, or from, to and points")
+        if self.listed is None:
+            if self.start is None or self.stop is None or self.points is None:
+                raise InputError("incomplete range", expected="from, to and points, or values")
+            if self.start >= self.stop:
+                raise InputError("empty range", found=[self.start, self.stop], expected="from below to")
+        elif not self.listed:
+            raise InputError("empty range", expected="at least one value")
+        return self
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The values, in the order given."""
+        if self.listed is not None:
+            return np.array(self.listed, dtype=np.float64)
+        assert self.start is not None  # noqa: S101 - held by the validator, said for the type checker
+        assert self.stop is not None  # noqa: S101
+        assert self.points is not None  # noqa: S101
+        return np.linspace(self.start, self.stop, self.points)
+
+
+class MapsSection(Section):
+    """Maps of strategies and payoffs over the publisher's benefit and loss."""
+
+    benefit: Range
+    loss: Range
+    records: tuple[dict[str, str], ...] = Field(default=(), description="attribute = category of each record mapped")
+    dataset: bool = Field(default=True, description="also map the averages over all records")
+
+
+class LinesSection(Section):
+    """Payoffs while one parameter changes."""
+
+    benefit: Range | None = None
+    loss: Range | None = None
+    cost: Range | None = None
+
+
+class AnalysisSection(Section):
+    """What is worked out and drawn besides the policies."""
+
+    strategies: dict[str, str] | None = Field(default=None, description="record whose whole strategy space is drawn")
+    maps: MapsSection | None = None
+    lines: LinesSection | None = None
+    search_deviation: LinesSection | None = Field(
+        default=None, description="how far lattice-based search stays from the optimum"
+    )
+
+
+class Scenario(Section):
+    """A scenario: population, release, adversary, publisher and what to analyse."""
+
+    title: str = ""
+    source: str = ""
+    seed: Annotated[int, Field(ge=0)] = Field(default=0, description="root of all random draws of a run")
+    population: PopulationSection | None = Field(default=None, description="not needed under prosecutor risk")
+    release: ReleaseSection
+    attributes: dict[str, AttributeSection] = Field(min_length=1, description="quasi-identifiers, in lattice order")
+    economics: EconomicsSection
+    beliefs: BeliefsSection = BeliefsSection()
+    adversary: AdversarySection = AdversarySection()
+    publisher: PublisherSection = PublisherSection()
+    safe_harbor: SafeHarborSection | None = None
+    analysis: AnalysisSection = AnalysisSection()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Scenario:
+        needs_rule = [policy for policy in self.publisher.policies if policy in ("safe-harbor", "sh-friendly")]
+        if needs_rule and self.safe_harbor is None:
+            raise InputError(
+                "section missing",
+                where="safe_harbor",
+                expected=f"the attributes of age and ZIP code, as policy {needs_rule[0]!r} needs them",
+            )
+        constrained = [policy for policy in self.publisher.policies if policy in ("no-attack", "sh-friendly")]
+        if self.publisher.solver == "lattice-search" and constrained:
+            raise InputError(
+                "lattice-search cannot meet the constraint of a policy",
+                where="publisher.solver",
+                found=constrained[0],
+                expected="backward-induction or branch-and-bound",
+            )
+        drawn = [name for name, attribute in self.attributes.items() if attribute.draw]
+        if self.population is None and (drawn or self.adversary.risk == "journalist"):
+            reason = f"attribute {drawn[0]!r} is drawn from it" if drawn else "journalist risk counts its people"
+            raise InputError("section missing", where="population", expected=f"a population, since {reason}")
+        if self.safe_harbor is not None:
+            for key in ("age", "zip"):
+                name = getattr(self.safe_harbor, key)
+                if name is not None and name not in self.attributes:
+                    raise InputError(
+                        "no such attribute",
+                        where=f"safe_harbor.{key}",
+                        found=name,
+                        expected=f"one of {', '.join(self.attributes)}",
+                    )
+        return self

@@ -1,0 +1,151 @@
+"""Reading TOML files into frozen, validated objects, with errors that name the key."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from reidsim.errors import InputError, listed, nearest
+
+
+class Section(BaseModel):
+    """A part of a scenario or recipe: unknown keys are errors, values are of the exact type and never change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, populate_by_name=True)
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read or is not TOML; names the file and, for syntax, the line.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"not valid TOML: {error}", source=path) from None
+    except UnicodeDecodeError:
+        raise InputError("not a text file in UTF-8", source=path) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", source=path) from None
+
+
+def validated(model: type[Model], data: Mapping[str, Any], source: str | Path) -> Model:
+    """Build a validated object from plain data.
+
+    Raises
+    ------
+    InputError
+        For the first thing that is wrong: names the source, the key path, what was found and what is allowed.
+    """
+    try:
+        # Through JSON, where strict validation still takes lists for tuples, so that objects can be frozen throughout.
+        return model.model_validate_json(json.dumps(data, default=str))
+    except ValidationError as error:
+        raise _first_error(error, model, source) from None
+
+
+def _first_error(error: ValidationError, model: type[BaseModel], source: str | Path) -> InputError:
+    details = error.errors()
+    # A misspelt key shows up twice, as unknown and as missing; the unknown one tells the user more.
+    detail = next((d for d in details if d["type"] == "extra_forbidden"), details[0])
+    kind, context = detail["type"], detail.get("ctx", {})
+    keys, valid, options = _resolve_location(model, detail["loc"])
+    path = ".".join(keys)
+    if kind == "extra_forbidden":
+        hint = nearest(keys[-1], valid)
+        return InputError("unknown key", source=source, where=path, expected=f"one of {listed(valid, 20)}", hint=hint)
+    if kind in ("union_tag_invalid", "union_tag_not_found"):
+        tag = context["discriminator"].strip("'")
+        choices = ", ".join(tag for option in options for tag in _tags(option))
+        found_tag = context.get("tag")
+        hint = nearest(found_tag, choices.split(", ")) if found_tag else None
+        where = f"{path}.{tag}" if path else tag
+        return InputError(
+            "value not allowed" if found_tag else "key missing",
+            source=source,
+            where=where,
+            found=found_tag,
+            expected=f"one of {choices}",
+            hint=hint,
+        )
+    if kind == "missing":
+        return InputError("key missing", source=source, where=path, expected="a value")
+    inner = context.get("error")
+    if isinstance(inner, InputError):
+        return inner.located(source, path)
+    found = detail["input"]
+    problem = "value not allowed"
+    expected = detail["msg"].removeprefix("Input should be ").removeprefix("Value error, ").replace("an object", "a section")
+    hint = None
+    if kind == "literal_error":
+        choices = [choice.strip("'") for choice in context["expected"].replace(" or ", ", ").split(", ")]
+        hint = nearest(str(found), choices)
+    elif kind.endswith("_type") or kind in {"int_from_float"}:
+        problem = f"wrong type ({_toml_type(found)})"
+    return InputError(problem, source=source, where=path, found=found, expected=expected, hint=hint)
+
+
+def _resolve_location(
+    model: type[BaseModel], location: tuple[int | str, ...]
+) -> tuple[list[str], list[str], list[Any]]:
+    """Turn a pydantic location into the key path as in the file, the keys valid there and the sections to choose from."""
+    keys: list[str] = []
+    current: Any = model
+    valid: list[str] = []
+    for part in location:
+        fields = getattr(current, "model_fields", None)
+        if fields is not None:
+            valid = [field.alias or name for name, field in fields.items()]
+            by_key = {field.alias or name: field for name, field in fields.items()}
+            keys.append(str(part))
+            current = _inner_model(by_key[str(part)].annotation) if str(part) in by_key else None
+        elif isinstance(current, list):
+            # A union of tagged sections: the part is the tag, which the user did not write as a key.
+            tagged = [option for option in current if part in _tags(option)]
+            if tagged:
+                current = tagged[0]
+            else:
+                keys.append(str(part))
+        else:
+            keys.append(str(part))
+            if isinstance(current, tuple):
+                current = current[0]
+    return keys, valid, current if isinstance(current, list) else []
+
+
+def _inner_model(annotation: Any) -> Any:
+    """Return the section class inside an annotation; a list for a union of several; a 1-tuple inside a mapping."""
+    arguments = getattr(annotation, "__args__", ())
+    origin = getattr(annotation, "__origin__", None)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel) and not arguments:
+        return annotation
+    models = [inner for inner in (_inner_model(argument) for argument in arguments) if inner is not None]
+    if not models:
+        return None
+    inner = models[0] if len(models) == 1 else models
+    return (inner,) if origin in (dict, list, tuple) else inner
+
+
+def _tags(option: Any) -> list[str]:
+    return [
+        str(value)
+        for field in getattr(option, "model_fields", {}).values()
+        for value in getattr(field.annotation, "__args__", ())
+        if isinstance(value, str)
+    ]
+
+
+def _toml_type(value: object) -> str:
+    names = {str: "text", bool: "true/false", int: "whole number", float: "number", list: "list", dict: "table"}
+    return names.get(type(value), type(value).__name__)
