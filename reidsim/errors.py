@@ -59,8 +59,8 @@ class InputError(ValueError):
             message += f" ({self.hint})"
         return message
 
-    def located(self, source: str | Path, where: str | None = None) -> InputError:
-        """Return the same error with the file (and key or row) that caused it."""
+    def located(self, source: str | Path | None = None, where: str | None = None) -> InputError:
+        """Return the same error with the file, the key or both that caused it; a file already named stays."""
         place = ": ".join(part for part in (where, self.where) if part) or None
         return InputError(
             self.problem,

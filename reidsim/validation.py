@@ -67,16 +67,16 @@ def _first_error(error: ValidationError, model: type[BaseModel], source: str | P
         return InputError("unknown key", source=source, where=path, expected=f"one of {listed(valid, 20)}", hint=hint)
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         tag = context["discriminator"].strip("'")
-        choices = ", ".join(tag for option in options for tag in _tags(option))
+        tags = ", ".join(tag for option in options for tag in _tags(option))
         found_tag = context.get("tag")
-        hint = nearest(found_tag, choices.split(", ")) if found_tag else None
+        hint = nearest(found_tag, tags.split(", ")) if found_tag else None
         where = f"{path}.{tag}" if path else tag
         return InputError(
             "value not allowed" if found_tag else "key missing",
             source=source,
             where=where,
             found=found_tag,
-            expected=f"one of {choices}",
+            expected=f"one of {tags}",
             hint=hint,
         )
     if kind == "missing":
@@ -86,7 +86,9 @@ def _first_error(error: ValidationError, model: type[BaseModel], source: str | P
         return inner.located(source, path)
     found = detail["input"]
     problem = "value not allowed"
-    expected = detail["msg"].removeprefix("Input should be ").removeprefix("Value error, ").replace("an object", "a section")
+    expected = (
+        detail["msg"].removeprefix("Input should be ").removeprefix("Value error, ").replace("an object", "a section")
+    )
     hint = None
     if kind == "literal_error":
         choices = [choice.strip("'") for choice in context["expected"].replace(" or ", ", ").split(", ")]
@@ -99,7 +101,7 @@ def _first_error(error: ValidationError, model: type[BaseModel], source: str | P
 def _resolve_location(
     model: type[BaseModel], location: tuple[int | str, ...]
 ) -> tuple[list[str], list[str], list[Any]]:
-    """Turn a pydantic location into the key path as in the file, the keys valid there and the sections to choose from."""
+    """Turn a pydantic location into the key path as in the file, the keys valid and sections to choose there."""
     keys: list[str] = []
     current: Any = model
     valid: list[str] = []

@@ -1,0 +1,1 @@
+"""Running scenarios and keeping their results."""

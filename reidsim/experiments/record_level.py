@@ -29,9 +29,7 @@ MEASURES = (
 )
 
 
-def solve_policies(
-    study: RecordStudy, *, progress: Callable[[int, int], None] | None = None
-) -> dict[str, Equilibrium]:
+def solve_policies(study: RecordStudy, *, progress: Callable[[int, int], None] | None = None) -> dict[str, Equilibrium]:
     """Play every policy of the scenario: choose by what the publisher believes, evaluate by what is true.
 
     Returns
@@ -39,7 +37,7 @@ def solve_policies(
     dict of str to Equilibrium
         Per policy, in the scenario's order; arrays over the distinct cells of the records.
     """
-    policies = study.scenario.publisher.policies
+    policies: tuple[str, ...] = study.scenario.publisher.policies
     constraints = {name: constraint_of(name, study) for name in policies if not is_fixed(name)}
     choices = _solve(study.belief, constraints, study.scenario.publisher.solver, progress)
     fixed = {name: fixed_choice(name, study) for name in policies if is_fixed(name)}

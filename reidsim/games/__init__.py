@@ -1,0 +1,1 @@
+"""Payoffs, best responses and equilibria; solvers and fixed policies."""

@@ -60,7 +60,7 @@ def branch_and_bound(game: RecordGame, constraint: Constraint | None = None) -> 
 
     def can_win(node: int, rows: Rows) -> NDArray[np.bool_]:
         ahead = game.benefit_of(node, rows) - best[rows]
-        return (ahead > tie[rows]) | ((ahead >= -tie[rows]) & (node < strategies[rows]))
+        return np.asarray((ahead > tie[rows]) | ((ahead >= -tie[rows]) & (node < strategies[rows])))
 
     if constraint.minimum is None:
         leave_open(space.most_specific, np.arange(n))

@@ -52,7 +52,7 @@ class Equilibrium:
     @property
     def withheld(self) -> NDArray[np.bool_]:
         """Records that are not shared in any form."""
-        return self.strategies == WITHHELD
+        return np.asarray(self.strategies == WITHHELD)
 
     def expand(self, rows: Rows) -> Equilibrium:
         """Return the outcome of the records that `rows` stand for, such as from distinct cells back to records."""

@@ -189,9 +189,7 @@ def average_outcomes(
     return PointAverages(*(totals / weights.sum()))
 
 
-def best_strategies(
-    options: Options, points: ParameterPoints, point: int, *, no_attack: bool = False
-) -> Strategies:
+def best_strategies(options: Options, points: ParameterPoints, point: int, *, no_attack: bool = False) -> Strategies:
     """Return the strategy of every record at one point, -1 where it is withheld, shape (n_records,)."""
     chosen = _choose(options, points, point, no_attack)
     return np.where(chosen < 0, -1, options.strategies[chosen])

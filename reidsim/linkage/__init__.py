@@ -1,0 +1,1 @@
+"""What matches whom: group sizes and success probabilities."""

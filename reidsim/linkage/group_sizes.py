@@ -74,9 +74,9 @@ class GroupSizes:
         self.population_total = population.total
 
     @property
-    def outside(self) -> int:
-        """Number of records whose cell holds nobody in the population."""
-        return int((self._base.counts[self._base.group_of] <= 0).sum())
+    def outside(self) -> NDArray[np.bool_]:
+        """Records whose cell holds nobody in the population, shape (n_records,)."""
+        return np.asarray(self._base.counts[self._base.group_of] <= 0)
 
     def at(self, strategy: int, rows: Rows | None = None) -> Counts:
         """Return the group size of each record (or of `rows`) when shared as `strategy`, shape (n,), at least 1."""
@@ -116,8 +116,8 @@ class GroupSizes:
         if space <= _DIRECT_ADDRESSING_FACTOR * len(keys):
             merged, inverse = _merge_by_address(keys, space)
         else:
-            merged, inverse = np.unique(keys, return_inverse=True)
-            inverse = inverse.astype(np.int32)
+            merged, positions = np.unique(keys, return_inverse=True)
+            inverse = positions.astype(np.int32)
         counts = np.zeros(len(merged), dtype=below.counts.dtype)
         _add_at(counts, inverse, below.counts)
         return NodeTable(merged, counts, inverse[below.group_of])

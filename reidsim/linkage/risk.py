@@ -27,4 +27,4 @@ class UniformGuess:
 
     def success_probability(self, group_sizes: Counts) -> NDArray[np.float64]:
         """Return ``1 / group_sizes``."""
-        return 1.0 / group_sizes
+        return np.reciprocal(group_sizes, dtype=np.float64)

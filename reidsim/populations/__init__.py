@@ -1,0 +1,1 @@
+"""Who exists: domains, populations and the recipes that make them."""

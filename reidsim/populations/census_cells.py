@@ -92,7 +92,7 @@ def _areas_by_race(recipe: CensusCellsRecipe, folder: Path) -> tuple[list[str], 
     # An area whose people are known but not its adults' races has the mix of all areas together.
     overall = adults.sum(axis=0) / adults.sum()
     shares = np.where(totals > 0, adults / np.where(totals > 0, totals, 1.0), overall)
-    return frame[recipe.areas.code].tolist(), people, shares
+    return frame[recipe.areas.code].tolist(), people, np.asarray(shares)
 
 
 def _ages_by_sex_and_race(recipe: CensusCellsRecipe, folder: Path, races: list[str]) -> tuple[list[int], Floats]:
@@ -122,7 +122,7 @@ def _ages_by_sex_and_race(recipe: CensusCellsRecipe, folder: Path, races: list[s
 
 def _sum(frame: pd.DataFrame, columns: list[str], path: Path) -> Floats:
     require_columns(frame, columns, path)
-    return np.sum([numbers(frame, column, path).to_numpy(dtype=np.float64) for column in columns], axis=0)
+    return np.asarray(np.sum([numbers(frame, column, path).to_numpy(dtype=np.float64) for column in columns], axis=0))
 
 
 def _largest_remainders(people: Floats, shares: Floats) -> NDArray[np.int64]:
@@ -131,4 +131,4 @@ def _largest_remainders(people: Floats, shares: Floats) -> NDArray[np.int64]:
     whole = np.floor(exact).astype(np.int64)
     lacking = np.rint(people).astype(np.int64) - whole.sum(axis=1)
     rank = np.argsort(np.argsort(whole - exact, axis=1, kind="stable"), axis=1)
-    return whole + (rank < lacking[:, None])
+    return np.asarray(whole + (rank < lacking[:, None]))

@@ -169,7 +169,7 @@ class Domain:
 
 
 def mixed_radix_keys(codes: NDArray[np.integer], radices: Sequence[int]) -> NDArray[np.int64]:
-    """Number the rows of `codes` (n, m) in mixed radix; the first column is the most significant."""
+    """Return a mixed-radix number for each row of `codes` (n, m); the first column is the most significant."""
     cells = 1
     for radix in radices:
         cells *= int(radix)

@@ -73,7 +73,8 @@ def sf1_population(recipe: Sf1Recipe, folder: Path, *, name: str) -> Population:
 
     Nothing is estimated but the single years of people aged 100 and over: those of one ZCTA, race and sex aged
     100-104, 105-109 or 110 and over are spread over the years, in whole people by largest remainders, with the
-    recipe's tail weights. Asian and Pacific Islander are one race (API), as are some other race and two or more (Other).
+    recipe's tail weights. Asian and Pacific Islander are one race (API); some other race and two or more races are
+    another (Other).
 
     Parameters
     ----------

@@ -1,0 +1,1 @@
+"""What may be shared: records, hierarchies and the strategy spaces over them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import itertools
 from collections.abc import Sequence
 
 from reidsim.errors import InputError, listed, nearest
@@ -36,7 +37,7 @@ def interval_levels(
     low = min(numbers) if start is None else start
     if min(numbers) < low:
         raise InputError("value below the first interval", found=min(numbers), expected=f"{low} or more")
-    for finer, wider in zip(widths, widths[1:], strict=False):
+    for finer, wider in itertools.pairwise(widths):
         if wider <= finer or wider % finer:
             raise InputError(
                 "intervals do not nest", where="widths", found=list(widths), expected="each a multiple of the last"

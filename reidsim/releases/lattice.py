@@ -88,7 +88,7 @@ class GeneralizationLattice:
 
     def all_levels(self, strategies: Strategies) -> NDArray[np.int64]:
         """Return the level vectors of many strategies, shape (n_strategies, n_attributes)."""
-        return strategies[:, None] // np.array(self.strides) % np.array(self.shape)
+        return np.asarray(strategies[:, None] // np.array(self.strides) % np.array(self.shape))
 
     def index(self, levels: Sequence[int]) -> int:
         """Return the number of the strategy with these levels."""
@@ -114,7 +114,7 @@ class GeneralizationLattice:
 
     def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
         """Tell for which minima every attribute of the strategy is at the minimum's level or above."""
-        return (np.array(self.levels(strategy)) >= self.all_levels(minimum)).all(axis=1)
+        return np.asarray((np.array(self.levels(strategy)) >= self.all_levels(minimum)).all(axis=1))
 
     @cached_property
     def losses(self) -> tuple[Floats, ...]:
@@ -156,7 +156,7 @@ class GeneralizationLattice:
     def generalization_intensity(self, strategies: Strategies) -> Floats:
         """Return the sum of levels over the greatest possible sum (Wan et al. 2015, Eq. 5)."""
         greatest = sum(self.shape) - len(self.shape)
-        return self.all_levels(strategies).sum(axis=1) / max(greatest, 1)
+        return np.asarray(self.all_levels(strategies).sum(axis=1) / max(greatest, 1))
 
     def describe(self, strategy: int) -> str:
         """Name a strategy by its levels, such as ``"0,3,1,0"``."""
@@ -190,5 +190,7 @@ class GeneralizationLattice:
             )
             released = table[levels[:, position], self.codes[rows, position]]
             released[strategies < 0] = -1
-            columns[hierarchy.attribute.name] = pd.Categorical.from_codes(released.tolist(), categories=labels)
+            columns[hierarchy.attribute.name] = pd.Categorical.from_codes(
+                released, categories=pd.Index(labels, dtype="str")
+            )
         return pd.DataFrame(columns)

@@ -19,7 +19,7 @@ def records_of(table: Population) -> pd.DataFrame:
     """Return one row of labels per person of a table of counts, in the order of its cells."""
     if not np.issubdtype(table.counts.dtype, np.integer):
         raise InputError("records cannot be made of expected counts", where=table.name)
-    people = table.domain.decode(np.repeat(table.cells, table.counts, axis=0))
+    people = table.domain.decode(np.repeat(table.cells, table.counts.astype(np.int64), axis=0))
     return people.astype("str")
 
 
@@ -76,9 +76,7 @@ def code_records(frame: pd.DataFrame, domain: Domain, source: str | Path) -> Cod
     return codes
 
 
-def redraw_top_code(
-    population: Population, codes: Codes, attribute: str, top: int, rng: np.random.Generator
-) -> Codes:
+def redraw_top_code(population: Population, codes: Codes, attribute: str, top: int, rng: np.random.Generator) -> Codes:
     """Redraw the values at a top code from the people of that age or more who agree in the other known attributes.
 
     Parameters

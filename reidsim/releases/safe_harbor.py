@@ -57,7 +57,7 @@ def safe_harbor_strategies(
     for name, by_value in minimum.items():
         position = lattice.domain.position(name)
         levels[:, position] = by_value[lattice.codes[:, position]]
-    return levels @ np.array(lattice.strides)
+    return np.asarray(levels @ np.array(lattice.strides))
 
 
 def minimum_age_levels(hierarchy: Hierarchy) -> NDArray[np.int64]:

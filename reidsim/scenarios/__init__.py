@@ -1,0 +1,1 @@
+"""Scenario files: schema, loading, and turning one into a configured study."""

@@ -51,6 +51,8 @@ class RecordStudy:
     loaded : LoadedScenario
     linked_population : Population
         In which groups are counted, over the quasi-identifiers.
+    group_sizes : GroupSizes
+        Of the distinct cells in that population.
     lattice : GeneralizationLattice
         Over the distinct cells.
     cell_of_record : ndarray of int, shape (n_records,)
@@ -63,6 +65,7 @@ class RecordStudy:
 
     loaded: LoadedScenario
     linked_population: Population
+    group_sizes: GroupSizes
     lattice: GeneralizationLattice
     cell_of_record: NDArray[np.intp]
     truth: RecordGame
@@ -107,7 +110,8 @@ def build_study(loaded: LoadedScenario) -> RecordStudy:
             linked = population.marginal(lattice.domain.names)
         else:
             linked = Population.from_records(lattice.domain, codes, name="the released records")
-        linker = PopulationLinker(GroupSizes(linked, lattice))
+        group_sizes = GroupSizes(linked, lattice)
+        linker = PopulationLinker(group_sizes)
         economics, believed = scenario.economics, _believed_economics(scenario)
         safe_harbor = _safe_harbor(scenario, lattice, linked if population is None else population)
     except InputError as error:
@@ -115,6 +119,7 @@ def build_study(loaded: LoadedScenario) -> RecordStudy:
     return RecordStudy(
         loaded=loaded,
         linked_population=linked,
+        group_sizes=group_sizes,
         lattice=lattice,
         cell_of_record=cell_of_record,
         truth=record_game(lattice, linker, economics),
@@ -167,7 +172,7 @@ def _who_and_what(loaded: LoadedScenario) -> tuple[Population | None, Codes, tup
                 codes = redraw_top_code(people, codes, name, attribute.top_code, rng)
         codes = complete_records(people, codes, rng)
     hierarchies = tuple(
-        _hierarchy(domain[name], attribute.hierarchy, loaded.folder, f"attributes.{name}.hierarchy", attribute)
+        _hierarchy(domain[name], attribute.hierarchy, loaded.folder, f"attributes.{name}.hierarchy")
         for name, attribute in attributes.items()
     )
     return population, codes, hierarchies
@@ -212,9 +217,7 @@ def _categories(attribute: AttributeSection, labels: pd.Series[str], folder: Pat
     return natural_categories(labels)
 
 
-def _hierarchy(
-    attribute: Attribute, section: HierarchySection, folder: Path, where: str, _: AttributeSection
-) -> Hierarchy:
+def _hierarchy(attribute: Attribute, section: HierarchySection, folder: Path, where: str) -> Hierarchy:
     try:
         if isinstance(section, Suppress):
             return Hierarchy.from_labels(attribute, [suppression_level(attribute)])
@@ -231,7 +234,7 @@ def _hierarchy(
             levels.append(suppression_level(attribute))
         return Hierarchy.from_labels(attribute, levels, costless_levels=section.costless_levels)
     except InputError as error:
-        raise error.located(error.source or "", where) if error.source else _at_key(error, where) from None
+        raise error.located(where=where) from None
 
 
 def _ruled_levels(attribute: Attribute, section: Intervals | Prefix | Groups) -> list[list[str]]:
@@ -244,19 +247,7 @@ def _ruled_levels(attribute: Attribute, section: Intervals | Prefix | Groups) ->
     return group_levels(attribute, section.groups)
 
 
-def _at_key(error: InputError, where: str) -> InputError:
-    return InputError(
-        error.problem,
-        where=": ".join(part for part in (where, error.where) if part),
-        found=error.found,
-        expected=error.expected,
-        hint=error.hint,
-    )
-
-
-def _safe_harbor(
-    scenario: Scenario, lattice: GeneralizationLattice, population: Population
-) -> Strategies | None:
+def _safe_harbor(scenario: Scenario, lattice: GeneralizationLattice, population: Population) -> Strategies | None:
     section = scenario.safe_harbor
     if section is None:
         return None

@@ -103,7 +103,9 @@ def _set(content: dict[str, Any], key: str, value: object) -> None:
         table = table.setdefault(section, {})
         if not isinstance(table, dict):
             where = ".".join(sections[:depth])
-            raise InputError("is a value, not a section", source="--set", where=where, found=table, expected="a section")
+            raise InputError(
+                "is a value, not a section", source="--set", where=where, found=table, expected="a section"
+            )
     table[last] = value
 
 

@@ -231,6 +231,9 @@ class Scenario(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> Scenario:
+        repeated = [policy for policy in self.publisher.policies if self.publisher.policies.count(policy) > 1]
+        if repeated:
+            raise InputError("policy given twice", where="publisher.policies", found=repeated[0])
         needs_rule = [policy for policy in self.publisher.policies if policy in ("safe-harbor", "sh-friendly")]
         if needs_rule and self.safe_harbor is None:
             raise InputError(

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from reidsim.errors import InputError, listed, nearest
 from reidsim.releases.strategy_space import Floats
 from reidsim.reports.figures.inputs import checked, refuse_repeated
 from reidsim.reports.figures.style import (
+    GREY,
     UNIT,
     label_axes,
     legend_below,
@@ -22,6 +22,7 @@ from reidsim.reports.figures.style import (
     number_ticks,
     ordered_policies,
     policy_name,
+    write_out,
     zero_line,
 )
 
@@ -29,7 +30,7 @@ _SIDES = ("Publisher", "Adversary")
 _PAYOFFS = ("publisher_payoff", "adversary_payoff")
 # What no policy can beat or undercut says nothing about the others and stretches the axes.
 _EXTREMES = ("no-protection", "suppress-all")
-_BINS = 60
+_BINS = 40
 
 
 def payoff_difference_histogram(
@@ -63,18 +64,20 @@ def payoff_difference_histogram(
     figure, grid = new_figure(1, 2, panel=(4.5, 3.4), sharey=True)
     for side, (axes, letter) in enumerate(zip(grid[0], "ab", strict=True)):
         edges = _bin_edges(np.concatenate([comparison.differences(policy)[side] for policy in comparison.policies]))
-        for policy in comparison.policies:
-            counts, _ = np.histogram(comparison.differences(policy)[side], edges)
+        handles = [
             axes.stairs(
-                counts,
+                np.histogram(comparison.differences(policy)[side], edges)[0],
                 edges,
                 color=look[policy].colour,
                 linestyle=look[policy].dashes,
                 linewidth=1.6,
                 label=policy_name(policy),
             )
+            for policy in comparison.policies
+        ]
         axes.set_yscale("log")
-        axes.axvline(0, color="#808080", linewidth=0.8, zorder=0.5)
+        write_out(axes.yaxis)
+        axes.axvline(0, color=GREY, linewidth=0.8, zorder=0.5)
         number_ticks(axes.xaxis)
         label_axes(
             axes,
@@ -84,14 +87,7 @@ def payoff_difference_histogram(
     # Bins without records fall below the axis instead of to minus infinity.
     grid[0][0].set_ylim(bottom=0.7)
     label_axes(grid[0][0], y="Number of records")
-    legend_below(
-        figure,
-        [
-            Line2D([], [], color=look[policy].colour, linestyle=look[policy].dashes, linewidth=1.6,
-                   label=policy_name(policy))
-            for policy in comparison.policies
-        ],
-    )  # fmt: skip
+    legend_below(figure, handles)
     return figure
 
 
@@ -131,7 +127,7 @@ def payoff_difference_scatter(
                 comparison.payoffs[reference][side],
                 differences[side],
                 s=7,
-                alpha=0.2,
+                alpha=0.3,
                 color=look[policy].colour,
                 linewidths=0,
                 rasterized=True,

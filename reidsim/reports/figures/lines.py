@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
-from reidsim.releases.strategy_space import Floats
 from reidsim.reports.figures.inputs import checked, refuse_repeated
 from reidsim.reports.figures.spacing import scale_axis
 from reidsim.reports.figures.style import (
@@ -25,7 +24,7 @@ from reidsim.reports.figures.style import (
     policy_name,
 )
 
-_SIDES = (("publisher_payoff", "Publisher's payoff"), ("adversary_payoff", "Adversary's payoff"))
+_SIDES = (("publisher_payoff", "Publisher"), ("adversary_payoff", "Adversary"))
 
 
 def sensitivity_lines(lines: pd.DataFrame) -> Figure:
@@ -57,10 +56,11 @@ def sensitivity_lines(lines: pd.DataFrame) -> Figure:
     letters = iter("abcdefghijklmnopqrstuvwxyz")
     for parameter, row in zip(parameters, grid, strict=True):
         here = table[table["parameter"] == parameter].sort_values("value")
-        for (column, label), axes in zip(_SIDES, row, strict=True):
+        for (column, side), axes in zip(_SIDES, row, strict=True):
+            handles = []
             for policy, own in look.items():
                 points = here[here["policy"] == policy]
-                axes.plot(
+                handles += axes.plot(
                     points["value"],
                     points[column],
                     color=own.colour,
@@ -71,19 +71,15 @@ def sensitivity_lines(lines: pd.DataFrame) -> Figure:
                     markerfacecolor="white",
                     label=policy_name(policy),
                 )
-            scale_axis(axes, "x", _distinct(here["value"]))
+            scale_axis(axes, "x", np.unique(here["value"]))
             number_ticks(axes.yaxis)
             label_axes(
-                axes, title=f"({next(letters, '')}) {label}", x=parameter_label(parameter), y=f"{label}\n({UNIT})"
+                axes,
+                title=f"({next(letters, '')}) {side}",
+                x=parameter_label(parameter),
+                y=f"{side}'s payoff\n({UNIT})",
             )
-    legend_below(
-        figure,
-        [
-            Line2D([], [], color=own.colour, linestyle=own.dashes, marker=own.marker, markerfacecolor="white",
-                   label=policy_name(policy))
-            for policy, own in look.items()
-        ],
-    )  # fmt: skip
+    legend_below(figure, handles)
     return figure
 
 
@@ -118,23 +114,29 @@ def search_deviation(deviations: pd.DataFrame) -> Figure:
         every = _marked(len(here))
         (difference,) = axes.plot(
             here["value"], here["publisher_payoff_difference"], color=BLACK, marker="o", markersize=5, markevery=every,
-            label="mean payoff difference from the optimum",
+            clip_on=False, label="mean payoff difference from the optimum",
         )  # fmt: skip
         right = axes.twinx()
         (share,) = right.plot(
             here["value"], here["share_optimal"], color=VERMILION, linestyle="--", marker="s", markersize=5,
-            markerfacecolor="white", markevery=every, label="records with the optimal payoff (right axis)",
+            markerfacecolor="white", markevery=every, clip_on=False,
+            label="records with the optimal payoff (right axis)",
         )  # fmt: skip
+        # Both axes end where the search is as good as the optimum; markers there are drawn whole.
         axes.set_ylim(bottom=0)
-        scale_axis(axes, "x", _distinct(here["value"]))
+        right.set_ylim(min(right.get_ylim()[0], 0.99), 1)
+        scale_axis(axes, "x", np.unique(here["value"]))
         number_ticks(axes.yaxis)
         right.yaxis.set_major_formatter(PercentFormatter(xmax=1))
         right.spines["top"].set_visible(False)
         right.tick_params(labelsize=8)
         label_axes(
-            axes, title=f"({letter})", x=parameter_label(parameter), y=f"Publisher's payoff difference, $D_p$ ({UNIT})"
+            axes,
+            title=f"({letter}) Lattice-based search",
+            x=parameter_label(parameter),
+            y=f"Publisher's payoff difference, D\N{LATIN SUBSCRIPT SMALL LETTER P}\n({UNIT})",
         )
-        label_axes(right, y="Share of records (%)")
+        label_axes(right, y="Share of records\nwith the optimal payoff")
     legend_below(figure, [difference, share], columns=2)
     return figure
 
@@ -142,7 +144,3 @@ def search_deviation(deviations: pd.DataFrame) -> Figure:
 def _marked(points: int) -> int:
     # Markers tell lines apart; on every point of a long line they would be a blur.
     return max(1, points // 12)
-
-
-def _distinct(values: pd.Series[float]) -> Floats:
-    return values.drop_duplicates().to_numpy()

@@ -70,20 +70,20 @@ def parameter_maps(maps: pd.DataFrame, case: tuple[float, float] | None = None) 
     record = only_value(table, "record", "maps")
     refuse_repeated(table, ("benefit", "loss"), "maps")
     benefits, losses = _grid_values(table)
+    if case is not None:
+        _check_case(case, benefits, losses)
+    table = table.sort_values(["benefit", "loss"])
     figure, grid = new_figure(2, 2, panel=(4.6, 3.5))
     title = "All records (averages)" if record == ALL_RECORDS else f"Record ({record})"
     figure.suptitle(title, fontsize=11, parse_math=False)
     for panel, axes in zip(_panels(record, table), [axes for row in grid for axes in row], strict=True):
-        surface = table.pivot(index="benefit", columns="loss", values=panel.column).to_numpy()
+        surface = table[panel.column].to_numpy().reshape(len(benefits), len(losses))
         _draw_panel(figure, axes, panel, benefits, losses, surface)
         if case is not None:
             axes.add_line(_cross([case[1]], [case[0]]))
     if case is not None:
-        _check_case(case, benefits, losses)
         label = f"case study: V = ${number_text(case[0])}, L = ${number_text(case[1])} per record"
         legend_below(figure, [_cross([], [], label)])
-        for text in figure.legends[0].get_texts():
-            text.set_parse_math(False)
     return figure
 
 
@@ -159,9 +159,9 @@ def _check_case(case: tuple[float, float], benefits: Floats, losses: Floats) -> 
 
 
 def _cross(x: list[float], y: list[float], label: str = "") -> Line2D:
-    # Black with a white rim is seen on black, on white and on every grey between.
+    # Black with a white rim is seen on black, on white and on every grey between; whole even at the map's border.
     rim = [withStroke(linewidth=5, foreground="white")]
     return Line2D(
         x, y, linestyle="none", marker="x", markersize=9, markeredgewidth=2, color="black", path_effects=rim,
-        label=label,
+        clip_on=False, label=label,
     )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -27,7 +29,7 @@ _SIDES = (
     ("adversary_payoff", "(b) Adversary", "Adversary's payoff"),
 )
 # Filled against hollow, and of another shape: seen in grey as well.
-_REPLIES = (
+_REPLIES: tuple[tuple[bool, str, dict[str, Any]], ...] = (
     (False, "not attacked", {"marker": "o", "color": BLUE, "markerfacecolor": "none"}),
     (True, "attacked", {"marker": "^", "color": VERMILION, "markerfacecolor": VERMILION}),
 )
@@ -60,24 +62,37 @@ def strategy_payoffs(strategies: pd.DataFrame) -> Figure:
     figure, grid = new_figure(2, 1, panel=(8.0, 2.6), sharex=True)
     figure.suptitle(f"Record ({record})", fontsize=11, parse_math=False)
     for (column, title, label), (axes,) in zip(_SIDES, grid, strict=True):
-        _draw_side(axes, table, column, best)
+        handles = _draw_side(axes, table, column, best)
         label_axes(axes, title=title, y=f"{label}\n({UNIT})")
         number_ticks(axes.yaxis)
     _annotate_best(grid[0][0], table, best)
     label_axes(grid[1][0], x="Strategy (position in lattice order; 0 generalizes nothing)")
     number_ticks(grid[1][0].xaxis)
-    legend_below(figure, [*_reply_handles(), _ring([], [])])
+    legend_below(figure, handles)
     return figure
 
 
-def _draw_side(axes: Axes, table: pd.DataFrame, column: str, best: int) -> None:
+def _draw_side(axes: Axes, table: pd.DataFrame, column: str, best: int) -> list[Line2D]:
+    payoffs = table[column].to_numpy()
     axes.axvline(best, color=BLACK, linewidth=0.8, linestyle=":", zorder=1)
+    handles = []
     for attacked, label, marker in _REPLIES:
         rows = np.flatnonzero(table["attacked"] == attacked)
-        axes.plot(rows, table[column].to_numpy()[rows], linestyle="none", markersize=4, label=label, **marker)
-    axes.add_line(_ring([best], [table[column].iloc[best]]))
+        handles += axes.plot(rows, payoffs[rows], linestyle="none", markersize=4, label=label, **marker)
+    handles += axes.plot(
+        best,
+        payoffs[best],
+        linestyle="none",
+        marker="o",
+        markersize=11,
+        markeredgewidth=1.6,
+        markerfacecolor="none",
+        color=BLACK,
+        label="publisher's best strategy",
+    )
     axes.set_xlim(-0.02 * len(table) - 0.5, 1.02 * len(table) - 0.5)
     zero_line(axes)
+    return handles
 
 
 def _annotate_best(axes: Axes, table: pd.DataFrame, best: int) -> None:
@@ -97,14 +112,3 @@ def _annotate_best(axes: Axes, table: pd.DataFrame, best: int) -> None:
         fontsize=9,
         parse_math=False,
     )
-
-
-def _ring(x: list[int], y: list[float]) -> Line2D:
-    return Line2D(
-        x, y, linestyle="none", marker="o", markersize=11, markerfacecolor="none", color=BLACK, markeredgewidth=1.6,
-        label="publisher's best strategy",
-    )  # fmt: skip
-
-
-def _reply_handles() -> list[Line2D]:
-    return [Line2D([], [], linestyle="none", label=label, **marker) for _, label, marker in _REPLIES]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from reidsim.releases.strategy_space import Floats
-from reidsim.reports.figures.style import number_text, number_ticks
+from reidsim.reports.figures.style import number_ticks, write_out
 
 
 def is_geometric(values: Floats) -> bool:
@@ -42,5 +42,5 @@ def scale_axis(axes: Axes, which: str, values: Floats) -> None:
     axes.set(**{f"{which}scale": "log"})
     decades = np.log10(values[-1] / values[0])
     axis.set_major_locator(LogLocator(subs=(1.0,) if decades >= 2 else (1.0, 2.0, 5.0)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
+    write_out(axis)
     axis.set_minor_formatter(NullFormatter())

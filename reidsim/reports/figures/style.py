@@ -13,6 +13,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 UNIT = "$ per record"
@@ -26,7 +27,7 @@ GREY = "#808080"
 _COLOURS = (BLACK, VERMILION, BLUE, GREEN, PURPLE, ORANGE, SKY_BLUE)
 _MARKERS = ("s", "o", "^", "D", "v", "P", "X")
 
-Dashes = str | tuple[float, tuple[float, ...]]
+Dashes = Literal["-", "--", "-.", ":"] | tuple[float, Sequence[float]]
 _DASHES: tuple[Dashes, ...] = (
     "-", "--", "-.", ":", (0, (8, 2, 1, 2, 1, 2)), (0, (10, 4)), (0, (3, 3)),
 )  # fmt: skip
@@ -111,7 +112,8 @@ def new_figure(
 ) -> tuple[Figure, list[list[Axes]]]:
     """Make a figure of rows x columns panels, each about ``panel`` (width, height) inches with its labels."""
     # Room for the legend and the title of the whole figure is added to that of the panels.
-    figure = Figure(figsize=(columns * panel[0], rows * panel[1] + 0.6), layout="constrained", facecolor="white")
+    engine = ConstrainedLayoutEngine(hspace=0.06, wspace=0.04)
+    figure = Figure(figsize=(columns * panel[0], rows * panel[1] + 0.6), layout=engine, facecolor="white")
     grid: list[list[Axes]] = figure.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey).tolist()
     for axes in (axes for row in grid for axes in row):
         axes.set_facecolor("white")
@@ -132,8 +134,13 @@ def label_axes(axes: Axes, *, title: str = "", x: str = "", y: str = "") -> None
 
 
 def number_ticks(axis: Axis) -> None:
-    """Write an axis's numbers out, with commas between thousands, at no more than seven places."""
+    """Put at most seven numbers on a linear axis, written out with commas between thousands."""
     axis.set_major_locator(MaxNLocator(6))
+    write_out(axis)
+
+
+def write_out(axis: Axis) -> None:
+    """Write an axis's numbers without powers of ten and offsets."""
     axis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
 
 
@@ -144,7 +151,8 @@ def number_text(value: float) -> str:
 
 def money_text(value: float) -> str:
     """Write an amount with its cents, such as ``"$1,049.70"``."""
-    return f"{'\N{MINUS SIGN}' if value < 0 else ''}${abs(value):,.2f}"
+    sign = "\N{MINUS SIGN}" if value < 0 else ""
+    return f"{sign}${abs(value):,.2f}"
 
 
 def zero_line(axes: Axes) -> None:
@@ -154,7 +162,7 @@ def zero_line(axes: Axes) -> None:
 
 def legend_below(figure: Figure, handles: Sequence[Artist], columns: int = 4) -> None:
     """Put one legend for all panels under them, where it hides nothing."""
-    figure.legend(
+    legend = figure.legend(
         handles=list(handles),
         loc="outside lower center",
         ncols=min(columns, len(handles)),
@@ -162,3 +170,5 @@ def legend_below(figure: Figure, handles: Sequence[Artist], columns: int = 4) ->
         frameon=False,
         handlelength=3.5,
     )
+    for text in legend.get_texts():
+        text.set_parse_math(False)

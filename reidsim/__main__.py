@@ -1,0 +1,5 @@
+"""``python -m reidsim``: the command line."""
+
+from reidsim.cli import main
+
+main()

@@ -1,0 +1,144 @@
+"""The command line. Errors go to standard error in one line; exit code 2 means that something given was wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from reidsim import __version__
+from reidsim.bundled import bundled_names, resolve
+from reidsim.errors import InputError
+from reidsim.progress import DelayedProgress
+from reidsim.validation import read_toml
+
+app = typer.Typer(
+    name="reidsim",
+    help="What will a rational adversary do with shared records, and what is the publisher's best reply?",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+ScenarioArgument = Annotated[
+    str, typer.Argument(help="Name of a bundled scenario, or a TOML file.", metavar="SCENARIO")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Replace a value of the scenario, such as economics.loss=600.", metavar="KEY=VALUE"),
+]
+SeedOption = Annotated[int | None, typer.Option(help="Root of all random draws, instead of the scenario's.", min=0)]
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
+) -> None:
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.command()
+def run(
+    scenario: ScenarioArgument,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="New folder for results (default: results/NAME-001, ...).")
+    ] = None,
+    set_: SetOption = None,
+    seed: SeedOption = None,
+) -> None:
+    """Run a scenario, print its measures by policy and write a results folder.
+
+    Example: reidsim run wan2015 --set economics.loss=600 -o results/doubled-loss
+    """
+    # Imported late so that --help and errors in the scenario do not wait for numerical libraries.
+    from reidsim.experiments.results import next_free_folder, require_free
+    from reidsim.experiments.run import run_loaded
+    from reidsim.reports.illustration import illustrate
+    from reidsim.reports.summary_table import summary_table
+    from reidsim.scenarios.load import load_scenario, parse_override
+
+    loaded = load_scenario(scenario, dict(parse_override(text) for text in set_ or []), seed=seed)
+    folder = output or next_free_folder(Path("results"), loaded.name)
+    require_free(folder)
+    errors = Console(stderr=True)
+    with DelayedProgress(errors) as progress:
+        result = run_loaded(loaded, progress=progress)
+        progress("drawing and writing", 0, 1)
+        result.save(folder, illustrate=illustrate)
+    Console().print(summary_table(result.summary, f"{loaded.name}: {loaded.scenario.title}"))
+    for warning in result.warnings:
+        errors.print(f"warning: {warning}", soft_wrap=True, markup=False, highlight=False)
+    typer.echo(f"Results in {folder}")
+
+
+@app.command()
+def check(scenario: ScenarioArgument, set_: SetOption = None) -> None:
+    """Check that a scenario and every file it names can be used, without solving it.
+
+    Example: reidsim check my.toml
+    """
+    from reidsim.scenarios.build import build_study
+    from reidsim.scenarios.load import load_scenario, parse_override
+
+    loaded = load_scenario(scenario, dict(parse_override(text) for text in set_ or []))
+    study = build_study(loaded)
+    typer.echo(
+        f"{loaded.name} is ready: {study.n_records:,} records in {study.lattice.n_records:,} distinct cells, "
+        f"{study.lattice.size:,} strategies, {study.linked_population.total:,.0f} people"
+    )
+
+
+@app.command("list")
+def list_() -> None:
+    """List the bundled scenarios and populations.
+
+    Example: reidsim list
+    """
+    for folder in ("scenarios", "populations"):
+        typer.echo(f"{folder}:")
+        for name in bundled_names(folder):
+            title = read_toml(resolve(name, folder, folder)).get("title", "")
+            typer.echo(f"  {name:<18} {title}")
+
+
+@app.command()
+def show(scenario: ScenarioArgument) -> None:
+    """Print a scenario, to copy and edit.
+
+    Example: reidsim show wan2015 > mine.toml
+    """
+    typer.echo(resolve(scenario, "scenarios", "scenario").read_text(encoding="utf-8"), nl=False)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of scenario files, for editors.
+
+    Example: reidsim schema > scenario.schema.json
+    """
+    from reidsim.scenarios.schema import Scenario
+
+    typer.echo(json.dumps(Scenario.model_json_schema(by_alias=True), indent=2))
+
+
+def main() -> None:
+    """Run the command line; the entry point ``reidsim``."""
+    try:
+        app(standalone_mode=True)
+    except InputError as error:
+        print(f"reidsim: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("reidsim: interrupted; nothing was written", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader of a pipe went away; what is still buffered has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

@@ -1,0 +1,251 @@
+"""What a scenario works out besides its policies: one record's strategies, maps, lines, deviation of a heuristic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+from reidsim.experiments.record_level import constraint_of, fixed_choice, is_fixed
+from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.equilibrium import evaluate
+from reidsim.games.lattice_search import lattice_search
+from reidsim.games.parameter_grid import (
+    Options,
+    ParameterPoints,
+    average_outcomes,
+    fixed_options,
+    undominated_options,
+)
+from reidsim.games.record_game import PopulationLinker
+from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.populations.domain import Codes
+from reidsim.scenarios.build import RecordStudy, record_game
+from reidsim.scenarios.schema import EconomicsSection, LinesSection, MapsSection
+
+PARAMETERS = ("benefit", "loss", "cost")
+ALL_RECORDS = "all records"
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Tables behind the figures; empty where the scenario does not ask for them.
+
+    Parameters
+    ----------
+    strategies : DataFrame
+        The whole strategy space of one record.
+    maps : DataFrame
+        Over benefit and loss, for single records and averaged over all.
+    lines : DataFrame
+        Every policy while one parameter changes.
+    deviations : DataFrame
+        Lattice-based search against the optimum while one parameter changes.
+    """
+
+    strategies: pd.DataFrame = field(default_factory=pd.DataFrame)
+    maps: pd.DataFrame = field(default_factory=pd.DataFrame)
+    lines: pd.DataFrame = field(default_factory=pd.DataFrame)
+    deviations: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return the tables that hold anything, by name."""
+        return {name: table for name, table in vars(self).items() if not table.empty}
+
+
+def analyse(study: RecordStudy, *, progress: Progress | None = None) -> Analysis:
+    """Work out everything that the scenario's section ``analysis`` asks for.
+
+    In maps and lines the publisher knows the parameters of each point. The adversary's gain follows the loss unless
+    the scenario states a gain.
+    """
+    wanted = study.scenario.analysis
+    steps = [part is not None for part in (wanted.strategies, wanted.maps, wanted.lines, wanted.search_deviation)]
+    done = 0
+
+    def step() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, sum(steps))
+
+    tables: dict[str, pd.DataFrame] = {}
+    if wanted.strategies is not None:
+        tables["strategies"] = strategy_table(study, wanted.strategies)
+        step()
+    if wanted.maps is not None:
+        tables["maps"] = map_table(study, wanted.maps)
+        step()
+    if wanted.lines is not None:
+        tables["lines"] = line_table(study, wanted.lines)
+        step()
+    if wanted.search_deviation is not None:
+        tables["deviations"] = deviation_table(study, wanted.search_deviation)
+        step()
+    return Analysis(**tables)
+
+
+def strategy_table(study: RecordStudy, record: Mapping[str, str]) -> pd.DataFrame:
+    """Play every strategy for one record (Wan et al. 2015, Fig. 5).
+
+    Returns
+    -------
+    DataFrame
+        One row per strategy in lattice order: record, strategy, generalization_intensity, utility,
+        publisher_payoff, adversary_payoff, attacked, success_probability.
+    """
+    codes = _code(study, [record], "analysis.strategies")
+    lattice = study.lattice_of(codes)
+    linker = PopulationLinker(GroupSizes(study.linked_population, lattice))
+    game = record_game(lattice, linker, study.scenario.economics)
+    outcomes = [game.outcome(strategy) for strategy in range(lattice.size)]
+    return pd.DataFrame(
+        {
+            "record": ", ".join(record[name] for name in lattice.domain.names),
+            "strategy": [lattice.describe(strategy) for strategy in range(lattice.size)],
+            "generalization_intensity": lattice.generalization_intensity(np.arange(lattice.size)),
+            "utility": [outcome.utility[0] for outcome in outcomes],
+            "publisher_payoff": [outcome.publisher_payoff[0] for outcome in outcomes],
+            "adversary_payoff": [outcome.response.adversary_payoff[0] for outcome in outcomes],
+            "attacked": [bool(outcome.response.attacks[0]) for outcome in outcomes],
+            "success_probability": [outcome.response.success[0] for outcome in outcomes],
+        }
+    )
+
+
+def map_table(study: RecordStudy, section: MapsSection) -> pd.DataFrame:
+    """Solve the basic game over a grid of benefit and loss (Wan et al. 2015, Figs. 8 to 10).
+
+    Returns
+    -------
+    DataFrame
+        Per map and grid point: record (or "all records"), benefit, loss, generalization_intensity, share_attacked,
+        publisher_payoff, adversary_payoff.
+    """
+    benefit, loss = np.meshgrid(section.benefit.values, section.loss.values, indexing="ij")
+    points = _points(study.scenario.economics, benefit=benefit.ravel(), loss=loss.ravel())
+    parts = []
+    if section.records:
+        codes = _code(study, section.records, "analysis.maps.records")
+        lattice = study.lattice_of(codes)
+        options = undominated_options(lattice, PopulationLinker(GroupSizes(study.linked_population, lattice)))
+        for number, record in enumerate(section.records):
+            label = ", ".join(record[name] for name in lattice.domain.names)
+            one = options.of_record(number)
+            parts.append(_point_table(one, np.ones(1, dtype=np.int64), points).assign(record=label))
+    if section.dataset:
+        options = undominated_options(study.lattice, study.truth.linker)
+        parts.append(_point_table(options, study.multiplicity, points).assign(record=ALL_RECORDS))
+    maps = [part.assign(benefit=points.benefit, loss=points.loss) for part in parts]
+    columns = ["record", "benefit", "loss", "generalization_intensity", "share_attacked"]
+    return pd.concat(maps, ignore_index=True)[[*columns, "publisher_payoff", "adversary_payoff"]]
+
+
+def line_table(study: RecordStudy, section: LinesSection) -> pd.DataFrame:
+    """Solve every policy of the scenario while one parameter changes (Wan et al. 2015, Fig. 11).
+
+    Returns
+    -------
+    DataFrame
+        Per parameter, value and policy: the averages over records.
+    """
+    policies = study.scenario.publisher.policies
+    options: dict[bool, Options] = {}
+    parts = []
+    for policy in policies:
+        constraint = constraint_of(policy, study)
+        if is_fixed(policy):
+            chosen = fixed_choice(policy, study).strategies
+            own = fixed_options(study.lattice, study.truth.linker, chosen)
+        else:
+            restricted = constraint.minimum is not None
+            if restricted not in options:
+                options[restricted] = undominated_options(study.lattice, study.truth.linker, constraint)
+            own = options[restricted]
+        no_attack = constraint.no_attack and not is_fixed(policy)
+        for parameter, values in _ranges(section).items():
+            points = _points(study.scenario.economics, **{parameter: values})
+            table = _point_table(own, study.multiplicity, points, no_attack=no_attack)
+            parts.append(table.assign(parameter=parameter, value=values, policy=policy))
+    lines = pd.concat(parts, ignore_index=True)
+    return lines[["parameter", "value", "policy", *[c for c in lines if c not in ("parameter", "value", "policy")]]]
+
+
+def deviation_table(study: RecordStudy, section: LinesSection) -> pd.DataFrame:
+    """Compare lattice-based search with the optimum while one parameter changes (Wan et al. 2015, Fig. 12).
+
+    Returns
+    -------
+    DataFrame
+        Per parameter and value: publisher_payoff_difference and adversary_payoff_difference (means of the absolute
+        differences, D_p of Eq. 6 and D_a), share_optimal (of records with the optimal payoff) and evaluated
+        (strategies worked out per record).
+    """
+    weights = study.multiplicity
+    rows = []
+    for parameter, values in _ranges(section).items():
+        for value in values.tolist():
+            economics = _economics(study.scenario.economics, **{parameter: value})
+            game = record_game(study.lattice, PopulationLinker(study.group_sizes), economics)
+            found, best = evaluate(game, lattice_search(game)), evaluate(game, branch_and_bound(game))
+            difference = np.abs(found.publisher_payoff - best.publisher_payoff)
+            adversary = np.abs(found.adversary_payoff - best.adversary_payoff)
+            rows.append(
+                {
+                    "parameter": parameter,
+                    "value": value,
+                    "publisher_payoff_difference": np.average(difference, weights=weights),
+                    "adversary_payoff_difference": np.average(adversary, weights=weights),
+                    "share_optimal": np.average(difference <= game.tie(), weights=weights),
+                    "evaluated": np.average(found.evaluated, weights=weights),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _economics(base: EconomicsSection, **changes: float) -> EconomicsSection:
+    return base.model_copy(update=changes)
+
+
+def _points(base: EconomicsSection, **changes: NDArray[np.float64]) -> ParameterPoints:
+    loss = changes.get("loss", base.loss)
+    return ParameterPoints.broadcast(
+        changes.get("benefit", base.benefit),
+        loss,
+        loss if base.gain is None else base.gain,
+        changes.get("cost", base.cost),
+    )
+
+
+def _point_table(
+    options: Options, weights: NDArray[np.int64], points: ParameterPoints, *, no_attack: bool = False
+) -> pd.DataFrame:
+    return pd.DataFrame(vars(average_outcomes(options, weights, points, no_attack=no_attack)))
+
+
+def _ranges(section: LinesSection) -> dict[str, NDArray[np.float64]]:
+    ranges = {name: getattr(section, name) for name in PARAMETERS}
+    return {name: given.values for name, given in ranges.items() if given is not None}
+
+
+def _code(study: RecordStudy, records: list[Mapping[str, str]] | tuple[dict[str, str], ...], where: str) -> Codes:
+    names = study.lattice.domain.names
+    for record in records:
+        for problem, wrong in (
+            ("attribute missing", set(names) - set(record)),
+            ("no such attribute", set(record) - set(names)),
+        ):
+            if wrong:
+                expected = f"a value for each of {', '.join(names)}"
+                raise InputError(
+                    problem, source=study.loaded.path, where=where, found=sorted(wrong)[0], expected=expected
+                )
+    try:
+        return study.lattice.domain.encode(pd.DataFrame(list(records)))
+    except InputError as error:
+        raise error.located(study.loaded.path, where) from None

@@ -1,0 +1,126 @@
+"""The results folder of a run: written whole or not at all, and read back."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from reidsim.errors import InputError
+
+_RECORDED_VERSIONS = ("reidsim", "numpy", "pandas", "numba", "pyarrow", "pydantic")
+
+
+def write_results(folder: Path, write: Callable[[Path], None]) -> None:
+    """Fill a results folder so that it appears complete or not at all.
+
+    Everything is written to a hidden folder beside it, which takes its name once all is on disk.
+
+    Parameters
+    ----------
+    folder : Path
+        Must not exist, or be empty.
+    write : callable
+        Writes the files into the folder it is given.
+
+    Raises
+    ------
+    InputError
+        If the folder is taken or cannot be written.
+    """
+    require_free(folder)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    except OSError as error:
+        raise _not_written(folder, error) from None
+    try:
+        write(unfinished)
+        _sync(unfinished)
+        unfinished.chmod(0o777 & ~_umask())
+        unfinished.replace(folder)
+    except OSError as error:
+        raise _not_written(folder, error) from None
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def require_free(folder: Path) -> None:
+    """Check, before any work is done, that results can go to a folder.
+
+    Raises
+    ------
+    InputError
+        If it is a file, or a folder that holds something.
+    """
+    parent = next((p for p in folder.absolute().parents if p.exists()), None)
+    if parent is not None and not parent.is_dir():
+        raise InputError("is a file", source=parent, expected="a folder for results")
+    if folder.is_dir():
+        if any(folder.iterdir()):
+            raise InputError("folder is not empty", source=folder, expected="a new folder: results are not overwritten")
+    elif folder.exists() or folder.is_symlink():
+        raise InputError("is a file", source=folder, expected="a folder for results")
+
+
+def next_free_folder(parent: Path, name: str) -> Path:
+    """Return ``parent/name-001``, or the first number not in use."""
+    number = 1
+    while (parent / f"{name}-{number:03d}").exists():
+        number += 1
+    return parent / f"{name}-{number:03d}"
+
+
+def make_manifest(
+    name: str, content: Mapping[str, Any], seed: int, timings: Mapping[str, float], facts: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Say what made a results folder: the scenario as run, its hash, seed, versions and timings (in seconds)."""
+    text = json.dumps(content, sort_keys=True, default=str)
+    return {
+        "scenario": name,
+        "scenario_hash": hashlib.sha256(text.encode()).hexdigest(),
+        "seed": seed,
+        "content": content,
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in _RECORDED_VERSIONS}},
+        "timings_seconds": {key: round(value, 3) for key, value in timings.items()},
+        **facts,
+    }
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write plain data as indented JSON."""
+    path.write_text(json.dumps(content, indent=2, default=str) + "\n", encoding="utf-8")
+
+
+def write_parquet(path: Path, table: pd.DataFrame) -> None:
+    """Write a table as Parquet, without the writer's index."""
+    table.to_parquet(path, index=False)
+
+
+def _sync(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _not_written(folder: Path, error: OSError) -> InputError:
+    if error.errno == errno.ENOSPC:
+        return InputError("the disk is full; nothing was written", source=folder)
+    return InputError(f"results cannot be written: {error.strerror or error}", source=folder)

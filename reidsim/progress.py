@@ -1,0 +1,50 @@
+"""A progress bar that appears only where somebody watches and only when there is something to wait for."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+_PATIENCE_SECONDS = 2.0
+
+
+class DelayedProgress:
+    """Shows progress on a terminal once work has taken two seconds; silent anywhere else."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._since = time.monotonic()
+        self._bar: Progress | None = None
+        self._tasks: dict[str, TaskID] = {}
+
+    def __enter__(self) -> DelayedProgress:
+        """Start the clock."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Remove the bar."""
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, task: str, done: int, total: int) -> None:
+        """Note that `done` of `total` steps of a task are done."""
+        if not self._console.is_terminal or time.monotonic() - self._since < _PATIENCE_SECONDS:
+            return
+        if self._bar is None:
+            self._bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+                console=self._console,
+                transient=True,
+            )
+            self._bar.start()
+        if task not in self._tasks:
+            self._tasks[task] = self._bar.add_task(task, total=total)
+        self._bar.update(self._tasks[task], completed=done, total=total)

@@ -1,0 +1,371 @@
+"""The SF1 loader on a small state written here in the Census Bureau's format.
+
+Positions, segment numbers and the order of cells are written out once more instead of imported from the loader, so
+that a mistake there does not cancel out.
+"""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reidsim.errors import InputError
+from reidsim.populations.catalogue import load_population
+from reidsim.populations.recipe import Sf1Recipe
+from reidsim.validation import read_toml, validated
+
+TABLES = "ABCDEFG"
+SEGMENT = {"A": "20", "B": "21", "C": "22", "D": "23", "E": "24", "F": "25", "G": "26"}
+AGE_GROUPS = [*map(str, range(100)), "100-104", "105-109", "110+"]
+
+# People by ZCTA, table, sex and age group. 37999 has none; the geographic header is not in order of the ZCTAs.
+PEOPLE = {
+    "38501": {
+        ("A", "Female", "0"): 7,
+        ("A", "Male", "99"): 3,
+        ("F", "Male", "50"): 4,
+        ("G", "Male", "50"): 5,
+    },
+    "37999": {},
+    "37010": {
+        ("A", "Male", "0"): 11,
+        ("A", "Male", "1"): 13,
+        ("A", "Female", "99"): 17,
+        ("A", "Male", "100-104"): 31,
+        ("A", "Female", "105-109"): 3,
+        ("A", "Female", "110+"): 2,
+        ("B", "Female", "37"): 19,
+        ("C", "Female", "64"): 23,
+        ("D", "Male", "20"): 29,
+        ("E", "Male", "20"): 1,
+        ("E", "Female", "21"): 2,
+        ("G", "Female", "5"): 6,
+    },
+}
+ZCTA_RECORDS = {"38501": "0000005", "37999": "0000007", "37010": "0000008"}
+LAST_ZCTA_LINE = 7  # of 37010 in every segment
+
+# Weights that halve with every year: 16:8:4:2:1 over 100-104 and 105-109, 4:2:1 over 110-112.
+RECIPE = """
+kind = "sf1"
+source = "made up"
+folder = "files"
+state = "tn"
+oldest = 112
+tail = { linear = 0.6931471805599453, quadratic = 0.0 }
+"""
+
+
+def header_line(
+    logrecno: str, sumlev: str, *, geocomp: str = "00", zcta: str = "", people: int = 0, name: str = ""
+) -> str:
+    line = list(" " * 500)
+    fields = {
+        1: "SF1ST ", 7: "TN", 9: sumlev, 12: geocomp, 14: "000", 17: "01", 19: logrecno, 28: "47",
+        172: zcta, 227: name, 319: f"{people:>9}", 328: f"{0:>9}", 337: "+35.8",
+    }  # fmt: skip
+    for start, text in fields.items():
+        line[start - 1 : start - 1 + len(text)] = text
+    return "".join(line)
+
+
+def segment_line(table: str, logrecno: str, people: dict[tuple[str, str, str], int]) -> str:
+    by_sex = {sex: [people.get((table, sex, group), 0) for group in AGE_GROUPS] for sex in ("Male", "Female")}
+    cells = [sum(map(sum, by_sex.values()))]
+    for ages in by_sex.values():
+        cells += [sum(ages), *ages]
+    assert len(cells) == 209
+    return ",".join(["SF1ST", "TN", "000", SEGMENT[table], logrecno, *map(str, cells)])
+
+
+def write_state(folder: Path) -> Path:
+    """Write the files and the recipe; return the recipe's path."""
+    files = folder / "files"
+    files.mkdir()
+    everybody = {(table, "Male", "30"): 1000 for table in TABLES}
+    header = [
+        header_line("0000001", "040", people=7000, name="Tennessee"),
+        header_line("0000002", "040", geocomp="01", people=7000, name="Tennessee -- Urban"),
+        header_line("0000003", "050", people=7000, name="Cañon County"),
+        header_line("0000004", "101", zcta="37010", people=7000),  # blocks have no lines in the segments of PCT tables
+    ]
+    lines: dict[str, list[str]] = {table: [] for table in TABLES}
+    for table in TABLES:
+        lines[table] += [segment_line(table, f"000000{n}", everybody) for n in (1, 2, 3)]
+    for zcta, logrecno in ZCTA_RECORDS.items():
+        total = sum(PEOPLE[zcta].values())
+        header.append(header_line(logrecno, "871", zcta=zcta, people=total, name=f"ZCTA5 {zcta}"))
+        if zcta == "38501":
+            header.append(header_line("0000006", "871", geocomp="A0", zcta=zcta, people=7000))
+        for table in TABLES:
+            lines[table].append(segment_line(table, logrecno, PEOPLE[zcta]))
+            if zcta == "38501":
+                lines[table].append(segment_line(table, "0000006", everybody))
+    header.append(header_line("0000009", "881", zcta="37010", people=7000))
+    for table in TABLES:
+        lines[table].append(segment_line(table, "0000009", everybody))
+        (files / f"tn000{SEGMENT[table]}2010.sf1").write_text("\n".join(lines[table]) + "\n", encoding="latin-1")
+    (files / "tngeo2010.sf1").write_text("\n".join(header) + "\n", encoding="latin-1")
+    recipe = folder / "small.toml"
+    recipe.write_text(RECIPE)
+    return recipe
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Path:
+    return write_state(tmp_path)
+
+
+def change_line(path: Path, number: int, old: str, new: str) -> None:
+    """Replace a part of one line, which must be there once."""
+    lines = path.read_text(encoding="latin-1").split("\n")
+    assert lines[number - 1].count(old) == 1
+    lines[number - 1] = lines[number - 1].replace(old, new)
+    path.write_text("\n".join(lines), encoding="latin-1")
+
+
+def change_cell(path: Path, number: int, cell: int, value: str) -> None:
+    """Set a cell (counted from 1, linking fields apart) of one line of a segment."""
+    lines = path.read_text(encoding="latin-1").split("\n")
+    fields = lines[number - 1].split(",")
+    assert fields[4 + cell] != value
+    fields[4 + cell] = value
+    lines[number - 1] = ",".join(fields)
+    path.write_text("\n".join(lines), encoding="latin-1")
+
+
+def failure(recipe: Path) -> InputError:
+    with pytest.raises(InputError) as caught:
+        load_population(recipe)
+    return caught.value
+
+
+def segment(recipe: Path, table: str) -> Path:
+    return recipe.parent / "files" / f"tn000{SEGMENT[table]}2010.sf1"
+
+
+def header(recipe: Path) -> Path:
+    return recipe.parent / "files" / "tngeo2010.sf1"
+
+
+def cells_of(path: Path) -> dict[tuple[str, ...], int]:
+    population = load_population(path)
+    labels = population.domain.decode(population.cells).astype(str).to_numpy().tolist()
+    return dict(zip(map(tuple, labels), population.counts.tolist(), strict=True))
+
+
+def test_every_cell(recipe: Path) -> None:
+    assert cells_of(recipe) == {
+        ("0", "White", "Female", "38501"): 7,
+        ("99", "White", "Male", "38501"): 3,
+        ("50", "Other", "Male", "38501"): 9,  # 4 of some other race, 5 of two or more
+        ("0", "White", "Male", "37010"): 11,
+        ("1", "White", "Male", "37010"): 13,
+        ("99", "White", "Female", "37010"): 17,
+        # 31 people aged 100-104 as 16:8:4:2:1
+        ("100", "White", "Male", "37010"): 16,
+        ("101", "White", "Male", "37010"): 8,
+        ("102", "White", "Male", "37010"): 4,
+        ("103", "White", "Male", "37010"): 2,
+        ("104", "White", "Male", "37010"): 1,
+        # 3 people aged 105-109: 1.55, 0.77, 0.39, 0.19, 0.10
+        ("105", "White", "Female", "37010"): 2,
+        ("106", "White", "Female", "37010"): 1,
+        # 2 people aged 110 to 112: 1.14, 0.57, 0.29
+        ("110", "White", "Female", "37010"): 1,
+        ("111", "White", "Female", "37010"): 1,
+        ("37", "Black", "Female", "37010"): 19,
+        ("64", "AIAN", "Female", "37010"): 23,
+        ("20", "API", "Male", "37010"): 30,  # 29 Asian, 1 Pacific Islander
+        ("21", "API", "Female", "37010"): 2,
+        ("5", "Other", "Female", "37010"): 6,
+    }
+
+
+def test_domain_and_total(recipe: Path) -> None:
+    population = load_population(recipe)
+    assert population.domain.names == ("age", "race", "sex", "zip")
+    assert population.domain["age"].categories == tuple(str(age) for age in range(113))
+    assert population.domain["race"].categories == ("White", "Black", "AIAN", "API", "Other")
+    assert population.domain["sex"].categories == ("Male", "Female")
+    assert population.domain["zip"].categories == ("37010", "38501")
+    assert population.counts.dtype == np.int64
+    assert population.total == sum(sum(people.values()) for people in PEOPLE.values())
+    assert (population.name, population.source) == ("small", "made up")
+
+
+def test_tail_weights_count_years_above_90(recipe: Path) -> None:
+    recipe.write_text(RECIPE.replace("linear = 0.6931471805599453, quadratic = 0.0", "linear = 0, quadratic = 0.005"))
+    for table in TABLES:
+        people = {("A", "Male", "100-104"): 100}
+        segment(recipe, table).write_text(
+            "\n".join(segment_line(table, n, people if n == "0000008" else {}) for n in ZCTA_RECORDS.values())
+        )
+    header(recipe).write_text(
+        "\n".join(header_line(n, "871", zcta=z, people=100 * (z == "37010")) for z, n in ZCTA_RECORDS.items())
+    )
+    # exp(-0.005 k^2) for k = 10..14 is 0.607, 0.546, 0.487, 0.430, 0.375; out of 100: 24.8, 22.3, 19.9, 17.6, 15.4.
+    expected = {"100": 25, "101": 22, "102": 20, "103": 18, "104": 15}
+    assert {age: count for (age, *_), count in cells_of(recipe).items()} == expected
+
+
+def test_a_tail_too_steep_for_floats_keeps_everybody(recipe: Path) -> None:
+    recipe.write_text(RECIPE.replace("linear = 0.6931471805599453", "linear = 500.0"))
+    cells = cells_of(recipe)
+    assert [cells["100", "White", "Male", "37010"], cells["110", "White", "Female", "37010"]] == [31, 2]
+
+
+def test_ages_go_to_120_unless_the_recipe_says_otherwise(recipe: Path) -> None:
+    recipe.write_text(RECIPE.replace("oldest = 112\n", ""))
+    population = load_population(recipe)
+    assert population.domain["age"].categories[-1] == "120"
+    assert population.total == sum(sum(people.values()) for people in PEOPLE.values())
+
+
+def test_folder_may_be_absolute(recipe: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    other = elsewhere / "other.toml"
+    other.write_text(RECIPE.replace('"files"', f'"{recipe.parent / "files"}"'))
+    assert cells_of(other) == cells_of(recipe)
+
+
+def test_windows_line_ends(recipe: Path) -> None:
+    expected = cells_of(recipe)
+    for path in [header(recipe), *(segment(recipe, table) for table in TABLES)]:
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert cells_of(recipe) == expected
+
+
+def test_missing_folder(recipe: Path) -> None:
+    recipe.write_text(RECIPE.replace('"files"', '"nowhere"'))
+    error = failure(recipe)
+    assert error.problem == "no such folder"
+    assert error.source == str(recipe.parent / "nowhere")
+    assert "tn2010.sf1.zip" in str(error)
+
+
+@pytest.mark.parametrize(
+    "name", ["tngeo2010.sf1", *(f"tn000{number}2010.sf1" for number in (20, 21, 22, 23, 24, 25, 26))]
+)
+def test_missing_file(recipe: Path, name: str) -> None:
+    (recipe.parent / "files" / name).unlink()
+    error = failure(recipe)
+    assert error.problem == "no such file"
+    assert error.source == str(recipe.parent / "files" / name)
+
+
+def test_file_is_a_folder(recipe: Path) -> None:
+    header(recipe).unlink()
+    header(recipe).mkdir()
+    assert failure(recipe).source == str(header(recipe))
+
+
+def test_no_zcta_records(recipe: Path) -> None:
+    header(recipe).write_text(header_line("0000001", "040", people=7000) + "\n")
+    error = failure(recipe)
+    assert error.problem == "no ZCTA of the state"
+    assert error.source == str(header(recipe))
+    assert "871" in str(error)
+
+
+def test_short_header_line(recipe: Path) -> None:
+    lines = header(recipe).read_text(encoding="latin-1").split("\n")
+    lines[2] = lines[2][:326]
+    header(recipe).write_text("\n".join(lines), encoding="latin-1")
+    error = failure(recipe)
+    assert (error.problem, error.source, error.where) == ("line too short", str(header(recipe)), "line 3")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field"), [("  37010", "  3701x", "ZCTA5"), ("      157", "     1 57", "POP100")]
+)
+def test_header_field_not_a_number(recipe: Path, old: str, new: str, field: str) -> None:
+    change_line(header(recipe), 8, old, new)
+    error = failure(recipe)
+    assert (error.problem, error.where) == (f"{field} is not a number", "line 8")
+
+
+def test_truncated_segment(recipe: Path) -> None:
+    path = segment(recipe, "D")
+    path.write_text(path.read_text()[:-30])
+    error = failure(recipe)
+    assert error.problem == "line cut short or of another table"
+    assert (error.source, error.where) == (str(path), "line 8")
+    assert "214" in str(error)
+
+
+def test_ragged_segment_line_of_another_area(recipe: Path) -> None:
+    path = segment(recipe, "B")
+    change_line(path, 2, "SF1ST", "SF1ST,")
+    error = failure(recipe)
+    assert (error.source, error.where, error.found) == (str(path), "line 2", "215 fields")
+
+
+@pytest.mark.parametrize("value", ["", "x", "-1", "1.0", " 1", "1234567890"])
+def test_cell_not_a_whole_number(recipe: Path, value: str) -> None:
+    change_cell(segment(recipe, "E"), LAST_ZCTA_LINE, 209, value)
+    error = failure(recipe)
+    assert error.problem == "not a whole number"
+    assert error.source == str(segment(recipe, "E"))
+    assert error.where == "line 7, LOGRECNO 0000008, PCT12E, cell 209"
+    assert error.found == value
+
+
+def test_zcta_without_a_line(recipe: Path) -> None:
+    path = segment(recipe, "C")
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if ",0000007," not in line))
+    error = failure(recipe)
+    assert error.problem == "no line for a ZCTA of the geographic header"
+    assert error.source == str(path)
+    assert error.where == "LOGRECNO 0000007 (ZCTA 37999), PCT12C"
+
+
+@pytest.mark.parametrize("cell", [1, 2, 3, 105, 106, 107, 209])
+def test_cells_that_do_not_add_up(recipe: Path, cell: int) -> None:
+    change_cell(segment(recipe, "B"), LAST_ZCTA_LINE, cell, "20")
+    error = failure(recipe)
+    assert error.problem == "cells do not add up"
+    assert error.source == str(segment(recipe, "B"))
+    assert error.where == "LOGRECNO 0000008 (ZCTA 37010), PCT12B"
+
+
+def test_people_of_another_sex_do_not_add_up(recipe: Path) -> None:
+    # The total is right, the sexes are not.
+    for cell, value in ((2, "1"), (106, "18")):
+        change_cell(segment(recipe, "B"), LAST_ZCTA_LINE, cell, value)
+    assert failure(recipe).problem == "cells do not add up"
+
+
+def test_table_in_the_place_of_another(recipe: Path) -> None:
+    # PCT12D under the name of PCT12B adds up within itself, but not to the people of the ZCTA.
+    segment(recipe, "B").write_bytes(segment(recipe, "D").read_bytes())
+    error = failure(recipe)
+    assert error.problem == "tables PCT12A to PCT12G do not add up to the people of a ZCTA"
+    assert error.source == str(header(recipe))
+    assert error.where == "LOGRECNO 0000008 (ZCTA 37010)"
+    assert (error.found, error.expected) == (157 - 19 + 29, "157 (POP100)")
+
+
+@pytest.mark.parametrize("oldest", ["109", "151"])
+def test_oldest_age_outside_the_tables(recipe: Path, oldest: str) -> None:
+    recipe.write_text(RECIPE.replace("112", oldest))
+    error = failure(recipe)
+    assert error.source == str(recipe)
+    assert "oldest" in str(error.where)
+
+
+def test_documented_recipe(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "populations.md"
+    blocks = re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    (block,) = [block for block in blocks if 'kind = "sf1"' in block]
+    path = tmp_path / "documented.toml"
+    path.write_text(block)
+    documented = validated(Sf1Recipe, read_toml(path), path)
+    assert (documented.state, documented.folder) == ("tn", "tn2010.sf1")
+    # The page calls its values the defaults.
+    assert documented == Sf1Recipe(
+        kind="sf1", title=documented.title, source=documented.source, folder="tn2010.sf1", state="tn"
+    )
