@@ -128,6 +128,32 @@ def schema() -> None:
     typer.echo(json.dumps(Scenario.model_json_schema(by_alias=True), indent=2))
 
 
+@app.command()
+def reproduce(
+    papers: Annotated[
+        list[str] | None, typer.Argument(help="Scenarios of the papers, such as wan2015; all if none.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="File for the page, instead of printing it.")
+    ] = None,
+) -> None:
+    """Run the papers' studies and compare every printed number with ours (Markdown).
+
+    Example: reidsim reproduce wan2015
+    """
+    from reidsim.reports.ledger import ledger_page
+    from reidsim.reports.reproduction import reproduce as reproduce_papers
+
+    page = ledger_page(reproduce_papers(papers or []))
+    if output is None:
+        typer.echo(page, nl=False)
+    else:
+        try:
+            output.write_text(page, encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"cannot be written: {error.strerror}", source=output) from None
+
+
 def main() -> None:
     """Run the command line; the entry point ``reidsim``."""
     try:

@@ -97,14 +97,14 @@ def strategy_table(study: RecordStudy, record: Mapping[str, str]) -> pd.DataFram
     -------
     DataFrame
         One row per strategy in lattice order: record, strategy, generalization_intensity, utility,
-        publisher_payoff, adversary_payoff, attacked, success_probability.
+        publisher_payoff, adversary_payoff, attacked, success_probability and the quasi-identifiers as released.
     """
     codes = _code(study, [record], "analysis.strategies")
     lattice = study.lattice_of(codes)
     linker = PopulationLinker(GroupSizes(study.linked_population, lattice))
     game = record_game(lattice, linker, study.scenario.economics)
     outcomes = [game.outcome(strategy) for strategy in range(lattice.size)]
-    return pd.DataFrame(
+    outcome_table = pd.DataFrame(
         {
             "record": ", ".join(record[name] for name in lattice.domain.names),
             "strategy": [lattice.describe(strategy) for strategy in range(lattice.size)],
@@ -116,6 +116,9 @@ def strategy_table(study: RecordStudy, record: Mapping[str, str]) -> pd.DataFram
             "success_probability": [outcome.response.success[0] for outcome in outcomes],
         }
     )
+    every = np.arange(lattice.size)
+    released = lattice.released(every, np.zeros_like(every)).astype("str")
+    return pd.concat([outcome_table, released], axis=1)
 
 
 def map_table(study: RecordStudy, section: MapsSection) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -139,8 +140,16 @@ class Constraint:
         """Tell for which records the strategy is allowed, given whether it is attacked; shape of `attacks`."""
         allowed = ~attacks if self.no_attack else np.ones(attacks.shape, dtype=np.bool_)
         if self.minimum is not None:
-            allowed &= space.at_least(strategy, self.minimum if rows is None else self.minimum[rows])
+            distinct, position = self._distinct_minima
+            reached = space.at_least(strategy, distinct)
+            allowed &= reached[position if rows is None else position[rows]]
         return allowed
+
+    @cached_property
+    def _distinct_minima(self) -> tuple[Strategies, Rows]:
+        # Records share few minima, and the comparison is asked for at every strategy.
+        distinct, position = np.unique(np.asarray(self.minimum), return_inverse=True)
+        return distinct, position
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def census_population(recipe: CensusCellsRecipe, folder: Path, *, name: str, exp
         table = np.einsum("z,zr,rax->arxz", people, race_shares, age_sex_shares)
         return Population.from_dense(domain, table, name=name, source=recipe.source)
     rng = np.random.default_rng(np.random.SeedSequence(seed))
-    by_race = _largest_remainders(people, race_shares)
+    by_race = largest_remainders(people, race_shares)
     drawn = np.zeros(domain.shape, dtype=np.int64)
     n_ages, n_sexes = age_sex_shares.shape[1:]
     for race in range(len(races)):
@@ -125,7 +125,7 @@ def _sum(frame: pd.DataFrame, columns: list[str], path: Path) -> Floats:
     return np.asarray(np.sum([numbers(frame, column, path).to_numpy(dtype=np.float64) for column in columns], axis=0))
 
 
-def _largest_remainders(people: Floats, shares: Floats) -> NDArray[np.int64]:
+def largest_remainders(people: Floats, shares: Floats) -> NDArray[np.int64]:
     """Round ``people x shares`` to whole people that sum to each area's people."""
     exact = people[:, None] * shares
     whole = np.floor(exact).astype(np.int64)

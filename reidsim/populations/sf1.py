@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
-from reidsim.populations.census_cells import _largest_remainders, tail_weights
+from reidsim.populations.census_cells import largest_remainders, tail_weights
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import Sf1Recipe, Tail
@@ -226,7 +226,7 @@ def _single_years(by_race: Integers, tail: Tail, oldest: int) -> Integers:
         # The weights from a later year on are those of a steeper tail: the first is 1 again and cannot underflow.
         steeper = Tail(linear=tail.linear + 2 * tail.quadratic * (start - _TAIL_AGE), quadratic=tail.quadratic)
         shares = tail_weights(steeper, end - start)
-        spread = _largest_remainders(people.ravel().astype(np.float64), shares[None, :])
+        spread = largest_remainders(people.ravel().astype(np.float64), shares[None, :])
         parts.append(spread.reshape(*people.shape, end - start))
     return np.concatenate(parts, axis=-1)
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from reidsim.errors import InputError, listed, nearest
 from reidsim.releases.strategy_space import Floats
-from reidsim.reports.figures.inputs import checked, refuse_repeated
+from reidsim.reports.figures.comparison import compare
 from reidsim.reports.figures.style import (
     GREY,
     UNIT,
@@ -20,16 +18,12 @@ from reidsim.reports.figures.style import (
     looks,
     new_figure,
     number_ticks,
-    ordered_policies,
     policy_name,
     write_out,
     zero_line,
 )
 
 _SIDES = ("Publisher", "Adversary")
-_PAYOFFS = ("publisher_payoff", "adversary_payoff")
-# What no policy can beat or undercut says nothing about the others and stretches the axes.
-_EXTREMES = ("no-protection", "suppress-all")
 _BINS = 40
 
 
@@ -59,8 +53,8 @@ def payoff_difference_histogram(
     InputError
         If the table is empty or lacks a column, a policy or a record under one of the policies.
     """
-    comparison = _compare(records, reference, policies)
-    look = looks([reference, *comparison.policies])
+    comparison = compare(records, reference, policies)
+    look = looks(comparison.policies)
     figure, grid = new_figure(1, 2, panel=(4.5, 3.4), sharey=True)
     for side, (axes, letter) in enumerate(zip(grid[0], "ab", strict=True)):
         edges = _bin_edges(np.concatenate([comparison.differences(policy)[side] for policy in comparison.policies]))
@@ -116,8 +110,8 @@ def payoff_difference_scatter(
     InputError
         If the table is empty or lacks a column, a policy or a record under one of the policies.
     """
-    comparison = _compare(records, reference, policies)
-    look = looks([reference, *comparison.policies])
+    comparison = compare(records, reference, policies)
+    look = looks(comparison.policies)
     figure, grid = new_figure(len(comparison.policies), 2, panel=(4.2, 2.5), sharex="col", sharey="col")
     letters = iter("abcdefghijklmnopqrstuvwxyz")
     for policy, row in zip(comparison.policies, grid, strict=True):
@@ -145,71 +139,11 @@ def payoff_difference_scatter(
     return figure
 
 
-@dataclass(frozen=True)
-class _Comparison:
-    """Payoffs by policy, shape (2, n_records): publisher's and adversary's; records in one order for all."""
-
-    reference: str
-    policies: list[str]
-    payoffs: dict[str, Floats]
-
-    def differences(self, policy: str) -> Floats:
-        """Return the policy's payoffs minus the reference's, shape (2, n_records)."""
-        own, reference = self.payoffs[policy], self.payoffs[self.reference]
-        difference = own - reference
-        # Sums taken in another order differ by rounding, which is no gain.
-        rounding = 1e-9 * np.maximum(np.abs(own), np.abs(reference)).max(axis=1, keepdims=True)
-        return np.where(np.abs(difference) <= rounding, 0.0, difference)
-
-
-def _compare(records: pd.DataFrame, reference: str, policies: Sequence[str] | None) -> _Comparison:
-    table = checked(records, "records", text=("record", "policy"), numbers=_PAYOFFS)
-    present = ordered_policies(table["policy"])
-    if reference not in present:
-        raise _no_such_policy("reference policy missing", reference, present)
-    if policies is None:
-        policies = [policy for policy in present if policy != reference and policy not in _EXTREMES]
-    for policy in policies:
-        if policy not in present or policy == reference:
-            raise _no_such_policy("no such policy to compare", policy, [name for name in present if name != reference])
-    if not policies:
-        raise InputError(
-            f"no policy to compare with {reference!r}", source="records table", where="column 'policy'",
-            found=listed(present),
-        )  # fmt: skip
-    refuse_repeated(table, ("record", "policy"), "records")
-    by_policy = {name: rows.set_index("record") for name, rows in table.groupby("policy", sort=False)}
-    order = by_policy[reference].index
-    payoffs = {}
-    for policy in (reference, *policies):
-        rows = by_policy[policy]
-        unmatched = order.symmetric_difference(rows.index)
-        if len(unmatched):
-            raise InputError(
-                f"a record has a row under only one of {reference!r} and {policy!r}",
-                source="records table",
-                where="column 'record'",
-                found=str(unmatched[0]),
-                expected="a row under both",
-            )
-        payoffs[policy] = rows.loc[order, list(_PAYOFFS)].to_numpy(dtype=np.float64).T
-    return _Comparison(reference, list(policies), payoffs)
-
-
-def _no_such_policy(problem: str, policy: str, present: list[str]) -> InputError:
-    return InputError(
-        problem,
-        source="records table",
-        where="column 'policy'",
-        found=policy,
-        expected=f"one of {listed(present)}",
-        hint=nearest(policy, present),
-    )
-
-
 def _bin_edges(differences: Floats) -> Floats:
     low, high = float(differences.min()), float(differences.max())
-    width = (high - low) / _BINS or 1.0
+    # The same difference for all records, give or take rounding, gets one bin of one currency unit.
+    alike = high - low <= 1e-9 * max(abs(low), abs(high))
+    width = 1.0 if alike else (high - low) / _BINS
     first, last = np.floor(np.array([low, high]) / width + 0.5)
     # An empty bin on either side closes the outline, and holds a value that rounding moves over an edge.
     return width * (np.arange(first - 1, last + 3) - 0.5)

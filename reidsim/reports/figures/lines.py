@@ -137,7 +137,7 @@ def search_deviation(deviations: pd.DataFrame) -> Figure:
             y=f"Publisher's payoff difference, D\N{LATIN SUBSCRIPT SMALL LETTER P}\n({UNIT})",
         )
         label_axes(right, y="Share of records\nwith the optimal payoff")
-    legend_below(figure, [difference, share], columns=2)
+    legend_below(figure, [difference, share], columns=len(parameters))
     return figure
 
 

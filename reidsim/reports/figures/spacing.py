@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter
@@ -33,7 +35,7 @@ def cell_edges(values: Floats) -> Floats:
     return np.exp(edges) if geometric else edges
 
 
-def scale_axis(axes: Axes, which: str, values: Floats) -> None:
+def scale_axis(axes: Axes, which: Literal["x", "y"], values: Floats) -> None:
     """Make the ``"x"`` or ``"y"`` axis linear or logarithmic, as suits the values, and write its numbers out."""
     axis = axes.xaxis if which == "x" else axes.yaxis
     if not is_geometric(values):

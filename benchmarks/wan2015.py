@@ -1,0 +1,235 @@
+"""Speed of the record-level game, shown as ratios measured in one run.
+
+Run by hand: ``python benchmarks/wan2015.py``.
+
+Plain references, written here from the paper and checked against the package on the records they solve:
+- per record: a Python loop over the 288 strategies that slices the population for each and keeps the best of the four
+  policies as it goes (backward induction as in Algorithm 1);
+- per parameter point: whole-array numpy over records x strategies with all utilities and probabilities at hand.
+Both are timed on a sample and extrapolated; ours is timed whole. Compilation is not counted (it is cached on disk).
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.experiments.record_level import constraint_of, fixed_choice
+from reidsim.games.backward_induction import backward_induction
+from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.equilibrium import evaluate
+from reidsim.games.lattice_search import lattice_search
+from reidsim.games.parameter_grid import ParameterPoints, average_outcomes, best_strategies, undominated_options
+from reidsim.games.record_game import Constraint, PopulationLinker, RecordGame
+from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.populations.domain import Attribute, Domain, unique_rows
+from reidsim.populations.population import Population
+from reidsim.releases.hierarchy import Hierarchy
+from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.scenarios.build import RecordStudy, build_study, record_game
+from reidsim.scenarios.load import load_scenario
+
+GAMES = ("basic", "no-attack", "sh-friendly")
+
+
+def peak_mib() -> float:
+    """Largest memory this process has held so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def best_time(work: Callable[[], object], repeats: int) -> float:
+    """Shortest of several timings, in seconds."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def four_policies(study: RecordStudy) -> dict[str, object]:
+    """From records and population to the outcome of all four policies; nothing is kept from an earlier call."""
+    codes = study.lattice.codes[study.cell_of_record]
+    first, cells = unique_rows(codes, study.lattice.domain.shape)
+    lattice = study.lattice_of(codes[first])
+    game = record_game(
+        lattice, PopulationLinker(GroupSizes(study.linked_population, lattice)), study.scenario.economics
+    )
+    choices = backward_induction(game, {name: constraint_of(name, study) for name in GAMES})
+    choices["safe-harbor"] = fixed_choice("safe-harbor", study)
+    return {name: evaluate(game, choice).expand(cells) for name, choice in choices.items()}
+
+
+def plain_record(study: RecordStudy, dense: np.ndarray, code: np.ndarray, harbor: tuple[int, ...]) -> dict[str, float]:
+    """Solve one record by slicing the population for each strategy; the publisher's payoff under each policy."""
+    benefit, loss, cost = 1200.0, 300.0, 4.0
+    hierarchies = study.lattice.hierarchies
+    greatest = sum(np.log(h.attribute.size) for h in hierarchies if h.attribute.name != "sex")
+    best = dict.fromkeys(GAMES, -np.inf)
+    for levels in np.ndindex(*study.lattice.shape):
+        members = [
+            np.flatnonzero(h.groups[k] == h.groups[k][v]) for h, k, v in zip(hierarchies, levels, code, strict=True)
+        ]
+        people = max(int(dense[np.ix_(*members)].sum()), 1)
+        counted = [len(m) for m, h in zip(members, hierarchies, strict=True) if h.attribute.name != "sex"]
+        value = benefit * (1 - sum(np.log(counted)) / greatest)
+        attacked = loss / people > cost
+        payoff = value - loss / people if attacked else value
+        best["basic"] = max(best["basic"], payoff)
+        if not attacked:
+            best["no-attack"] = max(best["no-attack"], payoff)
+        if all(level >= least for level, least in zip(levels, harbor, strict=True)):
+            best["sh-friendly"] = max(best["sh-friendly"], payoff)
+        if levels == harbor:
+            best["safe-harbor"] = payoff
+    return best
+
+
+def per_record(study: RecordStudy, sample: int) -> None:
+    """Compare the four-policy solution with the plain loop."""
+    four_policies(study)
+    before = peak_mib()
+    ours = best_time(lambda: four_policies(study), 5)
+    solved = four_policies(study)
+    print(
+        f"four policies, {study.n_records:,} records: {ours:.3f} s = {1e6 * ours / study.n_records:.1f} us per record"
+    )
+    print(f"  peak memory of the process {peak_mib():,.0f} MiB ({before:,.0f} MiB before timing)")
+    population = study.linked_population
+    dense = np.zeros(population.domain.shape, dtype=np.int64)
+    dense[tuple(population.cells.T)] = population.counts
+    rows = np.random.default_rng(0).choice(study.n_records, sample, replace=False)
+    codes = study.lattice.codes[study.cell_of_record[rows]]
+    minima = study.lattice.all_levels(study.safe_harbor[study.cell_of_record[rows]]).tolist()
+    start = time.perf_counter()
+    plain = [plain_record(study, dense, code, tuple(minimum)) for code, minimum in zip(codes, minima, strict=True)]
+    per_plain = (time.perf_counter() - start) / sample
+    for row, payoffs in zip(rows, plain, strict=True):
+        for name, payoff in payoffs.items():
+            assert abs(solved[name].publisher_payoff[row] - payoff) < 1e-6, (row, name)
+    print(f"plain per-record loop, {sample} records, same payoffs: {1e3 * per_plain:.1f} ms per record")
+    print(f"  RATIO per record: {per_plain / (ours / study.n_records):,.0f} (to reach 2,000)")
+
+
+def grid(study: RecordStudy, sample: int) -> None:
+    """Compare the 50 x 50 grid of benefit and loss, exact with ties, with plain numpy per point."""
+    benefit, loss = np.meshgrid(np.linspace(30, 1500, 50), np.linspace(500, 25_000, 50), indexing="ij")
+    points = ParameterPoints.broadcast(benefit.ravel(), loss.ravel(), loss.ravel(), 4.0)
+
+    def ours() -> object:
+        options = undominated_options(
+            study.lattice, PopulationLinker(GroupSizes(study.linked_population, study.lattice))
+        )
+        return options, average_outcomes(options, study.multiplicity, points)
+
+    ours()
+    seconds = best_time(ours, 3)
+    options, averages = ours()
+    kept = len(options.strategies) / study.lattice.n_records
+    print(
+        f"{points.n_points:,} points x {study.n_records:,} records: {seconds:.2f} s ({kept:.0f} of 288 strategies kept)"
+    )
+    print(f"  peak memory of the process {peak_mib():,.0f} MiB")
+    size = study.lattice.size
+    utility = np.stack([study.lattice.utility(s) for s in range(size)], axis=1)
+    success = np.stack([1 / study.group_sizes.at(s) for s in range(size)], axis=1)
+    chosen = np.random.default_rng(0).choice(points.n_points, sample, replace=False)
+    start = time.perf_counter()
+    for point in chosen:
+        value, worst = points.benefit[point], points.loss[point]
+        attacked = worst * success > 4.0 * (1 + 1e-12)
+        payoff = value * utility - np.where(attacked, worst * success, 0.0)
+        best = (payoff >= payoff.max(axis=1, keepdims=True) - 1e-12 * (value + worst)).argmax(axis=1)
+        mean = np.average(payoff[np.arange(len(best)), best], weights=study.multiplicity)
+        assert (best_strategies(options, points, point) == best).all()
+        assert abs(mean - averages.publisher_payoff[point]) < 1e-6
+    plain = (time.perf_counter() - start) / sample * points.n_points
+    print(f"plain numpy, {sample} points, same strategies: {plain:.0f} s for the grid (extrapolated)")
+    print(f"  RATIO on the grid: {plain / seconds:,.0f} (to reach 25)")
+
+
+def growth_in_records(study: RecordStudy) -> None:
+    """Time the basic game for ever more records drawn from the population."""
+    population = study.linked_population
+    share = population.counts / population.counts.sum()
+    for n in (10_000, 100_000, 1_000_000):
+        drawn = np.random.default_rng(0).choice(len(share), n, p=share)
+
+        def solve(drawn: np.ndarray = drawn) -> object:
+            first, _ = unique_rows(population.cells[drawn], population.domain.shape)
+            lattice = study.lattice_of(population.cells[drawn][first])
+            linker = PopulationLinker(GroupSizes(population, lattice))
+            game = record_game(lattice, linker, study.scenario.economics)
+            return backward_induction(game, {"basic": Constraint()}), lattice.n_records
+
+        seconds = best_time(solve, 2)
+        cells = solve()[1]
+        print(
+            f"{n:>9,} records ({cells:,} cells), 288 strategies: {seconds:6.2f} s = {1e6 * seconds / n:6.2f} us per record"
+        )
+
+
+def growth_in_strategies() -> None:
+    """Time all solvers on ever larger lattices over a made-up population of 1e6 people and 32,561 records."""
+    for sizes in ((6, 4, 2, 6), (5, 5, 5, 5, 4, 2), (5, 5, 5, 5, 5, 8, 2)):
+        rng = np.random.default_rng(0)
+        attributes = [Attribute(f"a{i}", tuple(map(str, range(2 ** (levels - 1))))) for i, levels in enumerate(sizes)]
+        hierarchies = tuple(
+            Hierarchy.from_labels(a, [[str(v >> level) for v in range(a.size)] for level in range(1, levels)])
+            for a, levels in zip(attributes, sizes, strict=True)
+        )
+        people = np.column_stack(
+            [np.minimum(rng.geometric(4 / (a.size + 4), 1_000_000), a.size) - 1 for a in attributes]
+        )
+        people = people.astype(np.int32)
+        domain = Domain(tuple(attributes))
+        population = Population.from_records(domain, people)
+        first, _ = unique_rows(people[:32_561], domain.shape)
+        lattice = GeneralizationLattice(hierarchies, people[first])
+        n = lattice.n_records
+
+        def fresh(
+            lattice: GeneralizationLattice = lattice, population: Population = population, n: int = n
+        ) -> RecordGame:
+            linker = PopulationLinker(GroupSizes(population, lattice))
+            return RecordGame(lattice, linker, OneShotAdversary(300.0, 4.0), np.full(n, 1200.0), np.full(n, 300.0))
+
+        line = f"{lattice.size:>7,} strategies ({n:,} of {np.prod([float(s) for s in domain.shape]):.0e} cells):"
+        exact = None
+        for name, solver in (
+            ("backward induction", lambda game: backward_induction(game, {"basic": Constraint()})["basic"]),
+            ("branch and bound", branch_and_bound),
+            ("lattice search", lattice_search),
+        ):
+            start = time.perf_counter()
+            choice = solver(fresh())
+            seconds = time.perf_counter() - start
+            line += f" {name} {seconds:.2f} s ({choice.evaluated.mean():,.1f} each);"
+            if choice.exact:
+                assert exact is None or (choice.strategies == exact).all()
+                exact = choice.strategies
+        print(line, f"peak {peak_mib():,.0f} MiB")
+
+
+def main() -> None:
+    """Run everything."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sample-records", type=int, default=20)
+    parser.add_argument("--sample-points", type=int, default=20)
+    parser.add_argument("--skip-growth", action="store_true")
+    arguments = parser.parse_args()
+    study = build_study(load_scenario("wan2015"))
+    per_record(study, arguments.sample_records)
+    grid(study, arguments.sample_points)
+    if not arguments.skip_growth:
+        growth_in_records(study)
+        growth_in_strategies()
+
+
+if __name__ == "__main__":
+    main()

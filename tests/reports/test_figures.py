@@ -1,0 +1,591 @@
+"""The figures are checked by the data in their artists, not by their pixels."""
+
+import itertools
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PathCollection, QuadMesh
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.patches import StepPatch
+from PIL import Image
+
+from reidsim.errors import InputError
+from reidsim.reports.figures import (
+    parameter_maps,
+    payoff_difference_histogram,
+    payoff_difference_scatter,
+    save_figure,
+    search_deviation,
+    sensitivity_lines,
+    strategy_payoffs,
+)
+from reidsim.reports.figures.spacing import cell_edges, is_geometric
+from reidsim.reports.figures.style import looks, money_text, number_text
+
+POLICIES = ("safe-harbor", "basic", "no-attack", "sh-friendly")
+CASE = (1200.0, 300.0)
+
+
+def strategies_table() -> pd.DataFrame:
+    names = [",".join(map(str, levels)) for levels in itertools.product(range(3), range(2), range(4))]
+    position = np.arange(len(names))
+    attacked = position % 5 == 0
+    payoff = 1000.0 - 30 * position - 200 * attacked
+    payoff[[7, 9]] = 1049.7  # equally good: the first counts
+    return pd.DataFrame(
+        {
+            "record": "48, API, Female, 38363",
+            "strategy": names,
+            "generalization_intensity": position / 23,
+            "utility": 1 - position / 23,
+            "publisher_payoff": payoff,
+            "adversary_payoff": np.where(attacked, 38.86 - position, 0.0),
+            "attacked": attacked,
+            "success_probability": 0.1,
+        }
+    )
+
+
+def records_table(n: int = 300) -> pd.DataFrame:
+    random = np.random.default_rng(5)
+    harbor = random.uniform(600, 860, n)
+    publisher = {
+        "safe-harbor": harbor,
+        "basic": harbor + random.uniform(0, 350, n),
+        "no-attack": harbor + random.normal(200, 90, n),
+        "sh-friendly": np.where(np.arange(n) % 10 == 0, harbor + 20, harbor),
+        "no-protection": np.full(n, -5000.0),
+    }
+    frames = []
+    for policy, payoff in publisher.items():
+        adversary = np.maximum(0, payoff - 900) / 10
+        frame = pd.DataFrame({"record": np.arange(n), "publisher_payoff": payoff, "adversary_payoff": adversary})
+        # Each policy has its own order of rows: only the number of the record matches them.
+        frames.append(frame.assign(policy=policy).sample(frac=1, random_state=len(policy)))
+    table = pd.concat(frames, ignore_index=True)
+    return table.assign(policy=pd.Categorical(table["policy"], categories=list(publisher)))
+
+
+def maps_table(
+    record: str = "19, Black, Male, 37208",
+    benefits: tuple[float, ...] = (0.0, 500.0, 1000.0, 1500.0),
+    losses: tuple[float, ...] = (10.0, 100.0, 1000.0, 10000.0, 100000.0),
+) -> pd.DataFrame:
+    grid = pd.DataFrame(list(itertools.product(benefits, losses)), columns=["benefit", "loss"])
+    attacked = (grid["loss"] >= 1000) & (grid["benefit"] > 0)
+    return grid.assign(
+        record=record,
+        generalization_intensity=grid["loss"] / (grid["loss"] + grid["benefit"]),
+        share_attacked=attacked * (0.25 if record == "all records" else 1),
+        publisher_payoff=grid["benefit"] - grid["loss"] / 1000,
+        adversary_payoff=attacked * grid["loss"] / 100,
+    )
+
+
+def lines_table() -> pd.DataFrame:
+    values = {"cost": (1.0, 4.0, 16.0, 64.0), "benefit": (0.0, 500.0, 1000.0), "loss": (0.0, 300.0, 600.0)}
+    rows = [
+        (parameter, value, policy, 1000 - 10 * rank - value / 9, value / 50 + rank)
+        for parameter, all_values in values.items()
+        for value in reversed(all_values)
+        for rank, policy in enumerate(reversed(POLICIES))
+    ]
+    return pd.DataFrame(rows, columns=["parameter", "value", "policy", "publisher_payoff", "adversary_payoff"])
+
+
+def deviations_table() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "parameter": ["benefit", "benefit", "benefit", "loss", "loss"],
+            "value": [300.0, 0.0, 1200.0, 0.0, 25000.0],
+            "publisher_payoff_difference": [0.9, 0.0, 0.3, 0.0, 8.0],
+            "share_optimal": [0.98, 1.0, 0.9947, 1.0, 0.92],
+        }
+    )
+
+
+Draw = Callable[[pd.DataFrame], Figure]
+Make = Callable[[], pd.DataFrame]
+FIGURES: dict[str, tuple[Draw, Make, tuple[str, ...]]] = {
+    "strategies": (
+        strategy_payoffs,
+        strategies_table,
+        ("record", "strategy", "publisher_payoff", "adversary_payoff", "attacked"),
+    ),
+    "records": (
+        payoff_difference_histogram,
+        records_table,
+        ("record", "policy", "publisher_payoff", "adversary_payoff"),
+    ),
+    "records again": (
+        payoff_difference_scatter,
+        records_table,
+        ("record", "policy", "publisher_payoff", "adversary_payoff"),
+    ),
+    "maps": (
+        lambda table: parameter_maps(table, CASE),
+        maps_table,
+        ("record", "benefit", "loss", "generalization_intensity", "share_attacked", "publisher_payoff",
+         "adversary_payoff"),
+    ),
+    "lines": (
+        sensitivity_lines,
+        lines_table,
+        ("parameter", "value", "policy", "publisher_payoff", "adversary_payoff"),
+    ),
+    "deviations": (
+        search_deviation,
+        deviations_table,
+        ("parameter", "value", "publisher_payoff_difference", "share_optimal"),
+    ),
+}  # fmt: skip
+every_figure = pytest.mark.parametrize(("draw", "make", "needed"), FIGURES.values(), ids=FIGURES)
+
+
+def legend_of(figure: Figure) -> list[str]:
+    (legend,) = figure.legends
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def line_of(axes: Axes, label: str) -> tuple[list[float], list[float]]:
+    (line,) = [line for line in axes.get_lines() if line.get_label() == label]
+    return np.asarray(line.get_xdata()).tolist(), np.asarray(line.get_ydata()).tolist()
+
+
+def payoffs_of(table: pd.DataFrame, policy: str, column: str) -> np.ndarray:
+    return table[table["policy"] == policy].sort_values("record")[column].to_numpy()
+
+
+# ---------------------------------------------------------------------------------------------- all figures
+
+
+@every_figure
+def test_saving_twice_gives_the_same_bytes_at_150_dpi(draw: Draw, make: Make, needed: object, tmp_path: Path) -> None:
+    figure = draw(make())
+    width, height = figure.get_size_inches()
+    save_figure(figure, tmp_path / "a.png")
+    save_figure(draw(make()), tmp_path / "b.png")
+    first = (tmp_path / "a.png").read_bytes()
+    assert first == (tmp_path / "b.png").read_bytes()
+    assert b"Software" not in first
+    with Image.open(tmp_path / "a.png") as image:
+        assert image.size == pytest.approx((width * 150, height * 150), abs=1)
+
+
+@every_figure
+def test_a_missing_column_is_named(draw: Draw, make: Make, needed: tuple[str, ...]) -> None:
+    for column in needed:
+        with pytest.raises(InputError, match=rf"table: column '{column}': column missing"):
+            draw(make().drop(columns=column))
+
+
+@every_figure
+def test_no_other_column_is_needed_and_the_table_is_left_alone(draw: Draw, make: Make, needed: tuple[str, ...]) -> None:
+    table = make()[list(needed)]
+    before = table.copy()
+    draw(table)
+    pd.testing.assert_frame_equal(table, before)
+
+
+@every_figure
+def test_an_empty_table_is_refused(draw: Draw, make: Make, needed: object) -> None:
+    with pytest.raises(InputError, match="table: the table has no rows"):
+        draw(make().iloc[:0])
+
+
+@every_figure
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_a_number_that_is_none_is_located(draw: Draw, make: Make, needed: tuple[str, ...], wrong: float) -> None:
+    column = next(name for name in needed if "payoff" in name)
+    table = make()
+    table.loc[table.index[2], column] = wrong
+    with pytest.raises(InputError, match=rf"row 3, column '{column}'.*expected a finite number"):
+        draw(table)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("strategies", {"Publisher's payoff ($ per record)", "Adversary's payoff ($ per record)",
+                        "Strategy (position in lattice order; 0 generalizes nothing)"}),
+        ("records", {"Publisher's payoff minus that under Safe Harbor ($ per record)", "Number of records",
+                     "Adversary's payoff minus that under Safe Harbor ($ per record)"}),
+        ("records again", {"Publisher's payoff under Safe Harbor ($ per record)", "Payoff difference ($ per record)",
+                           "Adversary's payoff under Safe Harbor ($ per record)"}),
+        ("maps", {"Publisher's loss, L ($ per record)", "Publisher's benefit, V ($ per record)",
+                  "Generalization intensity", "$ per record"}),
+        ("lines", {"Publisher's loss, L ($ per record)", "Publisher's benefit, V ($ per record)",
+                   "Adversary's cost, c ($ per record)", "Publisher's payoff ($ per record)",
+                   "Adversary's payoff ($ per record)"}),
+        ("deviations", {"Publisher's loss, L ($ per record)", "Publisher's benefit, V ($ per record)",
+                        "Publisher's payoff difference, D\N{LATIN SUBSCRIPT SMALL LETTER P} ($ per record)",
+                        "Share of records with the optimal payoff"}),
+    ],
+)  # fmt: skip
+def test_axes_say_what_they_show_and_in_what_unit(name: str, expected: set[str]) -> None:
+    draw, make, _ = FIGURES[name]
+    labels = [label for axes in draw(make()).axes for label in (axes.xaxis.label, axes.yaxis.label)]
+    assert {label.get_text().replace("\n", " ") for label in labels if label.get_text()} == expected
+    assert not any(label.get_parse_math() for label in labels if "$" in label.get_text())
+
+
+@every_figure
+def test_no_text_lies_on_another(draw: Draw, make: Make, needed: object) -> None:
+    assert_texts_stand_apart(draw(make()))
+
+
+def test_no_text_lies_on_another_in_the_narrowest_figures() -> None:
+    assert_texts_stand_apart(search_deviation(deviations_table().query("parameter == 'loss'")))
+    assert_texts_stand_apart(sensitivity_lines(lines_table().query("parameter == 'cost'")))
+    assert_texts_stand_apart(payoff_difference_scatter(records_table(), policies=["basic"]))
+
+
+def assert_texts_stand_apart(figure: Figure) -> None:
+    FigureCanvasAgg(figure).draw()
+    texts = [text for legend in figure.legends for text in legend.get_texts()]
+    texts += list(figure.texts)
+    for axes in figure.axes:
+        texts += [axes.title, axes._left_title, axes.xaxis.label, axes.yaxis.label, *axes.texts]
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            texts += [
+                tick.label1 if tick.label1.get_visible() else tick.label2
+                for tick in axis.get_major_ticks()
+                if axis.get_visible() and low <= tick.get_loc() <= high
+            ]
+    boxes = [(text.get_text(), text.get_window_extent()) for text in texts if text.get_visible() and text.get_text()]
+    assert len(boxes) > 10
+    page = figure.bbox.padded(1)
+    for name, box in boxes:
+        assert page.x0 <= box.x0 <= box.x1 <= page.x1, name
+        assert page.y0 <= box.y0 <= box.y1 <= page.y1, name
+    for (one, first), (other, second) in itertools.combinations(boxes, 2):
+        assert not first.padded(-0.5).overlaps(second.padded(-0.5)), (one, other)
+
+
+def test_no_figure_touches_pyplot_or_the_settings_of_the_user(tmp_path: Path) -> None:
+    # Settings compare themselves with == by picking a backend, which loads pyplot; `dict.__eq__` only looks.
+    program = (
+        "import sys, matplotlib, pandas\n"
+        "before = matplotlib.rcParams.copy()\n"
+        "from reidsim.reports.figures import save_figure, search_deviation\n"
+        "row = {'parameter': 'loss', 'value': 1.0, 'publisher_payoff_difference': 0.0, 'share_optimal': 1.0}\n"
+        f"save_figure(search_deviation(pandas.DataFrame([row])), {str(tmp_path / 'figure.png')!r})\n"
+        "assert 'matplotlib.pyplot' not in sys.modules, 'pyplot'\n"
+        "assert dict.__eq__(matplotlib.rcParams, before), 'settings'\n"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
+    before = matplotlib.rcParams.copy()
+    for draw, make, _ in FIGURES.values():
+        draw(make())
+    assert dict.__eq__(matplotlib.rcParams, before)
+
+
+def test_an_unwritable_file_is_an_input_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"missing/figure\.png: cannot be written"):
+        save_figure(search_deviation(deviations_table()), tmp_path / "missing" / "figure.png")
+
+
+def test_looks_differ_without_colour_and_stay_with_a_known_policy() -> None:
+    seven = looks([*POLICIES, "no-protection", "one of mine", "another of mine"])
+    assert len({look.dashes for look in seven.values()}) == 7
+    assert len({look.marker for look in seven.values()}) == 7
+    assert len({look.colour for look in seven.values()}) == 7
+    assert looks(["one of mine", "basic"])["basic"] == seven["basic"]
+    many = looks([f"policy {number}" for number in range(20)])
+    assert len({(look.dashes, look.marker) for look in many.values()}) == 20
+
+
+def test_numbers_and_money_are_written_out() -> None:
+    assert [number_text(value) for value in (25000, 0.1 + 0.2, -3)] == ["25,000", "0.3", "\N{MINUS SIGN}3"]
+    assert money_text(1049.704) == "$1,049.70"
+    assert money_text(-5) == "\N{MINUS SIGN}$5.00"
+
+
+# ------------------------------------------------------------------------------------------------- Fig. 5
+
+
+def test_strategy_payoffs_draws_every_strategy_by_reply_at_its_place() -> None:
+    table = strategies_table()
+    figure = strategy_payoffs(table)
+    attacked = np.flatnonzero(table["attacked"])
+    left = np.flatnonzero(~table["attacked"])
+    for axes, column in zip(figure.axes, ("publisher_payoff", "adversary_payoff"), strict=True):
+        assert line_of(axes, "attacked") == (attacked.tolist(), table[column].iloc[attacked].tolist())
+        assert line_of(axes, "not attacked") == (left.tolist(), table[column].iloc[left].tolist())
+        assert line_of(axes, "publisher's best strategy") == ([7], [table[column].iloc[7]])
+    assert figure.get_suptitle() == "Record (48, API, Female, 38363)"
+    assert legend_of(figure) == ["not attacked", "attacked", "publisher's best strategy"]
+    styles = {line.get_label(): line for line in figure.axes[0].get_lines()}
+    assert styles["attacked"].get_marker() != styles["not attacked"].get_marker()
+    assert styles["not attacked"].get_markerfacecolor() == "none"
+
+
+def test_strategy_payoffs_names_the_first_of_the_best_strategies_and_its_payoff() -> None:
+    (note,) = strategy_payoffs(strategies_table()).axes[0].texts
+    assert note.get_text() == "best: 0,1,3, $1,049.70"
+    low, high = note.axes.get_ylim()
+    assert high > 1049.7 + 0.1 * (high - low)  # its strip holds no point
+
+
+def test_strategy_payoffs_refuses_two_records_and_replies_that_are_none() -> None:
+    table = strategies_table()
+    with pytest.raises(InputError, match="column 'record': the figure shows one record; found '48, API"):
+        strategy_payoffs(pd.concat([table, table.assign(record="someone else")]))
+    with pytest.raises(InputError, match=r"row 1, column 'attacked'.*found 'yes'; expected true or false"):
+        strategy_payoffs(table.assign(attacked="yes"))
+
+
+# -------------------------------------------------------------------------------------------- Figs. 6 and 7
+
+
+def test_histogram_counts_each_record_once_in_the_right_bin() -> None:
+    table = records_table()
+    figure = payoff_difference_histogram(table)
+    assert legend_of(figure) == ["Basic game", "No-Attack game", "SH-Friendly game"]
+    for axes, column in zip(figure.axes, ("publisher_payoff", "adversary_payoff"), strict=True):
+        steps = {patch.get_label(): patch for patch in axes.patches if isinstance(patch, StepPatch)}
+        assert list(steps) == legend_of(figure)
+        for label, policy in zip(steps, POLICIES[1:], strict=True):
+            difference = payoffs_of(table, policy, column) - payoffs_of(table, "safe-harbor", column)
+            values, edges, _ = steps[label].get_data()
+            assert values.sum() == 300
+            for low, high, count in zip(edges[:-1], edges[1:], values, strict=True):
+                assert count == ((difference >= low) & (difference < high)).sum()
+        assert len({str(step.get_linestyle()) for step in steps.values()}) == 3
+        assert axes.get_yscale() == "log"
+
+
+def test_histogram_bins_are_shared_and_one_is_centred_on_no_difference() -> None:
+    table = records_table()
+    for axes in payoff_difference_histogram(table).axes:
+        edges = [patch.get_data().edges for patch in axes.patches if isinstance(patch, StepPatch)]
+        assert all((other == edges[0]).all() for other in edges)
+        middles = (edges[0][1:] + edges[0][:-1]) / 2
+        assert np.abs(middles).min() == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("gain", [0.0, 12.5])
+def test_histogram_of_one_difference_for_all_has_one_bin_despite_rounding(gain: float) -> None:
+    table = records_table()[lambda t: t["policy"].isin(["safe-harbor", "basic"])].copy()
+    for column in ("publisher_payoff", "adversary_payoff"):
+        harbor = table[table["policy"] == "safe-harbor"].set_index("record")[column]
+        basic = table["policy"] == "basic"
+        table.loc[basic, column] = (table.loc[basic, "record"].map(harbor) + gain) * (1 + 1e-15)
+    for axes in payoff_difference_histogram(table).axes:
+        values, edges, _ = axes.patches[0].get_data()
+        assert values.max() == 300
+        assert edges[0] <= gain <= edges[-1]
+        assert np.diff(edges) == pytest.approx(1.0)
+
+
+def test_scatter_draws_each_record_against_the_reference() -> None:
+    table = records_table()
+    figure = payoff_difference_scatter(table)
+    panels = zip(itertools.product(POLICIES[1:], ("publisher_payoff", "adversary_payoff")), figure.axes, strict=True)
+    for (policy, column), axes in panels:
+        (points,) = [item for item in axes.collections if isinstance(item, PathCollection)]
+        x, y = np.asarray(points.get_offsets()).T
+        order = np.lexsort((y, x))
+        harbor = payoffs_of(table, "safe-harbor", column)
+        expected = payoffs_of(table, policy, column) - harbor
+        other = np.lexsort((expected, harbor))
+        np.testing.assert_allclose(x[order], harbor[other])
+        np.testing.assert_allclose(y[order], expected[other], atol=1e-9)
+        assert points.get_rasterized()
+        assert "payoff under Safe Harbor ($ per record)" in axes.get_xlabel() or policy != "sh-friendly"
+    assert figure.axes[0].get_title(loc="left") == "(a) Basic game: publisher"
+    assert figure.axes[5].get_title(loc="left") == "(f) SH-Friendly game: adversary"
+
+
+def test_differences_take_any_reference_and_choice_of_policies() -> None:
+    table = records_table()
+    table["policy"] = table["policy"].cat.rename_categories({"no-attack": "my own rule"})
+    figure = payoff_difference_histogram(table, reference="basic", policies=["no-protection", "my own rule"])
+    assert legend_of(figure) == ["No protection", "my own rule"]
+    assert "under Basic game" in figure.axes[0].get_xlabel()
+    assert len(payoff_difference_scatter(table, policies=["my own rule"]).axes) == 2
+
+
+@pytest.mark.parametrize("draw", [payoff_difference_histogram, payoff_difference_scatter])
+def test_differences_name_what_does_not_match(draw: Callable[..., Figure]) -> None:
+    table = records_table()
+    harbor = table["policy"] == "safe-harbor"
+    with pytest.raises(InputError, match="reference policy missing; found 'safe-harbor'; expected one of basic"):
+        draw(table[~harbor])
+    with pytest.raises(InputError, match=r"reference policy missing; found 'safe-habor'.*did you mean 'safe-harbor'"):
+        draw(table, reference="safe-habor")
+    with pytest.raises(InputError, match=r"no such policy to compare; found 'bassic'.*did you mean 'basic'"):
+        draw(table, policies=["bassic"])
+    with pytest.raises(InputError, match="no policy to compare with 'safe-harbor'"):
+        draw(table[table["policy"].isin(["safe-harbor", "no-protection"])])
+    with pytest.raises(InputError, match="only one of 'safe-harbor' and 'basic'; found '17'"):
+        draw(table[~(harbor & (table["record"] == 17))])
+    with pytest.raises(InputError, match="row 1501: two rows for the same record, policy"):
+        draw(pd.concat([table, table[harbor].head(1)]))
+
+
+# ------------------------------------------------------------------------------------------- Figs. 8 to 10
+
+
+def meshes(figure: Figure) -> list[QuadMesh]:
+    panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
+    return [item for axes in panels for item in axes.collections if isinstance(item, QuadMesh)]
+
+
+def test_maps_hold_the_grid_whatever_the_order_of_rows() -> None:
+    table = maps_table()
+    figure = parameter_maps(table.sample(frac=1, random_state=3))
+    columns = ("generalization_intensity", "share_attacked", "publisher_payoff", "adversary_payoff")
+    for mesh, column in zip(meshes(figure), columns, strict=True):
+        surface = np.asarray(mesh.get_array())
+        assert surface.shape == (4, 5)
+        np.testing.assert_array_equal(surface, table.pivot_table(index="benefit", columns="loss", values=column))
+        corners = mesh.get_coordinates()
+        # Evenly spaced benefits from 0; losses grow by ten, so that borders lie at the geometric middle.
+        np.testing.assert_allclose(corners[:, 0, 1], [0, 250, 750, 1250, 1750])
+        np.testing.assert_allclose(corners[0, :, 0], 10 ** np.arange(0.5, 6))
+        assert (mesh.axes.get_xscale(), mesh.axes.get_yscale()) == ("log", "linear")
+        assert mesh.axes.get_xlabel() == "Publisher's loss, L ($ per record)"
+        assert mesh.axes.get_ylabel() == "Publisher's benefit, V ($ per record)"
+
+
+def test_maps_of_one_record_are_black_without_attack_and_white_with() -> None:
+    figure = parameter_maps(maps_table())
+    intensity, attack, publisher, adversary = meshes(figure)
+    assert intensity.get_clim() == (0, 1)
+    assert [to_rgb(intensity.to_rgba(value)) for value in (0.0, 1.0)] == [(0, 0, 0), (1, 1, 1)]
+    assert [to_rgb(attack.to_rgba(value)) for value in (0.0, 1.0)] == [(0, 0, 0), (1, 1, 1)]
+    assert [label.get_text() for label in figure.axes[5].get_yticklabels()] == ["no attack", "attack"]
+    for mesh in (publisher, adversary):
+        surface = np.asarray(mesh.get_array())
+        assert mesh.get_clim() == (surface.min(), surface.max())
+        # Brighter where larger, in grey print too.
+        grey = mesh.to_rgba(np.linspace(*mesh.get_clim(), 50))[:, :3] @ [0.299, 0.587, 0.114]
+        assert (np.diff(grey) > 0).all()
+    labels = [axes.get_ylabel() for axes in figure.axes if axes.get_label() == "<colorbar>"]
+    assert labels == ["Generalization intensity", "", "$ per record", "$ per record"]
+
+
+def test_maps_of_all_records_show_the_share_attacked() -> None:
+    figure = parameter_maps(maps_table("all records"))
+    assert figure.get_suptitle() == "All records (averages)"
+    assert figure.axes[5].get_ylabel() == "Share of records attacked"
+    assert meshes(figure)[1].get_clim() == (0, 1)
+    assert np.asarray(meshes(figure)[1].get_array()).max() == 0.25
+    with pytest.raises(InputError, match=r"'share_attacked': one record is attacked or not; found 0\.25"):
+        parameter_maps(maps_table("all records").assign(record="somebody"))
+
+
+def test_maps_mark_the_case_study_in_every_panel() -> None:
+    figure = parameter_maps(maps_table(), case=CASE)
+    for mesh in meshes(figure):
+        (cross,) = mesh.axes.get_lines()
+        assert (cross.get_xdata(), cross.get_ydata()) == ([300.0], [1200.0])
+        assert cross.get_marker() == "x"
+        (rim,) = cross.get_path_effects()
+        assert rim._gc["foreground"] == "white"
+    assert legend_of(figure) == ["case study: V = $1,200, L = $300 per record"]
+    assert not parameter_maps(maps_table()).legends
+
+
+def test_maps_refuse_what_is_no_full_grid_of_one_record() -> None:
+    table = maps_table()
+    with pytest.raises(InputError, match="the grid has holes; found '19 points'; expected 4 benefits x 5 losses"):
+        parameter_maps(table.drop(index=3))
+    with pytest.raises(InputError, match="row 21: two rows for the same benefit, loss"):
+        parameter_maps(pd.concat([table, table.head(1)]))
+    with pytest.raises(InputError, match="the figure shows one record"):
+        parameter_maps(pd.concat([table, maps_table("all records")]))
+    with pytest.raises(InputError, match="'benefit': a map needs two values or more"):
+        parameter_maps(table[table["benefit"] == 500])
+    with pytest.raises(InputError, match="loss of the case study is outside the map; found 1"):
+        parameter_maps(table, case=(1200.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("values", "geometric"),
+    [
+        (np.linspace(0, 25000, 51), False),
+        (np.linspace(100, 1500, 15), False),
+        (np.geomspace(10, 25000, 40), True),
+        (np.array([1.0, 2.0, 5.0, 10.0, 20.0, 50.0]), True),
+        (np.array([300.0, 1200.0]), False),
+        (np.array([0.0, 1.0, 10.0, 100.0]), False),
+    ],
+)
+def test_cells_surround_their_values_on_the_axis_that_suits_them(values: np.ndarray, geometric: bool) -> None:
+    assert is_geometric(values) == geometric
+    edges = cell_edges(values)
+    assert len(edges) == len(values) + 1
+    assert (edges[:-1] <= values).all()
+    assert (values < edges[1:]).all()
+    assert edges[0] >= 0
+    middle = np.sqrt(values[1:] * values[:-1]) if geometric else (values[1:] + values[:-1]) / 2
+    np.testing.assert_allclose(edges[1:-1], middle)
+
+
+# ----------------------------------------------------------------------------------------- Figs. 11 and 12
+
+
+def test_lines_are_those_of_the_table_in_order_of_the_parameter() -> None:
+    table = lines_table()
+    figure = sensitivity_lines(table)
+    labels = ["Safe Harbor", "Basic game", "No-Attack game", "SH-Friendly game"]
+    assert legend_of(figure) == labels
+    panels = itertools.product(("loss", "benefit", "cost"), ("publisher_payoff", "adversary_payoff"))
+    for (parameter, column), axes in zip(panels, figure.axes, strict=True):
+        for policy, label in zip(POLICIES, labels, strict=True):
+            rows = table[(table["parameter"] == parameter) & (table["policy"] == policy)].sort_values("value")
+            assert line_of(axes, label) == (rows["value"].tolist(), rows[column].tolist())
+        assert axes.get_xlabel().endswith("($ per record)")
+        assert parameter in axes.get_xlabel()
+        assert axes.get_xscale() == ("log" if parameter == "cost" else "linear")
+        assert len({line.get_linestyle() for line in axes.get_lines()}) == 4
+        assert len({line.get_marker() for line in axes.get_lines()}) == 4
+    assert [axes.get_title(loc="left") for axes in figure.axes[:3]] == [
+        "(a) Publisher",
+        "(b) Adversary",
+        "(c) Publisher",
+    ]
+
+
+def test_lines_show_unknown_names_as_they_are_and_only_parameters_that_are_there() -> None:
+    table = lines_table().replace({"policy": {"no-attack": "$mine$"}, "parameter": {"cost": "coverage"}})
+    figure = sensitivity_lines(table[table["parameter"] != "benefit"])
+    assert len(figure.axes) == 4
+    assert figure.axes[2].get_xlabel() == "coverage"
+    assert legend_of(figure) == ["Safe Harbor", "Basic game", "SH-Friendly game", "$mine$"]
+    assert not figure.legends[0].get_texts()[-1].get_parse_math()
+
+
+def test_lines_refuse_two_points_in_one_place() -> None:
+    table = lines_table()
+    with pytest.raises(InputError, match="lines table: row 41: two rows for the same parameter, value, policy"):
+        sensitivity_lines(pd.concat([table, table.head(1)]))
+
+
+def test_deviation_has_the_difference_on_the_left_and_the_share_on_the_right() -> None:
+    figure = search_deviation(deviations_table())
+    loss, benefit, loss_share, benefit_share = figure.axes
+    assert line_of(loss, "mean payoff difference from the optimum") == ([0.0, 25000.0], [0.0, 8.0])
+    assert line_of(benefit, "mean payoff difference from the optimum") == ([0.0, 300.0, 1200.0], [0.0, 0.9, 0.3])
+    assert line_of(loss_share, "records with the optimal payoff (right axis)") == ([0.0, 25000.0], [1.0, 0.92])
+    assert line_of(benefit_share, "records with the optimal payoff (right axis)")[1] == [1.0, 0.98, 0.9947]
+    assert loss.get_ylabel().endswith("($ per record)")
+    assert loss.get_ylim()[0] == 0
+    assert loss_share.get_ylim()[1] == 1
+    assert loss_share.yaxis.get_label_position() == "right"
+    assert legend_of(figure)[1].endswith("(right axis)")
+    assert loss.get_lines()[0].get_linestyle() != loss_share.get_lines()[0].get_linestyle()
+    with pytest.raises(InputError, match="row 6: two rows for the same parameter, value"):
+        search_deviation(pd.concat([deviations_table(), deviations_table().head(1)]))
