@@ -172,6 +172,8 @@ class Range(Section):
                 raise InputError("empty range", found=[self.start, self.stop], expected="from below to")
         elif not self.listed:
             raise InputError("empty range", expected="at least one value")
+        elif len(set(self.listed)) < len(self.listed):
+            raise InputError("value given twice", found=list(self.listed))
         return self
 
     @property
@@ -192,6 +194,15 @@ class MapsSection(Section):
     loss: Range
     records: tuple[dict[str, str], ...] = Field(default=(), description="attribute = category of each record mapped")
     dataset: bool = Field(default=True, description="also map the averages over all records")
+
+    @model_validator(mode="after")
+    def _maps_something(self) -> MapsSection:
+        repeated = [record for record in self.records if self.records.count(record) > 1]
+        if repeated:
+            raise InputError("record given twice", where="records", found=repeated[0])
+        if not self.records and not self.dataset:
+            raise InputError("nothing to map", expected="records, or dataset = true")
+        return self
 
 
 class LinesSection(Section):

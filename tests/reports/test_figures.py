@@ -498,6 +498,21 @@ def test_maps_mark_the_case_study_in_every_panel() -> None:
     assert not parameter_maps(maps_table()).legends
 
 
+def test_maps_say_when_the_case_study_is_outside() -> None:
+    for case in ((1200.0, 1.0), (1800.0, 300.0)):
+        figure = parameter_maps(maps_table(), case=case)
+        assert not any(axes.get_lines() for axes in figure.axes if axes.get_label() != "<colorbar>")
+        assert legend_of(figure)[0].endswith("(outside the map)")
+
+
+def test_maps_of_one_value_or_one_payoff_can_be_drawn(tmp_path: Path) -> None:
+    table = maps_table(benefits=(1200.0,)).assign(adversary_payoff=0.0)
+    figure = parameter_maps(table, case=CASE)
+    save_figure(figure, tmp_path / "map.png")
+    assert figure.axes[0].get_ylim() == (600, 1800)
+    assert legend_of(figure) == ["case study: V = $1,200, L = $300 per record"]
+
+
 def test_maps_refuse_what_is_no_full_grid_of_one_record() -> None:
     table = maps_table()
     with pytest.raises(InputError, match="the grid has holes; found '19 points'; expected 4 benefits x 5 losses"):
@@ -506,10 +521,6 @@ def test_maps_refuse_what_is_no_full_grid_of_one_record() -> None:
         parameter_maps(pd.concat([table, table.head(1)]))
     with pytest.raises(InputError, match="the figure shows one record"):
         parameter_maps(pd.concat([table, maps_table("all records")]))
-    with pytest.raises(InputError, match="'benefit': a map needs two values or more"):
-        parameter_maps(table[table["benefit"] == 500])
-    with pytest.raises(InputError, match="loss of the case study is outside the map; found 1"):
-        parameter_maps(table, case=(1200.0, 1.0))
 
 
 @pytest.mark.parametrize(
@@ -521,6 +532,8 @@ def test_maps_refuse_what_is_no_full_grid_of_one_record() -> None:
         (np.array([1.0, 2.0, 5.0, 10.0, 20.0, 50.0]), True),
         (np.array([300.0, 1200.0]), False),
         (np.array([0.0, 1.0, 10.0, 100.0]), False),
+        (np.array([4.0]), False),
+        (np.array([0.0]), False),
     ],
 )
 def test_cells_surround_their_values_on_the_axis_that_suits_them(values: np.ndarray, geometric: bool) -> None:

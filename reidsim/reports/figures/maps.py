@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
 from reidsim.errors import InputError
+from reidsim.experiments.analysis import ALL_RECORDS
 from reidsim.releases.strategy_space import Floats
 from reidsim.reports.figures.inputs import checked, only_value, refuse_repeated
 from reidsim.reports.figures.spacing import cell_edges, scale_axis
@@ -25,8 +26,6 @@ from reidsim.reports.figures.style import (
     number_ticks,
     parameter_label,
 )
-
-ALL_RECORDS = "all records"
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ def parameter_maps(maps: pd.DataFrame, case: tuple[float, float] | None = None) 
         or ``"all records"`` for averages), ``benefit``, ``loss``, ``publisher_payoff``, ``adversary_payoff`` (money
         per record), ``generalization_intensity`` and ``share_attacked`` (of all records; 0 or 1 for one record).
     case : tuple of float, optional
-        Benefit and loss of a case study, marked by a cross.
+        Benefit and loss of a case study, marked by a cross (if outside the map, the legend says so instead).
 
     Returns
     -------
@@ -62,16 +61,14 @@ def parameter_maps(maps: pd.DataFrame, case: tuple[float, float] | None = None) 
     Raises
     ------
     InputError
-        If the table is empty, lacks a column or a point of the grid, or holds several records, or if the case study
-        lies outside the grid.
+        If the table is empty, lacks a column or a point of the grid, holds a point twice or several records, or
+        says of one record that a part of it is attacked.
     """
     measures = ("generalization_intensity", "share_attacked", "publisher_payoff", "adversary_payoff")
     table = checked(maps, "maps", text=("record",), numbers=("benefit", "loss", *measures))
     record = only_value(table, "record", "maps")
     refuse_repeated(table, ("benefit", "loss"), "maps")
     benefits, losses = _grid_values(table)
-    if case is not None:
-        _check_case(case, benefits, losses)
     table = table.sort_values(["benefit", "loss"])
     figure, grid = new_figure(2, 2, panel=(4.6, 3.5))
     title = "All records (averages)" if record == ALL_RECORDS else f"Record ({record})"
@@ -79,17 +76,20 @@ def parameter_maps(maps: pd.DataFrame, case: tuple[float, float] | None = None) 
     for panel, axes in zip(_panels(record, table), [axes for row in grid for axes in row], strict=True):
         surface = table[panel.column].to_numpy().reshape(len(benefits), len(losses))
         _draw_panel(figure, axes, panel, benefits, losses, surface)
-        if case is not None:
+        if case is not None and _is_inside(case, benefits, losses):
             axes.add_line(_cross([case[1]], [case[0]]))
     if case is not None:
-        label = f"case study: V = ${number_text(case[0])}, L = ${number_text(case[1])} per record"
+        outside = "" if _is_inside(case, benefits, losses) else " (outside the map)"
+        label = f"case study: V = ${number_text(case[0])}, L = ${number_text(case[1])} per record{outside}"
         legend_below(figure, [_cross([], [], label)])
     return figure
 
 
 def _panels(record: str, table: pd.DataFrame) -> tuple[_Panel, ...]:
+    # Tenths, so that averages far below 1 can be told apart.
+    brightest = min(1.0, max(0.1, float(np.ceil(10 * table["generalization_intensity"].max())) / 10))
     intensity = _Panel(
-        "generalization_intensity", "(a) Publisher's strategy", "Generalization intensity", "gray", (0.0, 1.0)
+        "generalization_intensity", "(a) Publisher's strategy", "Generalization intensity", "gray", (0.0, brightest)
     )
     share = _Panel("share_attacked", "(b) Adversary's strategy", "Share of records attacked", "gray", (0.0, 1.0))
     if record != ALL_RECORDS:
@@ -134,11 +134,6 @@ def _draw_panel(figure: Figure, axes: Axes, panel: _Panel, benefits: Floats, los
 
 def _grid_values(table: pd.DataFrame) -> tuple[Floats, Floats]:
     benefits, losses = (np.unique(table[name]) for name in ("benefit", "loss"))
-    for name, values in (("benefit", benefits), ("loss", losses)):
-        if len(values) < 2:
-            raise InputError(
-                "a map needs two values or more", source="maps table", where=f"column {name!r}", found=float(values[0])
-            )
     if len(table) < len(benefits) * len(losses):
         raise InputError(
             "the grid has holes",
@@ -149,13 +144,9 @@ def _grid_values(table: pd.DataFrame) -> tuple[Floats, Floats]:
     return benefits, losses
 
 
-def _check_case(case: tuple[float, float], benefits: Floats, losses: Floats) -> None:
-    for name, value, values in (("benefit", case[0], benefits), ("loss", case[1], losses)):
-        low, *_, high = cell_edges(values)
-        if not low <= value <= high:
-            raise InputError(
-                f"{name} of the case study is outside the map", found=value, expected=f"{low:g} to {high:g}"
-            )
+def _is_inside(case: tuple[float, float], benefits: Floats, losses: Floats) -> bool:
+    borders = (cell_edges(benefits), cell_edges(losses))
+    return all(edges[0] <= value <= edges[-1] for value, edges in zip(case, borders, strict=True))
 
 
 def _cross(x: list[float], y: list[float], label: str = "") -> Line2D:

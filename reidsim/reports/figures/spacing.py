@@ -23,6 +23,9 @@ def is_geometric(values: Floats) -> bool:
 
 def cell_edges(values: Floats) -> Floats:
     """Return the borders of the cells around increasing values, shape (n + 1,): halfway, on the axis they suit."""
+    if len(values) == 1:
+        # Nothing tells how wide the only cell is; any width shows its value.
+        return values[0] * np.array([0.5, 1.5]) if values[0] else np.array([0.0, 1.0])
     geometric = is_geometric(values)
     positions = np.log(values) if geometric else values
     middle = (positions[1:] + positions[:-1]) / 2

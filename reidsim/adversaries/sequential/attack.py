@@ -1,0 +1,113 @@
+"""The parameters of a sequential re-identification attack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+
+
+@dataclass(frozen=True)
+class SequentialAttack:
+    """What an attack earns, costs and risks (Xia et al. 2015, sections 3 and 4).
+
+    An adversary may access a registry, link the record to it, and exploit the candidates of its equivalence group one
+    by one. Each exploit may hit the right person and may be detected; it may stop at any time. Money is in currency
+    units per record; one step of time passes with each action, and later money is worth less.
+
+    Parameters
+    ----------
+    gain : float
+        G, for exploiting the right person; collected once, one step after the exploit.
+    access_cost, link_cost, exploit_cost : float
+        C_d, C_l and C_e, paid when acting.
+    penalty : float
+        C_p, for a detected exploit.
+    max_penalties : int or None
+        n_f, how often the penalty is levied at most; None for every time (the paper's infinity).
+    detection_intercept, detection_slope : float
+        h0 and h1: the j-th exploit (from 0) is detected with probability ``1 / (1 + exp(-(h0 + h1 j)))`` (Eq. 4).
+    prior : float
+        Probability that the record's person is in the registry, in (0, 1].
+    discount : float
+        gamma, worth of money one step later, in (0, 1]. The paper does not print it; .9 reproduces its thresholds.
+    penalty_timing : {"next-state", "at-action"}
+        Whether the penalty is collected one step after the exploit, like the gain, or at once.
+    detection_ends_attack : bool
+        Whether a detected exploit is the last one (a hit still counts).
+
+    Raises
+    ------
+    InputError
+        If a value is out of its range.
+    """
+
+    gain: float
+    access_cost: float = 0.0
+    link_cost: float = 0.0
+    exploit_cost: float = 0.0
+    penalty: float = 0.0
+    max_penalties: int | None = None
+    detection_intercept: float = -4.59
+    detection_slope: float = 0.0
+    prior: float = 1.0
+    discount: float = 0.9
+    penalty_timing: Literal["next-state", "at-action"] = "next-state"
+    detection_ends_attack: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("gain", "access_cost", "link_cost", "exploit_cost", "penalty"):
+            amount = getattr(self, name)
+            if not 0 <= amount < np.inf:
+                raise InputError("amount out of range", where=name, found=amount, expected="0 or more, finite")
+        for name in ("prior", "discount"):
+            share = getattr(self, name)
+            if not 0 < share <= 1:
+                raise InputError("value out of range", where=name, found=share, expected="above 0, at most 1")
+        for name in ("detection_intercept", "detection_slope"):
+            if not np.isfinite(getattr(self, name)):
+                raise InputError("value out of range", where=name, found=getattr(self, name), expected="a number")
+        if self.max_penalties is not None and self.max_penalties < 1:
+            expected = "1 or more, or none for every time"
+            raise InputError("value out of range", where="max_penalties", found=self.max_penalties, expected=expected)
+        if self.penalty_timing not in ("next-state", "at-action"):
+            expected = "'next-state' or 'at-action'"
+            raise InputError("unknown timing", where="penalty_timing", found=self.penalty_timing, expected=expected)
+
+    @property
+    def counts_penalties(self) -> bool:
+        """Whether the number of penalties paid so far matters for what comes."""
+        return self.max_penalties is not None and not self.detection_ends_attack and self.penalty > 0
+
+    @property
+    def penalty_due(self) -> float:
+        """Worth of the penalty at the time of the exploit."""
+        return self.penalty * (self.discount if self.penalty_timing == "next-state" else 1.0)
+
+    def detection(self, exploits: int) -> NDArray[np.float64]:
+        """Return the detection probability of each of the first exploits, shape (exploits,) (Eq. 4)."""
+        index = self.detection_intercept + self.detection_slope * np.arange(exploits)
+        # Written for each sign, as exp of a large positive number overflows.
+        decay = np.exp(-np.abs(index))
+        return np.where(index >= 0, 1.0, decay) / (1.0 + decay)
+
+
+def checked_group_sizes(group_sizes: NDArray[np.number]) -> NDArray[np.int64]:
+    """Return group sizes as int64.
+
+    Raises
+    ------
+    InputError
+        If one is not a whole number, or is negative.
+    """
+    sizes = np.asarray(group_sizes)
+    whole = sizes.astype(np.int64)
+    wrong = ~((sizes == whole) & (sizes >= 0))
+    if wrong.any():
+        expected = "whole numbers of 0 or more"
+        raise InputError("not a group size", where="group sizes", found=sizes[wrong].flat[0].item(), expected=expected)
+    return whole

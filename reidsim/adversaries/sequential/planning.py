@@ -1,0 +1,238 @@
+"""From the worth of linked groups to the decision to attack: known groups, and groups known only in distribution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from reidsim.adversaries.sequential.attack import SequentialAttack, checked_group_sizes
+from reidsim.adversaries.sequential.exploit_values import ExploitValues, exploit_values
+from reidsim.errors import InputError
+
+Floats = NDArray[np.float64]
+Sizes = NDArray[np.int64]
+
+# Belief in group sizes this many standard deviations above the mean is below 1e-20 of the whole.
+_SPREAD = 12.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the planner does about each record; arrays of one shape.
+
+    Parameters
+    ----------
+    value : ndarray of float64
+        V(x_0), the payoff that the adversary expects at the outset under its belief; 0 where it does not access.
+    accesses : ndarray of bool
+        Whether it accesses the registry (it stays out when indifferent).
+    reidentified : ndarray of float64
+        P_reid: probability that it re-identifies the record, given the true group size (Eq. 5).
+    exploits : ndarray of float64
+        Expected number of people it acts against, given the true group size.
+    true_payoff : ndarray of float64
+        Expected discounted payoff of its plan, given the true group size.
+    """
+
+    value: Floats
+    accesses: NDArray[np.bool_]
+    reidentified: Floats
+    exploits: Floats
+    true_payoff: Floats
+
+
+@dataclass(frozen=True)
+class BinomialBelief:
+    """The adversary knows how many records the registry has and what share of people match (Eq. 6).
+
+    Parameters
+    ----------
+    registry_size : int
+        n.
+    match_probability : ndarray of float64
+        P(r[QI]): share of the population with the record's values.
+    """
+
+    registry_size: int
+    match_probability: Floats
+
+    def __post_init__(self) -> None:
+        if self.registry_size < 0:
+            raise InputError("registry size is negative", found=self.registry_size)
+        share = np.asarray(self.match_probability)
+        if share.size and not (share.min() >= 0 and share.max() <= 1):
+            worst = share[~((share >= 0) & (share <= 1))].flat[0].item()
+            raise InputError("probability out of range", where="match probability", found=worst, expected="0 to 1")
+
+
+def plan_known(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> Plan:
+    """Plan when the group size in the registry is known at the outset.
+
+    Parameters
+    ----------
+    attack : SequentialAttack
+    group_sizes : ndarray
+        Registry records that match, whole numbers of 0 or more, any shape.
+
+    Returns
+    -------
+    Plan
+    """
+    sizes = checked_group_sizes(group_sizes)
+    values = exploit_values(attack, int(sizes.max(initial=0)))
+    linked = value_after_access(attack, values, sizes)
+    return _plan(attack, values, sizes, np.maximum(0.0, attack.discount * linked - attack.access_cost))
+
+
+def plan_unknown(attack: SequentialAttack, group_sizes: NDArray[np.number], belief: BinomialBelief) -> Plan:
+    """Plan when only the registry's size and the share of matching people are known before access.
+
+    Parameters
+    ----------
+    attack : SequentialAttack
+    group_sizes : ndarray
+        True group sizes in the registry, found after access; outcomes depend on them.
+    belief : BinomialBelief
+        Its probabilities have the shape of `group_sizes`.
+
+    Returns
+    -------
+    Plan
+    """
+    sizes = checked_group_sizes(group_sizes)
+    expected = expected_after_access(attack, belief)
+    values = exploit_values(attack, int(sizes.max(initial=0)))
+    return _plan(attack, values, sizes, np.maximum(0.0, attack.discount * expected - attack.access_cost))
+
+
+def plan_distribution(
+    attack: SequentialAttack, group_sizes: NDArray[np.number], possible: NDArray[np.number], probabilities: Floats
+) -> Plan:
+    """Plan under any belief on group sizes.
+
+    Parameters
+    ----------
+    attack : SequentialAttack
+    group_sizes : ndarray, shape (n,)
+        True group sizes in the registry.
+    possible : ndarray, shape (n_possible,)
+        Group sizes that the adversary holds possible.
+    probabilities : ndarray of float64, shape (n, n_possible)
+        What it believes of each record; rows sum to 1.
+
+    Raises
+    ------
+    InputError
+        If a row of probabilities is negative somewhere or does not sum to 1.
+    """
+    sizes, held = checked_group_sizes(group_sizes), checked_group_sizes(possible)
+    sums = probabilities.sum(axis=1)
+    wrong = (np.abs(sums - 1) > 1e-9) | (probabilities < 0).any(axis=1)
+    if wrong.any():
+        row = int(wrong.argmax())
+        expected = "probabilities that sum to 1"
+        raise InputError("not a distribution", where=f"row {row + 1}", found=float(sums[row]), expected=expected)
+    values = exploit_values(attack, int(max(sizes.max(initial=0), held.max(initial=0))))
+    expected_value = probabilities @ value_after_access(attack, values, held)
+    return _plan(attack, values, sizes, np.maximum(0.0, attack.discount * expected_value - attack.access_cost))
+
+
+def plan_baseline(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> Plan:
+    """Plan like the baseline adversary of Eq. 7: one random exploit, or none.
+
+    It weighs ``G prior / g - p_det C_p - C_d - C_l - C_e`` once, without discount, p_det being that of a first exploit.
+    """
+    sizes = checked_group_sizes(group_sizes)
+    hit = np.where(sizes > 0, attack.prior / np.maximum(sizes, 1), 0.0)
+    outlay = attack.detection(1)[0] * attack.penalty + attack.access_cost + attack.link_cost + attack.exploit_cost
+    payoff = attack.gain * hit - outlay
+    attacks = payoff > 0
+    nothing = np.zeros(sizes.shape)
+    return Plan(
+        value=np.maximum(payoff, 0.0),
+        accesses=attacks,
+        reidentified=np.where(attacks, hit, nothing),
+        exploits=attacks.astype(np.float64),
+        true_payoff=np.maximum(payoff, 0.0),
+    )
+
+
+def value_after_access(attack: SequentialAttack, values: ExploitValues, sizes: Sizes) -> Floats:
+    """Return V_access(g), the worth of holding the registry when the group size is g, same shape as `sizes`."""
+    at = np.minimum(sizes, values.largest)
+    worth = np.where(sizes > values.largest, 0.0, values.value[at])
+    return np.maximum(0.0, attack.discount * worth - attack.link_cost)
+
+
+def expected_after_access(attack: SequentialAttack, belief: BinomialBelief) -> Floats:
+    """Return the belief's mean of V_access, same shape as its probabilities.
+
+    Only sizes up to the table's cut contribute, so the cost does not grow with the registry. Weights are those of
+    scipy at the most likely of these sizes, and follow from there by the ratio of neighbouring binomial terms, which
+    keeps full relative accuracy where a start at 0 would underflow.
+    """
+    n = belief.registry_size
+    share = np.asarray(belief.match_probability, dtype=np.float64)
+    mean = n * share.max(initial=0.0)
+    values = exploit_values(attack, int(min(n, np.ceil(mean + _SPREAD * np.sqrt(mean) + 60.0))))
+    worth = value_after_access(attack, values, np.arange(values.largest + 1))
+    last = int(np.flatnonzero(worth)[-1]) if worth.any() else 0
+    if last == 0:
+        return np.zeros(share.shape)
+    distinct, position = np.unique(share, return_inverse=True)
+    start = np.clip(np.floor((n + 1.0) * distinct), 1, last).astype(np.int64)
+    weight = binom.pmf(start, n, distinct)
+    mean_worth = _sum_binomial(worth[: last + 1], n, distinct, start, weight)
+    return np.asarray(mean_worth[position].reshape(share.shape))
+
+
+def _plan(attack: SequentialAttack, values: ExploitValues, sizes: Sizes, value: Floats) -> Plan:
+    """Work out what follows from accessing wherever that is worth something."""
+    accesses = value > 0
+    inside = sizes <= values.largest
+    at = np.where(inside, sizes, 0)
+    links = accesses & (value_after_access(attack, values, sizes) > 0)
+    tries = np.where(links, values.exploits_if_missing[at], 0.0)
+    worth = value_after_access(attack, values, sizes)
+    return Plan(
+        value=value,
+        accesses=accesses,
+        reidentified=attack.prior * tries / np.maximum(sizes, 1),
+        exploits=np.where(links, values.expected_exploits[at], 0.0),
+        true_payoff=np.where(accesses, attack.discount * worth - attack.access_cost, 0.0),
+    )
+
+
+@numba.njit(cache=True)
+def _sum_binomial(worth: Floats, n: int, share: Floats, start: Sizes, weight: Floats) -> Floats:
+    """Sum worth[k] Binomial(k; n, p) over k >= 1 for each p, from its weight at `start` outwards."""
+    sums = np.zeros(len(share))
+    last = min(len(worth) - 1, n)
+    for i in range(len(share)):
+        p = share[i]
+        if p <= 0.0 or start[i] > last:
+            continue
+        if p >= 1.0:
+            if n <= last:
+                sums[i] = worth[n]
+            continue
+        odds = p / (1.0 - p)
+        term = weight[i]
+        total = term * worth[start[i]]
+        for k in range(start[i], last):
+            term *= (n - k) / (k + 1.0) * odds
+            total += term * worth[k + 1]
+            if term < 1e-30 * weight[i]:
+                break
+        term = weight[i]
+        for k in range(start[i], 1, -1):
+            term *= k / ((n - k + 1.0) * odds)
+            total += term * worth[k - 1]
+            if term < 1e-30 * weight[i]:
+                break
+        sums[i] = total
+    return sums

@@ -1,0 +1,66 @@
+"""What all tests share: a reproducible hypothesis profile, and the bundled study built once."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+# Helper modules (small_games, paper_oracle, small_scenario) stand beside the tests that need them most.
+for folder in ("games", "experiments"):
+    sys.path.insert(0, str(Path(__file__).parent / folder))
+
+# The first call of a compiled function takes seconds, so examples have no deadline; the same examples every time.
+settings.register_profile(
+    "reidsim",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("reidsim")
+
+
+@pytest.fixture(scope="session")
+def wan2015():
+    """The bundled study of Wan et al. 2015."""
+    from reidsim.scenarios.build import build_study
+    from reidsim.scenarios.load import load_scenario
+
+    return build_study(load_scenario("wan2015"))
+
+
+@pytest.fixture(scope="session")
+def wan2015_equilibria(wan2015):
+    """All four policies of the bundled study, solved."""
+    from reidsim.experiments.record_level import solve_policies
+
+    return solve_policies(wan2015)
+
+
+@pytest.fixture(scope="session")
+def tennessee():
+    """The bundled population, drawn."""
+    from reidsim.populations.catalogue import load_population
+
+    return load_population("tennessee-2010")
+
+
+@pytest.fixture(scope="session")
+def tennessee_expected():
+    """The bundled population as expected counts."""
+    from reidsim.populations.catalogue import load_population
+
+    return load_population("tennessee-2010", counts="expected")
+
+
+@pytest.fixture(scope="session")
+def adult_folder():
+    """The folder of the real Adult files; tests that need it are skipped where it is not."""
+    folder = REPOSITORY.parent / "shared" / "data" / "adult"
+    if not (folder / "adult.data").is_file():
+        pytest.skip(f"the real Adult files are not in {folder}")
+    return folder

@@ -1,0 +1,136 @@
+"""The record-level game of Wan et al. 2015 for one record, as the paper prints it.
+
+Plain loops over lists, written from the paper and not from reidsim, of which nothing is imported here. Two rules are
+the package's and not the paper's, since the paper works with exact numbers: amounts of money closer than 1e-12 of
+their scale are equal, and a group that holds nobody counts as the record alone.
+"""
+
+import itertools
+import math
+
+SAME = 1e-12
+
+
+class PaperGame:
+    """One record, one publisher, one adversary.
+
+    `hierarchies[f][level][value]` is the group of a value of attribute f; `people` is a list of persons, each a tuple
+    of values; `believed_people` are those whom the adversary believes to exist.
+    """
+
+    def __init__(
+        self, record, people, hierarchies, *, V, L, G, c, counted=None, costless=None, believed_people=None  # noqa: N803
+    ):
+        m = len(hierarchies)
+        self.record, self.people, self.hierarchies = record, people, hierarchies
+        self.V, self.L, self.G, self.c = V, L, G, c
+        self.counted = [True] * m if counted is None else counted
+        self.costless = [set()] * m if costless is None else costless
+        self.believed_people = people if believed_people is None else believed_people
+        # G of Table 4: all strategies, in lexicographic order of their levels.
+        self.strategies = list(itertools.product(*(range(len(levels)) for levels in hierarchies)))
+        self._memory = {}
+
+    def _matching(self, people, g):
+        """Count the persons whose values, generalized as g says, are those of the record."""
+        n = 0
+        for person in people:
+            same = True
+            for f, level in enumerate(g):
+                groups = self.hierarchies[f][level]
+                if groups[person[f]] != groups[self.record[f]]:
+                    same = False
+            n += same
+        return n
+
+    def n_p(self, g):
+        return max(1, self._matching(self.people, g))
+
+    def pi(self, g):
+        """Eq. 4."""
+        return 1 / self.n_p(g)
+
+    def believed_pi(self, g):
+        return 1 / max(1, self._matching(self.believed_people, g))
+
+    def information_loss(self, g):
+        """Eq. 1: the sum over attributes of the logarithm of how many values the released one stands for."""
+        total = 0.0
+        for f, level in enumerate(g):
+            if not self.counted[f]:
+                continue
+            while level in self.costless[f]:  # merging that is not charged: as large as one level below
+                level -= 1
+            groups = self.hierarchies[f][level]
+            size = sum(1 for group in groups if group == groups[self.record[f]])
+            total += -math.log(1 / size)
+        return total
+
+    def greatest_information_loss(self):
+        """Eq. 2: every counted attribute generalized to its whole domain."""
+        total = 0.0
+        for f, levels in enumerate(self.hierarchies):
+            if self.counted[f]:
+                total += -math.log(1 / len(levels[0]))
+        return total
+
+    def v(self, g):
+        """Eq. 3; nothing can be lost where all counted domains hold one value."""
+        greatest = self.greatest_information_loss()
+        return self.V if greatest == 0 else self.V * (1 - self.information_loss(g) / greatest)
+
+    def attacks(self, g):
+        """Table 3: the adversary's best reply, doing nothing when indifferent."""
+        return self.G * self.believed_pi(g) > self.c * (1 + SAME)
+
+    def play(self, g):
+        """Both payoffs of Table 3 under the adversary's best reply, and whether it attacks."""
+        if g not in self._memory:
+            v, pi = self.v(g), self.pi(g)
+            self._memory[g] = (v - self.L * pi, self.G * pi - self.c, True) if self.attacks(g) else (v, 0.0, False)
+        return self._memory[g]
+
+    def number(self, g):
+        """The position of a strategy in G; -1 for none."""
+        return -1 if g is None else self.strategies.index(g)
+
+    def intensity(self, g):
+        """Eq. 5."""
+        most = sum(len(levels) for levels in self.hierarchies) - len(self.hierarchies)
+        return sum(g) / most if most else 0.0
+
+    def algorithm_1(self, allowed=lambda g: True):
+        """Table 4 over the allowed strategies; None if there is none."""
+        best = None
+        u_m = None
+        for g in self.strategies:
+            if not allowed(g):
+                continue
+            u_d = self.play(g)[0]
+            if best is None or u_d - u_m > SAME * (self.V + self.L):
+                best, u_m = g, u_d
+        return best
+
+    def children(self, g):
+        for f, level in enumerate(g):
+            if level + 1 < len(self.hierarchies[f]):
+                yield (*g[:f], level + 1, *g[f + 1 :])
+
+    def algorithm_2(self):
+        """Table 5: the strategy returned, and all strategies whose value was worked out."""
+        g = tuple(0 for _ in self.hierarchies)
+        seen = {g}
+        while any(True for _ in self.children(g)):
+            if not self.attacks(g):
+                return g, seen
+            u_m = self.v(g) - self.L * self.pi(g)
+            g_m = g
+            for g_c in self.children(g):
+                seen.add(g_c)
+                u_c = self.v(g_c) - self.L * self.pi(g_c)
+                if u_c - u_m >= -SAME * (self.V + self.L):
+                    g_m, u_m = g_c, u_c
+            if g_m == g:  # the text: "halts when the payoff of the current node is larger than those of its children"
+                return g, seen
+            g = g_m
+        return g, seen

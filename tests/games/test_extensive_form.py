@@ -1,0 +1,213 @@
+"""The game as an explicit tree, solved by Gambit and by hand, against what reidsim says of it.
+
+The publisher picks a strategy, the adversary sees it and attacks or not, chance decides whether the attack succeeds.
+The tree's money and probabilities are fractions, so that ties are exact. Among subgame-perfect equilibria, which
+differ in what an indifferent adversary does, reidsim's is the one the publisher likes best (no attack when
+indifferent, and no attack never hurts the publisher).
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import pygambit
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_games import small_games
+
+from reidsim.games.backward_induction import backward_induction
+from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.equilibrium import evaluate
+from reidsim.games.record_game import Constraint
+
+
+@st.composite
+def whole_money(draw, paper):
+    """Amounts in whole dollars, with an attack on some group of n people often exactly worth its cost."""
+    benefit, cost = draw(st.integers(0, 60)), draw(st.integers(0, 8))
+    n = paper.n_p(draw(st.sampled_from(paper.strategies)))
+    gain = draw(st.one_of(st.just(cost * n), st.integers(0, 100)))
+    loss = draw(st.one_of(st.just(gain), st.integers(0, 100)))
+    return float(benefit), float(loss), float(gain), float(cost)
+
+
+def games(**limits):
+    return small_games(max_records=1, same_money=True, money=whole_money, **limits)
+
+
+def gambit_tree(paper):
+    """Build the game tree; the publisher's moves are in the order of `paper.strategies`."""
+    loss, gain, cost = (Fraction(amount) for amount in (paper.L, paper.G, paper.c))
+    tree = pygambit.Game.new_tree(players=["Publisher", "Adversary"])
+
+    def end(node, *payoffs):
+        outcome = tree.add_outcome(label=str(len(tree.outcomes)), payoffs=[pygambit.Rational(p) for p in payoffs])
+        tree.set_outcome(node, outcome)
+
+    tree.append_move(tree.root, "Publisher", [str(g) for g in paper.strategies])
+    for node, g in zip(tree.root.children, paper.strategies, strict=True):
+        v, n = Fraction(paper.v(g)), paper.n_p(g)
+        tree.append_move(node, "Adversary", ["no attack", "attack"])
+        left_alone, attacked = node.children
+        end(left_alone, v, 0)
+        if n == 1:
+            end(attacked, v - loss, gain - cost)
+        else:
+            tree.append_move(attacked, tree.players.chance, ["success", "failure"])
+            tree.set_chance_probs(attacked.infoset, [pygambit.Rational(1, n), pygambit.Rational(n - 1, n)])
+            success, failure = attacked.children
+            end(success, v - loss, gain - cost)
+            end(failure, v, -cost)
+    return tree
+
+
+def undecided_publisher(tree, profile):
+    """Copy a profile with the publisher mixing over all strategies, so that every subgame is reached."""
+    everywhere = profile.copy()
+    for action in tree.root.infoset.actions:
+        everywhere[action] = pygambit.Rational(1, len(tree.root.children))
+    return everywhere
+
+
+def adversary_regrets(tree, profile):
+    everywhere = undecided_publisher(tree, profile)
+    return [everywhere.infoset_regret(node.infoset) for node in tree.root.children]
+
+
+def pure_profile(tree, strategy, attacks):
+    """The profile in which the publisher plays a strategy and the adversary what `attacks` says of each."""
+    profile = tree.mixed_behavior_profile(rational=True)
+    for number, action in enumerate(tree.root.infoset.actions):
+        profile[action] = int(number == strategy)
+    for node, attacked in zip(tree.root.children, attacks, strict=True):
+        for action, played in zip(node.infoset.actions, (not attacked, attacked), strict=True):
+            profile[action] = int(played)
+    return profile
+
+
+def equilibrium_of(small):
+    choice = backward_induction(small.game(), {"basic": Constraint()})["basic"]
+    return evaluate(small.game(), choice)
+
+
+@given(small=games(max_strategies=7))
+@settings(max_examples=60)
+def test_the_payoff_is_that_of_the_best_subgame_perfect_equilibrium_that_gambit_enumerates(small):
+    tree = gambit_tree(small.paper(0))
+    found = pygambit.nash.enumpure_agent_solve(tree).equilibria
+    # An equilibrium may rest on a threat that the adversary would not carry out; a subgame-perfect one may not.
+    perfect = [profile for profile in found if not any(adversary_regrets(tree, profile))]
+    best = max(perfect, key=lambda profile: profile.payoff("Publisher"))
+    assert equilibrium_of(small).publisher_payoff[0] == pytest.approx(float(best.payoff("Publisher")), abs=1e-9)
+
+
+@given(small=games())
+@settings(max_examples=60)
+def test_gambit_finds_nothing_to_regret_in_the_equilibrium(small):
+    game, tree = small.game(), gambit_tree(small.paper(0))
+    equilibrium = equilibrium_of(small)
+    attacks = [bool(game.outcome(strategy).response.attacks[0]) for strategy in range(game.space.size)]
+    profile = pure_profile(tree, int(equilibrium.strategies[0]), attacks)
+    # v(g) is a logarithm, so two strategies that pay the publisher the same do so to rounding.
+    assert float(profile.max_regret()) <= 1e-9
+    assert not any(adversary_regrets(tree, profile))
+    assert float(profile.payoff("Publisher")) == pytest.approx(equilibrium.publisher_payoff[0], abs=1e-9)
+    assert float(profile.payoff("Adversary")) == pytest.approx(equilibrium.adversary_payoff[0], abs=1e-9)
+
+
+@given(small=games())
+@settings(max_examples=60)
+def test_the_payoff_is_that_of_backward_induction_over_gambits_nodes(small):
+    tree = gambit_tree(small.paper(0))
+    uniform = tree.mixed_behavior_profile(rational=True)
+    replies = []
+    for node in tree.root.children:
+        left_alone, attack = node.infoset.actions
+        replies.append(uniform.action_value(attack) > uniform.action_value(left_alone))
+    solved = undecided_publisher(tree, pure_profile(tree, 0, replies))
+    worth = [float(solved.node_value("Publisher", node)) for node in tree.root.children]
+    equilibrium = equilibrium_of(small)
+    assert equilibrium.publisher_payoff[0] == pytest.approx(max(worth), abs=1e-9)
+    # The strategy kept is the first of those that are worth as much.
+    assert equilibrium.strategies[0] == next(i for i, value in enumerate(worth) if value >= max(worth) - 1e-9)
+    assert equilibrium.attacked[0] == replies[equilibrium.strategies[0]]
+
+
+def solve(node):
+    """Return both payoffs of a node of a tree of tuples when everyone below plays for himself."""
+    kind, content = node
+    if kind == "end":
+        return content
+    if kind == "chance":
+        return tuple(sum(p * solve(child)[who] for p, child in content) for who in (0, 1))
+    who = ("publisher", "adversary").index(kind)
+    best = None
+    for child in content:  # the first child is kept among equals: no attack comes first
+        payoffs = solve(child)
+        if best is None or payoffs[who] > best[who]:
+            best = payoffs
+    return best
+
+
+def tuple_tree(paper, allowed=lambda g: True):
+    loss, gain, cost = (Fraction(amount) for amount in (paper.L, paper.G, paper.c))
+    moves = []
+    for g in filter(allowed, paper.strategies):
+        v, p = Fraction(paper.v(g)), Fraction(1, paper.n_p(g))
+        ends = [(p, ("end", (v - loss, gain - cost))), (1 - p, ("end", (v, -cost)))]
+        moves.append(("adversary", [("end", (v, Fraction(0))), ("chance", ends)]))
+    return ("publisher", moves)
+
+
+@given(small=games())
+def test_both_payoffs_are_those_of_the_tree_solved_by_hand(small):
+    publisher, adversary = solve(tuple_tree(small.paper(0)))
+    for choice in (backward_induction(small.game(), {"it": Constraint()})["it"], branch_and_bound(small.game())):
+        equilibrium = evaluate(small.game(), choice)
+        assert equilibrium.publisher_payoff[0] == pytest.approx(float(publisher), abs=1e-9)
+        tied = [
+            solve(move)[1]
+            for move in tuple_tree(small.paper(0))[1]
+            if abs(solve(move)[0] - publisher) <= Fraction(1, 10**9)
+        ]
+        # Strategies that pay the publisher the same may leave the adversary different payoffs.
+        assert min(abs(float(payoff) - equilibrium.adversary_payoff[0]) for payoff in tied) <= 1e-9
+        assert equilibrium.adversary_payoff[0] >= 0
+
+
+@given(small=games())
+def test_constraints_prune_the_publishers_moves_from_the_tree(small):
+    paper = small.paper(0)
+    safe = tuple_tree(paper, lambda g: Fraction(paper.G) / paper.n_p(g) <= Fraction(paper.c))
+    at_least = tuple_tree(paper, lambda g: all(a >= b for a, b in zip(g, small.minimum[0], strict=True)))
+    minimum = small.minimum_numbers()
+    for tree, constraint in ((safe, Constraint(no_attack=True)), (at_least, Constraint(minimum=minimum))):
+        equilibrium = evaluate(small.game(), backward_induction(small.game(), {"it": constraint})["it"])
+        payoffs = solve(tree)
+        assert bool(equilibrium.withheld[0]) == (payoffs is None)
+        if payoffs is not None:
+            assert equilibrium.publisher_payoff[0] == pytest.approx(float(payoffs[0]), abs=1e-9)
+
+
+def test_gambits_tree_of_an_example_worked_out_by_hand():
+    """A guard on the test itself: 10 - 20/2 attacked against 4 unattacked; the adversary nets 20/2 - 3."""
+
+    class Example:
+        strategies = ((0,), (1,))
+        L, G, c = 20.0, 20.0, 3.0
+
+        def v(self, g):
+            return (10.0, 4.0)[g[0]]
+
+        def n_p(self, g):
+            return (2, 10)[g[0]]
+
+    tree = gambit_tree(Example())
+    attacked = pure_profile(tree, 0, [True, False])
+    assert (attacked.payoff("Publisher"), attacked.payoff("Adversary")) == (0, 7)
+    assert attacked.max_regret() == 4  # moving to the second strategy
+    solved = pure_profile(tree, 1, [True, False])
+    assert (solved.payoff("Publisher"), solved.payoff("Adversary"), solved.max_regret()) == (4, 0, 0)
+    empty_threat = pure_profile(tree, 1, [False, False])
+    assert adversary_regrets(tree, empty_threat) == [7, 0]
+    np.testing.assert_array_equal(solve(tuple_tree(Example())), (4, 0))

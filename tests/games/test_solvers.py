@@ -1,0 +1,226 @@
+"""The three solvers against the algorithms as the paper prints them, on random small games full of ties."""
+
+import numpy as np
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+from small_games import SmallGame, small_games
+
+from reidsim.games.backward_induction import backward_induction
+from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.equilibrium import evaluate
+from reidsim.games.lattice_search import lattice_search
+from reidsim.games.record_game import WITHHELD, Constraint
+
+CONSTRAINTS = ("none", "no-attack", "minimum", "both")
+
+
+def constraints_of(small):
+    minimum = small.minimum_numbers()
+    return {
+        "none": Constraint(),
+        "no-attack": Constraint(no_attack=True),
+        "minimum": Constraint(minimum=minimum),
+        "both": Constraint(no_attack=True, minimum=minimum),
+    }
+
+
+def allowed_by_the_paper(small, i, name):
+    paper = small.paper(i)
+
+    def allowed(g):
+        if name in ("no-attack", "both") and paper.attacks(g):
+            return False
+        if name in ("minimum", "both"):
+            return all(level >= least for level, least in zip(g, small.minimum[i], strict=True))
+        return True
+
+    return allowed
+
+
+def assert_outcomes_are_the_papers(small, choice, expected):
+    """Compare strategies, and everything that follows from them, with the paper's strategy of every record."""
+    equilibrium = evaluate(small.game(), choice)
+    for i, g in enumerate(expected):
+        paper = small.paper(i)
+        close = {"rel": 1e-9, "abs": 1e-9 * small.scale[i]}
+        assert choice.strategies[i] == paper.number(g)
+        if g is None:
+            assert equilibrium.withheld[i]
+            continue
+        publisher, adversary, attacks = paper.play(g)
+        assert equilibrium.attacked[i] == attacks
+        assert equilibrium.publisher_payoff[i] == pytest.approx(publisher, **close)
+        assert equilibrium.adversary_payoff[i] == pytest.approx(adversary, **close)
+        assert equilibrium.success_probability[i] == paper.pi(g)
+        assert equilibrium.utility[i] * paper.V == pytest.approx(paper.v(g), **close)
+        assert equilibrium.generalization_intensity[i] == pytest.approx(paper.intensity(g))
+
+
+@pytest.mark.parametrize("name", CONSTRAINTS)
+@given(small=small_games())
+@settings(max_examples=80)
+def test_backward_induction_is_algorithm_1(name, small):
+    expected = [small.paper(i).algorithm_1(allowed_by_the_paper(small, i, name)) for i in range(small.n_records)]
+    choice = backward_induction(small.game(), constraints_of(small))[name]
+    assert choice.exact
+    assert (choice.evaluated == small.lattice().size).all()
+    assert_outcomes_are_the_papers(small, choice, expected)
+
+
+@pytest.mark.parametrize("name", CONSTRAINTS)
+@given(small=small_games())
+@settings(max_examples=80)
+def test_branch_and_bound_is_algorithm_1(name, small):
+    expected = [small.paper(i).algorithm_1(allowed_by_the_paper(small, i, name)) for i in range(small.n_records)]
+    choice = branch_and_bound(small.game(), constraints_of(small)[name])
+    assert choice.exact
+    assert (choice.evaluated >= 1).all()
+    assert (choice.evaluated <= small.lattice().size).all()
+    assert_outcomes_are_the_papers(small, choice, expected)
+
+
+@given(small=small_games())
+@settings(max_examples=150)
+def test_lattice_search_is_algorithm_2(small):
+    choice = lattice_search(small.game())
+    paths = [small.paper(i).algorithm_2() for i in range(small.n_records)]
+    event(f"longest search: {max(len(seen) for _, seen in paths)} nodes")
+    assert not choice.exact
+    assert choice.evaluated.tolist() == [len(seen) for _, seen in paths]
+    assert_outcomes_are_the_papers(small, choice, [g for g, _ in paths])
+
+
+@given(small=small_games(mistaken_adversary=True), name=st.sampled_from(CONSTRAINTS))
+@settings(max_examples=80)
+def test_all_solvers_solve_the_game_against_an_adversary_who_counts_other_people(small, name):
+    expected = [small.paper(i).algorithm_1(allowed_by_the_paper(small, i, name)) for i in range(small.n_records)]
+    constraint = constraints_of(small)[name]
+    assert_outcomes_are_the_papers(small, backward_induction(small.game(), {name: constraint})[name], expected)
+    assert_outcomes_are_the_papers(small, branch_and_bound(small.game(), constraint), expected)
+    paths = [small.paper(i).algorithm_2() for i in range(small.n_records)]
+    assert_outcomes_are_the_papers(small, lattice_search(small.game()), [g for g, _ in paths])
+
+
+@given(small=small_games())
+def test_several_constraints_in_one_pass_give_what_each_gives_alone(small):
+    constraints = constraints_of(small)
+    together = backward_induction(small.game(), constraints)
+    assert list(together) == list(constraints)
+    for name, constraint in constraints.items():
+        alone = backward_induction(small.game(), {name: constraint})[name]
+        np.testing.assert_array_equal(together[name].strategies, alone.strategies)
+
+
+# Games written out by hand. One attribute of four values, merged in pairs, then all.
+PAIRS = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
+
+
+def one_record(people, hierarchies=(PAIRS,), counted=None, **money):
+    m = len(hierarchies)
+    game = SmallGame(
+        hierarchies=hierarchies,
+        costless=(frozenset(),) * m,
+        counted=counted or (True,) * m,
+        people=tuple(people),
+        records=((0,) * m,),
+        benefit=(),
+        loss=(),
+        gain=(),
+        cost=(),
+        minimum=((0,) * m,),
+        names=tuple("abcd"[:m]),
+    )
+    return game.with_money(**money)
+
+
+def best_of(small, **constraint):
+    by_induction = backward_induction(small.game(), {"it": Constraint(**constraint)})["it"].strategies
+    by_bounds = branch_and_bound(small.game(), Constraint(**constraint)).strategies
+    np.testing.assert_array_equal(by_induction, by_bounds)
+    return by_induction.tolist()
+
+
+def test_an_adversary_who_would_just_break_even_does_not_attack():
+    # 75 people: 300 x (1/75) = 4.000000000000001 in floating point, and 300 / 75 = 4 in truth.
+    people = [(0,)] * 75
+    even = one_record(people, benefit=1200.0, loss=300.0, gain=300.0, cost=4.0)
+    cheaper = one_record(people, benefit=1200.0, loss=300.0, gain=300.0, cost=4.0 - 1e-9)
+    assert not even.game().outcome(0).response.attacks[0]
+    assert cheaper.game().outcome(0).response.attacks[0]
+
+
+def test_of_strategies_that_pay_the_same_the_first_is_kept():
+    # v: 8, 4, 0. Sharing as it is costs 4 x 1/1 = 4 and leaves 4, as much as the pair {0, 1} of 16 people, unattacked.
+    people = [(0,)] + [(1,)] * 15
+    game = one_record(people, benefit=8.0, loss=4.0, gain=4.0, cost=1.0)
+    assert best_of(game) == [0]
+    assert best_of(game.with_money(8.0, 4.0 + 1e-9, 4.0, 1.0)) == [1]
+    assert best_of(game, no_attack=True) == [1]
+
+
+def test_lattice_search_goes_on_to_a_child_that_pays_the_same():
+    # The same tie, 8 - 4 x 1/1 = 4 = 4 - 4 x 0: not quite, since the child is charged 4 x 1/16.
+    people = [(0,)] + [(1,)] * 15
+    stays = one_record(people, benefit=8.0, loss=4.0, gain=4.0, cost=1.0)
+    assert lattice_search(stays.game()).strategies.tolist() == [0]
+    # 8 - L = 4 - L / 16 at L = 64 / 15.
+    moves = stays.with_money(8.0, 64 / 15, 64 / 15, 1.0)
+    assert lattice_search(moves.game()).strategies.tolist() == [1]
+    assert lattice_search(moves.with_money(8.0, 64 / 15 - 1e-9, 64 / 15, 1.0).game()).strategies.tolist() == [0]
+
+
+def test_lattice_search_takes_the_last_of_equally_good_children():
+    # Children come attribute by attribute: first (1, 0), which is strategy 2, then (0, 1), which is strategy 1.
+    two = ((0, 1), (0, 0))
+    people = [(0, 0), (0, 1), (1, 0), (1, 1)]
+    game = one_record(people, (two, two), benefit=10.0, loss=100.0, gain=100.0, cost=30.0)
+    # 10 - 100 at (0, 0); 5 - 50 at (0, 1) and (1, 0), both attacked; 0 - 25 at (1, 1), charged though not attacked.
+    choice = lattice_search(game.game())
+    assert choice.strategies.tolist() == [3]
+    assert choice.evaluated.tolist() == [4]  # (0, 0), both its children and the one child of (0, 1)
+    stops = game.with_money(10.0, 100.0, 100.0, 50.0)
+    assert lattice_search(stops.game()).strategies.tolist() == [1]
+
+
+def test_lattice_search_charges_a_child_that_would_not_be_attacked():
+    # Charged: 10 - 20 = -10, then 5 - 10 = -5, then 0 - 20/4 = -5: the tie goes to the last.
+    game = one_record([(0,), (1,), (2,), (3,)], benefit=10.0, loss=20.0, gain=20.0, cost=9.0)
+    assert lattice_search(game.game()).strategies.tolist() == [2]
+    # Had the last child's loss not been charged, it would also have been chosen at a loss just below that.
+    less = game.with_money(10.0, 20.0 - 1e-6, 20.0, 9.0)
+    assert lattice_search(less.game()).strategies.tolist() == [1]
+
+
+def test_lattice_search_can_miss_the_best_strategy():
+    # The pair {0, 1} helps nothing (nobody of value 1), so the search halts above the level that would.
+    people = [(0,)] + [(2,)] * 99
+    game = one_record(people, benefit=10.0, loss=300.0, gain=300.0, cost=4.0)
+    assert best_of(game) == [2]
+    assert lattice_search(game.game()).strategies.tolist() == [0]
+
+
+def test_a_record_is_withheld_if_no_strategy_satisfies_the_constraint():
+    game = one_record([(0,)], benefit=10.0, loss=300.0, gain=300.0, cost=4.0)
+    assert best_of(game, no_attack=True) == [WITHHELD]
+    assert best_of(game) == [0]
+
+
+def test_no_strategy_below_the_minimum_is_played():
+    game = one_record([(0,)] * 1000, benefit=10.0, loss=1.0, gain=1.0, cost=4.0)
+    for minimum in range(3):
+        assert best_of(game, minimum=np.array([minimum])) == [minimum]
+
+
+def test_backward_induction_reports_its_progress():
+    reports = []
+    game = one_record([(0,)], benefit=1.0, loss=1.0, gain=1.0, cost=1.0)
+    backward_induction(
+        game.game(), {"basic": Constraint()}, progress=lambda done, total: reports.append((done, total))
+    )
+    assert reports == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_branch_and_bound_works_out_one_strategy_of_a_record_that_nobody_attacks():
+    game = one_record([(0,)] * 1000, benefit=10.0, loss=1.0, gain=1.0, cost=4.0)
+    assert branch_and_bound(game.game()).evaluated.tolist() == [1]

@@ -1,0 +1,404 @@
+"""Loading a scenario: names, files, overrides; and whatever the file says, nothing but an `InputError`."""
+
+import json
+import math
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reidsim.bundled import bundled_folder, bundled_names, resolve
+from reidsim.errors import InputError
+from reidsim.scenarios.build import build_study
+from reidsim.scenarios.load import LoadedScenario, load_scenario, parse_override
+
+TOWN = Path(__file__).parent / "town"
+
+
+@pytest.fixture
+def town(tmp_path, monkeypatch):
+    """Return the scenario of a copy of the town; the working folder is next to it."""
+    shutil.copytree(TOWN, tmp_path / "town")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    return tmp_path / "town" / "town.toml"
+
+
+def result_or_refusal(function, *arguments):
+    """Return the result and None, or None and the `InputError`; anything else raised is a failure."""
+    try:
+        return function(*arguments), None
+    except InputError as error:
+        return None, error
+
+
+# Names and files.
+
+
+def test_a_bundled_scenario_is_loaded_by_name():
+    loaded = load_scenario("wan2015")
+    assert loaded.name == "wan2015"
+    assert loaded.path == bundled_folder("scenarios") / "wan2015.toml"
+    assert loaded.folder == bundled_folder("scenarios")
+    assert loaded.scenario.economics.benefit == 1200
+
+
+@pytest.mark.parametrize("name", bundled_names("scenarios"))
+def test_every_bundled_scenario_can_be_loaded_and_has_a_title(name):
+    assert load_scenario(name).scenario.title
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_file_is_loaded_by_its_path(town, kind):
+    loaded = load_scenario(kind(town))
+    assert (loaded.name, loaded.path, loaded.folder) == ("town", town, town.parent)
+
+
+def test_a_file_in_the_working_folder_is_found_by_its_ending(town, monkeypatch):
+    monkeypatch.chdir(town.parent)
+    assert load_scenario("town.toml").scenario.title == "Patients of a small town"
+    with pytest.raises(InputError, match="no bundled scenario"):
+        load_scenario("town")
+
+
+def test_a_file_does_not_hide_a_bundled_scenario_of_the_same_name(town, monkeypatch):
+    monkeypatch.chdir(town.parent)
+    shutil.copy(town, "wan2015")
+    assert load_scenario("wan2015").scenario.economics.benefit == 1200
+
+
+def test_relative_paths_start_at_the_scenario_wherever_one_works(town):
+    study = build_study(load_scenario("../town/town.toml"))
+    assert study.n_records == 30
+    assert study.linked_population.total == 33
+    assert [len(h.attribute.categories) for h in study.lattice.hierarchies] == [4, 2, 4]
+
+
+def test_paths_of_a_recipe_start_at_the_recipe(town):
+    (town.parent / "people" / "counts").mkdir()
+    (town.parent / "people" / "people.csv").rename(town.parent / "people" / "counts" / "2024.csv")
+    recipe = town.parent / "people" / "people.toml"
+    recipe.write_text(recipe.read_text().replace("people.csv", "counts/2024.csv"))
+    assert build_study(load_scenario(town)).linked_population.total == 33
+
+
+def test_a_scenario_keeps_what_its_file_says(town):
+    assert load_scenario(town).content == tomllib.loads(town.read_text())
+
+
+def test_a_file_that_changes_later_does_not_change_what_was_loaded(town):
+    loaded = load_scenario(town)
+    town.write_text("")
+    assert loaded.scenario.seed == 7
+
+
+def test_resolve_names_what_there_is():
+    with pytest.raises(InputError, match=r"no bundled population of this name; found 'adlut'.*did you mean 'adult'"):
+        resolve("adlut", "populations", "population")
+    assert resolve("adult", "populations", "population").name == "adult.toml"
+
+
+# Overrides.
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [
+        ("economics.loss=600", "economics.loss", 600),
+        ("economics.loss=600.5", "economics.loss", 600.5),
+        ("economics.loss = 6e2", "economics.loss", 600.0),
+        (" seed =3", "seed", 3),
+        ("population.counts=expected", "population.counts", "expected"),
+        ('population.counts="expected"', "population.counts", "expected"),
+        ("title=Two words, and = signs", "title", "Two words, and = signs"),
+        ("title=", "title", ""),
+        ("title='true'", "title", "true"),
+        ("attributes.sex.in_loss=true", "attributes.sex.in_loss", True),
+        ("attributes.sex.in_loss=True", "attributes.sex.in_loss", "True"),
+        ("release.path=adult.data", "release.path", "adult.data"),
+        ("release.path=C:\\data\\adult.data", "release.path", "C:\\data\\adult.data"),
+        ('publisher.policies=["basic", "no-attack"]', "publisher.policies", ["basic", "no-attack"]),
+        ("analysis={}", "analysis", {}),
+        ("analysis.lines={cost = {values = [1, 2]}}", "analysis.lines", {"cost": {"values": [1, 2]}}),
+        ("a.b.c.d=0", "a.b.c.d", 0),
+    ],
+)
+def test_an_override_is_a_key_and_a_toml_value_or_else_text(text, key, value):
+    parsed = parse_override(text)
+    assert parsed == (key, value)
+    assert type(parsed[1]) is type(value)
+
+
+@pytest.mark.parametrize("text", ["", "=", "=3", "economics.loss", ".=3", "a..b=3", ".a=3", "a.=3", "   =3"])
+def test_an_override_without_key_or_value_is_refused_with_an_example(text):
+    with pytest.raises(InputError, match=r"--set: cannot be read.*expected KEY=VALUE, such as economics\.loss=600"):
+        parse_override(text)
+
+
+def test_an_override_does_not_lose_its_second_line():
+    parsed, refusal = result_or_refusal(parse_override, "economics.loss=600\neconomics.cost = 5")
+    assert refusal or "cost" in str(parsed)
+
+
+@settings(deadline=None, max_examples=300, derandomize=True)
+@given(st.text())
+def test_any_text_is_an_override_or_an_input_error(text):
+    parsed, refusal = result_or_refusal(parse_override, text)
+    if refusal:
+        assert str(refusal).startswith("--set: ")
+        assert "\n" not in str(refusal)
+    else:
+        assert parsed[0] == text.partition("=")[0].strip()
+
+
+@settings(deadline=None, max_examples=300, derandomize=True)
+@given(st.text(alphabet="[]{}=.,\"'\\#0123456789-+_eTZ:truefalsnaif \n\r\t\0", max_size=40))
+def test_any_text_that_resembles_toml_is_a_value_or_an_input_error(value):
+    parsed, refusal = result_or_refusal(parse_override, f"seed={value}")
+    assert parsed or str(refusal).startswith("--set: ")
+
+
+@pytest.mark.parametrize("text", ["seed=" + "[" * 10_000, "seed=" + "{a=" * 10_000, "seed=" + "9" * 10_000])
+def test_a_value_too_deep_or_too_long_to_read_is_text_or_an_input_error(text):
+    parsed, refusal = result_or_refusal(parse_override, text)
+    assert parsed or str(refusal).startswith("--set: ")
+
+
+def test_overrides_replace_values_in_the_scenario_and_in_what_is_recorded(town):
+    loaded = load_scenario(town, {"economics.loss": 600, "publisher.policies": ["basic"], "beliefs.cost": 3})
+    assert loaded.scenario.economics.loss == 600
+    assert loaded.scenario.economics.benefit == 100
+    assert loaded.scenario.publisher.policies == ("basic",)
+    assert loaded.scenario.beliefs.cost == 3
+    assert loaded.content["economics"] == {"benefit": 100, "loss": 600, "cost": 10}
+    assert loaded.content["beliefs"] == {"cost": 3}
+
+
+def test_an_override_reaches_into_nested_sections(town):
+    loaded = load_scenario(town, {"attributes.age.hierarchy.widths": [2, 4], "attributes.sex.in_loss": False})
+    assert loaded.scenario.attributes["age"].hierarchy.widths == (2, 4)
+    assert loaded.scenario.attributes["age"].column == "Alter"
+    assert not loaded.scenario.attributes["sex"].in_loss
+
+
+def test_an_override_can_replace_a_whole_section(town):
+    loaded = load_scenario(town, {"economics": {"benefit": 1, "loss": 2, "cost": 3}})
+    assert loaded.scenario.economics.loss == 2
+
+
+def test_a_later_override_of_the_same_value_counts(town):
+    overrides = dict(map(parse_override, ["seed=1", "seed=2"]))
+    assert load_scenario(town, overrides).scenario.seed == 2
+
+
+def test_the_seed_can_be_given_on_its_own_and_wins(town):
+    assert load_scenario(town).scenario.seed == 7
+    assert load_scenario(town, seed=0).scenario.seed == 0
+    loaded = load_scenario(town, {"seed": 3}, seed=4)
+    assert (loaded.scenario.seed, loaded.content["seed"]) == (4, 4)
+
+
+@pytest.mark.parametrize("given_as", [str, Path])
+def test_a_file_in_an_override_is_relative_to_the_working_folder(town, given_as):
+    (Path("people") / "here").mkdir(parents=True)
+    records = Path("mine.csv")
+    records.write_text("Geschlecht,Alter,Bezirk\nm,30,N1\n")
+    assert build_study(load_scenario(town, {"release.path": given_as(records)})).n_records == 1
+    shutil.copytree(TOWN / "people", "people/here", dirs_exist_ok=True)
+    with Path("people/here/people.csv").open("a") as file:
+        file.write("30,F,S1,100\n")
+    moved = load_scenario(town, {"population.recipe": given_as(Path("people/here/people.toml"))})
+    assert build_study(moved).linked_population.total == 133
+
+
+def test_a_file_without_ending_in_an_override_is_relative_to_the_working_folder(town):
+    Path("mine").write_text("Geschlecht,Alter,Bezirk\nm,30,N1\n")
+    assert build_study(load_scenario(town, {"release.path": "mine"})).n_records == 1
+
+
+def test_a_hierarchy_file_in_an_override_is_relative_to_the_working_folder(town):
+    Path("flat.csv").write_text("N1;*\nN2;*\nS1;*\nS2;*\n")
+    loaded = load_scenario(town, {"attributes.district.hierarchy.file": "flat.csv"})
+    assert build_study(loaded).lattice.size == 3 * 2 * 2
+
+
+def test_a_bundled_population_in_an_override_is_not_taken_for_a_file(town):
+    loaded = load_scenario(town, {"population.recipe": "tennessee-2010"})
+    assert loaded.scenario.population.recipe == "tennessee-2010"
+
+
+def test_an_absolute_path_in_an_override_stays(town):
+    path = town.parent / "patients.csv"
+    assert load_scenario(town, {"release.path": str(path)}).content["release"]["path"] == str(path)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "says"),
+    [
+        ({"economics.loss": -1}, r"^--set: economics\.loss: value not allowed; found -1"),
+        ({"economics.loss": "many"}, r"^--set: economics\.loss: wrong type \(text\); found 'many'"),
+        ({"economics.los": 1}, r"^--set: economics\.los: unknown key.*did you mean 'loss'\?"),
+        ({"economics": {"loss": 1}}, r"^--set: economics\.benefit: key missing"),
+        ({"seed.x": 1}, r"^--set: seed: is a value, not a section"),
+        ({"economy.loss": 1}, r"^--set: economy: unknown key"),
+        ({"economics.loss": math.nan}, r"^--set: economics\.loss: value not allowed; found nan"),
+    ],
+)
+def test_a_wrong_override_is_blamed_on_the_override(town, overrides, says):
+    with pytest.raises(InputError, match=says):
+        load_scenario(town, overrides)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "overrides", "says"),
+    [
+        ("cost = 10", "cost = -10", {"economics.loss": 5}, r"town\.toml: economics\.cost"),
+        ("seed = 7", "seeds = 7", {"seed": 5}, r"town\.toml: seeds: unknown key"),
+        ("loss = 60", "loss = 60\nlosses = 3", {"economics.loss": 5}, r"town\.toml: economics\.losses: unknown key"),
+    ],
+)
+def test_a_mistake_in_the_file_is_blamed_on_the_file_whatever_is_overridden(town, old, new, overrides, says):
+    town.write_text(town.read_text().replace(old, new))
+    with pytest.raises(InputError, match=says) as caught:
+        load_scenario(town, overrides)
+    assert caught.value.source == str(town)
+
+
+def test_an_override_can_mend_a_mistake_in_the_file(town):
+    town.write_text(town.read_text().replace("cost = 10", "cost = -10"))
+    assert load_scenario(town, {"economics.cost": 10}).scenario.economics.cost == 10
+
+
+# Whatever a file says, it is a scenario or an InputError that names the file.
+
+
+def assert_scenario_or_input_error(path):
+    loaded, refusal = result_or_refusal(load_scenario, path)
+    if refusal:
+        assert refusal.source == str(path)
+        assert str(refusal).startswith(f"{path}: ")
+        assert "\n" not in str(refusal)
+    else:
+        assert isinstance(loaded, LoadedScenario)
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory):
+    return tmp_path_factory.mktemp("scratch") / "any.toml"
+
+
+@settings(deadline=None, max_examples=200, derandomize=True)
+@given(st.one_of(st.binary(), st.text(st.characters(codec="utf-8")).map(str.encode)))
+def test_any_bytes_are_a_scenario_or_an_input_error(scratch, content):
+    scratch.write_bytes(content)
+    assert_scenario_or_input_error(scratch)
+
+
+@pytest.mark.parametrize("text", ["x = " + "[" * 10_000, "x = " + "{a=" * 10_000, "seed = " + "9" * 10_000])
+def test_a_file_too_deep_or_too_long_to_read_is_an_input_error(scratch, text):
+    scratch.write_text(text)
+    assert assert_scenario_or_input_error(scratch) is None
+
+
+NASTY = ["", " ", "\n", "a\nb", "\0", ";", "*", ".", "..", "/", "1999-1-1", "--1", "[/]", "p" * 300]
+WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\x7f"), max_size=8) | st.sampled_from(NASTY)
+SCALARS = st.one_of(
+    st.booleans(),
+    st.integers(-5, 300),
+    st.floats(allow_nan=True, allow_infinity=True),
+    WORDS,
+    st.sampled_from(
+        ["csv", "prosecutor", "age", "basic", "suppress", "patients.csv", "\n", "\0", ";", "*", "1999-1-1"]
+    ),
+)
+ANYTHING = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def as_toml(value):
+    """Write plain data as TOML, on one line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(k, ensure_ascii=False)} = {as_toml(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(as_toml, value)) + "]"
+    if isinstance(value, float):
+        return repr(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def write_toml(path, content):
+    lines = [f"{json.dumps(key, ensure_ascii=False)} = {as_toml(value)}\n" for key, value in content.items()]
+    path.write_text("".join(lines), encoding="utf-8", newline="")
+
+
+def places(content, prefix=()):
+    """Return the key path of every value, sections and list elements included."""
+    items = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
+    for key, value in items:
+        yield (*prefix, key)
+        yield from places(value, (*prefix, key))
+
+
+@st.composite
+def mutations(draw, content):
+    """Return a scenario's content with one to three values replaced, removed, renamed or added."""
+    content = json.loads(json.dumps(content))
+    for _ in range(draw(st.integers(1, 3))):
+        path = draw(st.sampled_from(list(places(content)) or [()]))
+        if not path:
+            break
+        table = content
+        for key in path[:-1]:
+            table = table[key]
+        last = path[-1]
+        match draw(st.sampled_from(["replace", "remove", "rename", "add"])):
+            case "replace":
+                table[last] = draw(ANYTHING)
+            case "remove":
+                del table[last]
+            case "rename" if isinstance(table, dict):
+                table[draw(WORDS)] = table.pop(last)
+            case "add" if isinstance(table, dict):
+                table[draw(WORDS)] = draw(ANYTHING)
+    return content
+
+
+WAN = tomllib.loads((bundled_folder("scenarios") / "wan2015.toml").read_text(encoding="utf-8"))
+SMALL = tomllib.loads((TOWN / "town.toml").read_text(encoding="utf-8"))
+
+
+def test_the_writer_of_these_tests_writes_what_toml_reads(scratch):
+    for content in (WAN, SMALL, {"a\tb": {"": [1, 2.5, True, 'ü\n\\"']}}):
+        write_toml(scratch, content)
+        assert tomllib.loads(scratch.read_text(encoding="utf-8")) == content
+
+
+@settings(deadline=None, max_examples=300, derandomize=True)
+@given(mutations(WAN))
+def test_a_mutated_scenario_is_a_scenario_or_an_input_error(scratch, content):
+    write_toml(scratch, content)
+    assert_scenario_or_input_error(scratch)
+
+
+@pytest.fixture(scope="module")
+def scratch_town(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("scratch") / "town"
+    shutil.copytree(TOWN, folder)
+    return folder / "town.toml"
+
+
+@settings(deadline=None, max_examples=300, derandomize=True)
+@given(mutations(SMALL))
+def test_a_mutated_scenario_can_be_built_or_is_an_input_error(scratch_town, content):
+    write_toml(scratch_town, content)
+    loaded = assert_scenario_or_input_error(scratch_town)
+    if loaded is not None:
+        _, refusal = result_or_refusal(build_study, loaded)
+        assert refusal is None or (refusal.source and "\n" not in str(refusal))

@@ -1,0 +1,335 @@
+"""What a scenario file may say: defaults, rules between sections, and the JSON Schema that editors use."""
+
+import copy
+import json
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from reidsim.bundled import bundled_folder, bundled_names
+from reidsim.errors import InputError
+from reidsim.scenarios.schema import Range, Scenario
+from reidsim.validation import validated
+
+SCHEMA = Scenario.model_json_schema(by_alias=True)
+TOWN = tomllib.loads((Path(__file__).parent / "town" / "town.toml").read_text(encoding="utf-8"))
+BUNDLED = {
+    name: tomllib.loads((bundled_folder("scenarios") / f"{name}.toml").read_text(encoding="utf-8"))
+    for name in bundled_names("scenarios")
+}
+SMALLEST = {
+    "release": {"path": "records.csv"},
+    "attributes": {"age": {"hierarchy": {"rule": "suppress"}}},
+    "economics": {"benefit": 2, "loss": 1, "cost": 0},
+    "adversary": {"risk": "prosecutor"},
+}
+
+
+def changed(content, **changes):
+    """Return a scenario's content with values replaced by key path (``__`` for the dot), or removed by None."""
+    content = copy.deepcopy(content)
+    for path, value in changes.items():
+        *sections, last = path.split("__")
+        table = content
+        for section in sections:
+            table = table.setdefault(section, {})
+        if value is None:
+            del table[last]
+        else:
+            table[last] = value
+    return content
+
+
+def scenario(content=SMALLEST, **changes):
+    return validated(Scenario, changed(content, **changes), "any.toml")
+
+
+# Defaults, as the scenario files leave them out.
+
+
+def test_what_a_scenario_leaves_out_has_a_default():
+    least = scenario()
+    assert (least.title, least.source, least.seed) == ("", "", 0)
+    assert least.population is None
+    assert least.safe_harbor is None
+    assert least.publisher.policies == ("basic", "no-attack")
+    assert least.publisher.solver == "backward-induction"
+    assert least.adversary.planner == "one-shot"
+    assert least.release.format == "csv"
+    assert least.release.delimiter == ","
+    assert scenario(adversary=None, population__recipe="adult").adversary.risk == "journalist"
+    attribute = least.attributes["age"]
+    assert (attribute.column, attribute.values, attribute.draw, attribute.in_loss) == (None, {}, False, True)
+    assert least.analysis.model_dump(exclude_none=True) == {}
+    assert least.beliefs.model_dump(exclude_none=True) == {}
+
+
+@pytest.mark.parametrize(
+    ("rule", "suppressed"),
+    [
+        ({"rule": "intervals", "widths": [5]}, True),
+        ({"rule": "prefix", "digits": [3]}, True),
+        ({"rule": "groups", "groups": [[["a", "b"]]]}, True),
+        ({"rule": "table", "file": "h.csv"}, False),
+    ],
+)
+def test_rules_end_with_suppression_and_files_with_their_own_last_level(rule, suppressed):
+    assert scenario(attributes__age__hierarchy=rule).attributes["age"].hierarchy.suppress is suppressed
+
+
+def test_a_hierarchy_file_is_delimited_as_arx_writes_it():
+    assert (
+        scenario(attributes__age__hierarchy={"rule": "table", "file": "h"}).attributes["age"].hierarchy.delimiter == ";"
+    )
+
+
+@pytest.mark.parametrize(("gain", "adversary_gain"), [(None, 300), (0, 0), (12.5, 12.5)])
+def test_the_adversary_gains_what_the_publisher_loses_unless_said_otherwise(gain, adversary_gain):
+    changes = {} if gain is None else {"economics__gain": gain}
+    assert scenario(economics__loss=300, **changes).economics.adversary_gain == adversary_gain
+
+
+def test_a_scenario_keeps_the_order_of_its_attributes():
+    rule = {"hierarchy": {"rule": "suppress"}}
+    assert list(scenario(attributes={"z": rule, "a": rule, "m": rule}).attributes) == ["z", "a", "m"]
+
+
+def test_a_scenario_never_changes():
+    fixed = scenario()
+    with pytest.raises(ValidationError, match="frozen"):
+        fixed.seed = 1
+    with pytest.raises(ValidationError, match="frozen"):
+        fixed.economics.loss = 1
+
+
+@pytest.mark.parametrize(
+    ("given", "values"),
+    [
+        ({"from": 0, "to": 10, "points": 3}, [0, 5, 10]),
+        ({"from": 1, "to": 2, "points": 2}, [1, 2]),
+        ({"values": [3, 1, 2.5]}, [3, 1, 2.5]),
+    ],
+)
+def test_a_range_is_evenly_spaced_or_listed(given, values):
+    np.testing.assert_array_equal(validated(Range, given, "any.toml").values, values)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({}, "incomplete range"),
+        ({"from": 0, "to": 1}, "incomplete range"),
+        ({"from": 1, "points": 3}, "incomplete range"),
+        ({"from": 2, "to": 1, "points": 3}, r"empty range; found \[2\.0, 1\.0\]"),
+        ({"from": 1, "to": 1, "points": 3}, "empty range"),
+        ({"values": []}, "empty range"),
+        ({"values": [1], "points": 3}, "both a list and an interval"),
+        ({"from": 0, "to": 1, "points": 1}, "points: value not allowed; found 1"),
+        ({"from": 0, "to": 1, "points": 10_001}, "points: value not allowed; found 10001"),
+        ({"from": -1, "to": 1, "points": 3}, "from: value not allowed; found -1"),
+        ({"values": [1, -2]}, r"values\.1: value not allowed; found -2"),
+        ({"values": [float("nan")]}, r"values\.0: value not allowed; found nan"),
+    ],
+)
+def test_a_range_without_meaning_is_refused(given, says):
+    with pytest.raises(InputError, match=says):
+        validated(Range, given, "any.toml")
+
+
+# Rules between sections.
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"adversary": None}, "population: section missing; .* journalist risk"),
+        ({"attributes__age__draw": True}, "population: section missing; .* 'age' is drawn"),
+        ({"publisher__policies": ["safe-harbor"]}, "safe_harbor: section missing; .* 'safe-harbor'"),
+        ({"publisher__policies": ["no-attack", "sh-friendly"]}, "safe_harbor: section missing; .* 'sh-friendly'"),
+        ({"safe_harbor__age": "years"}, r"safe_harbor\.age: no such attribute; found 'years'; expected one of age"),
+        ({"safe_harbor__zip": "zip"}, r"safe_harbor\.zip: no such attribute; found 'zip'; expected one of age"),
+        ({"publisher__solver": "lattice-search"}, r"publisher\.solver: lattice-search cannot.* found 'no-attack'"),
+        ({"publisher__policies": ["basic", "basic"]}, r"publisher\.policies: policy given twice; found 'basic'"),
+        ({"release__path": None}, "release: no records"),
+    ],
+)
+def test_sections_that_do_not_fit_each_other_are_refused(changes, says):
+    with pytest.raises(InputError, match=says):
+        scenario(**changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"publisher__policies": ["safe-harbor", "sh-friendly"], "safe_harbor__age": "age"},
+        {"publisher__policies": ["safe-harbor"], "safe_harbor": {}},
+        {"publisher__policies": ["basic", "no-protection", "suppress-all"], "publisher__solver": "lattice-search"},
+        {"publisher__solver": "branch-and-bound"},
+        {"attributes__age__draw": True, "population__recipe": "adult"},
+        {"economics__benefit": 0, "economics__loss": 0},
+        {"release__path": None, "release__table": "adult"},
+    ],
+)
+def test_sections_that_fit_each_other_are_accepted(changes):
+    scenario(**changes)
+
+
+# The JSON Schema.
+
+
+def violations(value, schema, at="scenario"):
+    """Yield what a value does against a schema (the part of JSON Schema that scenarios need)."""
+    if "$ref" in schema:
+        schema = {**schema, **SCHEMA["$defs"][schema["$ref"].removeprefix("#/$defs/")]}
+    for choice in ("anyOf", "oneOf"):
+        if choice in schema and all(list(violations(value, option)) for option in schema[choice]):
+            yield f"{at} is none of its kinds"
+    kinds = {
+        "object": dict, "array": list, "string": str, "boolean": bool, "null": type(None), "integer": int,
+        "number": (int, float),
+    }  # fmt: skip
+    if "type" in schema:
+        is_other_number = isinstance(value, bool) and schema["type"] != "boolean"
+        if is_other_number or not isinstance(value, kinds[schema["type"]]):
+            yield f"{at} is not of type {schema['type']}"
+            return
+    if value not in schema.get("enum", [value]) or value != schema.get("const", value):
+        yield f"{at} is not an allowed value"
+    if isinstance(value, (int, float)):
+        if value < schema.get("minimum", value) or value > schema.get("maximum", value):
+            yield f"{at} is out of bounds"
+    elif isinstance(value, dict):
+        yield from (f"{at} lacks {key}" for key in schema.get("required", []) if key not in value)
+        more = schema.get("additionalProperties", True)
+        if len(value) < schema.get("minProperties", 0):
+            yield f"{at} is too small"
+        for key, inner in value.items():
+            if key in schema.get("properties", {}):
+                yield from violations(inner, schema["properties"][key], f"{at}.{key}")
+            elif isinstance(more, dict):
+                yield from violations(inner, more, f"{at}.{key}")
+            elif not more:
+                yield f"{at}.{key} is unknown"
+    elif isinstance(value, list):
+        if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
+            yield f"{at} has a wrong number of items"
+        for number, inner in enumerate(value):
+            yield from violations(inner, schema.get("items", {}), f"{at}.{number}")
+    elif isinstance(value, str) and not schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)):
+        yield f"{at} has a wrong length"
+
+
+def schema_accepts(content):
+    try:
+        from jsonschema import Draft202012Validator
+    except ImportError:
+        return not list(violations(content, SCHEMA))
+    return Draft202012Validator(SCHEMA).is_valid(content)
+
+
+def every_schema_in(part):
+    """Yield the schema and all inside it."""
+    if isinstance(part, dict):
+        yield part
+        for inner in part.values():
+            yield from every_schema_in(inner)
+    elif isinstance(part, list):
+        for inner in part:
+            yield from every_schema_in(inner)
+
+
+def test_the_schema_is_a_json_schema():
+    json.dumps(SCHEMA, allow_nan=False)
+    try:
+        from jsonschema import Draft202012Validator
+    except ImportError:
+        for part in every_schema_in(SCHEMA):
+            if isinstance(part.get("$ref"), str):
+                assert part["$ref"].removeprefix("#/$defs/") in SCHEMA["$defs"]
+            if isinstance(part.get("type"), str):
+                assert part["type"] in {"object", "array", "string", "boolean", "null", "integer", "number"}
+            if isinstance(part.get("required"), list):
+                assert set(part["required"]) <= set(part["properties"])
+    else:
+        Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_the_schema_has_the_sections_of_a_scenario_and_no_others():
+    assert set(SCHEMA["properties"]) == set(Scenario.model_fields)
+    assert set(SCHEMA["required"]) == {"release", "attributes", "economics"}
+    assert SCHEMA["additionalProperties"] is False
+
+
+def test_the_schema_names_keys_as_files_write_them():
+    assert set(SCHEMA["$defs"]["Range"]["properties"]) == {"from", "to", "points", "values"}
+
+
+@pytest.mark.parametrize("section", sorted(SCHEMA["$defs"]))
+def test_every_section_of_the_schema_is_described_and_closed(section):
+    assert SCHEMA["$defs"][section]["description"].endswith(".")
+    assert SCHEMA["$defs"][section]["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("name", sorted(BUNDLED))
+def test_the_schema_accepts_every_bundled_scenario(name):
+    assert schema_accepts(BUNDLED[name])
+
+
+def test_the_schema_accepts_what_is_valid():
+    assert schema_accepts(TOWN)
+    assert schema_accepts(SMALLEST)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"economics__benefitt": 3},
+        {"weather": {}},
+        {"economics__cost": None},
+        {"economics": None},
+        {"economics__cost": "ten"},
+        {"economics__cost": True},
+        {"economics__cost": -1},
+        {"beliefs__loss": -1},
+        {"seed": -1},
+        {"seed": 1.5},
+        {"title": 3},
+        {"attributes": {}},
+        {"attributes__age": 3},
+        {"attributes__age__hierarchy": None},
+        {"attributes__age__hierarchy": {}},
+        {"attributes__age__hierarchy": "suppress"},
+        {"attributes__age__hierarchy": {"rule": "supress"}},
+        {"attributes__age__hierarchy": {"rule": "suppress", "levels": 2}},
+        {"attributes__age__hierarchy": {"rule": "intervals"}},
+        {"attributes__age__hierarchy": {"rule": "intervals", "widths": []}},
+        {"attributes__age__hierarchy": {"rule": "intervals", "widths": [1]}},
+        {"attributes__age__hierarchy": {"rule": "intervals", "widths": [2.5]}},
+        {"attributes__age__hierarchy": {"rule": "prefix", "digits": "3"}},
+        {"attributes__age__hierarchy": {"rule": "table"}},
+        {"attributes__age__values": {"m": 1}},
+        {"publisher__policies": []},
+        {"publisher__policies": ["basics"]},
+        {"publisher__policies": "basic"},
+        {"publisher__solver": "backward"},
+        {"adversary__planner": "two-shot"},
+        {"release__delimiter": ";;"},
+        {"release__format": "excel"},
+        {"population__recipe": "adult", "population__counts": "some"},
+        {"safe_harbor__zip3_population": "us-2020"},
+        {"analysis__strategies": {"age": 30}},
+        {"analysis__maps": {"benefit": {"values": [1]}}},
+        {"analysis__lines": {"benefit": {"form": 1, "to": 2, "points": 3}}},
+        {"analysis__lines": {"benefit": {"start": 1, "stop": 2, "points": 3}}},
+        {"analysis__lines": {"benefit": {"from": 1, "to": 2, "points": 1}}},
+    ],
+    ids=str,
+)
+def test_the_schema_refuses_what_loading_refuses(changes):
+    content = changed(SMALLEST, **changes)
+    assert not schema_accepts(content)
+    with pytest.raises(InputError):
+        validated(Scenario, content, "any.toml")

@@ -1,0 +1,610 @@
+"""Whatever is wrong with what a user gives: one clear line, exit code 2, and nothing half-written.
+
+Every case starts from the small town in ``scenarios/town`` (a copy of it), breaks one thing and states what the line
+must name. ``run`` and ``check`` must refuse it alike.
+"""
+
+import errno
+import gzip
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reidsim.cli import main
+
+TOWN = Path(__file__).parent / "scenarios" / "town"
+SCENARIO, PATIENTS, DISTRICTS = "town.toml", "patients.csv", "hierarchies/district.csv"
+RECIPE, PEOPLE = "people/people.toml", "people/people.csv"
+REIDSIM = shutil.which("reidsim", path=str(Path(sys.executable).parent)) or "reidsim"
+
+
+@pytest.fixture
+def town(tmp_path, monkeypatch):
+    """Return a copy of the town, which is also the working folder."""
+    folder = tmp_path / "work"
+    shutil.copytree(TOWN, folder)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def reidsim(monkeypatch, capsys):
+    """Return a function that runs the command line in this process: exit code, standard output, standard error."""
+
+    def command(*arguments):
+        monkeypatch.setattr(sys, "argv", ["reidsim", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        printed = capsys.readouterr()
+        return stop.value.code, printed.out, printed.err
+
+    return command
+
+
+def everything_in(folder):
+    """Return what is in a folder, contents included; a name that starts with a dot does not hide."""
+    return {
+        path.relative_to(folder): path.read_bytes() if path.is_file() else path.is_symlink()
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def assert_one_line(code, out, err, *says):
+    assert err.endswith("\n"), err
+    assert err.count("\n") == 1, err
+    assert err.startswith("reidsim: "), err
+    assert "Traceback" not in err
+    assert code == 2, err
+    assert out == ""
+    for part in says:
+        assert part in err
+
+
+# What can be broken.
+
+
+def edit(file, old, new):
+    def change(folder):
+        text = (folder / file).read_text()
+        assert old in text, f"{old!r} is not in {file} any more"
+        (folder / file).write_text(text.replace(old, new))
+
+    return change
+
+
+def write(file, content):
+    def change(folder):
+        if isinstance(content, bytes):
+            (folder / file).write_bytes(content)
+        else:
+            (folder / file).write_text(content, newline="")
+
+    return change
+
+
+def drop(file):
+    return lambda folder: (folder / file).unlink()
+
+
+def link(file, target):
+    def change(folder):
+        (folder / file).unlink(missing_ok=True)
+        (folder / file).symlink_to(target)
+
+    return change
+
+
+def case(name, *changes, says, sets=()):
+    """State one thing to break, by changes of the town's files or by ``--set``, and what the line must say."""
+    options = [part for setting in sets for part in ("--set", setting)]
+    return pytest.param(changes, options, says, id=name)
+
+
+def hierarchy(rows):
+    return write(DISTRICTS, rows)
+
+
+def age_rule(rule):
+    return edit(SCENARIO, '{ rule = "intervals", widths = [2] }', rule)
+
+
+def sex_rule(rule):
+    return edit(SCENARIO, '{ rule = "suppress" }', rule)
+
+
+def release(lines):
+    return edit(SCENARIO, 'path = "patients.csv"', lines)
+
+
+def section(text):
+    return edit(SCENARIO, "[publisher]", f"{text}\n[publisher]")
+
+
+NO_POPULATION = edit(SCENARIO, '[population]\nrecipe = "people/people.toml"\n', "")
+KEYS = [
+    case("key misspelt", edit(SCENARIO, "benefit =", "benefitt ="),
+         says=["town.toml", "economics.benefitt", "unknown key", "did you mean 'benefit'?"]),
+    case("key misspelt in an attribute", edit(SCENARIO, 'column = "Alter"', 'colum = "Alter"'),
+         says=["town.toml", "attributes.age.colum", "unknown key", "did you mean 'column'?"]),
+    case("key misspelt in a hierarchy", edit(SCENARIO, "widths", "width"),
+         says=["attributes.age.hierarchy.width", "unknown key", "did you mean 'widths'?"]),
+    case("key misspelt in a range", sets=["analysis.lines={benefit = {form = 1, to = 2, points = 3}}"],
+         says=["analysis.lines.benefit.form", "unknown key", "did you mean 'from'?"]),
+    case("key with a line break", edit(SCENARIO, "cost = 10", 'cost = 10\n"lo\\nss" = 3'),
+         says=["town.toml", "unknown key"]),
+    case("section misspelt", edit(SCENARIO, "[publisher]", "[publsher]"),
+         says=["town.toml", "publsher", "unknown key", "did you mean 'publisher'?"]),
+    case("section unknown", section("[weather]\nrain = true"), says=["town.toml", "weather", "unknown key"]),
+    case("section missing", edit(SCENARIO, "[economics]\nbenefit = 100\nloss = 60\ncost = 10\n", ""),
+         says=["town.toml", "economics", "missing"]),
+    case("key missing", edit(SCENARIO, "cost = 10\n", ""), says=["town.toml", "economics.cost", "missing"]),
+    case("hierarchy missing", edit(SCENARIO, 'hierarchy = { rule = "suppress" }', ""),
+         says=["attributes.sex.hierarchy", "missing"]),
+    case("records missing", release(""), says=["town.toml", "release", "no records"]),
+    case("file empty", write(SCENARIO, ""), says=["town.toml", "missing"]),
+    case("no attributes", sets=["attributes={}"], says=["--set", "attributes", "{}"]),
+]  # fmt: skip
+
+VALUES = [
+    *[
+        case(f"{key} is {value}", edit(SCENARIO, f"{key} = ", f"{key} = {value} # "),
+             says=["town.toml", f"economics.{key}", "not allowed", f"found {value}"])
+        for key in ("benefit", "loss", "cost") for value in ("-1", "-0.5", "nan", "inf", "-inf")
+    ],
+    *[
+        case(f"{key} is {value}", sets=[f"{key}={value}"], says=["--set", key, "not allowed", f"found {value}"])
+        for key in ("economics.gain", "beliefs.loss", "beliefs.gain", "beliefs.cost") for value in ("-1", "nan", "inf")
+    ],
+    case("cost is text", edit(SCENARIO, "cost = 10", 'cost = "ten"'),
+         says=["town.toml", "economics.cost", "wrong type", "'ten'", "number"]),
+    case("cost is true", edit(SCENARIO, "cost = 10", "cost = true"), says=["economics.cost", "wrong type"]),
+    case("cost is a list", edit(SCENARIO, "cost = 10", "cost = [10]"), says=["economics.cost", "wrong type"]),
+    case("cost is a date", edit(SCENARIO, "cost = 10", "cost = 2015-03-25"), says=["economics.cost", "wrong type"]),
+    case("gain by no number", sets=["economics.gain=much"], says=["--set", "economics.gain", "'much'", "number"]),
+    case("seed negative", edit(SCENARIO, "seed = 7", "seed = -7"), says=["town.toml", "seed", "-7"]),
+    case("seed not whole", edit(SCENARIO, "seed = 7", "seed = 7.5"), says=["town.toml", "seed", "7.5", "integer"]),
+    case("attribute not a section", sets=["attributes.age=3"], says=["attributes.age", "wrong type", "section"]),
+    case("hierarchy not a section", sex_rule('"suppress"'), says=["attributes.sex.hierarchy", "wrong type", "section"]),
+    case("rule unknown", sex_rule('{ rule = "supress" }'),
+         says=["attributes.sex.hierarchy.rule", "'supress'", "suppress, intervals", "did you mean 'suppress'?"]),
+    case("rule missing", sex_rule("{ }"), says=["attributes.sex.hierarchy.rule", "missing", "suppress, intervals"]),
+    case("width of one", age_rule('{ rule = "intervals", widths = [1] }'), says=["hierarchy.widths.0", "found 1"]),
+    case("policy unknown", sets=['publisher.policies=["basics"]'],
+         says=["publisher.policies", "'basics'", "did you mean 'basic'?"]),
+    case("policy given twice", edit(SCENARIO, '["basic", "no-attack"]', '["basic", "no-attack", "basic"]'),
+         says=["town.toml", "publisher.policies", "given twice", "'basic'"]),
+    case("no policies", sets=["publisher.policies=[]"], says=["publisher.policies", "[]"]),
+    case("solver unknown", sets=["publisher.solver=branch-and-bond"],
+         says=["publisher.solver", "did you mean 'branch-and-bound'?"]),
+    case("planner unknown", sets=["adversary.planner=two-shot"], says=["adversary.planner", "'two-shot'", "one-shot"]),
+    case("delimiter of two characters", release('path = "patients.csv"\ndelimiter = ";;"'),
+         says=["town.toml", "release.delimiter", "';;'"]),
+    case("delimiter that ends lines", release('path = "patients.csv"\ndelimiter = "\\n"'), says=["delimiter"]),
+    case("range from high to low", sets=["analysis.lines={benefit = {from = 3, to = 1, points = 3}}"],
+         says=["analysis.lines.benefit", "[3.0, 1.0]"]),
+    case("range incomplete", sets=["analysis.lines={benefit = {from = 3}}"],
+         says=["analysis.lines.benefit", "from, to and points"]),
+    case("range and list", sets=["analysis.lines={benefit = {from = 0, to = 1, points = 3, values = [1]}}"],
+         says=["analysis.lines.benefit", "either values, or from, to and points"]),
+]  # fmt: skip
+
+COMBINATIONS = [
+    case("policy needs Safe Harbor", sets=['publisher.policies=["basic", "safe-harbor"]'],
+         says=["town.toml", "safe_harbor", "section missing", "'safe-harbor'"]),
+    case("friendly policy needs Safe Harbor", sets=['publisher.policies=["sh-friendly"]'],
+         says=["safe_harbor", "section missing", "'sh-friendly'"]),
+    case("Safe Harbor of an unknown attribute", section('[safe_harbor]\nage = "agee"'),
+         says=["town.toml", "safe_harbor.age", "'agee'", "age, sex, district"]),
+    case("Safe Harbor of an unknown ZIP code", section('[safe_harbor]\nzip = "plz"'),
+         says=["town.toml", "safe_harbor.zip", "'plz'", "age, sex, district"]),
+    case("Safe Harbor of ages that are no numbers", section('[safe_harbor]\nage = "sex"'),
+         says=["town.toml", "'sex'", "not a whole number", "'F'"]),
+    case("Safe Harbor of areas outside the country", section('[safe_harbor]\nzip = "district"'),
+         says=["town.toml", "'district'", "found 'N1'"]),
+    case("search under a constraint", edit(SCENARIO, "[publisher]", '[publisher]\nsolver = "lattice-search"'),
+         says=["town.toml", "publisher.solver", "'no-attack'", "backward-induction or branch-and-bound"]),
+    case("journalist risk without population", NO_POPULATION,
+         says=["town.toml", "population", "missing", "journalist"]),
+    case("draw without population", NO_POPULATION, edit(SCENARIO, 'column = "Alter"', "draw = true"),
+         section('[adversary]\nrisk = "prosecutor"'), says=["town.toml", "population", "missing", "'age'"]),
+    case("nothing in the records", edit(SCENARIO, 'column = "Alter"', "draw = true"),
+         edit(SCENARIO, 'column = "Geschlecht"', "draw = true"), edit(SCENARIO, 'column = "Bezirk"', "draw = true"),
+         says=["town.toml", "draw"]),
+    case("attribute nobody has", edit(SCENARIO, "[attributes.age]", "[attributes.aeg]"),
+         says=["town.toml", "attributes.aeg", "'people'", "did you mean 'age'?"]),
+    case("record like nobody", edit(SCENARIO, 'column = "Bezirk"', "draw = true"),
+         edit(PATIENTS, "P04,m,30", "P04,m,33"), says=["patients.csv", "row 5", "age = 33, sex = M"]),
+]  # fmt: skip
+
+RULES = [
+    case("intervals that do not nest", age_rule('{ rule = "intervals", widths = [2, 3] }'),
+         says=["town.toml", "attributes.age.hierarchy", "do not nest", "[2, 3]"]),
+    case("intervals that begin too high", age_rule('{ rule = "intervals", widths = [2], start = 31 }'),
+         says=["attributes.age.hierarchy", "found 30", "31 or more"]),
+    case("intervals of text", sex_rule('{ rule = "intervals", widths = [2] }'),
+         says=["attributes.sex.hierarchy", "not a whole number", "'F'"]),
+    case("prefixes of codes of several lengths", age_rule('{ rule = "prefix", digits = [1] }'),
+         edit(PEOPLE, "32,M,S1", "100,M,S1"),
+         says=["town.toml", "attributes.age.hierarchy", "codes of several lengths", "[2, 3]"]),
+    case("prefixes that do not shorten", age_rule('{ rule = "prefix", digits = [2] }'),
+         says=["attributes.age.hierarchy", "digits", "[2]"]),
+    case("pool of no code", age_rule('{ rule = "prefix", digits = [1], pool = ["9"] }'),
+         says=["attributes.age.hierarchy", "pool", "'9'"]),
+    case("group of an unknown category", sex_rule('{ rule = "groups", groups = [[["F", "X"]]] }'),
+         says=["attributes.sex.hierarchy", "level 1", "'X'", "F, M"]),
+    case("category in two groups", sex_rule('{ rule = "groups", groups = [[["F", "M"], ["M", "F"]]] }'),
+         says=["attributes.sex.hierarchy", "level 1", "'M'"]),
+    case("costless level that is not there", edit(SCENARIO, 'district.csv"', 'district.csv", costless_levels = [7]'),
+         says=["attributes.district.hierarchy", "found 7", "1 to 2"]),
+]  # fmt: skip
+
+HIERARCHY_FILES = [
+    case("levels not nested", hierarchy("N1;N;x\nN2;N;y\nS1;S;y\nS2;S;y\n"),
+         says=["district.csv", "level 2", "not nested", "'N1' and 'N2'", "'N'"]),
+    case("value with two rows", hierarchy("N1;N;*\nN2;N;*\nN1;N;*\nS1;S;*\nS2;S;*\n"),
+         says=["district.csv", "row 3", "two rows", "'N1'"]),
+    case("short row", hierarchy("N1;N;*\nN2;N\nS1;S;*\nS2;S;*\n"), says=["district.csv", "2", "length", "3 columns"]),
+    case("short row that would nest", hierarchy("N1;*\nN2\nS1;*\nS2;*\n"), says=["district.csv", "2", "length"]),
+    case("long row", hierarchy("N1;N;*\nN2;N;*;*\nS1;S;*\nS2;S;*\n"), says=["district.csv", "line 2", "3", "4"]),
+    case("value without row", hierarchy("N1;N;*\nN2;N;*\nS1;S;*\n"), says=["district.csv", "'district'", "'S2'"]),
+    case("other delimiter", hierarchy("N1,N,*\nN2,N,*\nS1,S,*\nS2,S,*\n"), says=["district.csv", "'N1'"]),
+    case("empty", hierarchy(""), says=["district.csv", "empty"]),
+    case("not text", hierarchy(bytes(range(128, 256))), says=["district.csv", "UTF-8"]),
+    case("missing", drop(DISTRICTS), says=["district.csv", "no such file"]),
+    case("a folder", edit(SCENARIO, "hierarchies/district.csv", "hierarchies"), says=["hierarchies", "is a folder"]),
+    case("name with a zero byte", edit(SCENARIO, "district.csv", "\\u0000.csv"),
+         says=["attributes.district.hierarchy"]),
+]  # fmt: skip
+
+RECORDS = [
+    case("value outside its domain", edit(PATIENTS, "P04,m,30,N1", "P04,m,34,N1"),
+         says=["patients.csv", "row 5", "'Alter'", "found '34'", "30, 31, 32, 33"]),
+    case("value outside its hierarchy", NO_POPULATION, section('[adversary]\nrisk = "prosecutor"'),
+         edit(PATIENTS, "P04,m,30,N1", "P04,m,30,Q1"), says=["patients.csv", "row 5", "'Bezirk'", "found 'Q1'"]),
+    case("value that stands for nothing", edit(PATIENTS, "P04,m", "P04,x"),
+         says=["patients.csv", "row 5", "'Geschlecht'", "found 'x'", "F, M"]),
+    case("value missing", edit(PATIENTS, "P04,m,30,N1", "P04,m,30,"),
+         says=["patients.csv", "row 5", "'Bezirk'", "N1, N2, S1, S2"]),
+    case("empty", write(PATIENTS, ""), says=["patients.csv", "empty"]),
+    case("blank lines only", write(PATIENTS, "\n\n"), says=["patients.csv", "empty"]),
+    case("header only", write(PATIENTS, "Name,Geschlecht,Alter,Bezirk\n"), says=["patients.csv", "no rows"]),
+    case("column missing", edit(PATIENTS, "Alter", "Altr"),
+         says=["patients.csv", "column 'Alter'", "missing", "Name, Geschlecht, Altr, Bezirk", "did you mean 'Altr'?"]),
+    case("column with a line break", edit(PATIENTS, "Alter", '"Alter\n(Jahre)"'),
+         says=["patients.csv", "column 'Alter'", "missing"]),
+    case("column named twice", edit(PATIENTS, "Name", "Alter"), says=["patients.csv", "twice", "'Alter'"]),
+    case("short row", edit(PATIENTS, "P04,m,30,N1", "P04,m,30"), says=["patients.csv", "row 5", "length", "4 columns"]),
+    case("long row", edit(PATIENTS, "P04,m,30,N1", "P04,m,30,N1,x"), says=["patients.csv", "line 6", "4", "5"]),
+    case("long first row", edit(PATIENTS, "P00,m,30,N1", "P00,m,30,N1,x"), says=["patients.csv"]),
+    case("all rows long", edit(PATIENTS, "1\n", "1,x\n"), edit(PATIENTS, "2\n", "2,x\n"), says=["patients.csv"]),
+    case("quote left open", edit(PATIENTS, "P04", '"P04'), says=["patients.csv", "row 5"]),
+    case("other delimiter", release('path = "patients.csv"\ndelimiter = ";"'),
+         says=["patients.csv", "column 'Alter'", "missing"]),
+    case("missing", edit(SCENARIO, '"patients.csv"', '"patient.csv"'), says=["patient.csv", "no such file"]),
+    case("a folder", edit(SCENARIO, '"patients.csv"', '"people"'), says=["people", "is a folder"]),
+    case("below a file", edit(SCENARIO, '"patients.csv"', '"patients.csv/1.csv"'),
+         says=["patients.csv/1.csv", "cannot be read"]),
+    case("dangling link", link(PATIENTS, "nowhere"), says=["patients.csv", "no such file"]),
+    case("link to itself", link(PATIENTS, PATIENTS), says=["patients.csv", "cannot be read"]),
+    case("name with a zero byte", edit(SCENARIO, '"patients.csv"', '"\\u0000.csv"'), says=["release.path"]),
+    case("name of 300 characters", edit(SCENARIO, '"patients.csv"', f'"{"p" * 300}"'), says=["cannot be read"]),
+    case("Latin-1", write(PATIENTS, "Name,Geschlecht,Alter,Bezirk\nJürgen,m,30,N1\n".encode("latin-1")),
+         says=["patients.csv", "UTF-8"]),
+    case("UTF-16", write(PATIENTS, "Name,Geschlecht,Alter,Bezirk\nA,m,30,N1\n".encode("utf-16")),
+         says=["patients.csv", "UTF-8"]),
+    case("not an Adult file", release('path = "patients.csv"\nformat = "adult"'),
+         says=["patients.csv", "not an Adult file", "4 columns", "15 columns"]),
+    case("table unknown", release('table = "adlt"'), says=["'adlt'", "did you mean 'adult'?"]),
+    *[
+        case(f"broken {ending}", edit(SCENARIO, '"patients.csv"', f'"p.csv.{ending}"'),
+             write(f"p.csv.{ending}", b"not packed"), says=[f"p.csv.{ending}"])
+        for ending in ("gz", "bz2", "xz", "zip")
+    ],
+    case("cut gz", edit(SCENARIO, '"patients.csv"', '"p.csv.gz"'),
+         write("p.csv.gz", gzip.compress((TOWN / PATIENTS).read_bytes())[:-20]), says=["p.csv.gz"]),
+    case("garbled gz", edit(SCENARIO, '"patients.csv"', '"p.csv.gz"'),
+         write("p.csv.gz", gzip.compress((TOWN / PATIENTS).read_bytes())[:12] + b"\xff" * 40), says=["p.csv.gz"]),
+]  # fmt: skip
+
+POPULATIONS = [
+    case("kind unknown", edit(RECIPE, '"counts"', '"count"'),
+         says=["people.toml", "kind", "'count'", "counts, census-cells, sf1", "did you mean 'counts'?"]),
+    case("kind missing", edit(RECIPE, 'kind = "counts"\n', ""),
+         says=["people.toml: kind: key missing", "counts, census-cells, sf1"]),
+    case("key misspelt", edit(RECIPE, "count =", "cuont ="),
+         says=["people.toml: cuont: unknown key", "file", "delimiter", "did you mean 'count'?"]),
+    case("key missing", edit(RECIPE, 'file = "people.csv"\n', ""), says=["people.toml: file: key missing"]),
+    case("wrong type", edit(RECIPE, 'age = "years"', "age = 3"), says=["people.toml: columns.age: wrong type"]),
+    case("not TOML", write(RECIPE, 'kind = "counts"\nfile = '), says=["people.toml", "not valid TOML"]),
+    case("recipe missing", edit(SCENARIO, "people/people.toml", "people/poeple.toml"),
+         says=["people/poeple.toml", "no such file"]),
+    case("recipe a folder", edit(SCENARIO, '"people/people.toml"', '"./people"'), says=["people", "is a folder"]),
+    case("recipe unknown", edit(SCENARIO, '"people/people.toml"', '"tennesse-2010"'),
+         says=["'tennesse-2010'", "adult, tennessee-2010", "did you mean 'tennessee-2010'?"]),
+    case("recipe of 300 characters", edit(SCENARIO, '"people/people.toml"', f'"{"p" * 300}"'), says=["population"]),
+    case("file missing", edit(RECIPE, "people.csv", "peple.csv"), says=["peple.csv", "no such file"]),
+    case("file empty", write(PEOPLE, ""), says=["people.csv", "empty"]),
+    case("nobody", write(PEOPLE, "years,sex,district,people\n"), says=["people.csv", "no rows"]),
+    case("nobody counted", write(PEOPLE, "years,sex,district,people\n30,F,N1,0\n"), says=["people.toml", "empty"]),
+    case("column missing", edit(RECIPE, '"years"', '"year"'),
+         says=["people.csv", "column 'year'", "missing", "did you mean 'years'?"]),
+    case("counts missing", edit(RECIPE, 'count = "people"', 'count = "poeple"'),
+         says=["people.csv", "column 'poeple'", "missing", "did you mean 'people'?"]),
+    *[
+        case(f"count {count}", edit(PEOPLE, "N1,20", f"N1,{count}"),
+             says=["people.csv", "row 4", "column 'people'", f"'{count}'"])
+        for count in ("-20", "many", "inf", "nan", "1e30")
+    ],
+    case("age with two signs", edit(PEOPLE, "33,F,S2", "--33,F,S2"), says=["--33"]),
+]  # fmt: skip
+
+ANALYSES = [
+    case("record with an unknown value", sets=['analysis.strategies={age = "99", sex = "F", district = "N1"}'],
+         says=["town.toml", "analysis.strategies", "'age'", "'99'", "30, 31, 32, 33"]),
+    case("record without an attribute", sets=['analysis.strategies={age = "30", sex = "F"}'],
+         says=["town.toml", "analysis.strategies", "missing", "'district'"]),
+    case("record with a strange attribute",
+         sets=['analysis.strategies={age = "30", sex = "F", district = "N1", shoe = "44"}'],
+         says=["town.toml", "analysis.strategies", "no such attribute", "'shoe'"]),
+    case("value not text", sets=['analysis.strategies={age = 30, sex = "F", district = "N1"}'],
+         says=["--set", "analysis.strategies.age", "wrong type", "found 30"]),
+    case("second mapped record unknown",
+         section('[analysis.maps]\nbenefit = { values = [50, 150] }\nloss = { values = [30, 90] }\nrecords = ['
+                 '{ age = "30", sex = "F", district = "N1" }, { age = "30", sex = "D", district = "N1" }]'),
+         says=["town.toml", "analysis.maps.records", "row 2", "'sex'", "'D'", "F, M"]),
+    case("maps of nothing", sets=["analysis.maps={benefit={values=[50,150]}, loss={values=[30,90]}, dataset=false}"],
+         says=["analysis.maps"]),
+    case("lines of nothing", sets=["analysis.lines={}"], says=["analysis.lines"]),
+]  # fmt: skip
+
+OVERRIDES = [
+    case("without =", sets=["economics.loss"], says=["--set", "'economics.loss'", "KEY=VALUE"]),
+    case("without key", sets=["=600"], says=["--set", "'=600'", "KEY=VALUE"]),
+    case("with an empty part", sets=["economics..loss=600"], says=["--set", "KEY=VALUE"]),
+    case("into a value", sets=["seed.of.run=3"], says=["--set", "seed", "not a section", "found 7"]),
+    case("into a list", sets=["publisher.policies.first=basic"], says=["--set", "publisher.policies", "not a section"]),
+    case("of an unknown key", sets=["economics.los=600"],
+         says=["--set", "economics.los", "unknown key", "did you mean 'loss'?"]),
+    case("of an unknown section", sets=["economy.loss=600"],
+         says=["--set", "economy", "unknown key", "did you mean 'economics'?"]),
+    case("of a missing file", sets=["release.path=adult.data"], says=["adult.data", "no such file"]),
+    case("of an empty path", sets=["release.path="], says=["release.path"]),
+    case("on two lines", sets=["economics.loss=600\nmore = 1"], says=["--set", "economics.loss"]),
+    case("with a broken character", sets=["title=\udcff"], says=["--set", "title"]),
+    case("nested too deep", sets=["title=" + "[" * 5000], says=["--set"]),
+    case("with a number of 5000 digits", sets=["seed=" + "9" * 5000], says=["--set"]),
+    case("next to a mistake in the file", edit(SCENARIO, "seed = 7", "seeds = 7"), sets=["seed=8"],
+         says=["town.toml: seeds: unknown key"]),
+]  # fmt: skip
+
+CASES = {
+    "keys": KEYS,
+    "values": VALUES,
+    "combinations": COMBINATIONS,
+    "rules": RULES,
+    "hierarchy file": HIERARCHY_FILES,
+    "records": RECORDS,
+    "population": POPULATIONS,
+    "analysis": ANALYSES,
+    "override": OVERRIDES,
+}
+
+
+@pytest.mark.parametrize("command", ["run", "check"])
+@pytest.mark.parametrize(
+    ("changes", "options", "says"),
+    [pytest.param(*c.values, id=f"{group}: {c.id}") for group, cases in CASES.items() for c in cases],
+)
+def test_it_is_refused_in_one_line_and_nothing_is_written(town, reidsim, command, changes, options, says):
+    for change in changes:
+        change(town)
+    before = everything_in(town.parent)
+    output = ["-o", "results"] if command == "run" else []
+
+    outcome = reidsim(command, SCENARIO, *options, *output)
+
+    assert_one_line(*outcome, *says)
+    assert everything_in(town.parent) == before
+
+
+def test_the_town_itself_is_not_refused(town, reidsim):
+    code, _, err = reidsim("run", SCENARIO, "-o", "results")
+    assert (code, err) == (0, "")
+    code, _, err = reidsim("check", SCENARIO)
+    assert (code, err) == (0, "")
+
+
+# The scenario itself.
+
+
+@pytest.mark.parametrize("command", ["run", "check", "show"])
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        pytest.param("wan2051", ["'wan2051'", "wan2015", "did you mean 'wan2015'?"], id="name unknown"),
+        pytest.param("xyz", ["'xyz'", "wan2015, or a file"], id="name like no other"),
+        pytest.param("twon.toml", ["twon.toml", "no such file"], id="file missing"),
+        pytest.param("elsewhere/town.toml", ["elsewhere/town.toml", "no such file"], id="folder missing"),
+        pytest.param("patients.csv/town.toml", ["patients.csv/town.toml", "no such file"], id="below a file"),
+        pytest.param("./people", ["people", "is a folder"], id="a folder"),
+        pytest.param("folder.toml", ["folder.toml", "is a folder"], id="a folder that looks like a file"),
+        pytest.param("dangling.toml", ["dangling.toml", "no such file"], id="a dangling link"),
+        pytest.param("binary.toml", ["binary.toml", "UTF-8"], id="not text"),
+        pytest.param("latin.toml", ["latin.toml", "UTF-8"], id="Latin-1"),
+        pytest.param("t" * 300, ["no bundled scenario"], id="name of 300 characters"),
+        pytest.param("t" * 300 + ".toml", ["ttt.toml"], id="file name of 300 characters"),
+    ],
+)
+def test_a_scenario_that_cannot_be_read_is_refused_in_one_line(town, reidsim, command, name, says):
+    (town / "folder.toml").mkdir()
+    (town / "dangling.toml").symlink_to("nowhere")
+    (town / "binary.toml").write_bytes(bytes(range(256)))
+    (town / "latin.toml").write_bytes('title = "Gemütlich"'.encode("latin-1"))
+    before = everything_in(town.parent)
+
+    assert_one_line(*reidsim(command, name), *says)
+    assert everything_in(town.parent) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[economics]\ncost = = 3\n", "line 2"),
+        ("seed = 1\nseed = 2\n", "line 2"),
+        ("title = 'open\n", "end of document"),
+        ("\n\nnonsense\n", "line 3"),
+        ("seed = " + "[" * 5000, "not valid TOML"),
+        ("seed = " + "9" * 5000, "not valid TOML"),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_a_scenario_that_is_not_toml_is_refused_with_its_line(town, reidsim, command, text, says):
+    (town / "mine.toml").write_text(text)
+    assert_one_line(*reidsim(command, "mine.toml"), "mine.toml", "not valid TOML", says)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads everything")
+@pytest.mark.parametrize("file", [SCENARIO, PATIENTS, DISTRICTS, RECIPE, PEOPLE])
+def test_a_file_without_permission_is_refused_in_one_line(town, reidsim, file):
+    (town / file).chmod(0)
+    assert_one_line(*reidsim("check", SCENARIO), Path(file).name, "cannot be read", "ermission denied")
+
+
+# Where results go.
+
+
+@pytest.mark.parametrize(
+    ("folder", "says"),
+    [
+        pytest.param(PATIENTS, ["patients.csv", "is a file"], id="a file"),
+        pytest.param("people", ["people", "not empty"], id="a folder with something in it"),
+        pytest.param("hidden", ["hidden", "not empty"], id="a folder with a hidden file"),
+        pytest.param(".", ["not empty"], id="the working folder"),
+        pytest.param(f"{PATIENTS}/out", ["patients.csv", "is a file"], id="below a file"),
+        pytest.param(f"{PATIENTS}/a/b/out", ["patients.csv", "is a file"], id="far below a file"),
+        pytest.param("link", ["link"], id="a dangling link"),
+        pytest.param("link/out", ["link/out"], id="below a dangling link"),
+        pytest.param("o" * 300, ["oooo"], id="a name of 300 characters"),
+        pytest.param("/proc/reidsim", ["/proc/reidsim", "cannot be written"], id="where nothing can be made"),
+    ],
+)
+def test_an_output_that_cannot_be_used_is_refused_in_one_line(town, reidsim, folder, says):
+    if folder.startswith("/proc") and not Path("/proc").is_dir():
+        pytest.skip("there is no /proc here")
+    (town / "hidden").mkdir()
+    (town / "hidden" / ".keep").touch()
+    (town / "link").symlink_to("nowhere")
+    before = everything_in(town.parent)
+
+    assert_one_line(*reidsim("run", SCENARIO, "-o", folder), *says)
+    assert everything_in(town.parent) == before
+
+
+def test_a_taken_output_is_refused_before_any_work_is_done(town, reidsim, monkeypatch):
+    def too_late(*arguments, **options):
+        raise AssertionError("the scenario was run although its results have nowhere to go")
+
+    monkeypatch.setattr("reidsim.experiments.run.build_study", too_late)
+    for folder in ("people", PATIENTS, f"{PATIENTS}/out"):
+        assert reidsim("run", SCENARIO, "-o", folder)[0] == 2
+
+
+@pytest.mark.parametrize("writer", ["write_parquet", "write_json"])
+def test_a_full_disk_is_one_line_and_leaves_nothing(town, reidsim, monkeypatch, writer):
+    def fill(path, content):
+        path.write_bytes(b"the first half")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    monkeypatch.setattr(f"reidsim.experiments.run.{writer}", fill)
+    before = everything_in(town.parent)
+
+    assert_one_line(*reidsim("run", SCENARIO, "-o", "results"), "results", "disk is full", "nothing was written")
+    assert everything_in(town.parent) == before
+
+
+def test_a_disk_that_fills_up_while_figures_are_drawn_is_one_line(town, reidsim, monkeypatch):
+    def fill(figure, path, **options):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    monkeypatch.setattr("reidsim.reports.illustration.save_figure", fill)
+    before = everything_in(town.parent)
+    record = 'analysis.strategies={age = "30", sex = "F", district = "N1"}'
+
+    outcome = reidsim("run", SCENARIO, "-o", "results", "--set", record)
+
+    assert_one_line(*outcome, "results", "disk is full")
+    assert everything_in(town.parent) == before
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Return the folder of a disk of 16 KiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = shutil.which("mount")
+    command = [mount or "mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(folder)]
+    if mount is None or subprocess.run(command, capture_output=True, check=False).returncode != 0:
+        pytest.skip("no permission to mount a small disk")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_truly_full_disk_is_one_line_and_leaves_nothing(town, small_disk):
+    assert_one_line(*console_script("run", SCENARIO, "-o", small_disk / "results"), "results", "disk is full")
+    assert everything_in(small_disk) == {}
+
+
+# The real command, in a process of its own.
+
+
+def console_script(*arguments):
+    done = subprocess.run([REIDSIM, *map(str, arguments)], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("changes", "arguments", "says"),
+    [
+        pytest.param([], ["run", "wan2051"], ["did you mean 'wan2015'?"], id="scenario unknown"),
+        pytest.param([edit(SCENARIO, "benefit", "benefitt")], ["run", SCENARIO], ["benefitt"], id="key misspelt"),
+        pytest.param([edit(PATIENTS, "P04,m,30", "P04,m,34")], ["check", SCENARIO], ["row 5", "34"], id="record"),
+        pytest.param([edit(PATIENTS, "1\n", "1,x\n")], ["run", SCENARIO], ["patients.csv"], id="rows too long"),
+        pytest.param([edit(DISTRICTS, "N2;N;*", "N2;N;-")], ["run", SCENARIO], ["'N1' and 'N2'"], id="hierarchy"),
+        pytest.param([], ["run", SCENARIO, "-o", "people"], ["people", "not empty"], id="output taken"),
+        pytest.param([], ["check", SCENARIO, "--set", "economics.cost=inf"], ["--set", "economics.cost"], id="--set"),
+        pytest.param([], ["show", "people/"], ["people", "is a folder"], id="show"),
+    ],
+)
+def test_the_real_command_answers_bad_input_in_one_line(town, changes, arguments, says):
+    for change in changes:
+        change(town)
+    before = everything_in(town.parent)
+
+    assert_one_line(*console_script(*arguments), *says)
+    assert everything_in(town.parent) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["chek", "wan2015"], "check"),
+        (["run"], "SCENARIO"),
+        (["check", "wan2015", "--sett", "a=1"], "--set"),
+        (["run", "wan2015", "--seed", "-1"], "--seed"),
+        (["run", "wan2015", "--seed", "many"], "--seed"),
+        (["check", "wan2015", "town.toml"], "town.toml"),
+    ],
+)
+def test_a_command_that_does_not_exist_ends_with_what_is_wrong(town, reidsim, arguments, says):
+    before = everything_in(town.parent)
+    code, out, err = reidsim(*arguments)
+    assert code == 2
+    assert out == ""
+    assert "Traceback" not in err
+    assert err.splitlines()[-1].startswith("Error: ")
+    assert says in err.splitlines()[-1]
+    assert everything_in(town.parent) == before
