@@ -75,7 +75,7 @@ def _areas_by_race(recipe: CensusCellsRecipe, folder: Path) -> tuple[list[str], 
     path = folder / recipe.areas.file
     frame = read_table(path, comment="#")
     require_columns(frame, [recipe.areas.code, recipe.areas.people], path)
-    people = numbers(frame, recipe.areas.people, path).to_numpy(dtype=np.float64)
+    people = np.asarray(numbers(frame, recipe.areas.people, path), dtype=np.float64)
     adults = np.column_stack([_sum(frame, columns, path) for columns in recipe.race.adults.values()])
     hispanic = recipe.race.hispanic
     if hispanic is not None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from reidsim.experiments.analysis import ALL_RECORDS, deviation_table, line_table, map_table, strategy_table
 from reidsim.experiments.record_level import solve_policies, summarise
@@ -21,8 +22,8 @@ The exact census tables of the study (2010 SF1 PCT12A-G by ZCTA) are not bundled
 figures (see `populations/tennessee-2010.toml`), and ZIP codes are drawn once with the scenario's seed, as the paper drew
 them once. Tolerances follow from that: 0.3 % on the publisher's payoff (over ten draws of ZIP codes it has a standard
 deviation of up to $0.32, and the approximate ages move it by up to $1.9), 1 percentage point on shares of records, .001
-on generalization intensity, .0025 on the probability of re-identification over all records and .015 over attacked ones,
-$0.30 on the adversary's payoff. Numbers that do not depend on the population are held to the digits printed.
+on generalization intensity, .0025 on the probability of re-identification over all records and .015 over attacked
+ones, $0.30 on the adversary's payoff. Numbers that do not depend on the population are held to the digits printed.
 """
 
 # Table 7 as printed, except that two rows of its columns SH and Basic are exchanged there (see the notes).
@@ -46,6 +47,8 @@ _TABLE_7: Mapping[str, Mapping[str, float]] = {
 }  # fmt: skip
 
 _EXCHANGED = "the printed table has the two risk rows of SH and Basic exchanged: .2187 x .0504 = .0110"
+_Summary = Mapping[str, Mapping[str, float]]
+
 _MEASURES = {
     "publisher_payoff": ("publisher's payoff ($)", "{:,.2f}"),
     "adversary_payoff": ("adversary's payoff ($)", "{:.2f}"),
@@ -72,7 +75,7 @@ def ledger() -> Ledger:
     loaded = load_scenario("wan2015")
     study = build_study(loaded)
     equilibria = solve_policies(study)
-    summary = summarise(study, equilibria)
+    summary = _measures(study, equilibria)
     entries = [
         *_facts(study, equilibria["safe-harbor"]),
         *_figure_5(study),
@@ -84,9 +87,18 @@ def ledger() -> Ledger:
     return Ledger(loaded.name, loaded.scenario.source, _HOW, entries)
 
 
+def _measures(study: RecordStudy, equilibria: Mapping[str, Equilibrium]) -> _Summary:
+    """Return the averages of a run as numbers by policy and measure."""
+    table = summarise(study, equilibria)
+    averages = table.to_numpy(dtype=np.float64).tolist()
+    columns = [str(name) for name in table.columns]
+    return {
+        str(policy): dict(zip(columns, row, strict=True)) for policy, row in zip(table.index, averages, strict=True)
+    }
+
+
 def _facts(study: RecordStudy, safe_harbor: Equilibrium) -> list[Entry]:
     age, race, sex, zip_code = study.lattice.hierarchies
-    exact = {"tolerance": 0.0, "form": "{:,.0f}"}
     greatest_loss = sum(math.log(h.attribute.size) for h in (age, race, zip_code))
     intensity = float(np.average(safe_harbor.generalization_intensity, weights=study.multiplicity))
     return [
@@ -95,7 +107,7 @@ def _facts(study: RecordStudy, safe_harbor: Equilibrium) -> list[Entry]:
         Entry("Data", "ages, races, sexes, ZIP codes", "121, 5, 2, 628",
               ", ".join(str(h.attribute.size) for h in (age, race, sex, zip_code)),
               holds=[h.attribute.size for h in (age, race, sex, zip_code)] == [121, 5, 2, 628]),
-        Entry("Data", "strategies (6 x 4 x 2 x 6 levels)", 288, study.lattice.size, **exact),
+        Entry("Data", "strategies (6 x 4 x 2 x 6 levels)", 288, study.lattice.size, tolerance=0.0, form="{:,.0f}"),
         Entry("Eq. 2", "greatest information loss, ln(121 x 5 x 628)", 12.8478, greatest_loss, tolerance=0.00005,
               form="{:.4f}", note="not printed; sex must carry no weight for the payoffs printed"),
         Entry("Table 7", "generalization intensity of Safe Harbor, (2 + 3 x 43/32561)/14", 0.1431, intensity,
@@ -105,9 +117,10 @@ def _facts(study: RecordStudy, safe_harbor: Equilibrium) -> list[Entry]:
 
 def _figure_5(study: RecordStudy) -> list[Entry]:
     table = strategy_table(study, {"age": "48", "race": "API", "sex": "Female", "zip": "38363"})
-    best = table.loc[table["publisher_payoff"].idxmax()]
+    rows = table.to_dict("records")
+    best = rows[int(table["publisher_payoff"].to_numpy().argmax())]
     shared = ", ".join(best[name] for name in study.lattice.domain.names)
-    harbor = table[table["strategy"] == "0,0,0,2"].iloc[0]
+    harbor = next(row for row in rows if row["strategy"] == "0,0,0,2")
     where = "Fig. 5"
     note = "depends on the group of the record in Tennessee, which the approximate population does not fix"
     return [
@@ -128,7 +141,7 @@ def _figure_5(study: RecordStudy) -> list[Entry]:
     ]  # fmt: skip
 
 
-def _table_7(summary: pd.DataFrame) -> list[Entry]:
+def _table_7(summary: _Summary) -> list[Entry]:
     entries = []
     for policy, printed in _TABLE_7.items():
         for measure, value in printed.items():
@@ -137,26 +150,26 @@ def _table_7(summary: pd.DataFrame) -> list[Entry]:
             note = _EXCHANGED if policy in ("safe-harbor", "basic") and measure.startswith("risk") else ""
             if policy == "safe-harbor" and measure == "publisher_payoff":
                 note = "the prose says 869.84, which is the same run with sex counted in the loss"
-            ours = float(summary.loc[policy, measure])
+            ours = summary[policy][measure]
             entries.append(
                 Entry("Table 7", f"{policy}: {name}", value, ours, tolerance=tolerance, form=form, note=note)
             )
     return entries
 
 
-def _sh_friendly_gain(summary: pd.DataFrame) -> list[Entry]:
+def _sh_friendly_gain(summary: _Summary) -> list[Entry]:
     """How much the SH-Friendly game improves on Safe Harbor, as is and if the first race merger costs nothing."""
-    gain = summary.loc["sh-friendly", "publisher_payoff"] - summary.loc["safe-harbor", "publisher_payoff"]
+    gain = summary["sh-friendly"]["publisher_payoff"] - summary["safe-harbor"]["publisher_payoff"]
     study = build_study(load_scenario("wan2015", {"attributes.race.hierarchy.costless_levels": [1]}))
-    free = summarise(study, solve_policies(study))
-    free_gain = free.loc["sh-friendly", "publisher_payoff"] - free.loc["safe-harbor", "publisher_payoff"]
+    free = _measures(study, solve_policies(study))
+    free_gain = free["sh-friendly"]["publisher_payoff"] - free["safe-harbor"]["publisher_payoff"]
     what = "sh-friendly minus safe-harbor: publisher's payoff ($)"
     costless = "if merging AIAN and Other is not charged (costless_levels = [1])"
-    attacked = float(free.loc["sh-friendly", "share_attacked"])
-    intensity = float(free.loc["sh-friendly", "generalization_intensity"])
+    attacked = free["sh-friendly"]["share_attacked"]
+    intensity = free["sh-friendly"]["generalization_intensity"]
     return [
-        Entry("Table 7", what, 0.45, float(gain), tolerance=0.10, note="cause unknown; see the next rows"),
-        Entry("Table 7", what, 0.45, float(free_gain), tolerance=0.10, note=costless),
+        Entry("Table 7", what, 0.45, gain, tolerance=0.10, note="cause unknown; see the next rows"),
+        Entry("Table 7", what, 0.45, free_gain, tolerance=0.10, note=costless),
         Entry("Table 7", "sh-friendly: share of records attacked", 0.0091, attacked, tolerance=0.0025, form="{:.4f}",
               note=costless),
         Entry("Table 7", "sh-friendly: generalization intensity", 0.1453, intensity, tolerance=0.001, form="{:.4f}",
@@ -164,10 +177,10 @@ def _sh_friendly_gain(summary: pd.DataFrame) -> list[Entry]:
     ]  # fmt: skip
 
 
-def _table_8(study: RecordStudy, summary: pd.DataFrame) -> list[Entry]:
+def _table_8(study: RecordStudy, summary: _Summary) -> list[Entry]:
     economics = study.scenario.economics
     at_case = LinesSection(loss=Range(listed=(economics.loss,)))
-    search = deviation_table(study, at_case).iloc[0]
+    search = deviation_table(study, at_case).to_dict("records")[0]
     where = "Table 8"
     return [
         Entry(where, "LBS: strategies worked out per record", 3.9, search["evaluated"], tolerance=0.15, form="{:.2f}"),
@@ -177,7 +190,7 @@ def _table_8(study: RecordStudy, summary: pd.DataFrame) -> list[Entry]:
         Entry(where, "LBS: share of records with the optimal payoff", 0.9947, search["share_optimal"],
               tolerance=0.0025, form="{:.4f}"),
         Entry(where, "LBS: publisher's payoff ($)", 1195.2,
-              float(summary.loc["basic", "publisher_payoff"]) - search["publisher_payoff_difference"],
+              summary["basic"]["publisher_payoff"] - search["publisher_payoff_difference"],
               tolerance=0.003 * 1195.2, form="{:,.1f}"),
         Entry(where, "BIS: strategies searched", 704, study.lattice.size, tolerance=0.0, form="{:,.0f}",
               note="impossible in print: the lattice has 288"),
@@ -188,26 +201,29 @@ def _table_8(study: RecordStudy, summary: pd.DataFrame) -> list[Entry]:
 
 
 def _sensitivity(study: RecordStudy) -> list[Entry]:
+    benefit = np.linspace(10, 400, 40)
+    cost = np.linspace(0, 300, 151)
     lines = line_table(
-        study,
-        LinesSection(benefit=Range(start=10, stop=400, points=40), cost=Range(start=0, stop=300, points=151)),
+        study, LinesSection(benefit=Range(listed=tuple(benefit.tolist())), cost=Range(listed=tuple(cost.tolist())))
     )
-    wide = lines.pivot(index=["parameter", "value"], columns="policy", values="adversary_payoff")
-    below = wide["basic"] <= wide["safe-harbor"] + 1e-9
-    benefit_limit = _last_true(below["benefit"])
-    cost_limit = _last_true(~below["cost"])
-    maps = map_table(
-        study,
-        MapsSection(benefit=Range(start=50, stop=1500, points=30), loss=Range(start=200, stop=25_000, points=125)),
-    )
+    attacked_less = {
+        parameter: _line(lines, parameter, "basic") <= _line(lines, parameter, "safe-harbor") + 1e-9
+        for parameter in ("benefit", "cost")
+    }
+    benefit_limit = _end_of_run(attacked_less["benefit"], benefit)
+    cost_limit = _end_of_run(~attacked_less["cost"], cost)
+    benefits, losses = np.linspace(50, 1500, 30), np.linspace(200, 25_000, 125)
+    grid = MapsSection(benefit=Range(listed=tuple(benefits.tolist())), loss=Range(listed=tuple(losses.tolist())))
+    maps = map_table(study, grid)
     maps = maps[maps["record"] == ALL_RECORDS]
-    attacked = maps.pivot(index="loss", columns="benefit", values="share_attacked")
-    intensity = maps.pivot(index="loss", columns="benefit", values="generalization_intensity")
-    seldom = _last_true((attacked < 0.30).all(axis=1))
-    milder = _last_true((intensity < 0.1431).all(axis=1))
-    milder_benefit = _first_true((intensity < 0.1431).all(axis=0))
-    at_1200 = float(attacked.loc[1000.0, 1200.0])
-    seldom_benefit = _last_true((attacked < 0.30).all(axis=0))
+    # One row per benefit, one column per loss.
+    attacked = maps["share_attacked"].to_numpy().reshape(len(benefits), len(losses))
+    intensity = maps["generalization_intensity"].to_numpy().reshape(len(benefits), len(losses))
+    seldom = _end_of_run(np.all(attacked < 0.30, axis=0), losses)
+    seldom_benefit = _end_of_run(np.all(attacked < 0.30, axis=1), benefits)
+    milder = _end_of_run(np.all(intensity < 0.1431, axis=0), losses)
+    milder_benefit = _end_of_run(np.all(intensity < 0.1431, axis=1)[::-1], benefits[::-1])
+    at_1200 = attacked[benefits == 1200, losses == 1000].item()
     where = "Sensitivity"
     return [
         Entry(where, "attacks on fewer than 30 % of records for all V up to 1,500", "L <= 1,000", f"L <= {seldom:,.0f}",
@@ -227,15 +243,12 @@ def _sensitivity(study: RecordStudy) -> list[Entry]:
     ]  # fmt: skip
 
 
-def _last_true(condition: pd.Series[bool]) -> float:
-    """Return the last value of the first unbroken run of truth from the start on; missing if there is none."""
-    flags = condition.to_numpy(dtype=bool)
-    run = len(flags) if flags.all() else int(np.argmin(flags))
-    return float(condition.index[run - 1]) if run else float("nan")
+def _line(lines: pd.DataFrame, parameter: str, policy: str) -> NDArray[np.float64]:
+    chosen = lines[(lines["parameter"] == parameter) & (lines["policy"] == policy)]
+    return chosen["adversary_payoff"].to_numpy(dtype=np.float64)
 
 
-def _first_true(condition: pd.Series[bool]) -> float:
-    """Return where the last unbroken run of truth, up to the end, begins; missing if there is none."""
-    flags = condition.to_numpy(dtype=bool)[::-1]
-    run = len(flags) if flags.all() else int(np.argmin(flags))
-    return float(condition.index[len(flags) - run]) if run else float("nan")
+def _end_of_run(holds: NDArray[np.bool_], values: NDArray[np.float64]) -> float:
+    """Return the last value of the unbroken run of truth that begins with the first; NaN if there is none."""
+    run = len(holds) if holds.all() else int(np.argmin(holds))
+    return float(values[run - 1]) if run else float("nan")

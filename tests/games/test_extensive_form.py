@@ -109,7 +109,7 @@ def test_gambit_finds_nothing_to_regret_in_the_equilibrium(small):
     attacks = [bool(game.outcome(strategy).response.attacks[0]) for strategy in range(game.space.size)]
     profile = pure_profile(tree, int(equilibrium.strategies[0]), attacks)
     # v(g) is a logarithm, so two strategies that pay the publisher the same do so to rounding.
-    assert float(profile.max_regret()) <= 1e-9
+    assert float(profile.infoset_regret(tree.root.infoset)) <= 1e-9
     assert not any(adversary_regrets(tree, profile))
     assert float(profile.payoff("Publisher")) == pytest.approx(equilibrium.publisher_payoff[0], abs=1e-9)
     assert float(profile.payoff("Adversary")) == pytest.approx(equilibrium.adversary_payoff[0], abs=1e-9)
@@ -205,7 +205,7 @@ def test_gambits_tree_of_an_example_worked_out_by_hand():
     tree = gambit_tree(Example())
     attacked = pure_profile(tree, 0, [True, False])
     assert (attacked.payoff("Publisher"), attacked.payoff("Adversary")) == (0, 7)
-    assert attacked.max_regret() == 4  # moving to the second strategy
+    assert attacked.max_regret() == attacked.infoset_regret(tree.root.infoset) == 4  # of the second strategy
     solved = pure_profile(tree, 1, [True, False])
     assert (solved.payoff("Publisher"), solved.payoff("Adversary"), solved.max_regret()) == (4, 0, 0)
     empty_threat = pure_profile(tree, 1, [False, False])

@@ -93,7 +93,7 @@ class SequentialAttack:
         index = self.detection_intercept + self.detection_slope * np.arange(exploits)
         # Written for each sign, as exp of a large positive number overflows.
         decay = np.exp(-np.abs(index))
-        return np.where(index >= 0, 1.0, decay) / (1.0 + decay)
+        return np.asarray(np.where(index >= 0, 1.0, decay) / (1.0 + decay))
 
 
 def checked_group_sizes(group_sizes: NDArray[np.number]) -> NDArray[np.int64]:

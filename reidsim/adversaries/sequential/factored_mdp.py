@@ -167,8 +167,12 @@ def expand(
     states = list(dict.fromkeys(initial))
     position = {state: at for at, state in enumerate(states)}
     fixed: list[float] = []
-    state_of, action_of, reward = [], [], []
-    rows, columns, shares = [], [], []
+    state_of: list[int] = []
+    action_of: list[int] = []
+    reward: list[float] = []
+    rows: list[int] = []
+    columns: list[int] = []
+    shares: list[float] = []
     at = 0
     while at < len(states):
         state = states[at]
