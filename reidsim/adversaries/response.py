@@ -27,10 +27,13 @@ class Linkage:
         People who really share the released values.
     believed_group_sizes : ndarray, shape (n,)
         The same as the adversary believes it to be. Decisions rest on it, outcomes on `group_sizes`.
+    match_probability : ndarray of float64, shape (n,), optional
+        Share of the whole population that has the released values, for adversaries who know no more before access.
     """
 
     group_sizes: Counts
     believed_group_sizes: Counts
+    match_probability: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,6 @@ class Adversary(Protocol):
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to records linked as `linkage` says.
 
-        `rows` tells which records these are, for adversaries whose gain or cost differs by record. An attack that
-        pays at one group size must pay at every smaller one: solvers prune by it.
+        `rows` tells which records these are, for adversaries whose gain or cost differs by record.
         """
         ...

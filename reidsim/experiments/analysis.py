@@ -21,10 +21,8 @@ from reidsim.games.parameter_grid import (
     fixed_options,
     undominated_options,
 )
-from reidsim.games.record_game import PopulationLinker
-from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.domain import Codes
-from reidsim.scenarios.build import RecordStudy, record_game
+from reidsim.scenarios.build import RecordStudy
 from reidsim.scenarios.schema import EconomicsSection, LinesSection, MapsSection
 
 PARAMETERS = ("benefit", "loss", "cost")
@@ -100,9 +98,7 @@ def strategy_table(study: RecordStudy, record: Mapping[str, str]) -> pd.DataFram
         publisher_payoff, adversary_payoff, attacked, success_probability and the quasi-identifiers as released.
     """
     codes = _code(study, [record], "analysis.strategies")
-    lattice = study.lattice_of(codes)
-    linker = PopulationLinker(GroupSizes(study.linked_population, lattice))
-    game = record_game(lattice, linker, study.scenario.economics)
+    game, lattice = study.game_of(codes), study.lattice_of(codes)
     outcomes = [game.outcome(strategy) for strategy in range(lattice.size)]
     outcome_table = pd.DataFrame(
         {
@@ -136,13 +132,13 @@ def map_table(study: RecordStudy, section: MapsSection) -> pd.DataFrame:
     if section.records:
         codes = _code(study, section.records, "analysis.maps.records")
         lattice = study.lattice_of(codes)
-        options = undominated_options(lattice, PopulationLinker(GroupSizes(study.linked_population, lattice)))
+        options = undominated_options(lattice, study.linker_of(lattice))
         for number, record in enumerate(section.records):
             label = ", ".join(record[name] for name in lattice.domain.names)
             one = options.of_record(number)
             parts.append(_point_table(one, np.ones(1, dtype=np.int64), points).assign(record=label))
     if section.dataset:
-        options = undominated_options(study.lattice, study.truth.linker)
+        options = undominated_options(study.lattice, study.linker)
         parts.append(_point_table(options, study.multiplicity, points).assign(record=ALL_RECORDS))
     maps = [part.assign(benefit=points.benefit, loss=points.loss) for part in parts]
     columns = ["record", "benefit", "loss", "generalization_intensity", "share_attacked"]
@@ -164,11 +160,11 @@ def line_table(study: RecordStudy, section: LinesSection) -> pd.DataFrame:
         constraint = constraint_of(policy, study)
         if is_fixed(policy):
             chosen = fixed_choice(policy, study).strategies
-            own = fixed_options(study.lattice, study.truth.linker, chosen)
+            own = fixed_options(study.lattice, study.linker, chosen)
         else:
             restricted = constraint.minimum is not None
             if restricted not in options:
-                options[restricted] = undominated_options(study.lattice, study.truth.linker, constraint)
+                options[restricted] = undominated_options(study.lattice, study.linker, constraint)
             own = options[restricted]
         no_attack = constraint.no_attack and not is_fixed(policy)
         for parameter, values in _ranges(section).items():
@@ -194,7 +190,7 @@ def deviation_table(study: RecordStudy, section: LinesSection) -> pd.DataFrame:
     for parameter, values in _ranges(section).items():
         for value in values.tolist():
             economics = _economics(study.scenario.economics, **{parameter: value})
-            game = record_game(study.lattice, PopulationLinker(study.group_sizes), economics)
+            game = study.game(economics)
             found, best = evaluate(game, lattice_search(game)), evaluate(game, branch_and_bound(game))
             difference = np.abs(found.publisher_payoff - best.publisher_payoff)
             adversary = np.abs(found.adversary_payoff - best.adversary_payoff)

@@ -21,14 +21,13 @@ def branch_and_bound(game: RecordGame, constraint: Constraint | None = None) -> 
     1. Below a node g that is not attacked nothing is visited.
     2. A node g is not visited when v(g) is below the best payoff found, or equal to it with a higher strategy number.
 
-    Why no better strategy is missed. Let h lie below g. Generalizing never raises the benefit, so
-    U(h) <= v(h) <= v(g): v(g) bounds everything beneath g, itself included. If g is not attacked, U(g) = v(g), so no
-    h below pays more; h also has a higher strategy number, so it would lose a tie, and since group sizes only grow on
-    the way down, g satisfies the No-Attack constraint whenever h does (and, being below the minimum already, that
-    constraint too). That is rule 1. Rule 2 discards only strategies whose payoff cannot exceed the best found or
-    that would lose the tie against it, for every h below g has a higher number than g. Every strategy allowed by the
-    constraint lies below its starting node, and each is either visited or beneath a closed node. Hence payoff and
-    strategy are those of `backward_induction`.
+    Why no better strategy is missed. Let h lie below g. Generalizing never raises the benefit, so U(h) <= v(h) <=
+    v(g): v(g) bounds everything beneath g, itself included. If g is not attacked, U(g) = v(g), so no h below pays
+    more; h also has a higher strategy number, so it would lose a tie; and g itself satisfies the No-Attack constraint
+    and, as every node visited lies below the minimum, that constraint too. That is rule 1. Rule 2 discards only
+    strategies whose payoff cannot exceed the best found or that would lose the tie against it, for every h below g
+    has a higher number than g. Every strategy allowed by the constraint lies below its starting node, and each is
+    either visited or beneath a closed node. Hence payoff and strategy are those of `backward_induction`.
 
     Parameters
     ----------

@@ -35,16 +35,22 @@ class PopulationLinker:
         In the true population.
     believed_group_sizes : GroupSizes, optional
         In the population that the adversary believes in (the true one, if not given).
+    population : GroupSizes, optional
+        In the whole population; `group_sizes` may be those of a registry drawn from it.
     """
 
     group_sizes: GroupSizes
     believed_group_sizes: GroupSizes | None = None
+    population: GroupSizes | None = None
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Return group sizes; see `Linker`."""
         true = self.group_sizes.at(strategy, rows)
         believed = true if self.believed_group_sizes is None else self.believed_group_sizes.at(strategy, rows)
-        return Linkage(true, believed)
+        if self.population is None:
+            return Linkage(true, believed)
+        everybody = true if self.population is self.group_sizes else self.population.at(strategy, rows)
+        return Linkage(true, believed, np.asarray(everybody / self.population.total))
 
 
 @dataclass(frozen=True)

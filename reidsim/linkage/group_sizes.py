@@ -51,8 +51,9 @@ class NodeTable:
 class GroupSizes:
     """Population group sizes (n_p in Wan et al. 2015, Eq. 4) of the records of a lattice.
 
-    A record is itself a person, so a group that the population counts leave empty (or, with expected counts, below
-    one) has size one; `outside` tells how many records the population does not hold.
+    A record is itself a person of the population, so a group that the counts leave empty (or, with expected counts,
+    below one) has size one; `outside` tells which records the population does not hold. In a registry, which need not
+    hold the record's person, a group may be empty.
 
     Parameters
     ----------
@@ -61,17 +62,25 @@ class GroupSizes:
     lattice : GeneralizationLattice
     memory_limit : int
         Bytes that kept tables may take together (256 MiB by default). Besides them, one table is in the making.
+    holds_records : bool
+        Whether every record's person is in the population.
     """
 
     def __init__(
-        self, population: Population, lattice: GeneralizationLattice, *, memory_limit: int = 256 * 2**20
+        self,
+        population: Population,
+        lattice: GeneralizationLattice,
+        *,
+        memory_limit: int = 256 * 2**20,
+        holds_records: bool = True,
     ) -> None:
+        self._smallest = 1 if holds_records else 0
         self._lattice = lattice
         self._memory_limit = memory_limit
         self._kept: OrderedDict[int, NodeTable] = OrderedDict()
         self._kept_bytes = 0
         self._base = _base_table(population, lattice)
-        self.population_total = population.total
+        self.total = population.total
 
     @property
     def outside(self) -> NDArray[np.bool_]:
@@ -79,10 +88,10 @@ class GroupSizes:
         return np.asarray(self._base.counts[self._base.group_of] <= 0)
 
     def at(self, strategy: int, rows: Rows | None = None) -> Counts:
-        """Return the group size of each record (or of `rows`) when shared as `strategy`, shape (n,), at least 1."""
+        """Return the group size of each record (or of `rows`) when shared as `strategy`, shape (n,)."""
         table = self.table(strategy)
         group_of = table.group_of if rows is None else table.group_of[rows]
-        return np.maximum(table.counts[group_of], 1)
+        return np.maximum(table.counts[group_of], self._smallest)
 
     def table(self, strategy: int) -> NodeTable:
         """Return the population table at a node, rolled up from the smallest one at hand."""

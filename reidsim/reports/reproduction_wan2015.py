@@ -18,12 +18,13 @@ from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.schema import LinesSection, MapsSection, Range
 
 _HOW = """
-The exact census tables of the study (2010 SF1 PCT12A-G by ZCTA) are not bundled; the population is made from published
-figures (see `populations/tennessee-2010.toml`), and ZIP codes are drawn once with the scenario's seed, as the paper drew
-them once. Tolerances follow from that: 0.3 % on the publisher's payoff (over ten draws of ZIP codes it has a standard
-deviation of up to $0.32, and the approximate ages move it by up to $1.9), 1 percentage point on shares of records, .001
-on generalization intensity, .0025 on the probability of re-identification over all records and .015 over attacked
-ones, $0.30 on the adversary's payoff. Numbers that do not depend on the population are held to the digits printed.
+The exact census tables of the study (2010 SF1 PCT12A-G by ZCTA) are not bundled; the population is made from
+published figures (see `populations/tennessee-2010.toml`), and ZIP codes are drawn once with the scenario's seed, as
+the paper drew them once. Tolerances follow from that: 0.3 % on the publisher's payoff (over ten draws of ZIP codes it
+has a standard deviation of up to $0.32, and the approximate ages move it by up to $1.9), 1 percentage point on shares
+of records, .001 on generalization intensity, .0025 on the probability of re-identification over all records and .015
+over attacked ones, $0.30 on the adversary's payoff. Numbers that do not depend on the population are held to the
+digits printed.
 """
 
 # Table 7 as printed, except that two rows of its columns SH and Basic are exchanged there (see the notes).

@@ -3,42 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.response import Adversary
+from reidsim.adversaries.sequential.adversary import SequentialAdversary
+from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.bundled import bundled_folder, resolve
 from reidsim.errors import InputError
 from reidsim.games.record_game import PopulationLinker, RecordGame
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.populations.catalogue import load_population, natural_categories
-from reidsim.populations.domain import Attribute, Codes, Domain, unique_rows
+from reidsim.populations.catalogue import load_population
+from reidsim.populations.domain import Codes, unique_rows
 from reidsim.populations.population import Population
-from reidsim.populations.sampling import complete_records
-from reidsim.random_streams import random_stream
-from reidsim.releases.adult import read_adult
-from reidsim.releases.hierarchy import Hierarchy
-from reidsim.releases.hierarchy_file import read_hierarchy, read_hierarchy_rows
-from reidsim.releases.hierarchy_rules import group_levels, interval_levels, prefix_levels, suppression_level
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.releases.records import code_records, records_of, redraw_top_code, select_columns
 from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population_of
 from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.schema import (
-    AttributeSection,
-    EconomicsSection,
-    Groups,
-    HierarchySection,
-    Intervals,
-    Prefix,
-    Scenario,
-    Suppress,
-    Table,
-)
+from reidsim.scenarios.records import read_release
+from reidsim.scenarios.schema import EconomicsSection, Scenario
 from reidsim.tables import numbers, read_table
 
 
@@ -50,26 +35,26 @@ class RecordStudy:
     ----------
     loaded : LoadedScenario
     linked_population : Population
-        In which groups are counted, over the quasi-identifiers.
-    group_sizes : GroupSizes
-        Of the distinct cells in that population.
+        Everybody who may be taken for a record's person, over the quasi-identifiers: the population, or the released
+        records themselves under prosecutor risk.
+    registry : Population, optional
+        The part of them whom the adversary can look up; everybody, if not given.
     lattice : GeneralizationLattice
         Over the distinct cells.
     cell_of_record : ndarray of int, shape (n_records,)
         The cell of each record.
-    truth, belief : RecordGame
-        The game as it is, and as the publisher believes it to be when it plans.
+    linker : PopulationLinker
+        Of the distinct cells.
     safe_harbor : ndarray of int64, shape (n_cells,), optional
         The least generalization that Safe Harbor accepts.
     """
 
     loaded: LoadedScenario
     linked_population: Population
-    group_sizes: GroupSizes
+    registry: Population | None
     lattice: GeneralizationLattice
     cell_of_record: NDArray[np.intp]
-    truth: RecordGame
-    belief: RecordGame
+    linker: PopulationLinker
     safe_harbor: Strategies | None
 
     @property
@@ -87,9 +72,65 @@ class RecordStudy:
         """Number of records in each cell."""
         return np.bincount(self.cell_of_record, minlength=self.lattice.n_records)
 
+    @property
+    def group_sizes(self) -> GroupSizes:
+        """Group sizes of the distinct cells among those who can be looked up."""
+        return self.linker.group_sizes
+
+    @property
+    def truth(self) -> RecordGame:
+        """The game as it is."""
+        return self.game(self.scenario.economics)
+
+    @property
+    def belief(self) -> RecordGame:
+        """The game as the publisher believes it to be when it plans."""
+        return self.game(_believed_economics(self.scenario))
+
+    def game(self, economics: EconomicsSection) -> RecordGame:
+        """Return the game of the distinct cells under some economics."""
+        return record_game(self.lattice, self.linker, economics, self.adversary(economics))
+
+    def game_of(self, codes: Codes) -> RecordGame:
+        """Return the game of other records, shape (n, n_attributes)."""
+        lattice = GeneralizationLattice(self.lattice.hierarchies, codes, self.lattice.loss_attributes)
+        economics = self.scenario.economics
+        return record_game(lattice, self.linker_of(lattice), economics, self.adversary(economics))
+
+    def linker_of(self, lattice: GeneralizationLattice) -> PopulationLinker:
+        """Return what links the records of another lattice over the same hierarchies."""
+        return _linker(self.scenario, self.linked_population, self.registry, lattice)
+
     def lattice_of(self, codes: Codes) -> GeneralizationLattice:
         """Return the same lattice over other records."""
         return GeneralizationLattice(self.lattice.hierarchies, codes, self.lattice.loss_attributes)
+
+    def adversary(self, economics: EconomicsSection) -> Adversary:
+        """Return the scenario's adversary under some economics."""
+        if self.scenario.adversary.planner == "one-shot":
+            return OneShotAdversary(economics.adversary_gain, economics.cost)
+        known = self.scenario.adversary.sequential.belief == "known"
+        size = None if known else round((self.registry or self.linked_population).total)
+        return SequentialAdversary(self.sequential_attack(economics), size)
+
+    def sequential_attack(self, economics: EconomicsSection) -> SequentialAttack:
+        """Return the parameters of the sequential attack under some economics."""
+        section = self.scenario.adversary.sequential
+        coverage = 1.0 if self.registry is None else self.registry.total / self.linked_population.total
+        return SequentialAttack(
+            gain=economics.adversary_gain,
+            access_cost=section.access_cost,
+            link_cost=section.link_cost,
+            exploit_cost=economics.cost,
+            penalty=section.penalty,
+            max_penalties=section.max_penalties,
+            detection_intercept=section.detection_intercept,
+            detection_slope=section.detection_slope,
+            prior=coverage if section.prior is None else section.prior,
+            discount=section.discount,
+            penalty_timing=section.penalty_timing,
+            detection_ends_attack=section.detection_ends_attack,
+        )
 
 
 def build_study(loaded: LoadedScenario) -> RecordStudy:
@@ -102,7 +143,7 @@ def build_study(loaded: LoadedScenario) -> RecordStudy:
     """
     scenario = loaded.scenario
     try:
-        population, codes, hierarchies = _who_and_what(loaded)
+        population, codes, hierarchies = read_release(loaded)
         first, cell_of_record = unique_rows(codes, tuple(h.attribute.size for h in hierarchies))
         counted = tuple(name for name, attribute in scenario.attributes.items() if attribute.in_loss)
         lattice = GeneralizationLattice(hierarchies, codes[first], counted)
@@ -110,29 +151,51 @@ def build_study(loaded: LoadedScenario) -> RecordStudy:
             linked = population.marginal(lattice.domain.names)
         else:
             linked = Population.from_records(lattice.domain, codes, name="the released records")
-        group_sizes = GroupSizes(linked, lattice)
-        linker = PopulationLinker(group_sizes)
-        economics, believed = scenario.economics, _believed_economics(scenario)
+        registry = _registry(loaded, lattice, linked)
+        linker = _linker(scenario, linked, registry, lattice)
         safe_harbor = _safe_harbor(scenario, lattice, linked if population is None else population)
     except InputError as error:
         raise error.located(loaded.path) from None
-    return RecordStudy(
-        loaded=loaded,
-        linked_population=linked,
-        group_sizes=group_sizes,
-        lattice=lattice,
-        cell_of_record=cell_of_record,
-        truth=record_game(lattice, linker, economics),
-        belief=record_game(lattice, linker, believed),
-        safe_harbor=safe_harbor,
-    )
+    return RecordStudy(loaded, linked, registry, lattice, cell_of_record, linker, safe_harbor)
 
 
-def record_game(lattice: GeneralizationLattice, linker: PopulationLinker, economics: EconomicsSection) -> RecordGame:
-    """Return the game of a one-shot adversary under some economics."""
-    adversary = OneShotAdversary(economics.adversary_gain, economics.cost)
+def record_game(
+    lattice: GeneralizationLattice,
+    linker: PopulationLinker,
+    economics: EconomicsSection,
+    adversary: Adversary | None = None,
+) -> RecordGame:
+    """Return the game under some economics, against a one-shot adversary if no other is given."""
+    adversary = adversary or OneShotAdversary(economics.adversary_gain, economics.cost)
     benefit = np.full(lattice.n_records, economics.benefit)
     return RecordGame(lattice, linker, adversary, benefit, np.full(lattice.n_records, economics.loss))
+
+
+def _registry(loaded: LoadedScenario, lattice: GeneralizationLattice, people: Population) -> Population | None:
+    adversary = loaded.scenario.adversary
+    if adversary.planner != "fmdp" or adversary.sequential.registry is None:
+        return None
+    where = "adversary.sequential.registry"
+    recipe = resolve(adversary.sequential.registry, "populations", "population", base=loaded.folder)
+    registry = load_population(recipe).marginal(lattice.domain.names)
+    if registry.total > people.total:
+        raise InputError(
+            "the registry has more people than the population",
+            where=where,
+            found=registry.total,
+            expected=f"at most {people.total:,.0f}",
+        )
+    return registry
+
+
+def _linker(
+    scenario: Scenario, people: Population, registry: Population | None, lattice: GeneralizationLattice
+) -> PopulationLinker:
+    everybody = GroupSizes(people, lattice)
+    if registry is None:
+        guesses = scenario.adversary.planner == "fmdp" and scenario.adversary.sequential.belief == "unknown"
+        return PopulationLinker(everybody, population=everybody if guesses else None)
+    return PopulationLinker(GroupSizes(registry, lattice, holds_records=False), population=everybody)
 
 
 def _believed_economics(scenario: Scenario) -> EconomicsSection:
@@ -143,108 +206,6 @@ def _believed_economics(scenario: Scenario) -> EconomicsSection:
         gain=truth.adversary_gain if beliefs.gain is None else beliefs.gain,
         cost=truth.cost if beliefs.cost is None else beliefs.cost,
     )
-
-
-def _who_and_what(loaded: LoadedScenario) -> tuple[Population | None, Codes, tuple[Hierarchy, ...]]:
-    """Return the population, the codes of the records over the quasi-identifiers, and the hierarchies."""
-    scenario = loaded.scenario
-    attributes = scenario.attributes
-    population = _population(loaded)
-    source, frame = _release_table(loaded)
-    in_records = {name: a.column or name for name, a in attributes.items() if not a.draw}
-    labels = select_columns(frame, in_records, {name: a.values for name, a in attributes.items()}, source)
-    if population is None:
-        domain = Domain(
-            tuple(Attribute(name, _categories(a, labels[name], loaded.folder)) for name, a in attributes.items())
-        )
-        codes = code_records(labels, domain, source)
-        if any(attribute.top_code is not None for attribute in attributes.values()):
-            raise InputError("top codes are redrawn from a population", where="population", expected="a recipe")
-    else:
-        for name in attributes:
-            _require_attribute(population, name)
-        rng = random_stream(scenario.seed, "release")
-        people = population.marginal(tuple(attributes))
-        domain = people.domain
-        codes = code_records(labels, domain, source)
-        for name, attribute in attributes.items():
-            if attribute.top_code is not None:
-                codes = redraw_top_code(people, codes, name, attribute.top_code, rng)
-        codes = complete_records(people, codes, rng)
-    hierarchies = tuple(
-        _hierarchy(domain[name], attribute.hierarchy, loaded.folder, f"attributes.{name}.hierarchy")
-        for name, attribute in attributes.items()
-    )
-    return population, codes, hierarchies
-
-
-def _population(loaded: LoadedScenario) -> Population | None:
-    section = loaded.scenario.population
-    if section is None:
-        return None
-    recipe = resolve(section.recipe, "populations", "population", base=loaded.folder)
-    return load_population(recipe, counts=section.counts, seed=section.seed)
-
-
-def _require_attribute(population: Population, name: str) -> None:
-    try:
-        population.domain.position(name)
-    except InputError as error:
-        raise InputError(
-            f"population {population.name!r} has no such attribute",
-            where=f"attributes.{name}",
-            expected=error.expected,
-            hint=error.hint,
-        ) from None
-
-
-def _release_table(loaded: LoadedScenario) -> tuple[str | Path, pd.DataFrame]:
-    section = loaded.scenario.release
-    if section.path is not None:
-        path = loaded.folder / section.path
-        frame = read_adult(path) if section.format == "adult" else read_table(path, delimiter=section.delimiter)
-        return path, frame
-    assert section.table is not None  # noqa: S101 - held by the schema, said for the type checker
-    recipe = resolve(section.table, "populations", "population", base=loaded.folder)
-    return section.table, records_of(load_population(recipe))
-
-
-def _categories(attribute: AttributeSection, labels: pd.Series[str], folder: Path) -> tuple[str, ...]:
-    """Return the categories of an attribute without a population: its hierarchy file's, else those in the records."""
-    if isinstance(attribute.hierarchy, Table):
-        rows = read_hierarchy_rows(folder / attribute.hierarchy.file, delimiter=attribute.hierarchy.delimiter)
-        return tuple(dict.fromkeys(row[0] for row in rows))
-    return natural_categories(labels)
-
-
-def _hierarchy(attribute: Attribute, section: HierarchySection, folder: Path, where: str) -> Hierarchy:
-    try:
-        if isinstance(section, Suppress):
-            return Hierarchy.from_labels(attribute, [suppression_level(attribute)])
-        if isinstance(section, Table):
-            return read_hierarchy(
-                attribute,
-                folder / section.file,
-                delimiter=section.delimiter,
-                suppress=section.suppress,
-                costless_levels=section.costless_levels,
-            )
-        levels = _ruled_levels(attribute, section)
-        if section.suppress:
-            levels.append(suppression_level(attribute))
-        return Hierarchy.from_labels(attribute, levels, costless_levels=section.costless_levels)
-    except InputError as error:
-        raise error.located(where=where) from None
-
-
-def _ruled_levels(attribute: Attribute, section: Intervals | Prefix | Groups) -> list[list[str]]:
-    if isinstance(section, Intervals):
-        return interval_levels(
-            attribute, section.widths, start=section.start, absorb_remainder=section.absorb_remainder
-        )
-    if isinstance(section, Prefix):
-        return prefix_levels(attribute, section.digits, pool=section.pool)
-    return group_levels(attribute, section.groups)
 
 
 def _safe_harbor(scenario: Scenario, lattice: GeneralizationLattice, population: Population) -> Strategies | None:

@@ -126,13 +126,45 @@ class BeliefsSection(Section):
     cost: Money | None = None
 
 
+class SequentialSection(Section):
+    """The sequential attack of planner `fmdp`; its gain and cost of an exploit are those of the economics."""
+
+    registry: str | None = Field(
+        default=None, description="population that is the registry attacked through; all people if not given"
+    )
+    belief: Literal["known", "unknown"] = Field(
+        default="known", description="whether the group size in the registry is known before access"
+    )
+    access_cost: Money = Field(default=0.0, description="C_d: price of access to the registry")
+    link_cost: Money = Field(default=0.0, description="C_l: cost of linking the record")
+    penalty: Money = Field(default=0.0, description="C_p: fine for a detected exploit")
+    max_penalties: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="n_f: how often the fine is levied at most; every time if not given"
+    )
+    detection_intercept: float = Field(default=-4.59, description="h0 of the detection probability")
+    detection_slope: float = Field(default=0.0, description="h1 of the detection probability")
+    prior: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        default=None, description="probability that the person is in the registry; its coverage if not given"
+    )
+    discount: Annotated[float, Field(gt=0, le=1)] = Field(default=0.9, description="gamma: worth of money a step later")
+    penalty_timing: Literal["next-state", "at-action"] = "next-state"
+    detection_ends_attack: bool = False
+
+
 class AdversarySection(Section):
     """How the adversary plans."""
 
-    planner: Literal["one-shot"] = "one-shot"
+    planner: Literal["one-shot", "fmdp"] = "one-shot"
     risk: Literal["journalist", "prosecutor"] = Field(
         default="journalist", description="group sizes counted in the population, or in the released records"
     )
+    sequential: SequentialSection = SequentialSection()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> AdversarySection:
+        if self.risk == "prosecutor" and self.sequential.registry is not None:
+            raise InputError("a registry is not attacked under prosecutor risk", where="sequential.registry")
+        return self
 
 
 class PublisherSection(Section):

@@ -7,10 +7,12 @@ their scale are equal, and a group that holds nobody counts as the record alone.
 
 import itertools
 import math
+from dataclasses import dataclass
 
 SAME = 1e-12
 
 
+@dataclass(kw_only=True)
 class PaperGame:
     """One record, one publisher, one adversary.
 
@@ -18,18 +20,20 @@ class PaperGame:
     of values; `believed_people` are those whom the adversary believes to exist.
     """
 
-    def __init__(
-        self, record, people, hierarchies, *, V, L, G, c, counted=None, costless=None, believed_people=None  # noqa: N803
-    ):
-        m = len(hierarchies)
-        self.record, self.people, self.hierarchies = record, people, hierarchies
-        self.V, self.L, self.G, self.c = V, L, G, c
-        self.counted = [True] * m if counted is None else counted
-        self.costless = [set()] * m if costless is None else costless
-        self.believed_people = people if believed_people is None else believed_people
+    record: tuple
+    people: tuple
+    hierarchies: tuple
+    V: float
+    L: float
+    G: float
+    c: float
+    counted: tuple
+    costless: tuple
+    believed_people: tuple | None = None
+
+    def __post_init__(self):
         # G of Table 4: all strategies, in lexicographic order of their levels.
-        self.strategies = list(itertools.product(*(range(len(levels)) for levels in hierarchies)))
-        self._memory = {}
+        self.strategies = list(itertools.product(*(range(len(levels)) for levels in self.hierarchies)))
 
     def _matching(self, people, g):
         """Count the persons whose values, generalized as g says, are those of the record."""
@@ -51,7 +55,8 @@ class PaperGame:
         return 1 / self.n_p(g)
 
     def believed_pi(self, g):
-        return 1 / max(1, self._matching(self.believed_people, g))
+        believed = self.people if self.believed_people is None else self.believed_people
+        return 1 / max(1, self._matching(believed, g))
 
     def information_loss(self, g):
         """Eq. 1: the sum over attributes of the logarithm of how many values the released one stands for."""
@@ -85,10 +90,8 @@ class PaperGame:
 
     def play(self, g):
         """Both payoffs of Table 3 under the adversary's best reply, and whether it attacks."""
-        if g not in self._memory:
-            v, pi = self.v(g), self.pi(g)
-            self._memory[g] = (v - self.L * pi, self.G * pi - self.c, True) if self.attacks(g) else (v, 0.0, False)
-        return self._memory[g]
+        v, pi = self.v(g), self.pi(g)
+        return (v - self.L * pi, self.G * pi - self.c, True) if self.attacks(g) else (v, 0.0, False)
 
     def number(self, g):
         """The position of a strategy in G; -1 for none."""

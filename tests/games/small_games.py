@@ -48,9 +48,9 @@ class SmallGame:
     def paper(self, i):
         """The game of record i, by the paper."""
         return PaperGame(
-            self.records[i],
-            self.people,
-            self.hierarchies,
+            record=self.records[i],
+            people=self.people,
+            hierarchies=self.hierarchies,
             V=self.benefit[i],
             L=self.loss[i],
             G=self.gain[i],
@@ -139,6 +139,26 @@ class SmallGame:
         )
 
 
+def game_of(hierarchies, people, records, *, counted=None, believed_people=None, **money):
+    """A game written out by hand, with one amount of benefit, loss, gain and cost for all records."""
+    m = len(hierarchies)
+    nothing = SmallGame(
+        hierarchies=tuple(hierarchies),
+        costless=(frozenset(),) * m,
+        counted=counted or (True,) * m,
+        people=tuple(people),
+        records=tuple(records),
+        benefit=(),
+        loss=(),
+        gain=(),
+        cost=(),
+        minimum=((0,) * m,) * len(records),
+        names=tuple("abcd"[:m]),
+        believed_people=believed_people,
+    )
+    return nothing.with_money(**money)
+
+
 @st.composite
 def nested_levels(draw, size, max_levels=4):
     """Levels that only merge: groups of unequal sizes, not contiguous, sometimes unchanged from below."""
@@ -158,7 +178,8 @@ def _renumbered(groups):
 
 
 amounts = st.one_of(
-    st.sampled_from([0.0, 1.0, 4.0, 10.0, 300.0, 1200.0]), st.floats(0.01, 5000.0, allow_nan=False, allow_infinity=False)
+    st.sampled_from([0.0, 1.0, 4.0, 10.0, 300.0, 1200.0]),
+    st.floats(0.01, 5000.0, allow_nan=False, allow_infinity=False),
 )
 positive_amounts = amounts.filter(lambda amount: amount > 0)
 
@@ -183,9 +204,7 @@ def small_games(
     known, anyone = st.sampled_from(people), cells
     records = tuple(draw(st.lists(st.one_of(known, known, anyone), min_size=1, max_size=max_records)))
     n = len(records)
-    minimum = tuple(
-        draw(st.tuples(*(st.integers(0, len(levels) - 1) for levels in hierarchies))) for _ in range(n)
-    )
+    minimum = tuple(draw(st.tuples(*(st.integers(0, len(levels) - 1) for levels in hierarchies))) for _ in range(n))
     game = SmallGame(
         hierarchies=tuple(hierarchies),
         costless=costless,

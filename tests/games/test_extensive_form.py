@@ -161,7 +161,7 @@ def tuple_tree(paper, allowed=lambda g: True):
 
 @given(small=games())
 def test_both_payoffs_are_those_of_the_tree_solved_by_hand(small):
-    publisher, adversary = solve(tuple_tree(small.paper(0)))
+    publisher, _ = solve(tuple_tree(small.paper(0)))
     for choice in (backward_induction(small.game(), {"it": Constraint()})["it"], branch_and_bound(small.game())):
         equilibrium = evaluate(small.game(), choice)
         assert equilibrium.publisher_payoff[0] == pytest.approx(float(publisher), abs=1e-9)

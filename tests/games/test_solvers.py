@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
-from small_games import SmallGame, small_games
+from small_games import game_of, small_games
 
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
@@ -116,22 +116,8 @@ def test_several_constraints_in_one_pass_give_what_each_gives_alone(small):
 PAIRS = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
 
 
-def one_record(people, hierarchies=(PAIRS,), counted=None, **money):
-    m = len(hierarchies)
-    game = SmallGame(
-        hierarchies=hierarchies,
-        costless=(frozenset(),) * m,
-        counted=counted or (True,) * m,
-        people=tuple(people),
-        records=((0,) * m,),
-        benefit=(),
-        loss=(),
-        gain=(),
-        cost=(),
-        minimum=((0,) * m,),
-        names=tuple("abcd"[:m]),
-    )
-    return game.with_money(**money)
+def one_record(people, hierarchies=(PAIRS,), **money):
+    return game_of(hierarchies, people, [(0,) * len(hierarchies)], **money)
 
 
 def best_of(small, **constraint):
@@ -215,9 +201,7 @@ def test_no_strategy_below_the_minimum_is_played():
 def test_backward_induction_reports_its_progress():
     reports = []
     game = one_record([(0,)], benefit=1.0, loss=1.0, gain=1.0, cost=1.0)
-    backward_induction(
-        game.game(), {"basic": Constraint()}, progress=lambda done, total: reports.append((done, total))
-    )
+    backward_induction(game.game(), {"basic": Constraint()}, progress=lambda done, total: reports.append((done, total)))
     assert reports == [(1, 3), (2, 3), (3, 3)]
 
 

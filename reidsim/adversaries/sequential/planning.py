@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numba
 import numpy as np
@@ -69,7 +70,9 @@ class BinomialBelief:
             raise InputError("probability out of range", where="match probability", found=worst, expected="0 to 1")
 
 
-def plan_known(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> Plan:
+def plan_known(
+    attack: SequentialAttack, group_sizes: NDArray[np.number], *, accesses: NDArray[np.bool_] | None = None
+) -> Plan:
     """Plan when the group size in the registry is known at the outset.
 
     Parameters
@@ -77,15 +80,18 @@ def plan_known(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> Pla
     attack : SequentialAttack
     group_sizes : ndarray
         Registry records that match, whole numbers of 0 or more, any shape.
+    accesses : ndarray of bool, optional
+        Where it accesses, if that was decided on another belief.
 
     Returns
     -------
     Plan
     """
     sizes = checked_group_sizes(group_sizes)
-    values = exploit_values(attack, int(sizes.max(initial=0)))
+    values = _values(attack, int(sizes.max(initial=0)))
     linked = value_after_access(attack, values, sizes)
-    return _plan(attack, values, sizes, np.maximum(0.0, attack.discount * linked - attack.access_cost))
+    value = np.maximum(0.0, attack.discount * linked - attack.access_cost)
+    return _plan(attack, values, sizes, value, accesses)
 
 
 def plan_unknown(attack: SequentialAttack, group_sizes: NDArray[np.number], belief: BinomialBelief) -> Plan:
@@ -105,7 +111,7 @@ def plan_unknown(attack: SequentialAttack, group_sizes: NDArray[np.number], beli
     """
     sizes = checked_group_sizes(group_sizes)
     expected = expected_after_access(attack, belief)
-    values = exploit_values(attack, int(sizes.max(initial=0)))
+    values = _values(attack, int(sizes.max(initial=0)))
     return _plan(attack, values, sizes, np.maximum(0.0, attack.discount * expected - attack.access_cost))
 
 
@@ -136,7 +142,7 @@ def plan_distribution(
         row = int(wrong.argmax())
         expected = "probabilities that sum to 1"
         raise InputError("not a distribution", where=f"row {row + 1}", found=float(sums[row]), expected=expected)
-    values = exploit_values(attack, int(max(sizes.max(initial=0), held.max(initial=0))))
+    values = _values(attack, int(max(sizes.max(initial=0), held.max(initial=0))))
     expected_value = probabilities @ value_after_access(attack, values, held)
     return _plan(attack, values, sizes, np.maximum(0.0, attack.discount * expected_value - attack.access_cost))
 
@@ -178,7 +184,7 @@ def expected_after_access(attack: SequentialAttack, belief: BinomialBelief) -> F
     n = belief.registry_size
     share = np.asarray(belief.match_probability, dtype=np.float64)
     mean = n * share.max(initial=0.0)
-    values = exploit_values(attack, int(min(n, np.ceil(mean + _SPREAD * np.sqrt(mean) + 60.0))))
+    values = _values(attack, int(min(n, np.ceil(mean + _SPREAD * np.sqrt(mean) + 60.0))))
     worth = value_after_access(attack, values, np.arange(values.largest + 1))
     last = int(np.flatnonzero(worth)[-1]) if worth.any() else 0
     if last == 0:
@@ -190,14 +196,30 @@ def expected_after_access(attack: SequentialAttack, belief: BinomialBelief) -> F
     return np.asarray(mean_worth[position].reshape(share.shape))
 
 
-def _plan(attack: SequentialAttack, values: ExploitValues, sizes: Sizes, value: Floats) -> Plan:
-    """Work out what follows from accessing wherever that is worth something."""
-    accesses = value > 0
+def _values(attack: SequentialAttack, largest: int) -> ExploitValues:
+    """Return a table that reaches `largest`, or is complete; tables are kept, as every node asks for one."""
+    return _kept_values(attack, 1 << max(largest - 1, 0).bit_length())
+
+
+@lru_cache(maxsize=64)
+def _kept_values(attack: SequentialAttack, largest: int) -> ExploitValues:
+    return exploit_values(attack, largest)
+
+
+def _plan(
+    attack: SequentialAttack,
+    values: ExploitValues,
+    sizes: Sizes,
+    value: Floats,
+    accesses: NDArray[np.bool_] | None = None,
+) -> Plan:
+    """Work out what follows from accessing, wherever that is worth something if not given."""
+    accesses = value > 0 if accesses is None else accesses
     inside = sizes <= values.largest
     at = np.where(inside, sizes, 0)
-    links = accesses & (value_after_access(attack, values, sizes) > 0)
-    tries = np.where(links, values.exploits_if_missing[at], 0.0)
     worth = value_after_access(attack, values, sizes)
+    links = accesses & (worth > 0)
+    tries = np.where(links, values.exploits_if_missing[at], 0.0)
     return Plan(
         value=value,
         accesses=accesses,

@@ -1,0 +1,135 @@
+"""Who and what of a scenario: its population, the records over the quasi-identifiers, their hierarchies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from reidsim.bundled import resolve
+from reidsim.errors import InputError
+from reidsim.populations.catalogue import load_population, natural_categories
+from reidsim.populations.domain import Attribute, Codes, Domain
+from reidsim.populations.population import Population
+from reidsim.populations.sampling import complete_records
+from reidsim.random_streams import random_stream
+from reidsim.releases.adult import read_adult
+from reidsim.releases.hierarchy import Hierarchy
+from reidsim.releases.hierarchy_file import read_hierarchy, read_hierarchy_rows
+from reidsim.releases.hierarchy_rules import group_levels, interval_levels, prefix_levels, suppression_level
+from reidsim.releases.records import code_records, records_of, redraw_top_code, select_columns
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.schema import AttributeSection, Groups, HierarchySection, Intervals, Prefix, Suppress, Table
+from reidsim.tables import read_table
+
+
+def read_release(loaded: LoadedScenario) -> tuple[Population | None, Codes, tuple[Hierarchy, ...]]:
+    """Read the population, the records and their hierarchies.
+
+    Returns
+    -------
+    population : Population or None
+        As the scenario names it; it may have more attributes than the records.
+    codes : ndarray of int32, shape (n_records, n_attributes)
+        Of the records over the quasi-identifiers, completed from the population.
+    hierarchies : tuple of Hierarchy
+        One per quasi-identifier; they hold the domain.
+    """
+    scenario = loaded.scenario
+    attributes = scenario.attributes
+    population = _population(loaded)
+    source, frame = _release_table(loaded)
+    in_records = {name: a.column or name for name, a in attributes.items() if not a.draw}
+    labels = select_columns(frame, in_records, {name: a.values for name, a in attributes.items()}, source)
+    if population is None:
+        domain = Domain(
+            tuple(Attribute(name, _categories(a, labels[name], loaded.folder)) for name, a in attributes.items())
+        )
+        codes = code_records(labels, domain, source)
+        if any(attribute.top_code is not None for attribute in attributes.values()):
+            raise InputError("top codes are redrawn from a population", where="population", expected="a recipe")
+    else:
+        for name in attributes:
+            _require_attribute(population, name)
+        rng = random_stream(scenario.seed, "release")
+        people = population.marginal(tuple(attributes))
+        domain = people.domain
+        codes = code_records(labels, domain, source)
+        for name, attribute in attributes.items():
+            if attribute.top_code is not None:
+                codes = redraw_top_code(people, codes, name, attribute.top_code, rng)
+        codes = complete_records(people, codes, rng)
+    hierarchies = tuple(
+        _hierarchy(domain[name], attribute.hierarchy, loaded.folder, f"attributes.{name}.hierarchy")
+        for name, attribute in attributes.items()
+    )
+    return population, codes, hierarchies
+
+
+def _population(loaded: LoadedScenario) -> Population | None:
+    section = loaded.scenario.population
+    if section is None:
+        return None
+    recipe = resolve(section.recipe, "populations", "population", base=loaded.folder)
+    return load_population(recipe, counts=section.counts, seed=section.seed)
+
+
+def _require_attribute(population: Population, name: str) -> None:
+    try:
+        population.domain.position(name)
+    except InputError as error:
+        raise InputError(
+            f"population {population.name!r} has no such attribute",
+            where=f"attributes.{name}",
+            expected=error.expected,
+            hint=error.hint,
+        ) from None
+
+
+def _release_table(loaded: LoadedScenario) -> tuple[str | Path, pd.DataFrame]:
+    section = loaded.scenario.release
+    if section.path is not None:
+        path = loaded.folder / section.path
+        frame = read_adult(path) if section.format == "adult" else read_table(path, delimiter=section.delimiter)
+        return path, frame
+    assert section.table is not None  # noqa: S101 - held by the schema, said for the type checker
+    recipe = resolve(section.table, "populations", "population", base=loaded.folder)
+    return section.table, records_of(load_population(recipe))
+
+
+def _categories(attribute: AttributeSection, labels: pd.Series[str], folder: Path) -> tuple[str, ...]:
+    """Return the categories of an attribute without a population: its hierarchy file's, else those in the records."""
+    if isinstance(attribute.hierarchy, Table):
+        rows = read_hierarchy_rows(folder / attribute.hierarchy.file, delimiter=attribute.hierarchy.delimiter)
+        return tuple(dict.fromkeys(row[0] for row in rows))
+    return natural_categories(labels)
+
+
+def _hierarchy(attribute: Attribute, section: HierarchySection, folder: Path, where: str) -> Hierarchy:
+    try:
+        if isinstance(section, Suppress):
+            return Hierarchy.from_labels(attribute, [suppression_level(attribute)])
+        if isinstance(section, Table):
+            return read_hierarchy(
+                attribute,
+                folder / section.file,
+                delimiter=section.delimiter,
+                suppress=section.suppress,
+                costless_levels=section.costless_levels,
+            )
+        levels = _ruled_levels(attribute, section)
+        if section.suppress:
+            levels.append(suppression_level(attribute))
+        return Hierarchy.from_labels(attribute, levels, costless_levels=section.costless_levels)
+    except InputError as error:
+        raise error.located(where=where) from None
+
+
+def _ruled_levels(attribute: Attribute, section: Intervals | Prefix | Groups) -> list[list[str]]:
+    if isinstance(section, Intervals):
+        return interval_levels(
+            attribute, section.widths, start=section.start, absorb_remainder=section.absorb_remainder
+        )
+    if isinstance(section, Prefix):
+        return prefix_levels(attribute, section.digits, pool=section.pool)
+    return group_levels(attribute, section.groups)

@@ -1,0 +1,156 @@
+"""Thinned strategies and compiled loops over many parameter points against the solver of a single point."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_games import amounts, positive_amounts, small_games
+
+from reidsim.games.backward_induction import backward_induction
+from reidsim.games.equilibrium import evaluate
+from reidsim.games.parameter_grid import (
+    ParameterPoints,
+    average_outcomes,
+    best_strategies,
+    fixed_options,
+    undominated_options,
+)
+from reidsim.games.record_game import Choice, Constraint
+from reidsim.linkage.risk import UniformGuess
+
+MEASURES = ("publisher_payoff", "adversary_payoff", "generalization_intensity", "share_attacked", "risk")
+
+
+@st.composite
+def points_of(draw, small):
+    """Money for one point: what the small game was drawn with (often a tie), or anything with a positive benefit."""
+    if small.benefit[0] > 0 and draw(st.booleans()):
+        return small.benefit[0], small.loss[0], small.gain[0], small.cost[0]
+    gain = draw(amounts)
+    worth = gain / small.paper(0).n_p(draw(st.sampled_from(small.paper(0).strategies)))
+    return draw(positive_amounts), draw(amounts), gain, draw(st.sampled_from([worth, 4.0, 0.0]))
+
+
+def averages(equilibrium, weights):
+    return {
+        "publisher_payoff": np.average(equilibrium.publisher_payoff, weights=weights),
+        "adversary_payoff": np.average(equilibrium.adversary_payoff, weights=weights),
+        "generalization_intensity": np.average(equilibrium.generalization_intensity, weights=weights),
+        "share_attacked": np.average(equilibrium.attacked, weights=weights),
+        "risk": np.average(np.where(equilibrium.attacked, equilibrium.success_probability, 0), weights=weights),
+    }
+
+
+def assert_point_is(found, point, expected, small):
+    for name in MEASURES:
+        assert getattr(found, name)[point] == pytest.approx(expected[name], rel=1e-9, abs=1e-9 * small.scale.max())
+
+
+@given(small=small_games(same_money=True), data=st.data())
+@settings(max_examples=100)
+def test_every_point_is_the_game_solved_there(small, data):
+    money = [data.draw(points_of(small)) for _ in range(3)]
+    weights = np.array([data.draw(st.integers(1, 5)) for _ in range(small.n_records)])
+    points = ParameterPoints.broadcast(*np.transpose(money))
+    minimum = small.minimum_numbers()
+    lattice = small.lattice()
+    for least in (None, minimum):
+        options = undominated_options(lattice, small.linker(lattice), Constraint(minimum=least))
+        for no_attack in (False, True):
+            constraint = Constraint(no_attack=no_attack, minimum=least)
+            found = average_outcomes(options, weights, points, no_attack=no_attack)
+            for point, here_amounts in enumerate(money):
+                here = small.with_money(*here_amounts)
+                choice = backward_induction(here.game(), {"it": constraint})["it"]
+                solved = best_strategies(options, points, point, no_attack=no_attack)
+                np.testing.assert_array_equal(solved, choice.strategies)
+                assert_point_is(found, point, averages(evaluate(here.game(), choice), weights), here)
+
+
+@given(small=small_games(same_money=True), data=st.data())
+def test_a_fixed_policy_is_averaged_over_its_strategies(small, data):
+    money = data.draw(points_of(small))
+    size = small.lattice().size
+    strategies = np.array([data.draw(st.integers(0, size - 1)) for _ in range(small.n_records)])
+    weights = np.array([data.draw(st.integers(1, 5)) for _ in range(small.n_records)])
+    here = small.with_money(*money)
+    options = fixed_options(small.lattice(), small.linker(), strategies)
+    choice = Choice(strategies, "fixed", np.zeros(len(strategies), dtype=np.int64), exact=False)
+    points = ParameterPoints.broadcast(*money)
+    assert_point_is(
+        average_outcomes(options, weights, points), 0, averages(evaluate(here.game(), choice), weights), here
+    )
+
+
+@given(small=small_games())
+def test_options_are_strategies_that_nothing_better_or_earlier_dominates(small):
+    lattice = small.lattice()
+    options = undominated_options(lattice, small.linker())
+    for i in range(small.n_records):
+        paper = small.paper(i)
+        paper.V = 1.0
+        # Rounded, since a sum of logarithms depends on its order.
+        utility = [round(paper.v(g), 9) for g in paper.strategies]
+        pi = [paper.pi(g) for g in paper.strategies]
+        numbers = range(len(paper.strategies))
+        undominated = [
+            b
+            for b in numbers
+            if not any(
+                pi[a] <= pi[b] and (utility[a] > utility[b] or (utility[a] == utility[b] and a < b)) for a in numbers
+            )
+        ]
+        own = options.of_record(i)
+        assert sorted(own.strategies.tolist()) == undominated
+        assert (np.diff(own.utility) <= 1e-12).all()
+        assert own.success.tolist() == [pi[strategy] for strategy in own.strategies]
+        for strategy, kept, intensity in zip(own.strategies, own.utility, own.intensity, strict=True):
+            assert kept == pytest.approx(paper.v(paper.strategies[strategy]), abs=1e-12)
+            assert intensity == pytest.approx(paper.intensity(paper.strategies[strategy]))
+
+
+@given(small=small_games(same_money=True))
+def test_a_record_of_many_keeps_its_own_options(small):
+    lattice = small.lattice()
+    options = undominated_options(lattice, small.linker(lattice))
+    points = ParameterPoints.broadcast(*(getattr(small, name)[0] for name in ("benefit", "loss", "gain", "cost")))
+    together = best_strategies(options, points, 0)
+    for i in range(small.n_records):
+        assert best_strategies(options.of_record(i), points, 0).tolist() == [together[i]]
+
+
+@given(small=small_games())
+@settings(max_examples=30)
+def test_records_thinned_a_few_at_a_time_keep_the_same_options(small):
+    lattice = small.lattice()
+    whole = undominated_options(lattice, small.linker(lattice))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("reidsim.games.parameter_grid._CHUNK", 1)
+        chunked = undominated_options(lattice, small.linker(lattice))
+    for name in ("start", "strategies", "utility", "success", "intensity"):
+        np.testing.assert_array_equal(getattr(whole, name), getattr(chunked, name))
+
+
+def test_points_take_scalars_and_arrays_of_one_length():
+    points = ParameterPoints.broadcast(1200, [100, 200, 300], [100, 200, 300], 4.0)
+    assert points.n_points == 3
+    assert points.benefit.tolist() == [1200.0] * 3
+    assert points.loss.tolist() == points.gain.tolist() == [100.0, 200.0, 300.0]
+    assert points.cost.tolist() == [4.0] * 3
+
+
+class Halved(UniformGuess):
+    """An attack succeeds half as often."""
+
+    def success_probability(self, group_sizes):
+        return super().success_probability(group_sizes) / 2
+
+
+@given(small=small_games(same_money=True))
+@settings(max_examples=20)
+def test_another_risk_model_gives_another_success_probability(small):
+    lattice = small.lattice()
+    plain = undominated_options(lattice, small.linker(lattice))
+    halved = undominated_options(lattice, small.linker(lattice), risk=Halved())
+    np.testing.assert_array_equal(halved.strategies, plain.strategies)
+    np.testing.assert_array_equal(halved.success, plain.success / 2)

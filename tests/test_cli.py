@@ -1,0 +1,545 @@
+"""The command line: what it prints, where it writes, and how it stops."""
+
+import io
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import typer
+from rich.console import Console
+
+import reidsim.progress
+from reidsim import __version__
+from reidsim.bundled import bundled_folder
+from reidsim.cli import app, main
+from reidsim.progress import DelayedProgress
+from reidsim.reports.summary_table import summary_table
+
+TOWN = Path(__file__).parent / "scenarios" / "town"
+REIDSIM = shutil.which("reidsim", path=str(Path(sys.executable).parent)) or "reidsim"
+COMMANDS = sorted(typer.main.get_command(app).commands)
+MEASURES = [
+    "Publisher's payoff", "Adversary's payoff", "Utility", "Generalization intensity", "Records attacked",
+    "Re-identification risk", "Risk of attacked records", "Records shared unchanged", "Records suppressed",
+]  # fmt: skip
+ESCAPE = "\x1b"
+# What a terminal or a user's settings would add.
+CLEAN = {
+    name: value for name, value in os.environ.items()
+    if name not in {"COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "CLICOLOR_FORCE"}
+}  # fmt: skip
+
+
+@pytest.fixture
+def town(tmp_path, monkeypatch):
+    """Return a copy of the town, which is also the working folder."""
+    folder = tmp_path / "work"
+    shutil.copytree(TOWN, folder)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def short(tmp_path, monkeypatch):
+    """Return the bundled scenario without its analyses, which take most of its time; alone in the working folder."""
+    text = (bundled_folder("scenarios") / "wan2015.toml").read_text(encoding="utf-8")
+    path = tmp_path / "short.toml"
+    path.write_text(text[: text.index("[analysis]")], encoding="utf-8")
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    return path
+
+
+@pytest.fixture
+def reidsim_(monkeypatch, capsys):
+    """Return a function that runs the command line in this process: exit code, standard output, standard error."""
+    for name in set(os.environ) - set(CLEAN):
+        monkeypatch.delenv(name)
+
+    def command(*arguments):
+        monkeypatch.setattr(sys, "argv", ["reidsim", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        printed = capsys.readouterr()
+        return stop.value.code, printed.out, printed.err
+
+    return command
+
+
+def console_script(*arguments, **options):
+    command = [REIDSIM, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=CLEAN, **options)
+
+
+# The measures.
+
+
+def test_a_run_prints_nine_measures_by_policy_and_where_its_results_are(town):
+    done = console_script("run", "town.toml", "-o", "mine/out")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0].strip() == "town: Patients of a small town"
+    assert [line for line in lines if "basic" in line and "no-attack" in line]
+    rows = {cells[1].strip(): [c.strip() for c in cells[2:-1]] for line in lines if len(cells := line.split("│")) > 3}
+    assert rows == {
+        "Publisher's payoff": ["82.40", "76.00"],
+        "Adversary's payoff": ["10.60", "0.00"],
+        "Utility": ["0.9800", "0.7600"],
+        "Generalization intensity": ["0.0200", "0.2400"],
+        "Records attacked": ["50.00%", "0.00%"],
+        "Re-identification risk": ["0.2600", "0.0000"],
+        "Risk of attacked records": ["0.5200", "-"],
+        "Records shared unchanged": ["90.00%", "40.00%"],
+        "Records suppressed": ["0.00%", "0.00%"],
+    }
+    assert list(rows) == MEASURES
+    assert lines[-1] == "Results in mine/out"
+    assert (town / "mine" / "out" / "manifest.json").exists()
+
+
+def test_what_is_not_a_terminal_gets_no_escape_codes_and_no_progress(short):
+    done = console_script("run", short, "-o", "out")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ESCAPE not in done.stdout
+    assert "\r" not in done.stdout
+    assert "solving" not in done.stdout
+    for policy in ("safe-harbor", "basic", "sh-friendly", "no-attack"):
+        assert policy in done.stdout
+    for measure in MEASURES:
+        assert measure in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_the_bundled_scenario_runs_to_the_end_and_draws_every_figure(tmp_path):
+    done = console_script("run", "wan2015", "-o", "out", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))
+    tables = {path.stem for path in (tmp_path / "out").glob("*.parquet")}
+    assert tables == {"runs", "records", "strategies", "maps", "lines", "deviations"}
+    assert manifest["figures"] == [
+        "strategies.png", "payoff-differences.png", "payoff-scatter.png", "map-record-1.png", "map-record-2.png",
+        "map-all-records.png", "lines.png", "search-deviation.png",
+    ]  # fmt: skip
+    drawn = {path.name: path for path in (tmp_path / "out" / "figures").iterdir()}
+    assert sorted(drawn) == sorted(manifest["figures"])
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in drawn.values())
+
+
+ALL_POLICIES = ["safe-harbor", "basic", "sh-friendly", "no-attack", "no-protection", "suppress-all"]
+
+
+@pytest.mark.parametrize("number", range(1, 7))
+def test_the_table_fits_eighty_columns_whatever_the_policies(number):
+    summary = pd.DataFrame(
+        {measure: [123456.789] * number for measure in (
+            "publisher_payoff", "adversary_payoff", "utility", "generalization_intensity", "share_attacked", "risk",
+            "risk_if_attacked", "share_unchanged", "share_suppressed",
+        )},
+        index=pd.Index(ALL_POLICIES[:number], name="policy"),
+    )  # fmt: skip
+    page = io.StringIO()
+    Console(file=page, width=80).print(summary_table(summary, "A title " * 20))
+    lines = page.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    if number <= 4:
+        assert all(any(measure in line for line in lines) for measure in MEASURES)
+        assert all(policy in page.getvalue() for policy in ALL_POLICIES[:number])
+
+
+def test_no_name_in_the_table_is_cut_short_with_all_policies(town, reidsim_):
+    with (town / "town.toml").open("a") as file:
+        file.write('\n[safe_harbor]\nage = "age"\n')
+    code, out, _ = reidsim_("run", "town.toml", "--set", f"publisher.policies={json.dumps(ALL_POLICIES)}", "-o", "out")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 80
+    assert "…" not in out
+
+
+@pytest.mark.parametrize("title", ["Costs [in dollars]", "a [/b] c", "[red]", "smile :smile:", "100% {x} \\[y]"])
+def test_a_title_is_printed_as_it_is(town, reidsim_, title):
+    code, out, err = reidsim_("run", "town.toml", "--set", f"title={json.dumps(title)}", "-o", "out")
+    assert (code, err) == (0, "")
+    assert f"town: {title}" in " ".join(out.split())
+
+
+def test_warnings_go_to_standard_error_one_line_each(town, reidsim_):
+    code, out, err = reidsim_("run", "town.toml", "--set", "economics.cost=0", "-o", "out")
+    assert code == 0
+    assert err.startswith("warning: no-attack: 30 records")
+    assert err.count("\n") == 1
+    assert "warning" not in out
+    assert json.loads(Path("out/manifest.json").read_text())["warnings"] == [err.strip().removeprefix("warning: ")]
+
+
+# Where results go.
+
+
+def test_results_go_to_numbered_folders_unless_said_otherwise(town, reidsim_):
+    for number in ("001", "002"):
+        code, out, _ = reidsim_("run", "town.toml")
+        assert code == 0
+        assert out.splitlines()[-1] == f"Results in {Path('results') / f'town-{number}'}"
+        assert (town / "results" / f"town-{number}" / "runs.parquet").exists()
+
+
+def test_a_run_writes_nowhere_but_into_its_results(town, reidsim_):
+    before = {path: path.read_bytes() for path in town.rglob("*") if path.is_file()}
+    reidsim_("run", "town.toml", "-o", "out")
+    after = {path: path.read_bytes() for path in town.rglob("*") if path.is_file() and path.parts[-2] != "out"}
+    assert before == after
+
+
+def test_an_empty_folder_can_take_results(town, reidsim_):
+    (town / "out").mkdir()
+    assert reidsim_("run", "town.toml", "-o", "out")[0] == 0
+    assert (town / "out" / "manifest.json").exists()
+
+
+def test_a_name_with_spaces_and_letters_of_any_language_can_take_results(town):
+    done = console_script("run", "town.toml", "-o", "Ergebnisse für Köln [1]")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("Results in Ergebnisse für Köln [1]\n")
+
+
+# Overrides and seeds.
+
+
+def test_overrides_are_applied_and_recorded(town, reidsim_):
+    options = ["--set", "economics.loss=0", "--set", 'publisher.policies=["basic"]', "--set", "title=No loss at all"]
+    code, out, _ = reidsim_("run", "town.toml", *options, "--seed", "99", "-o", "out")
+    assert code == 0
+    assert "town: No loss at all" in out
+    manifest = json.loads(Path("out/manifest.json").read_text())
+    assert manifest["content"]["economics"]["loss"] == 0
+    assert manifest["content"]["publisher"]["policies"] == ["basic"]
+    assert manifest["seed"] == manifest["content"]["seed"] == 99
+    assert pd.read_parquet("out/runs.parquet")["publisher_payoff"].tolist() == [100]
+
+
+def test_a_seed_is_the_same_as_an_override_of_the_seed(town, reidsim_):
+    reidsim_("run", "town.toml", "--seed", "5", "-o", "first")
+    reidsim_("run", "town.toml", "--set", "seed=5", "-o", "second")
+    manifests = [json.loads(Path(folder, "manifest.json").read_text()) for folder in ("first", "second")]
+    assert manifests[0]["scenario_hash"] == manifests[1]["scenario_hash"]
+
+
+def test_the_real_adult_file_in_the_working_folder_takes_the_place_of_the_table(tmp_path, monkeypatch, reidsim_):
+    monkeypatch.chdir(tmp_path)
+    row = "{}, Private, 77516, Bachelors, 13, Never-married, Sales, Unmarried, {}, {}, 0, 0, 40, United-States, <=50K\n"
+    people = [("39", "White", "Male"), ("90", "Black", "Female"), ("17", "Asian-Pac-Islander", "Female")]
+    Path("adult.data").write_text("".join(row.format(*person) for person in people))
+    code, out, err = reidsim_("check", "wan2015", "--set", "release.path=adult.data")
+    assert (code, err) == (0, "")
+    assert "3 records in 3 distinct cells" in out
+
+
+# The other commands.
+
+
+def test_check_says_what_there_is_and_writes_nothing(town, reidsim_):
+    before = sorted(town.rglob("*"))
+    code, out, err = reidsim_("check", "town.toml")
+    assert (code, err) == (0, "")
+    assert out == "town is ready: 30 records in 4 distinct cells, 18 strategies, 33 people\n"
+    assert sorted(town.rglob("*")) == before
+
+
+def test_check_applies_overrides(town, reidsim_):
+    _, out, _ = reidsim_("check", "town.toml", "--set", 'attributes.district.hierarchy={rule="suppress"}')
+    assert "12 strategies" in out
+
+
+def test_list_names_everything_that_comes_along_with_its_title(reidsim_):
+    code, out, err = reidsim_("list")
+    assert (code, err) == (0, "")
+    for folder in ("scenarios", "populations"):
+        assert f"{folder}:" in out.splitlines()
+        for path in bundled_folder(folder).glob("*.toml"):
+            (line,) = [line for line in out.splitlines() if line.split()[:1] == [path.stem]]
+            assert len(line.split()) > 1
+
+
+@pytest.mark.parametrize("scenario", sorted(path.stem for path in bundled_folder("scenarios").glob("*.toml")))
+def test_what_show_prints_is_the_scenario_and_can_be_checked(tmp_path, scenario):
+    with (tmp_path / "mine.toml").open("wb") as file:
+        subprocess.run([REIDSIM, "show", scenario], stdout=file, check=True)
+    assert (tmp_path / "mine.toml").read_bytes() == (bundled_folder("scenarios") / f"{scenario}.toml").read_bytes()
+    done = console_script("check", "mine.toml", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("mine is ready: ")
+
+
+def test_show_prints_files_too(town, reidsim_):
+    assert reidsim_("show", "town.toml") == (0, (town / "town.toml").read_text(), "")
+
+
+def test_schema_prints_the_json_schema_of_scenarios(reidsim_):
+    code, out, err = reidsim_("schema")
+    assert (code, err) == (0, "")
+    schema = json.loads(out)
+    assert {"release", "attributes", "economics"} <= set(schema["properties"])
+
+
+def test_version_prints_the_version(reidsim_):
+    assert reidsim_("--version") == (0, f"{__version__}\n", "")
+    assert re.fullmatch(r"\d+\.\d+\.\d+.*", __version__)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_every_command_has_an_example_of_it_and_fits_eighty_columns(reidsim_, command):
+    code, out, err = reidsim_(command, "--help")
+    assert (code, err) == (0, "")
+    assert f"Example: reidsim {command}" in " ".join(out.split())
+    assert max(map(len, out.splitlines())) <= 80
+    assert ESCAPE not in out
+
+
+def test_help_names_every_command(reidsim_):
+    code, out, _ = reidsim_("--help")
+    assert code == 0
+    assert {"run", "check", "list", "show", "schema"} <= set(COMMANDS)
+    for command in COMMANDS:
+        assert re.search(rf"^  {command} ", out, flags=re.MULTILINE)
+
+
+def test_without_a_command_the_help_is_shown(reidsim_):
+    code, out, err = reidsim_()
+    assert code in (0, 2)
+    assert "Usage: reidsim" in out + err
+
+
+def test_the_module_is_the_command(town):
+    done = subprocess.run([sys.executable, "-m", "reidsim", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{__version__}\n"
+
+
+# Pipes and full disks on the side of the output.
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes are those of POSIX")
+@pytest.mark.parametrize("arguments", [("schema",), ("show", "wan2015"), ("list",)])
+def test_a_reader_that_goes_away_is_no_error_message(arguments):
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [REIDSIM, *arguments]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_a_full_disk_behind_the_output_is_one_line():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([REIDSIM, "schema"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode != 0
+    assert done.stderr.startswith("reidsim: ")
+    assert done.stderr.count("\n") == 1
+
+
+# Ctrl-C.
+
+
+def interrupted(command, moment):
+    """Start a command in the working folder, interrupt it at a moment, and return how it ended."""
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A test run in the background would hand down that interrupts are to be ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    try:
+        moment(process)
+        assert process.poll() is None, "it ended before it could be interrupted"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    return process.returncode, out, err
+
+
+def assert_nothing_was_written(code, out, err):
+    assert list(Path().iterdir()) == []
+    assert code == 130
+    assert out == ""
+    assert "Traceback" not in err
+    assert err.startswith("reidsim: interrupted")
+    assert err.count("\n") == 1
+
+
+def after(seconds):
+    return lambda process: time.sleep(seconds)
+
+
+def while_writing(process):
+    """Wait until the hidden folder holds something."""
+    until = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < until:
+        if any(path.name.startswith(".") and any(path.iterdir()) for path in Path().iterdir()):
+            return
+        time.sleep(0.005)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+@pytest.mark.parametrize("seconds", [1.5, 3])
+def test_ctrl_c_during_a_run_is_one_line_and_leaves_nothing(tmp_path, monkeypatch, seconds):
+    monkeypatch.chdir(tmp_path)
+    assert_nothing_was_written(*interrupted([REIDSIM, "run", "wan2015", "-o", "DIR"], after(seconds)))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+def test_ctrl_c_while_results_are_written_is_one_line_and_leaves_nothing(short):
+    assert_nothing_was_written(*interrupted([REIDSIM, "run", str(short), "-o", "DIR"], while_writing))
+
+
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_ctrl_c_in_any_command_ends_with_code_130_and_one_line(town, reidsim_, monkeypatch, command):
+    def interrupt(loaded):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("reidsim.scenarios.build.build_study", interrupt)
+    monkeypatch.setattr("reidsim.experiments.run.build_study", interrupt)
+    code, out, err = reidsim_(command, "town.toml")
+    assert (code, out) == (130, "")
+    assert err.startswith("reidsim: interrupted")
+    assert err.count("\n") == 1
+    assert not (town / "results").exists()
+
+
+# Progress.
+
+
+class Clock:
+    """Time that passes when it is told to."""
+
+    def __init__(self):
+        self.now = 1000.0
+
+    def monotonic(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(reidsim.progress, "time", clock)
+    return clock
+
+
+def terminal():
+    page = io.StringIO()
+    return page, Console(file=page, force_terminal=True, width=80, legacy_windows=False)
+
+
+def test_progress_is_shown_after_two_seconds_on_a_terminal(clock):
+    page, console = terminal()
+    with DelayedProgress(console) as progress:
+        for seconds in (0, 0.5, 1.0, 1.9):
+            clock.now = 1000 + seconds
+            progress("solving", 3, 18)
+            assert page.getvalue() == ""
+        clock.now = 1002.1
+        progress("solving", 5, 18)
+        console.print("")
+        assert "solving" in page.getvalue()
+        assert "5/18" in page.getvalue()
+
+
+def test_progress_goes_through_the_tasks(clock):
+    page, console = terminal()
+    with DelayedProgress(console) as progress:
+        clock.now += 3
+        for task, done, total in (("solving", 18, 18), ("analysing", 1, 4), ("analysing", 2, 4)):
+            progress(task, done, total)
+        console.print("")
+    assert "18/18" in page.getvalue()
+    assert "2/4" in page.getvalue()
+
+
+def test_progress_leaves_no_trace_when_it_is_over(clock):
+    page, console = terminal()
+    with DelayedProgress(console) as progress:
+        clock.now += 3
+        progress("solving", 1, 2)
+    shown = page.getvalue()
+    # The cursor is hidden and shown again, and the last thing done to the bar's line is to erase it.
+    assert shown.count(f"{ESCAPE}[?25l") == shown.count(f"{ESCAPE}[?25h") == 1
+    assert shown.rindex(f"{ESCAPE}[2K") > shown.rindex("solving")
+
+
+def test_progress_is_removed_when_a_run_is_interrupted(clock):
+    page, console = terminal()
+    with pytest.raises(KeyboardInterrupt), DelayedProgress(console) as progress:
+        clock.now += 3
+        progress("solving", 1, 2)
+        raise KeyboardInterrupt
+    assert page.getvalue().rindex(f"{ESCAPE}[?25h") > page.getvalue().rindex(f"{ESCAPE}[?25l")
+
+
+def test_work_that_is_quick_shows_nothing_even_on_a_terminal(clock):
+    page, console = terminal()
+    with DelayedProgress(console) as progress:
+        clock.now += 1.9
+        progress("solving", 18, 18)
+    assert page.getvalue() == ""
+
+
+def test_progress_is_silent_where_nobody_watches(clock):
+    page = io.StringIO()
+    with DelayedProgress(Console(file=page, force_terminal=False)) as progress:
+        clock.now += 60
+        progress("solving", 1, 18)
+    assert page.getvalue() == ""
+
+
+def in_a_terminal(*arguments):
+    """Run the command in a pseudo-terminal of 80 columns and return all that it showed."""
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
+    environment = {**CLEAN, "TERM": "xterm-256color"}
+    process = subprocess.Popen([REIDSIM, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
+    os.close(theirs)
+    shown = b""
+    while select.select([ours], [], [], 60)[0]:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:
+            break  # as Linux says that the other side is closed
+        if not part:
+            break
+        shown += part
+    os.close(ours)
+    return process.wait(timeout=60), shown.decode()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are those of POSIX")
+def test_a_quick_run_in_a_terminal_shows_its_table_without_a_progress_bar(town):
+    code, shown = in_a_terminal("run", "town.toml", "-o", "out")
+    assert code == 0
+    assert "Publisher's payoff" in shown
+    assert "82.40" in shown
+    for trace in ("solving", "reading", "drawing and writing", f"{ESCAPE}[?25l"):
+        assert trace not in shown
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are those of POSIX")
+def test_an_error_in_a_terminal_is_one_line_too(town):
+    code, shown = in_a_terminal("run", "twon.toml")
+    assert code == 2
+    assert shown == "reidsim: twon.toml: no such file; expected a scenario file (TOML)\r\n"
