@@ -103,7 +103,8 @@ def _resolve_location(
 ) -> tuple[list[str], list[str], list[Any]]:
     """Turn a pydantic location into the key path as in the file, the keys valid and sections to choose there."""
     keys: list[str] = []
-    current: Any = model
+    root = model.model_fields.get("root")
+    current: Any = model if root is None else _inner_model(root.annotation)
     valid: list[str] = []
     for part in location:
         fields = getattr(current, "model_fields", None)

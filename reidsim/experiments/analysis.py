@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from reidsim.errors import InputError
 from reidsim.experiments.record_level import constraint_of, fixed_choice, is_fixed
+from reidsim.experiments.sequential_analysis import attack_table, belief_table, runtime_table, threshold_table
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.lattice_search import lattice_search
@@ -44,16 +45,25 @@ class Analysis:
         Every policy while one parameter changes.
     deviations : DataFrame
         Lattice-based search against the optimum while one parameter changes.
+    attacks, beliefs, thresholds, runtimes : DataFrame
+        Behaviour of the sequential planner; see `reidsim.experiments.sequential_analysis`.
+    left_out : tuple of str
+        What the scenario asks for and cannot be worked out, with the reason.
     """
 
     strategies: pd.DataFrame = field(default_factory=pd.DataFrame)
     maps: pd.DataFrame = field(default_factory=pd.DataFrame)
     lines: pd.DataFrame = field(default_factory=pd.DataFrame)
     deviations: pd.DataFrame = field(default_factory=pd.DataFrame)
+    attacks: pd.DataFrame = field(default_factory=pd.DataFrame)
+    beliefs: pd.DataFrame = field(default_factory=pd.DataFrame)
+    thresholds: pd.DataFrame = field(default_factory=pd.DataFrame)
+    runtimes: pd.DataFrame = field(default_factory=pd.DataFrame)
+    left_out: tuple[str, ...] = ()
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables that hold anything, by name."""
-        return {name: table for name, table in vars(self).items() if not table.empty}
+        return {name: value for name, value in vars(self).items() if isinstance(value, pd.DataFrame) and len(value)}
 
 
 def analyse(study: RecordStudy, *, progress: Progress | None = None) -> Analysis:
@@ -62,30 +72,42 @@ def analyse(study: RecordStudy, *, progress: Progress | None = None) -> Analysis
     In maps and lines the publisher knows the parameters of each point. The adversary's gain follows the loss unless
     the scenario states a gain.
     """
-    wanted = study.scenario.analysis
-    steps = [part is not None for part in (wanted.strategies, wanted.maps, wanted.lines, wanted.search_deviation)]
-    done = 0
-
-    def step() -> None:
-        nonlocal done
-        done += 1
+    work = _work(study)
+    left_out = []
+    # Maps and lines thin each record's strategies by a rule that holds for an adversary who weighs one exploit.
+    if study.scenario.adversary.planner != "one-shot":
+        for name in sorted({"maps", "lines"} & set(work)):
+            del work[name]
+            left_out.append(f"analysis.{name} is worked out for planner one-shot only and was left out")
+    tables = {}
+    for done, (name, make) in enumerate(work.items(), start=1):
+        tables[name] = make()
         if progress is not None:
-            progress(done, sum(steps))
+            progress(done, len(work))
+    return Analysis(**tables, left_out=tuple(left_out))
 
-    tables: dict[str, pd.DataFrame] = {}
-    if wanted.strategies is not None:
-        tables["strategies"] = strategy_table(study, wanted.strategies)
-        step()
-    if wanted.maps is not None:
-        tables["maps"] = map_table(study, wanted.maps)
-        step()
-    if wanted.lines is not None:
-        tables["lines"] = line_table(study, wanted.lines)
-        step()
-    if wanted.search_deviation is not None:
-        tables["deviations"] = deviation_table(study, wanted.search_deviation)
-        step()
-    return Analysis(**tables)
+
+def _work(study: RecordStudy) -> dict[str, Callable[[], pd.DataFrame]]:
+    """Return what makes each table that the scenario asks for."""
+    wanted = study.scenario.analysis
+    work: dict[str, Callable[[], pd.DataFrame]] = {}
+    if (record := wanted.strategies) is not None:
+        work["strategies"] = lambda: strategy_table(study, record)
+    if (maps := wanted.maps) is not None:
+        work["maps"] = lambda: map_table(study, maps)
+    if (lines := wanted.lines) is not None:
+        work["lines"] = lambda: line_table(study, lines)
+    if (deviation := wanted.search_deviation) is not None:
+        work["deviations"] = lambda: deviation_table(study, deviation)
+    if (sequential := wanted.sequential) is not None:
+        work["attacks"] = lambda: attack_table(study, sequential)
+        if sequential.beliefs:
+            work["beliefs"] = lambda: belief_table(study, sequential)
+        if sequential.thresholds is not None:
+            work["thresholds"] = lambda: threshold_table(study, sequential)
+        if (runtimes := sequential.runtimes) is not None:
+            work["runtimes"] = lambda: runtime_table(study, runtimes)
+    return work
 
 
 def strategy_table(study: RecordStudy, record: Mapping[str, str]) -> pd.DataFrame:

@@ -149,7 +149,7 @@ def run_loaded(loaded: LoadedScenario, *, progress: Progress | None = None) -> R
         "policies": solvers,
     }
     manifest = make_manifest(loaded.name, loaded.content, loaded.scenario.seed, clock.laps, facts)
-    return RunResult(loaded.name, summary, records, analysis, manifest, _warnings(study, solvers))
+    return RunResult(loaded.name, summary, records, analysis, manifest, _warnings(study, solvers, analysis))
 
 
 class _Clock:
@@ -165,10 +165,11 @@ class _Clock:
         self._last = now
 
 
-def _warnings(study: RecordStudy, solvers: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
-    warnings = []
+def _warnings(study: RecordStudy, solvers: Mapping[str, Mapping[str, Any]], analysis: Analysis) -> tuple[str, ...]:
+    warnings = list(analysis.left_out)
     outside = int(study.multiplicity[study.group_sizes.outside].sum())
-    if outside:
+    # A registry need not hold everybody.
+    if outside and study.registry is None:
         warnings.append(
             f"{outside} of {study.n_records} records have values that nobody in population "
             f"{study.linked_population.name!r} has; each counts as the only such person"

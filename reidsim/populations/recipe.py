@@ -98,4 +98,25 @@ class Sf1Recipe(RecipeHead):
     tail: Tail = Tail(linear=0.13, quadratic=0.0055)
 
 
-Recipe = Annotated[CountsRecipe | CensusCellsRecipe | Sf1Recipe, Field(discriminator="kind")]
+class RegistryRecipe(RecipeHead):
+    """A registry that lists some people of another population, drawn at random."""
+
+    kind: Literal["registry"]
+    population: str = Field(description="name of a bundled recipe or path of one, relative to this recipe")
+    size: Annotated[int, Field(gt=0)]
+    seed: Annotated[int, Field(ge=0)]
+
+
+class VoterFileRecipe(RecipeHead):
+    """The real voter registration file of North Carolina."""
+
+    kind: Literal["voter-file"]
+    file: str
+    statuses: tuple[Literal["A", "D", "I", "S"], ...] = Field(default=("A", "I", "S"), min_length=1)
+    ages_missing: tuple[Annotated[int, Field(ge=0)], ...] = Field(default=(), description="ages that mean unknown")
+    population: str | None = Field(default=None, description="recipe of the population that gives the categories")
+
+
+Recipe = Annotated[
+    CountsRecipe | CensusCellsRecipe | Sf1Recipe | RegistryRecipe | VoterFileRecipe, Field(discriminator="kind")
+]

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from reidsim.errors import InputError, nearest
-from reidsim.reports import reproduction_wan2015
+from reidsim.reports import reproduction_wan2015, reproduction_xia2015
 from reidsim.reports.ledger import Ledger
 
-_PAPERS: dict[str, Callable[[], Ledger]] = {"wan2015": reproduction_wan2015.ledger}
+_PAPERS: dict[str, Callable[[], Ledger]] = {
+    "wan2015": reproduction_wan2015.ledger,
+    "xia2015": reproduction_xia2015.ledger,
+}
 
 
 def reproduce(papers: Sequence[str] = ()) -> list[Ledger]:

@@ -245,6 +245,50 @@ class LinesSection(Section):
     cost: Range | None = None
 
 
+class AttackChanges(Section):
+    """Parameters of the sequential attack that differ from those of the scenario's adversary."""
+
+    gain: Money | None = None
+    exploit_cost: Money | None = None
+    access_cost: Money | None = None
+    link_cost: Money | None = None
+    penalty: Money | None = None
+    max_penalties: Annotated[int, Field(ge=1)] | None = None
+    detection_intercept: float | None = None
+    detection_slope: float | None = None
+    prior: Annotated[float, Field(gt=0, le=1)] | None = None
+    discount: Annotated[float, Field(gt=0, le=1)] | None = None
+
+
+class ThresholdsSection(Section):
+    """From which group size on the adversary stays away, while one parameter changes."""
+
+    base: AttackChanges = Field(default=AttackChanges(), description="what else differs from the adversary")
+    access_cost: Range | None = None
+    exploit_cost: Range | None = None
+    penalty: Range | None = None
+    detection: Range | None = Field(default=None, description="probability that the first exploit is detected")
+
+
+class RuntimesSection(Section):
+    """How long the three solvers take for records whose group size is unknown."""
+
+    registry_sizes: tuple[Annotated[int, Field(ge=1)], ...] = Field(min_length=1)
+    records: Annotated[int, Field(ge=1)] = Field(default=5, description="how many records are planned for")
+
+
+class SequentialAnalysisSection(Section):
+    """How the planner of the sequential attack behaves."""
+
+    settings: dict[str, AttackChanges] = Field(
+        default={"as in the scenario": AttackChanges()}, min_length=1, description="compared with each other"
+    )
+    largest_group: Annotated[int, Field(ge=1, le=100_000)] = Field(default=60, description="group sizes drawn")
+    beliefs: bool = Field(default=False, description="compare known with unknown group sizes, record by record")
+    thresholds: ThresholdsSection | None = None
+    runtimes: RuntimesSection | None = None
+
+
 class AnalysisSection(Section):
     """What is worked out and drawn besides the policies."""
 
@@ -254,6 +298,7 @@ class AnalysisSection(Section):
     search_deviation: LinesSection | None = Field(
         default=None, description="how far lattice-based search stays from the optimum"
     )
+    sequential: SequentialAnalysisSection | None = None
 
 
 class Scenario(Section):
@@ -296,6 +341,13 @@ class Scenario(Section):
         if self.population is None and (drawn or self.adversary.risk == "journalist"):
             reason = f"attribute {drawn[0]!r} is drawn from it" if drawn else "journalist risk counts its people"
             raise InputError("section missing", where="population", expected=f"a population, since {reason}")
+        if self.analysis.sequential is not None and self.adversary.planner != "fmdp":
+            raise InputError(
+                "an analysis of the sequential attack needs its planner",
+                where="analysis.sequential",
+                found=f"adversary.planner = {self.adversary.planner!r}",
+                expected="adversary.planner = 'fmdp'",
+            )
         if self.safe_harbor is not None:
             for key in ("age", "zip"):
                 name = getattr(self.safe_harbor, key)

@@ -167,6 +167,23 @@ def plan_baseline(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> 
     )
 
 
+def attack_threshold(attack: SequentialAttack, *, largest: int = 1_000_000) -> int | None:
+    """Return the smallest known group size that is not attacked, None if all up to `largest` are."""
+    values = exploit_values(attack, largest)
+    sizes = np.arange(1, values.largest + 1)
+    away = attack.discount * value_after_access(attack, values, sizes) <= attack.access_cost
+    if away.any():
+        return int(sizes[away.argmax()])
+    return values.largest + 1 if values.complete else None
+
+
+def exploits_undetected(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> Sizes:
+    """Return how many exploits are made in a linked group if none hits and none is detected, shape of the sizes."""
+    sizes = checked_group_sizes(group_sizes)
+    values = _values(attack, int(sizes.max(initial=0)))
+    return np.where(sizes <= values.largest, values.exploits_undetected[np.minimum(sizes, values.largest)], 0)
+
+
 def value_after_access(attack: SequentialAttack, values: ExploitValues, sizes: Sizes) -> Floats:
     """Return V_access(g), the worth of holding the registry when the group size is g, same shape as `sizes`."""
     at = np.minimum(sizes, values.largest)

@@ -1,0 +1,64 @@
+"""Identified registries: who of a population is listed, and how many of each cell."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reidsim.errors import InputError
+from reidsim.populations.population import Population
+
+# numpy's multivariate hypergeometric draw works on fewer people than this.
+_TOO_MANY = 10**9
+
+
+def draw_registry(
+    population: Population, size: int, rng: np.random.Generator, *, name: str = "registry", source: str = ""
+) -> Population:
+    """Draw a registry: `size` different people of a population, every set of that many being equally likely.
+
+    Parameters
+    ----------
+    population : Population
+        In whole people, fewer than 10**9.
+    size : int
+        People in the registry.
+    rng : numpy.random.Generator
+    name, source : str
+        Of the registry.
+
+    Returns
+    -------
+    Population
+        Over the same domain, with the cells of which somebody was drawn; its counts (int64) sum to `size`, and no
+        cell has more people than in `population`. The share of the population that it lists, ``size`` over
+        ``population.total``, is the prior of Xia et al. 2015 that a person is in the registry.
+
+    Raises
+    ------
+    InputError
+        If `size` is not from 1 to the people of the population, or the population has expected counts or too many
+        people.
+
+    Notes
+    -----
+    The counts of all cells together are multivariate hypergeometric, so a cell of n people out of N has
+    ``n size / N`` in the registry on average, with variance ``n (size/N) (1 - size/N) (N - n) / (N - 1)``. Xia et
+    al. (CIKM 2015, section 6.2) take their registry for such a sample.
+    """
+    if not np.issubdtype(population.counts.dtype, np.integer):
+        raise InputError(
+            "a registry cannot be drawn from expected counts", where=population.name, expected="counts of whole people"
+        )
+    people = int(population.counts.sum())
+    if people >= _TOO_MANY:
+        raise InputError("too many people to draw from", where=population.name, found=people, expected="below 10**9")
+    if not 1 <= size <= people:
+        raise InputError(
+            "registry of a size that cannot be drawn",
+            where="size",
+            found=size,
+            expected=f"1 to {people}, the people of {population.name!r}",
+        )
+    drawn = rng.multivariate_hypergeometric(population.counts, size, method="marginals")
+    listed = drawn > 0
+    return Population(population.domain, population.cells[listed], drawn[listed], name=name, source=source)
