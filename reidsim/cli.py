@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from pathlib import Path
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -103,9 +105,11 @@ def list_() -> None:
     """
     for folder in ("scenarios", "populations"):
         typer.echo(f"{folder}:")
-        for name in bundled_names(folder):
+        names = bundled_names(folder)
+        width = max(map(len, names))
+        for name in names:
             title = read_toml(resolve(name, folder, folder)).get("title", "")
-            typer.echo(f"  {name:<18} {title}")
+            typer.echo(f"  {name:<{width}}  {title}")
 
 
 @app.command()
@@ -154,14 +158,27 @@ def reproduce(
             raise InputError(f"cannot be written: {error.strerror}", source=output) from None
 
 
+class _Interrupted(BaseException):
+    """Ctrl-C; a kind of its own, since typer ends quietly on KeyboardInterrupt."""
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise _Interrupted
+
+
 def main() -> None:
     """Run the command line; the entry point ``reidsim``."""
+    signal.signal(signal.SIGINT, _interrupt)
     try:
-        app(standalone_mode=True)
+        app()
     except InputError as error:
         print(f"reidsim: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
+    except (_Interrupted, SystemError) as error:
+        # Compiled code turns an interrupt into a SystemError that carries it.
+        if not isinstance(error, _Interrupted) and not isinstance(error.__cause__ or error.__context__, _Interrupted):
+            raise
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         print("reidsim: interrupted; nothing was written", file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:

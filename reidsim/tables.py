@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import bz2
+import csv
+import gzip
+import io
+import itertools
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import IO, Any
 
 import pandas as pd
+import pyarrow as pa
+from pyarrow import compute
+from pyarrow import csv as arrow_csv
 
 from reidsim.errors import InputError, listed, nearest
+
+_OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
 
 
 def read_table(path: Path, *, delimiter: str = ",", header: bool = True, comment: str | None = None) -> pd.DataFrame:
@@ -16,72 +27,94 @@ def read_table(path: Path, *, delimiter: str = ",", header: bool = True, comment
     Parameters
     ----------
     path : Path
-        May be compressed (``.gz``, ``.bz2``, ``.xz``, ``.zip``).
+        UTF-8; may be compressed (``.gz``, ``.bz2``).
     delimiter : str
         One character.
     header : bool
         Whether the first row holds column names; else columns are numbered from 0.
     comment : str, optional
-        Character that starts a comment.
+        Character that starts lines to pass over at the top of the file.
+
+    Returns
+    -------
+    DataFrame
+        Values without the spaces around them.
 
     Raises
     ------
     InputError
         If the file cannot be read, is not text, has no rows, rows of different lengths or repeated column names.
     """
+    text = _text(path)
+    lines = text.splitlines(keepends=True)
+    passed_over = (not line.strip() or (comment is not None and line.startswith(comment)) for line in lines)
+    skipped = sum(1 for _ in itertools.takewhile(bool, passed_over))
+    first = next(csv.reader(lines[skipped:], delimiter=delimiter), [])
+    names = [name.strip() for name in first] if header else [str(number) for number in range(len(first))]
+    repeated = [name for name in names if names.count(name) > 1]
+    if repeated:
+        raise InputError("column named twice", source=path, found=repeated[0])
+    broken: list[arrow_csv.InvalidRow] = []
+
+    def note(row: arrow_csv.InvalidRow) -> str:
+        broken.append(row)
+        return "error"
+
+    try:
+        table = arrow_csv.read_csv(
+            io.BytesIO("".join(lines[skipped:]).encode()),
+            read_options=arrow_csv.ReadOptions(column_names=names, use_threads=False),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                strings_can_be_null=False, column_types=dict.fromkeys(names, pa.string())
+            ),
+        )
+    except pa.ArrowInvalid as error:
+        raise _unreadable(path, str(error), broken, header) from None
+    # The header was given as names, so it comes back as the first row.
+    table = table.slice(1) if header else table
+    if table.num_rows == 0:
+        raise InputError("the file has no rows", source=path, expected="at least one")
+    columns = [compute.utf8_trim_whitespace(column).to_pandas().astype("str") for column in table.columns]
+    return pd.DataFrame(dict(zip(names if header else range(len(names)), columns, strict=True)))
+
+
+def _unreadable(path: Path, reason: str, broken: list[arrow_csv.InvalidRow], header: bool) -> InputError:
+    if not broken:
+        return InputError(f"rows cannot be told apart: {reason}", source=path)
+    row = broken[0]
+    quoted = row.text.count('"') % 2 == 1
+    return InputError(
+        "row of another length",
+        source=path,
+        where=f"row {row.number - header}",
+        found=row.actual_columns,
+        expected=f"{row.expected_columns} columns",
+        hint="a quotation mark is not closed" if quoted else None,
+    )
+
+
+def _text(path: Path) -> str:
     try:
         if path.is_dir():
             raise InputError("is a folder", source=path, expected="a file")
-        frame = pd.read_csv(
-            path,
-            sep=delimiter,
-            header=0 if header else None,
-            dtype=str,
-            keep_default_na=False,
-            skipinitialspace=True,
-            comment=comment,
-            encoding="utf-8-sig",
-            on_bad_lines="error",
-            index_col=False,
-        )
-        if header:
-            _check_header(path, delimiter, comment)
+        opener: Callable[[Path, str], IO[Any]] = _OPENERS.get(path.suffix, open)
+        with opener(path, "rb") as file:
+            content: bytes = file.read()
+        text = content.decode("utf-8-sig")
     except FileNotFoundError:
         raise InputError("no such file", source=path) from None
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", source=path) from None
     except UnicodeDecodeError:
         raise InputError("not a text file in UTF-8", source=path) from None
-    except pd.errors.EmptyDataError:
-        raise InputError("the file is empty", source=path) from None
-    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
-        reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
-        raise InputError(f"rows cannot be told apart: {reason}", source=path) from None
-    if frame.empty:
-        raise InputError("the file has no rows", source=path, expected="at least one")
-    short = frame.isna().any(axis=1).to_numpy()
-    if short.any():
-        row = int(short.argmax())
-        found = int(frame.iloc[row].notna().sum())
-        raise InputError(
-            "row of another length",
-            source=path,
-            where=f"row {row + 1}",
-            found=found,
-            expected=f"{frame.shape[1]} columns",
-        )
-    return frame
-
-
-def _check_header(path: Path, delimiter: str, comment: str | None) -> None:
-    # pandas renames repeated columns without a word, so they are looked for in the bare first row.
-    first = pd.read_csv(
-        path, sep=delimiter, header=None, dtype=str, nrows=1, keep_default_na=False, skipinitialspace=True,
-        comment=comment, encoding="utf-8-sig",
-    ).iloc[0]  # fmt: skip
-    repeated = first[first.duplicated()]
-    if len(repeated):
-        raise InputError("column named twice", source=path, found=repeated.iloc[0])
+    except (OSError, EOFError) as error:
+        raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", source=path) from None
+    if not text.strip():
+        raise InputError("the file is empty", source=path)
+    if "\0" in text:
+        raise InputError("not a text file", source=path, found="a zero byte")
+    return text
 
 
 def require_columns(frame: pd.DataFrame, columns: Iterable[str], source: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +20,15 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, populate_by_name=True)
 
 
+# What pydantic calls things, and what a user of TOML calls them.
+_PLAIN = {
+    "an object": "a section",
+    "a valid (array|tuple|list)": "a list",
+    "a valid string": "text",
+    "(Tuple|List|Dictionary|String) should have": "something that has",
+    " after validation, not .*": "",
+}
+
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -32,10 +42,11 @@ def read_toml(path: Path) -> dict[str, Any]:
     """
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
+        # Besides syntax: numbers of thousands of digits, and tables nested a thousand deep.
+        if isinstance(error, UnicodeDecodeError):
+            raise InputError("not a text file in UTF-8", source=path) from None
         raise InputError(f"not valid TOML: {error}", source=path) from None
-    except UnicodeDecodeError:
-        raise InputError("not a text file in UTF-8", source=path) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", source=path) from None
 
@@ -61,7 +72,7 @@ def _first_error(error: ValidationError, model: type[BaseModel], source: str | P
     detail = next((d for d in details if d["type"] == "extra_forbidden"), details[0])
     kind, context = detail["type"], detail.get("ctx", {})
     keys, valid, options = _resolve_location(model, detail["loc"])
-    path = ".".join(keys)
+    path = ".".join(keys).replace(".[", "[")
     if kind == "extra_forbidden":
         hint = nearest(keys[-1], valid)
         return InputError("unknown key", source=source, where=path, expected=f"one of {listed(valid, 20)}", hint=hint)
@@ -86,15 +97,17 @@ def _first_error(error: ValidationError, model: type[BaseModel], source: str | P
         return inner.located(source, path)
     found = detail["input"]
     problem = "value not allowed"
-    expected = (
-        detail["msg"].removeprefix("Input should be ").removeprefix("Value error, ").replace("an object", "a section")
-    )
+    expected = detail["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    for jargon, plain in _PLAIN.items():
+        expected = re.sub(jargon, plain, expected)
     hint = None
     if kind == "literal_error":
         choices = [choice.strip("'") for choice in context["expected"].replace(" or ", ", ").split(", ")]
         hint = nearest(str(found), choices)
     elif kind.endswith("_type") or kind in {"int_from_float"}:
         problem = f"wrong type ({_toml_type(found)})"
+    if isinstance(found, bool):
+        found = "true" if found else "false"
     return InputError(problem, source=source, where=path, found=found, expected=expected, hint=hint)
 
 
@@ -121,7 +134,7 @@ def _resolve_location(
             else:
                 keys.append(str(part))
         else:
-            keys.append(str(part))
+            keys.append(f"[{part}]" if isinstance(part, int) else str(part))
             if isinstance(current, tuple):
                 current = current[0]
     return keys, valid, current if isinstance(current, list) else []

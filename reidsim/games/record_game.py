@@ -95,7 +95,11 @@ class RecordGame:
 
     def __post_init__(self) -> None:
         for name in ("benefit", "loss"):
-            amounts = np.broadcast_to(np.asarray(getattr(self, name), dtype=np.float64), (self.n_records,))
+            given = np.asarray(getattr(self, name), dtype=np.float64)
+            if given.shape not in ((), (self.n_records,)):
+                expected = f"one amount, or one for each of {self.n_records} records"
+                raise InputError(f"{name} of the publisher has another shape", found=given.shape, expected=expected)
+            amounts = np.broadcast_to(given, (self.n_records,))
             if len(amounts) and not amounts.min() >= 0:
                 raise InputError(
                     f"{name} of the publisher is negative", found=float(amounts.min()), expected="0 or more"

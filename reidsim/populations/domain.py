@@ -74,12 +74,13 @@ class Attribute:
         if (codes < 0).any():
             row = int(np.flatnonzero(codes < 0)[0])
             value = labels.iloc[row]
+            missing = pd.isna(value) or not value
             raise InputError(
-                f"value outside the categories of {self.name!r}",
+                "value missing" if missing else f"value outside the categories of {self.name!r}",
                 where=f"row {row + 1}, column {self.name!r}",
-                found=None if pd.isna(value) else value,
+                found=None if missing else value,
                 expected=f"one of {listed(self.categories)}",
-                hint="the value is missing" if pd.isna(value) else nearest(str(value), self.categories),
+                hint=None if missing else nearest(str(value), self.categories),
             )
         return codes
 
@@ -200,9 +201,8 @@ def _as_labels(values: Iterable[object]) -> pd.Series[str]:
     series = values if isinstance(values, pd.Series) else pd.Series(list(values))
     if isinstance(series.dtype, pd.CategoricalDtype):
         series = series.astype(series.cat.categories.dtype)
-    if pd.api.types.is_float_dtype(series.dtype):
-        finite = series.dropna()
-        if bool((finite == finite.round()).all()):
-            series = series.astype("Int64")
     labels = series.astype("str").str.strip()
+    if pd.api.types.is_float_dtype(series.dtype):
+        whole = (series == series.round()).fillna(False).to_numpy(dtype=bool)
+        labels = labels.mask(whole, series.where(whole, 0).astype("int64").astype("str"))
     return labels.mask(series.isna().to_numpy())

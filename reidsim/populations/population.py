@@ -59,6 +59,8 @@ class Population:
         if len(codes) == 0:
             raise InputError("the population is empty", where=name)
         keys, first, inverse = np.unique(domain.keys(codes), return_index=True, return_inverse=True)
+        if counts is not None and (counts < 0).any():
+            raise InputError("negative count", where=name, found=counts.min().item(), expected="0 or more")
         if counts is None:
             totals: Counts = np.bincount(inverse, minlength=len(keys)).astype(np.int64)
         else:

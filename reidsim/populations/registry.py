@@ -59,6 +59,6 @@ def draw_registry(
             found=size,
             expected=f"1 to {people}, the people of {population.name!r}",
         )
-    drawn = rng.multivariate_hypergeometric(population.counts, size, method="marginals")
+    drawn = rng.multivariate_hypergeometric(population.counts.astype(np.int64), size, method="marginals")
     listed = drawn > 0
     return Population(population.domain, population.cells[listed], drawn[listed], name=name, source=source)

@@ -89,7 +89,8 @@ def prefix_levels(attribute: Attribute, digits: Sequence[int], *, pool: Sequence
     levels = []
     for kept in digits:
         pooled = sorted({_masked(prefix[:kept], length) for prefix in pool})
-        pooled_label = pooled[0] if len(pooled) == 1 else f"[{', '.join(pooled)}]"
+        # In brackets even if alone, so that codes outside the pool with the same prefix keep a group of their own.
+        pooled_label = f"[{', '.join(pooled)}]"
         levels.append(
             [
                 pooled_label
@@ -144,7 +145,7 @@ def whole_numbers(attribute: Attribute) -> list[int]:
     numbers = []
     for category in attribute.categories:
         text = category.removesuffix("+")
-        if not text.lstrip("-").isdecimal():
+        if not text.removeprefix("-").isdecimal():
             raise InputError(
                 "not a whole number", where=f"attribute {attribute.name!r}", found=category, expected="48 or 90+"
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from reidsim.errors import InputError
 from reidsim.populations.population import Population
-from reidsim.releases.hierarchy import Hierarchy
+from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy
 from reidsim.releases.hierarchy_rules import whole_numbers
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Strategies
@@ -61,45 +62,67 @@ def safe_harbor_strategies(
 
 
 def minimum_age_levels(hierarchy: Hierarchy) -> NDArray[np.int64]:
-    """Return per age the lowest level at which all ages of 90 and more are one category; 0 for younger ages."""
+    """Return per age the lowest level that tells no more than Safe Harbor allows; 0 for ages below 90.
+
+    All ages of 90 and more must be in one category, and its label must not be a single age.
+    """
     old = np.array(whole_numbers(hierarchy.attribute)) >= TOP_AGE
     minimum = np.zeros(hierarchy.attribute.size, dtype=np.int64)
     for value in np.flatnonzero(old):
-        together = [bool((level[old] == level[value]).all()) for level in hierarchy.groups]
-        minimum[value] = _first(together, hierarchy, int(value), f"a level that joins all ages of {TOP_AGE} and more")
+        accepted = [
+            bool((level[old] == level[value]).all()) and not labels[level[value]].isdecimal()
+            for level, labels in zip(hierarchy.groups, hierarchy.labels, strict=True)
+        ]
+        minimum[value] = _first(accepted, hierarchy, int(value), f"a level that joins all ages of {TOP_AGE} and more")
     return minimum
 
 
 def minimum_zip_levels(hierarchy: Hierarchy, zip3_population: Mapping[str, float]) -> NDArray[np.int64]:
     """Return per ZIP code the lowest level that tells no more than Safe Harbor allows.
 
-    The group must hold every code with the same first three digits; if their area has at most 20,000 people, it
-    must also hold all other such areas, or more than 20,000 people.
+    The group must hold every code with the same first three digits, and its label must not tell a fourth one, however
+    many codes of the area there are. If the area has at most 20,000 people, the group must also hold all other such
+    areas (and more than one area, or a label that tells less than three digits), or areas with more than 20,000 people.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+        Of ZIP codes.
+    zip3_population : mapping of str to float
+        People living in each three-digit area.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_values,)
     """
     areas = np.array([category[:ZIP_DIGITS] for category in hierarchy.attribute.categories])
-    unknown = sorted(set(areas) - set(zip3_population))
+    unknown = sorted(set(areas.tolist()) - set(zip3_population))
     if unknown:
         raise InputError(
             "population of a three-digit ZIP code area unknown",
             where=f"attribute {hierarchy.attribute.name!r}",
             found=unknown[0],
         )
-    people = np.array([zip3_population[area] for area in areas])
+    people = np.array([zip3_population[area] for area in areas.tolist()])
     restricted = people <= RESTRICTED_AT_MOST
     # Every area's people are counted once, with the first of its codes.
     first_of_area = np.zeros(len(areas), dtype=np.bool_)
     first_of_area[np.unique(areas, return_index=True)[1]] = True
-    minimum = np.zeros(len(areas), dtype=np.int64)
-    for value in range(len(areas)):
-        accepted = []
-        for level in hierarchy.groups:
-            group = level == level[value]
+    accepted: list[list[bool]] = [[] for _ in areas]
+    for level, labels in zip(hierarchy.groups, hierarchy.labels, strict=True):
+        for number, label in enumerate(labels):
+            group = level == number
             whole_areas = not np.isin(areas[~group], areas[group]).any()
-            crowded = people[group & first_of_area].sum() > RESTRICTED_AT_MOST
-            pooled = bool(group[restricted].all()) if restricted[value] else True
-            accepted.append(bool(whole_areas and (pooled or crowded)) or bool(group.all()))
-        minimum[value] = _first(accepted, hierarchy, value, "a level with whole three-digit areas, small ones pooled")
-    return minimum
+            told = max((len(run) for run in re.findall("[0-9]+", label)), default=0)
+            several = bool(first_of_area[group].sum() > 1) or told < ZIP_DIGITS
+            pooled = bool(group[restricted].all()) and several
+            crowded = bool(people[group & first_of_area].sum() > RESTRICTED_AT_MOST)
+            tells_little = whole_areas and told <= ZIP_DIGITS
+            for value in np.flatnonzero(group):
+                fits = tells_little and (not restricted[value] or pooled or crowded)
+                accepted[value].append(fits or label == SUPPRESSED)
+    expected = "a level with whole three-digit areas, small ones pooled"
+    return np.array([_first(levels, hierarchy, value, expected) for value, levels in enumerate(accepted)])
 
 
 def zip3_population_of(population: Population, zip_code: str) -> dict[str, float]:

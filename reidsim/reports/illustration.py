@@ -7,15 +7,21 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from reidsim.experiments.analysis import ALL_RECORDS
+from reidsim.experiments.analysis import ALL_RECORDS, Analysis
 from reidsim.experiments.run import RunResult
 from reidsim.reports.figures import (
+    attack_thresholds,
+    belief_risks,
+    exploits_by_group_size,
     parameter_maps,
+    payoff_by_group_size,
     payoff_difference_histogram,
     payoff_difference_scatter,
+    risk_by_group_size,
     save_figure,
     search_deviation,
     sensitivity_lines,
+    solver_runtimes,
     strategy_payoffs,
 )
 
@@ -57,3 +63,17 @@ def figures_of(result: RunResult) -> Iterator[tuple[str, Figure]]:
         yield "lines", sensitivity_lines(analysis.lines)
     if not analysis.deviations.empty:
         yield "search-deviation", search_deviation(analysis.deviations)
+    yield from _sequential_figures(analysis)
+
+
+def _sequential_figures(analysis: Analysis) -> Iterator[tuple[str, Figure]]:
+    if not analysis.runtimes.empty:
+        yield "solver-runtimes", solver_runtimes(analysis.runtimes)
+    if not analysis.attacks.empty:
+        yield "risk-by-group-size", risk_by_group_size(analysis.attacks)
+        yield "payoff-by-group-size", payoff_by_group_size(analysis.attacks)
+        yield "exploits-by-group-size", exploits_by_group_size(analysis.attacks)
+    if not analysis.beliefs.empty:
+        yield "belief-risks", belief_risks(analysis.beliefs)
+    if not analysis.thresholds.empty:
+        yield "attack-thresholds", attack_thresholds(analysis.thresholds)

@@ -106,7 +106,7 @@ def _findings(every: SequentialAttack, once: SequentialAttack, growing: Sequenti
               holds=not above, note="true here; false in general for gamma below 1"),
         Entry("Finding 2", "(a): everybody in the group is exploited, or nobody", "always",
               "always" if in_full else "not always", holds=in_full),
-        Entry("Finding 3", "a finite n_f leads to groups exploited in part", "at (b)", "at (b)" if partly else "not at (b)",
+        Entry("Finding 3", "a finite n_f leads to partial attacks", "at (b)", "at (b)" if partly else "not at (b)",
               holds=partly, note="every group below 54 is exhausted; elsewhere it happens, as with C_p 2,000, h0 -2"),
         Entry("Footnote 1", "h1 can be anything if n_f = 1", "k stays 48", f"k = {moved:,.0f} at h1 = .18",
               holds=moved == _threshold(once), note="wrong under Eq. 4: the one penalty comes sooner"),
@@ -121,6 +121,6 @@ def _sensitivity(every: SequentialAttack) -> list[Entry]:
               form="{:,.0f}", note=note),
         Entry("Fig. 10", "k at a penalty of 50,000", 2, _threshold(replace(base, penalty=50_000.0)), tolerance=0.0,
               form="{:,.0f}", note=note),
-        Entry("Sec. 7.1", "Two-Level program faster than the plain one at n = 500,000", "about 21 times", "not compared",
+        Entry("Sec. 7.1", "Two-Level faster than the plain program, n = 500,000", "about 21 times", "not compared",
               holds=False, note="their hardware and solver; `benchmarks/fmdp.py` compares ours"),
     ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from reidsim.scenarios.schema import Scenario
 from reidsim.validation import read_toml, validated
 
 # Keys whose value may be a file. In a scenario file they are relative to it; in an override, to the working folder.
-_PATH_KEYS = {"release.path", "population.recipe"}
+_PATH_KEYS = ("release.path", "attributes.*.hierarchy.file")
+# Keys whose value is the name of a bundled population, or a recipe file.
+_RECIPE_KEYS = ("population.recipe", "release.table", "adversary.sequential.registry")
 
 
 @dataclass(frozen=True)
@@ -69,11 +72,11 @@ def load_scenario(
     if seed is not None:
         changes["seed"] = seed
     for key, value in changes.items():
-        _set(content, key, _from_working_folder(value) if key in _PATH_KEYS else value)
+        _set(content, key, _from_working_folder(key, value))
     try:
         scenario = validated(Scenario, content, path)
     except InputError as error:
-        culprit = next((key for key in changes if error.where is not None and error.where.startswith(key)), None)
+        culprit = next((key for key in changes if _overlap(key, error.where or "")), None)
         raise error if culprit is None else _blamed_on_override(error) from None
     return LoadedScenario(path.stem, path, scenario, content)
 
@@ -91,9 +94,10 @@ def parse_override(text: str) -> tuple[str, object]:
     if not separator or not all(part for part in key.split(".")):
         raise InputError("cannot be read", source="--set", found=text, expected="KEY=VALUE, such as economics.loss=600")
     try:
-        return key, tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+        parsed = tomllib.loads(f"value = {value}")
+    except (ValueError, RecursionError):
         return key, value.strip()
+    return key, parsed["value"] if len(parsed) == 1 else value.strip()
 
 
 def _set(content: dict[str, Any], key: str, value: object) -> None:
@@ -109,10 +113,21 @@ def _set(content: dict[str, Any], key: str, value: object) -> None:
     table[last] = value
 
 
-def _from_working_folder(value: object) -> object:
-    if isinstance(value, str) and (value.endswith(".toml") or Path(value).suffix or "/" in value or "\\" in value):
-        return str(Path(value).absolute())
-    return value
+def _from_working_folder(key: str, value: object) -> object:
+    """Make a relative path absolute, so that an override means the folder in which it is given."""
+    if not isinstance(value, str | Path):
+        return value
+    text = str(value)
+    if any(fnmatchcase(key, pattern) for pattern in _PATH_KEYS):
+        return str(Path(text).absolute())
+    is_file = text.endswith(".toml") or "/" in text or "\\" in text
+    return str(Path(text).absolute()) if key in _RECIPE_KEYS and is_file else value
+
+
+def _overlap(key: str, where: str) -> bool:
+    """Tell whether a key path and the place of an error are the same, or one holds the other."""
+    place = where.partition(":")[0].replace("[", ".[")
+    return bool(place) and (f"{place}.".startswith(f"{key}.") or f"{key}.".startswith(f"{place}."))
 
 
 def _blamed_on_override(error: InputError) -> InputError:

@@ -12,6 +12,18 @@ from reidsim.errors import InputError
 from reidsim.validation import Section
 
 Money = Annotated[float, Field(ge=0, description="currency units per record")]
+# Columns of records.parquet and of the table of one record's strategies, beside which the attributes stand.
+RECORD_COLUMNS = (
+    "record",
+    "policy",
+    "strategy",
+    "publisher_payoff",
+    "adversary_payoff",
+    "attacked",
+    "success_probability",
+    "utility",
+    "generalization_intensity",
+)
 Policy = Literal["safe-harbor", "basic", "no-attack", "sh-friendly", "no-protection", "suppress-all"]
 
 
@@ -244,6 +256,12 @@ class LinesSection(Section):
     loss: Range | None = None
     cost: Range | None = None
 
+    @model_validator(mode="after")
+    def _changes_something(self) -> LinesSection:
+        if self.benefit is None and self.loss is None and self.cost is None:
+            raise InputError("nothing changes", expected="a range of benefit, loss or cost")
+        return self
+
 
 class AttackChanges(Section):
     """Parameters of the sequential attack that differ from those of the scenario's adversary."""
@@ -268,6 +286,12 @@ class ThresholdsSection(Section):
     exploit_cost: Range | None = None
     penalty: Range | None = None
     detection: Range | None = Field(default=None, description="probability that the first exploit is detected")
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> ThresholdsSection:
+        if not any((self.access_cost, self.exploit_cost, self.penalty, self.detection)):
+            raise InputError("nothing changes", expected="a range of access_cost, exploit_cost, penalty or detection")
+        return self
 
 
 class RuntimesSection(Section):
@@ -319,6 +343,9 @@ class Scenario(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> Scenario:
+        taken = [name for name in self.attributes if name in RECORD_COLUMNS]
+        if taken:
+            raise InputError("name of a column of the results", where="attributes", found=taken[0])
         repeated = [policy for policy in self.publisher.policies if self.publisher.policies.count(policy) > 1]
         if repeated:
             raise InputError("policy given twice", where="publisher.policies", found=repeated[0])

@@ -182,6 +182,11 @@ def test_a_population_without_an_attribute_of_the_lattice_is_rejected():
         GroupSizes(other, small.lattice())
 
 
-def test_the_people_in_all_are_remembered():
-    small = game_of([((0, 1), (0, 0))], [(0,), (1,), (1,)], [(0,)], benefit=1.0, loss=1.0, gain=1.0, cost=1.0)
-    assert GroupSizes(small.population(), small.lattice()).population_total == 3
+def test_a_registry_may_hold_nobody_of_a_group():
+    levels = ((0, 1, 2), (0, 0, 1), (0, 0, 0))
+    small = game_of([levels], [(0,), (0,)], [(0,), (1,), (2,)], benefit=1.0, loss=1.0, gain=1.0, cost=1.0)
+    registry = GroupSizes(small.population(), small.lattice(), holds_records=False)
+    everybody = GroupSizes(small.population(), small.lattice())
+    assert [registry.at(strategy).tolist() for strategy in range(3)] == [[2, 0, 0], [2, 2, 0], [2, 2, 2]]
+    assert [everybody.at(strategy).tolist() for strategy in range(3)] == [[2, 1, 1], [2, 2, 1], [2, 2, 2]]
+    assert registry.total == 2

@@ -1,0 +1,301 @@
+"""At most B exploits over a whole file: a bound on what they can earn, and an index policy that nearly earns it.
+
+The model. The adversary pays for access once, which takes one step, and knows every record's group size at the outset.
+It may then act on the records in any order, returning to them as it likes, as long as it makes no more than B exploits
+in all; links are not counted. Hits, detection, costs and penalties (levied every time) are those of `file_attack`, and
+detection has no further consequence. Unlike there, waiting is free: a record's money is discounted by the record's own
+steps (its link is step 0, exploit j is step 1 + j, its gain one later), as when records are planned for one by one. So
+only the budget ties records together, a budget that never runs out gives the sum of what the records are worth on
+their own, and with discount 1 all is plain money. (On one clock with gamma = .9 no more than a few dozen exploits
+matter, and a budget would hardly bind.)
+
+The bound. Let an exploit also cost a price c >= 0. Any plan within the budget makes at most B exploits whatever
+happens, so it is worth at most ``c B`` plus what it earns at that price. Without the budget nothing ties the records,
+so no plan earns more at that price than the sum over records of the best each can do on its own. Hence
+``c B + sum U(c)`` is an upper bound for every c, and the least of them is used. A record's plans are numbers m of
+exploits after which to stop; its U(c) is the largest of (expected reward) - c (expected exploits), which the concave
+majorant of the two along its path gives: ``U(c) = sum over stages of (reward - c use)+`` with stages of falling level
+reward / use (see `file_attack`). The least bound thus fills the budget with stages by falling level, the last in part:
+it is what B exploits would earn if the budget had to hold on average only.
+
+The policy. Stages are played by falling level, records of one size in a fixed order, until the budget is used up; a hit
+saves the rest of a record's stages for others. When a stage begins with less budget left than it may need, its best
+beginning within what is left is played instead, if that earns anything, and the record is then given up. Its value is a
+lower bound on the best. It is exact if the budget cannot run out, or if the file is so small that all cases of who is
+found where can be gone through; else it is a mean over draws of where the records' persons are, with a standard error.
+Stages enter the mean with what is expected when they begin; the exploits so expected less those made have mean 0, and
+are taken off at the price of the bound, which leaves little to chance (a control variate).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.sequential.attack import SequentialAttack
+from reidsim.adversaries.sequential.file_attack import Stages, checked_file, sizes_worth_linking, stages_of
+from reidsim.errors import InputError
+
+Floats = NDArray[np.float64]
+Sizes = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class BudgetPlan:
+    """What the adversary does about a file within its budget; money in currency units for the whole file.
+
+    Parameters
+    ----------
+    value : float
+        Expected payoff of the index policy at the outset, 0 where it does not access.
+    value_after_access : float
+        The same once access is paid.
+    standard_error : float
+        Of `value_after_access`; 0 where it is exact.
+    upper_bound : float
+        No plan is worth more after access.
+    gap : float
+        ``1 - value_after_access / upper_bound``, or 0 where that is negative or the bound is 0: the policy is no
+        further than this share, up to the standard error, from the best plan.
+    price : float
+        What the last exploit of the budget adds to the bound; 0 if the budget does not bind on average.
+    accesses : bool
+        Whether the policy is worth more than access (it stays out when indifferent).
+    reidentified : ndarray of float64, shape (n_records,)
+        P_reid of each record under the policy. Records of one size take their turns in an order drawn at random.
+    exploits : ndarray of float64, shape (n_records,)
+        Expected number of people acted against for each record.
+    """
+
+    value: float
+    value_after_access: float
+    standard_error: float
+    upper_bound: float
+    gap: float
+    price: float
+    accesses: bool
+    reidentified: Floats
+    exploits: Floats
+
+
+def plan_with_budget(
+    attack: SequentialAttack,
+    group_sizes: NDArray[np.number],
+    budget: int,
+    rng: np.random.Generator,
+    *,
+    draws: int = 1000,
+) -> BudgetPlan:
+    """Plan an attack on a file that may not make more than `budget` exploits.
+
+    Parameters
+    ----------
+    attack : SequentialAttack
+        `access_cost` is paid once for the file.
+    group_sizes : ndarray of shape (n_records,)
+        Registry records that match, whole numbers of 0 or more.
+    budget : int
+        B, 1 or more.
+    rng : Generator
+        Draws where the persons are; not used where the value is exact.
+    draws : int
+        How many draws, 2 or more; a file with no more cases than this is gone through exactly.
+
+    Returns
+    -------
+    BudgetPlan
+
+    Raises
+    ------
+    InputError
+        If the file is empty, penalties are limited, detection ends the attack, group sizes that are worth linking are
+        too large, or the budget or the number of draws is out of range.
+    """
+    sizes = checked_file(attack, group_sizes)
+    if attack.detection_ends_attack:
+        expected = "false: a budget is planned for without it"
+        raise InputError("detection ends the attack", where="detection_ends_attack", found=True, expected=expected)
+    for name, number, least in (("budget", budget, 1), ("draws", draws, 2)):
+        if not (least <= number < np.inf and number == int(number)):
+            expected = f"a whole number, {least} or more"
+            raise InputError("value out of range", where=name, found=number, expected=expected)
+    budget, draws = int(budget), int(draws)
+    distinct, position, counts = np.unique(sizes, return_inverse=True, return_counts=True)
+    worth_linking, _ = sizes_worth_linking(attack, distinct)
+    steps = _steps(attack, int(worth_linking.max(initial=0)))
+    stages = stages_of(worth_linking, attack.prior, attack.discount * attack.gain, steps)
+    at = np.searchsorted(distinct, stages.size)
+    bound, price = _bound(attack, stages, counts[at], budget)
+    # The most exploits that a record can take, at (index of) its last stage.
+    planned = np.zeros(len(distinct), np.int64)
+    np.maximum.at(planned, at, stages.end)
+    people = np.maximum(distinct, 1) / attack.prior
+    if budget >= (counts * planned).sum():
+        value, error = bound, 0.0
+        reidentified, exploits = planned / people, planned - planned * (planned - 1) / 2 / people
+    else:
+        table = _table(attack, stages, steps, at, counts, planned)
+        value, error, reidentified, exploits = _play(table, people, planned, budget, price, rng, draws)
+    accesses = attack.discount * value > attack.access_cost
+    return BudgetPlan(
+        value=attack.discount * value - attack.access_cost if accesses else 0.0,
+        value_after_access=value,
+        standard_error=error,
+        upper_bound=bound,
+        gap=max(0.0, 1.0 - value / bound) if bound > 0 else 0.0,
+        price=price,
+        accesses=accesses,
+        reidentified=reidentified[position] * accesses,
+        exploits=exploits[position] * accesses,
+    )
+
+
+class _Table(NamedTuple):
+    """What the policy looks up: per stage, unless said otherwise."""
+
+    start: Sizes
+    end: Sizes
+    people: Floats  # g / prior
+    at: NDArray[np.intp]  # number of its distinct size
+    first: Sizes  # first of its size's records, of those that are worth linking
+    last: Sizes  # one past the last
+    beginning: Sizes  # where the two tables below have its item for no exploit
+    best: Sizes  # per stage and exploits left: how many of them to make at most
+    reward: Floats  # per stage and exploits made at most: expected reward if the record gets there
+
+
+def _steps(attack: SequentialAttack, exploits: int) -> Floats:
+    """Return outlay, number of exploits, and what is passed on of rewards and of exploits, for `stages_of`."""
+    cost = attack.exploit_cost + attack.detection(exploits) * attack.penalty_due
+    one = np.ones(exploits + 1)
+    return np.stack([np.append(attack.link_cost, cost), np.append(0.0, one[1:]), attack.discount * one, one])
+
+
+def _bound(attack: SequentialAttack, stages: Stages, counts: NDArray[np.intp], budget: int) -> tuple[float, float]:
+    """Return the least upper bound over prices, and its price."""
+    people, length = stages.size / attack.prior, stages.end - stages.start
+    arrives = counts * (people - stages.start) / people
+    reward = arrives * _discount_at(attack, stages.start) * stages.reward
+    used = np.cumsum(arrives * (length - length * (length - 1) / 2 / (people - stages.start)))
+    last = int(np.searchsorted(used, budget))
+    if last == len(used):
+        return float(reward.sum()), 0.0
+    before = used[last - 1] if last else 0.0
+    part = (budget - before) / (used[last] - before)
+    return float(reward[:last].sum() + part * reward[last]), float(stages.level[last])
+
+
+def _discount_at(attack: SequentialAttack, start: Sizes) -> Floats:
+    """Return the worth of money at the start of a stage, seen from the record's first step."""
+    return np.where(start > 0, attack.discount ** (1.0 + start), 1.0)
+
+
+def _table(
+    attack: SequentialAttack,
+    stages: Stages,
+    steps: Floats,
+    at: NDArray[np.intp],
+    counts: NDArray[np.intp],
+    planned: Sizes,
+) -> _Table:
+    last = np.cumsum(np.where(planned > 0, counts, 0))
+    people = stages.size / attack.prior
+    beginning = np.cumsum(stages.end - stages.start + 1) - (stages.end - stages.start + 1)
+    worth = _discount_at(attack, stages.start)
+    best, reward = _beginnings(stages.start, stages.end, people, worth, steps, attack.discount * attack.gain, beginning)
+    first = (last - counts)[at]
+    return _Table(stages.start, stages.end, people, at, first, last[at], beginning, best, reward)
+
+
+def _play(
+    table: _Table,
+    people: Floats,
+    planned: Sizes,
+    budget: int,
+    price: float,
+    rng: np.random.Generator,
+    draws: int,
+) -> tuple[float, float, Floats, Floats]:
+    """Return the policy's value, its standard error, and P_reid and expected exploits per distinct size."""
+    counts = np.zeros(len(planned), np.int64)
+    counts[table.at] = table.last - table.first
+    size = np.repeat(np.arange(len(planned)), counts)
+    tally = np.zeros((3, len(table.start)))
+    cases = prod(int(most) + 1 for most in planned[size]) if len(size) <= np.log2(draws) else np.inf
+    value, error = 0.0, 0.0
+    if cases <= draws:
+        hit = 1.0 / people[size]
+        for case in product(*(range(most + 1) for most in planned[size])):
+            hits = np.array(case, dtype=np.int64)
+            weight = float(np.where(hits == planned[size], 1.0 - hit * planned[size], hit).prod())
+            value += weight * _one_case(table, hits, budget, price, weight, tally)
+    else:
+        found = np.zeros(draws)
+        for draw in range(draws):
+            hits = (rng.random(len(size)) * people[size]).astype(np.int64)
+            found[draw] = _one_case(table, hits, budget, price, 1.0 / draws, tally)
+        value, error = float(found.mean()), float(found.std(ddof=1) / np.sqrt(draws))
+    # Shares of the records that get to a stage; how many do is known, so a stage that is always played adds no noise.
+    most, made = tally[1:] / np.where(tally[0] > 0, tally[0], 1.0)
+    arrives = (table.people - table.start) / table.people
+    reidentified, exploits = np.zeros(len(planned)), np.zeros(len(planned))
+    np.add.at(reidentified, table.at, most / table.people)
+    np.add.at(exploits, table.at, arrives * made)
+    return value, error, reidentified, exploits
+
+
+@numba.njit(cache=True)
+def _beginnings(
+    start: Sizes, end: Sizes, people: Floats, worth: Floats, steps: Floats, gain_due: float, beginning: Sizes
+) -> tuple[Sizes, Floats]:
+    """Return which beginning of a stage is best within 0, 1, ... exploits, and what each is worth."""
+    total = 0 if len(end) == 0 else beginning[-1] + end[-1] - start[-1] + 1
+    best, reward = np.zeros(total, np.int64), np.zeros(total)
+    for i in range(len(start)):
+        b = beginning[i]
+        weight = worth[i]
+        earned = 0.0
+        if start[i] == 0:
+            earned = -steps[0, 0]
+            weight *= steps[2, 0]
+        for j in range(start[i], end[i]):
+            hit = 1.0 / (people[i] - j)
+            k = b + j - start[i] + 1
+            earned += weight * (hit * gain_due - steps[0, j + 1])
+            weight *= (1.0 - hit) * steps[2, j + 1]
+            reward[k] = earned
+            best[k] = k - b if earned > reward[b + best[k - 1]] else best[k - 1]
+    return best, reward
+
+
+@numba.njit(cache=True)
+def _one_case(table: _Table, hits: Sizes, budget: int, price: float, weight: float, tally: Floats) -> float:
+    """Return what the policy earns where exploit ``hits[r]`` of record r would hit.
+
+    Adds to the sums by stage: records that get there, the most exploits they may then make, and how many they should.
+    """
+    given_up = np.zeros(len(hits), np.bool_)
+    left, value = budget, 0.0
+    for i in range(len(table.start)):
+        start, length, people = table.start[i], table.end[i] - table.start[i], table.people[i]
+        for r in range(table.first[i], table.last[i]):
+            if hits[r] < start:
+                continue
+            tally[0, i] += weight
+            most = 0 if given_up[r] else table.best[table.beginning[i] + min(length, left)]
+            given_up[r] = most < length
+            if most == 0:
+                continue
+            made = min(most, hits[r] - start + 1)
+            expected = most - most * (most - 1) / 2 / (people - start)
+            value += table.reward[table.beginning[i] + most] - price * (expected - made)
+            tally[1, i] += weight * most
+            tally[2, i] += weight * expected
+            left -= made
+    return float(value)

@@ -1,0 +1,340 @@
+"""One adversary, one clock, a whole file: which record to exploit next, and when to stop.
+
+The model. A file of R records is attacked by one adversary. It knows every record's group size g in the registry at
+the outset, and the prior is the same for all; whether and where a record's person is found is independent between
+records. Access is paid for once and takes one step. Then each step is one action: link one record (C_l, before its
+first exploit), exploit the next candidate of one linked record, or stop for good. Every action, whatever its record,
+moves the one clock by a step, and money one step later is worth gamma of it. Exploit j of a group of g (j exploits
+before it, all missed) costs C_e, hits with probability ``h = 1 / (g / prior - j)`` (Eq. 3) and is detected,
+independently, with probability p_j (Eq. 4; j counts the exploits made for that record); the gain comes one step later,
+and the penalty as `penalty_timing` says, every time. A record that was hit is finished; that takes no step. Without
+`detection_ends_attack`, detection has no further consequence. With it, a detected exploit is the last of the whole
+attack, on all records (a hit of that exploit still counts).
+
+Why it can be solved exactly. Unlinked, or linked with j exploits made, each record is a chain that moves only when
+acted on. An exploit passes on ``a = gamma`` of all later money, or ``a = gamma (1 - p_j)`` where detection ends the
+attack: the end is the same for every record, so it acts as a discount that depends on the chain acted on. This is a
+(semi-Markov) bandit with stopping as an arm that pays nothing, so the index rule of Gittins is optimal: act on the
+record of highest index, stop when none is above 0. The index of a state is the best ratio, over numbers of steps ahead,
+of the expected discounted reward to the expected loss of discount: the amount for which the adversary would give up
+everything. A limit on penalties (n_f) would tie records together by more than the clock, and is refused.
+
+A record's path is known until it hits, so the ratios are slopes of the concave majorant of (loss of discount, reward)
+summed along the path. Its pieces are the record's stages: a stage, once begun, is finished unless it hits, and stages
+have falling levels. Over the file, the rule plays all stages by falling level. The value is the sum over stages of
+their reward times the discount that the stages before them pass on, a product over records as those are independent;
+in the same way, with gamma = 1, come the probabilities of being re-identified. (Summed by parts this is Whittle's
+formula for the value of a bandit, the integral of 1 - the product of what records pass on up to each level.) With
+gamma = 1 and no end by detection, records do not compete: indices are infinite or 0, and any order is as good.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.sequential.attack import SequentialAttack, checked_group_sizes
+from reidsim.adversaries.sequential.exploit_values import exploit_values
+from reidsim.adversaries.sequential.planning import value_after_access
+from reidsim.errors import InputError
+
+Floats = NDArray[np.float64]
+Sizes = NDArray[np.int64]
+
+# States over all distinct group sizes that stages are worked out for.
+_MOST_STATES = 100_000_000
+
+_PASSED_REWARD = 2
+
+
+@dataclass(frozen=True)
+class GittinsIndices:
+    """When each record's turn comes, by group size; sizes not worth linking have no entry.
+
+    Parameters
+    ----------
+    unlinked : dict of int to float
+        Index of a record that is not linked yet, in currency units.
+    linked : dict of int to ndarray of float64, shape (group size,)
+        Index after j exploits that missed, in currency units; 0 where the record is given up.
+    """
+
+    unlinked: dict[int, float]
+    linked: dict[int, Floats]
+
+
+@dataclass(frozen=True)
+class FilePlan:
+    """What the adversary does about a file; money in currency units for the whole file.
+
+    Parameters
+    ----------
+    value : float
+        V(x_0), the expected discounted payoff at the outset; 0 where it does not access.
+    value_after_access : float
+        What holding the registry is worth.
+    accesses : bool
+        Whether it accesses the registry (it stays out when indifferent).
+    access_threshold : float
+        Access cost from which on it stays out, ``discount x value_after_access``.
+    size_threshold : int or None
+        Smallest group size that is not worth linking once access is paid; None if it lies above the file's largest.
+    reidentified : ndarray of float64, shape (n_records,)
+        P_reid of each record. Records of one group size take their turns in an order drawn at random.
+    exploits : ndarray of float64, shape (n_records,)
+        Expected number of people acted against for each record.
+    """
+
+    value: float
+    value_after_access: float
+    accesses: bool
+    access_threshold: float
+    size_threshold: int | None
+    reidentified: Floats
+    exploits: Floats
+
+
+@dataclass(frozen=True)
+class Stages:
+    """The stages of all distinct group sizes with a level above 0, by falling level; arrays of shape (n_stages,).
+
+    Parameters
+    ----------
+    size : ndarray of int64
+        Group size.
+    start, end : ndarray of int64
+        The stage makes exploits ``start``, ..., ``end - 1``; one that starts at 0 begins by linking.
+    level : ndarray of float64
+        Reward per unit of use, at the time when the record is linked.
+    reward : ndarray of float64
+        Expected reward of the stage, at its start, if the record gets there.
+    """
+
+    size: Sizes
+    start: Sizes
+    end: Sizes
+    level: Floats
+    reward: Floats
+
+
+def gittins_indices(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> GittinsIndices:
+    """Return the index of every state of records with these group sizes.
+
+    Parameters
+    ----------
+    attack : SequentialAttack
+    group_sizes : ndarray of shape (n_records,)
+        Registry records that match, whole numbers of 0 or more.
+
+    Raises
+    ------
+    InputError
+        If the file is empty, penalties are limited, or group sizes that are worth linking are too large.
+    """
+    sizes = checked_file(attack, group_sizes)
+    distinct, _ = sizes_worth_linking(attack, np.unique(sizes))
+    steps = _steps(attack, int(distinct.max(initial=0)))
+    index = {int(g): _majorant(int(g), attack.prior, attack.discount * attack.gain, steps)[-1] for g in distinct}
+    return GittinsIndices({g: row[0].item() for g, row in index.items()}, {g: row[1:] for g, row in index.items()})
+
+
+def plan_file(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> FilePlan:
+    """Plan an attack on all records of a file with one registry and one clock.
+
+    Parameters
+    ----------
+    attack : SequentialAttack
+        `access_cost` is paid once for the file.
+    group_sizes : ndarray of shape (n_records,)
+        Registry records that match, whole numbers of 0 or more.
+
+    Returns
+    -------
+    FilePlan
+
+    Raises
+    ------
+    InputError
+        If the file is empty, penalties are limited, or group sizes that are worth linking are too large.
+    """
+    sizes = checked_file(attack, group_sizes)
+    distinct, position, count = np.unique(sizes, return_inverse=True, return_counts=True)
+    worth_linking, size_threshold = sizes_worth_linking(attack, distinct)
+    steps = _steps(attack, int(worth_linking.max(initial=0)))
+    stages = stages_of(worth_linking, attack.prior, attack.discount * attack.gain, steps)
+    at = np.searchsorted(distinct, stages.size)
+    people, counts = stages.size / attack.prior, count[at].astype(np.float64)
+
+    # Money, on the one clock.
+    passed = steps[_PASSED_REWARD]
+    turn = _turn(stages, people, counts, passed)
+    own = np.where(stages.start > 0, _running(passed)[stages.start + 1] * (people - stages.start) / people, 1.0)
+    value = float((counts * turn * own * stages.reward).sum())
+
+    # The same order of play without discount, for probabilities.
+    passed = passed / attack.discount
+    turn = _turn(stages, people, counts, passed) if attack.detection_ends_attack else np.ones(len(at))
+    reach = _running(passed)[1:-1]
+    made, made_in_order = _sums(reach), _sums(np.arange(len(reach)) * reach)
+    tries = made[stages.end] - made[stages.start]
+    missing = tries - (made_in_order[stages.end] - made_in_order[stages.start]) / people
+    reidentified = np.bincount(at, turn * tries / people, minlength=len(distinct))
+    exploits = np.bincount(at, turn * missing, minlength=len(distinct))
+
+    threshold = attack.discount * value
+    accesses = threshold > attack.access_cost
+    return FilePlan(
+        value=threshold - attack.access_cost if accesses else 0.0,
+        value_after_access=value,
+        accesses=accesses,
+        access_threshold=threshold,
+        size_threshold=size_threshold,
+        reidentified=np.where(accesses, reidentified, 0.0)[position],
+        exploits=np.where(accesses, exploits, 0.0)[position],
+    )
+
+
+def checked_file(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> Sizes:
+    """Return the group sizes of a file, shape (n_records,), if it can be planned for as one."""
+    if attack.counts_penalties:
+        expected = "none: a file is planned with penalties levied every time"
+        raise InputError("penalties are limited", where="max_penalties", found=attack.max_penalties, expected=expected)
+    sizes = np.atleast_1d(checked_group_sizes(group_sizes))
+    if sizes.ndim != 1 or not sizes.size:
+        raise InputError("not a file of records", where="group sizes", found=sizes.shape, expected="one row, not empty")
+    return sizes
+
+
+def sizes_worth_linking(attack: SequentialAttack, distinct: Sizes) -> tuple[Sizes, int | None]:
+    """Return the group sizes worth linking once access is paid, and the smallest that is not.
+
+    The smallest is sought in all sizes up to the largest of the file, whether they occur or not; None if all pay.
+    """
+    values = exploit_values(attack, int(distinct.max(initial=0)))
+    away = value_after_access(attack, values, np.arange(1, values.largest + 1)) <= 0
+    threshold = int(away.argmax()) + 1 if away.any() else None
+    worth_linking = distinct[value_after_access(attack, values, distinct) > 0]
+    if worth_linking.sum() > _MOST_STATES:
+        raise InputError(
+            "group sizes too large to plan a file for",
+            found=int(worth_linking.max()),
+            hint="the attack still pays there; limit the group sizes",
+        )
+    return worth_linking, threshold
+
+
+def stages_of(distinct: Sizes, prior: float, gain_due: float, steps: Floats) -> Stages:
+    """Return the stages of these group sizes, by falling level, then by growing size.
+
+    Parameters
+    ----------
+    distinct : ndarray of int64, shape (n_sizes,)
+    prior : float
+    gain_due : float
+        Worth of a hit when exploiting, in currency units.
+    steps : ndarray of float64, shape (4, 1 + n_exploits)
+        Of linking, then of each exploit: expected outlay, use of whatever records compete for, and the share of later
+        rewards and of later use that is passed on if the exploit misses.
+    """
+    parts = [_majorant(int(size), prior, gain_due, steps)[:-1] for size in distinct]
+    size = np.repeat(distinct, [len(part[0]) for part in parts])
+    if not len(size):
+        none = np.zeros(0, np.int64)
+        return Stages(none, none, none, np.zeros(0), np.zeros(0))
+    start, end, level, reward = (np.concatenate(item) for item in zip(*parts, strict=True))
+    order = np.argsort(-level, kind="stable")
+    return Stages(size[order], start[order], end[order], level[order], reward[order])
+
+
+def _steps(attack: SequentialAttack, exploits: int) -> Floats:
+    """Return outlay, loss of discount and what is passed on, for `stages_of`."""
+    detection, discount = attack.detection(exploits), attack.discount
+    ends = detection if attack.detection_ends_attack else np.zeros(exploits)
+    cost = np.append(attack.link_cost, attack.exploit_cost + detection * attack.penalty_due)
+    passed = np.append(discount, discount * (1.0 - ends))
+    # The loss is 1 - passed, without cancellation.
+    return np.stack([cost, np.append(1.0 - discount, 1.0 - discount + discount * ends), passed, passed])
+
+
+def _running(factors: Floats) -> Floats:
+    """Return the products of the first 0, 1, ... factors, shape (n + 1,)."""
+    return np.concatenate([[1.0], np.cumprod(factors)])
+
+
+def _sums(terms: Floats) -> Floats:
+    """Return the sums of the first 0, 1, ... terms, shape (n + 1,)."""
+    return np.concatenate([[0.0], np.cumsum(terms)])
+
+
+def _turn(stages: Stages, people: Floats, counts: Floats, passed: Floats) -> Floats:
+    """Return what all other records pass on before a stage, shape (n_stages,), averaged over a size's order of turns.
+
+    A record that was played up to m exploits, unless it hit before, passes on the mean of the product of its factors.
+    """
+    kept = _running(passed)[1:]
+    hits = _sums(kept[1:])
+
+    def share(m: Sizes) -> Floats:
+        return (hits[m] + kept[m] * (people - m)) / people
+
+    before, after = np.where(stages.start > 0, share(stages.start), 1.0), share(stages.end)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # A record that has passed on nothing ends the play.
+        drop = np.where(before > 0, np.minimum(np.log(after / before), 0.0), 0.0)
+        others = _sums(counts * drop)[:-1] - np.log(before)
+        # The mean of rho ** 0, ..., rho ** (K - 1) with rho = exp(drop), over the turns of K equal records.
+        tied = np.where(drop < 0, np.expm1(counts * drop) / (counts * np.expm1(drop)), 1.0)
+    return np.where(before > 0, np.exp(np.minimum(others, 0.0)) * tied, 0.0)
+
+
+@numba.njit(cache=True)
+def _ratio(reward: float, use: float) -> float:
+    if use > 0.0:
+        return reward / use
+    if reward > 0.0:
+        return np.inf
+    return -np.inf if reward < 0.0 else 0.0
+
+
+@numba.njit(cache=True)
+def _majorant(size: int, prior: float, gain_due: float, steps: Floats) -> tuple[Sizes, Sizes, Floats, Floats, Floats]:
+    """Return start, end, level and reward of a record's stages, and the index of its states (item 0: unlinked).
+
+    From the last exploit backwards, each step joins the pieces after it as long as their ratio is higher than its own;
+    the ratio it ends with is its index. All is relative to the time of the step, so nothing underflows.
+    """
+    index = np.zeros(size + 1)
+    ends = np.zeros(size + 1, np.int64)
+    reward, use = np.zeros(size + 1), np.zeros(size + 1)
+    passed = np.zeros((size + 1, 2))
+    top = -1
+    for end in range(size, -1, -1):
+        at = end
+        hit = 1.0 / (size / prior - (end - 1)) if end > 0 else 0.0
+        r, u = hit * gain_due - steps[0, end], steps[1, end]
+        p, q = (1.0 - hit) * steps[2, end], (1.0 - hit) * steps[3, end]
+        while top >= 0 and _ratio(reward[top], use[top]) * (p / q if q > 0.0 else 1.0) > _ratio(r, u):
+            r, u = r + p * reward[top], u + q * use[top]
+            p, q = p * passed[top, 0], q * passed[top, 1]
+            at = ends[top]
+            top -= 1
+        top += 1
+        ends[top], reward[top], use[top], passed[top, 0], passed[top, 1] = at, r, u, p, q
+        index[end] = max(_ratio(r, u), 0.0)
+    n = top + 1
+    starts, stops = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    level, worth = np.zeros(n), np.zeros(n)
+    scale, start, n = 1.0, 0, 0
+    while top >= 0 and reward[top] > 0.0:
+        starts[n], stops[n], worth[n] = start, ends[top], reward[top]
+        level[n] = scale * _ratio(reward[top], use[top])
+        if n > 0:
+            level[n] = min(level[n], level[n - 1])
+        start = ends[top]
+        scale *= passed[top, 0] / passed[top, 1] if passed[top, 1] > 0.0 else 1.0
+        n += 1
+        top -= 1
+    return starts[:n], stops[:n], level[:n], worth[:n], index

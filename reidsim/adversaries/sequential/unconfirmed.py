@@ -1,0 +1,262 @@
+"""Unconfirmed success: an exploit only yields a signal, and the adversary may claim the wrong person.
+
+The model. All is as in the single-record attack, except that the adversary does not see whether an exploit hit. It sees
+a signal, independent between exploits: positive with probability se (sensitivity) if the exploited person is the right
+one, and with probability 1 - sp (sp: specificity) otherwise. At the first positive signal it claims the person, and the
+attack on the record ends: the gain if the claim is right, the cost C_F of a false claim otherwise, both one step after
+the exploit. After a negative signal it may exploit the next candidate or stop; it stops without a claim, exploits
+nobody twice, and detection works as before, whatever the signal. A record is re-identified if the right person is
+claimed.
+
+Why it is still a chain in j. After j exploits, all negative, the right person is any of the N - j people not exploited
+with weight sp^j, or any of the j exploited with weight (1 - se) sp^(j - 1), N = g / prior. By Bayes the next exploit
+meets the right person with probability ``h_j = 1 / (N - j k)``, ``k = (se + sp - 1) / sp``, which depends on j alone,
+and the attack's worth is, with c_j the expected outlay and a_j the probability that detection lets it go on,
+
+    W_j = max(0, -c_j + gamma (h_j se G - (1 - h_j) (1 - sp) C_F + a_j sp (1 - k h_j) W_{j+1})).
+
+Writing h' = k h shows that these are the worths of a confirmed attack (Eq. 3) with other parameters: prior k prior,
+gain (se G + (1 - sp) C_F) / (k sp), exploit cost C_e + gamma (1 - sp) C_F, discount gamma sp, and the penalty due at
+once. So all that holds for confirmed attacks holds here, such as that a group's worth never rises with its size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.sequential.attack import SequentialAttack, checked_group_sizes
+from reidsim.adversaries.sequential.exploit_values import exploit_values
+from reidsim.adversaries.sequential.planning import Plan
+from reidsim.errors import InputError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class UnconfirmedSuccess:
+    """What the adversary sees of an exploit's success.
+
+    Parameters
+    ----------
+    sensitivity : float
+        Probability of a positive signal from the right person.
+    specificity : float
+        Probability of a negative signal from anyone else. A positive signal must make the person likelier to be the
+        right one: sensitivity and specificity sum to more than 1.
+    false_claim_cost : float
+        C_F, for claiming the wrong person, in currency units.
+
+    Raises
+    ------
+    InputError
+        If a value is out of its range.
+    """
+
+    sensitivity: float
+    specificity: float
+    false_claim_cost: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("sensitivity", "specificity"):
+            share = getattr(self, name)
+            if not 0 <= share <= 1:
+                raise InputError("probability out of range", where=name, found=share, expected="0 to 1")
+        if not self.sensitivity + self.specificity > 1:
+            found = (self.sensitivity, self.specificity)
+            expected = "a sum above 1"
+            raise InputError("signal says nothing", where="sensitivity, specificity", found=found, expected=expected)
+        if not 0 <= self.false_claim_cost < np.inf:
+            expected = "0 or more, finite"
+            raise InputError(
+                "amount out of range", where="false_claim_cost", found=self.false_claim_cost, expected=expected
+            )
+
+    @property
+    def weight_removed(self) -> float:
+        """By how much a negative signal takes a candidate out of consideration: k, 1 if success is confirmed."""
+        return min(1.0, (self.sensitivity + self.specificity - 1.0) / self.specificity)
+
+
+@dataclass(frozen=True)
+class UnconfirmedValues:
+    """What each linked group is worth; arrays of shape (largest + 1,), index = group size.
+
+    Groups beyond the table are worth nothing if `complete`.
+
+    Parameters
+    ----------
+    value : ndarray of float64
+        V(x_start(g)), the expected discounted payoff of exploiting optimally; 0 where it stops at once.
+    right_claim, false_claim : ndarray of float64
+        Probability that the attack ends with a claim of the right, or of a wrong person.
+    expected_exploits : ndarray of float64
+        Expected number of exploits.
+    exploits_undetected : ndarray of int64
+        Number of exploits before stopping if none is detected and all signals are negative.
+    complete : bool
+        Whether the table was cut because all larger groups are worth nothing.
+    """
+
+    value: Floats
+    right_claim: Floats
+    false_claim: Floats
+    expected_exploits: Floats
+    exploits_undetected: NDArray[np.int64]
+    complete: bool
+
+    @property
+    def largest(self) -> int:
+        """The largest group size in the table."""
+        return len(self.value) - 1
+
+
+def confirmed_equivalent(attack: SequentialAttack, signal: UnconfirmedSuccess) -> SequentialAttack:
+    """Return the attack with confirmed success whose linked groups are worth the same (their claims differ)."""
+    k, false_claim = signal.weight_removed, (1.0 - signal.specificity) * signal.false_claim_cost
+    return replace(
+        attack,
+        gain=(signal.sensitivity * attack.gain + false_claim) / (k * signal.specificity),
+        exploit_cost=attack.exploit_cost + attack.discount * false_claim,
+        prior=k * attack.prior,
+        discount=attack.discount * signal.specificity,
+        penalty=attack.penalty_due,
+        penalty_timing="at-action",
+    )
+
+
+def unconfirmed_values(attack: SequentialAttack, signal: UnconfirmedSuccess, largest: int) -> UnconfirmedValues:
+    """Work out every group size up to `largest`, or up to the first one that is worth nothing.
+
+    Parameters
+    ----------
+    attack : SequentialAttack
+    signal : UnconfirmedSuccess
+    largest : int
+        Largest group size asked for.
+
+    Returns
+    -------
+    UnconfirmedValues
+
+    Raises
+    ------
+    InputError
+        If the table would be too large to fill (only without a cut, and with a limit on penalties).
+    """
+    equivalent = confirmed_equivalent(attack, signal)
+    table = exploit_values(equivalent, largest)
+    sizes = np.arange(table.largest + 1)
+    detection = attack.detection(table.largest)
+    if attack.counts_penalties:
+        tries, exploits = _outcomes(
+            table.largest,
+            equivalent.prior,
+            equivalent.gain,
+            equivalent.discount,
+            equivalent.exploit_cost,
+            equivalent.penalty,
+            detection,
+            attack.max_penalties or 0,
+            signal.specificity,
+        )
+    else:
+        going_on = 1.0 - detection if attack.detection_ends_attack else np.ones(table.largest)
+        # Probability of getting to exploit j with negative signals if the right person is not among those before.
+        reach = np.concatenate([[1.0], np.cumprod(signal.specificity * going_on)])[:-1]
+        made, made_in_order = _sums(reach), _sums(np.arange(table.largest) * reach)
+        m = table.exploits_undetected
+        tries, exploits = made[m], made[m] - equivalent.prior / np.maximum(sizes, 1) * made_in_order[m]
+    met = attack.prior / np.maximum(sizes, 1) * tries
+    return UnconfirmedValues(
+        value=table.value,
+        right_claim=signal.sensitivity * met,
+        false_claim=(1.0 - signal.specificity) * (exploits - met),
+        expected_exploits=exploits,
+        exploits_undetected=table.exploits_undetected,
+        complete=table.complete,
+    )
+
+
+def plan_unconfirmed(attack: SequentialAttack, signal: UnconfirmedSuccess, group_sizes: NDArray[np.number]) -> Plan:
+    """Plan when the group size in the registry is known at the outset and success is not confirmed.
+
+    Parameters
+    ----------
+    attack : SequentialAttack
+    signal : UnconfirmedSuccess
+    group_sizes : ndarray
+        Registry records that match, whole numbers of 0 or more, any shape.
+
+    Returns
+    -------
+    Plan
+        `reidentified` is the probability of claiming the right person.
+
+    Raises
+    ------
+    InputError
+        If a group size is not a whole number of 0 or more, or the table would be too large to fill.
+    """
+    sizes = checked_group_sizes(group_sizes)
+    values = unconfirmed_values(attack, signal, int(sizes.max(initial=0)))
+    inside = np.where(sizes <= values.largest, sizes, 0)
+    linked = np.maximum(0.0, attack.discount * values.value[inside] - attack.link_cost)
+    value = np.maximum(0.0, attack.discount * linked - attack.access_cost)
+    accesses = value > 0
+    return Plan(
+        value=value,
+        accesses=accesses,
+        reidentified=np.where(accesses, values.right_claim[inside], 0.0),
+        exploits=np.where(accesses, values.expected_exploits[inside], 0.0),
+        true_payoff=value,
+    )
+
+
+def _sums(terms: Floats) -> Floats:
+    """Return the sums of the first 0, 1, ... terms, shape (n + 1,)."""
+    return np.concatenate([[0.0], np.cumsum(terms)])
+
+
+@numba.njit(cache=True)
+def _outcomes(
+    largest: int,
+    prior: float,
+    gain: float,
+    discount: float,
+    exploit_cost: float,
+    penalty_due: float,
+    detection: Floats,
+    most: int,
+    specificity: float,
+) -> tuple[Floats, Floats]:
+    """Return the expected exploits if the right person is never met, and in truth, with at most `most` penalties.
+
+    Everything but the last two is of the confirmed equivalent; its plan is followed, and each signal ends the attack
+    with probability ``1 - specificity`` if the person is not the right one.
+    """
+    if_missing = np.zeros(largest + 1)
+    expected = np.zeros(largest + 1)
+    for size in range(1, largest + 1):
+        paid = min(most, size)
+        # By penalties paid; one more than can be is never read.
+        worth, tries, mean = np.zeros(paid + 2), np.zeros(paid + 2), np.zeros(paid + 2)
+        for j in range(size - 1, -1, -1):
+            hit = 1.0 / (size / prior - j)
+            caught = detection[j]
+            # In place, from few penalties to many: m + 1 still holds the values of the next exploit.
+            for m in range(min(paid, j) + 1):
+                after = min(m + 1, most)
+                fine = caught * penalty_due if m < most else 0.0
+                going_on = (1.0 - caught) * worth[m] + caught * worth[after]
+                exploit = -exploit_cost - fine + discount * (hit * gain + (1.0 - hit) * going_on)
+                goes = 1.0 if exploit > 0.0 else 0.0
+                worth[m] = goes * exploit
+                tries[m] = goes * (1.0 + specificity * ((1.0 - caught) * tries[m] + caught * tries[after]))
+                on_average = (1.0 - caught) * mean[m] + caught * mean[after]
+                mean[m] = goes * (1.0 + specificity * (1.0 - hit) * on_average)
+        if_missing[size], expected[size] = tries[0], mean[0]
+    return if_missing, expected

@@ -1,0 +1,307 @@
+"""The voter registration file of North Carolina, as the State Board of Elections distributes it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError, listed
+from reidsim.populations.domain import Attribute, Codes, Domain, mixed_radix_keys
+from reidsim.populations.population import Population
+from reidsim.tables import require_columns
+
+# Age at the end of the year: the column's name from 9 February 2022, and the one before.
+AGE_COLUMNS = ("age_at_year_end", "birth_age")
+
+# Codes of the file and their census terms.
+RACES = {"W": "White", "B": "Black", "I": "AIAN", "A": "API", "P": "API", "O": "Other", "M": "Other"}
+SEXES = {"M": "Male", "F": "Female"}
+_UNDESIGNATED = "U"
+
+_OLDEST = 120
+# The layout has three; the rest is room for numbers that stand for an unknown age.
+_AGE_DIGITS = 9
+# Categories of all attributes but the last, the ZIP code, which is read as the number that it is.
+_CATEGORIES = {
+    "age": tuple(str(age) for age in range(_OLDEST + 1)),
+    "race": tuple(dict.fromkeys(RACES.values())),
+    "sex": tuple(SEXES.values()),
+}
+_ATTRIBUTES = (*_CATEGORIES, "zip")
+_SHAPE = (*(len(labels) for labels in _CATEGORIES.values()), 100_000)
+
+# Instead of a value's code: why there is none.
+_MISSING, _IMPLAUSIBLE, _UNREADABLE, _REMOVED, _NOT_KEPT = -1, -2, -3, -4, -5
+_WHY = {
+    _MISSING: "missing",
+    _IMPLAUSIBLE: "implausible",
+    _UNREADABLE: "unreadable",
+    _REMOVED: "removed",
+    _NOT_KEPT: "not kept",
+}
+
+
+@dataclass(frozen=True)
+class VoterFileReport:
+    """How many rows of a voter file became people, and why the others did not.
+
+    Parameters
+    ----------
+    rows : int
+        In the file, its header apart: those kept and those left out.
+    kept : int
+        People in the population.
+    left_out : Counter of str
+        Rows by reason, each row once, under the first that applies: "status removed" or "status not kept"; then age,
+        race, sex or zip, in this order, "missing" (blank, undesignated, an age that stands for unknown), "implausible"
+        (an age above 120) or "unreadable" (not in the documented form); then, of rows with all four values, the first
+        of these that is "not in the population".
+    """
+
+    rows: int
+    kept: int
+    left_out: Counter[str]
+
+    def __str__(self) -> str:
+        reasons = ", ".join(f"{reason} {count:,}" for reason, count in self.left_out.most_common())
+        return f"{self.kept:,} of {self.rows:,} rows kept, left out: {reasons or 'none'}"
+
+
+def read_voter_file(
+    path: Path,
+    *,
+    statuses: Collection[str] = ("A", "I", "S"),
+    ages_missing: Collection[int] = (),
+    within: Domain | None = None,
+    name: str = "voters",
+    source: str = "",
+    block_size: int = 1 << 24,
+) -> tuple[Population, VoterFileReport]:
+    """Count the voters of North Carolina's registration file by age, race, sex and ZIP code.
+
+    Only voters with all four values are kept, as Xia et al. 2015 (section 6.1) kept the records without missing
+    values. Memory is for one block of the file and a few bytes per voter.
+
+    Parameters
+    ----------
+    path : Path
+        ``ncvoter_Statewide.txt`` or a county's ``ncvoterNN.txt``, in the layout from 12 February 2022 or the one
+        before: tab separated, latin-1, with a header line. Quotes and white space around a value are dropped; quotes
+        inside one and backslashes mean nothing.
+    statuses : collection of str
+        Status codes of the voters to keep, of A (active), I (inactive), S (temporary) and D (denied). Removed voters
+        (status R, or address ``REMOVED``) are always left out.
+    ages_missing : collection of int
+        Ages that stand for an unknown one.
+    within : Domain, optional
+        Its attributes age, race, sex and zip give the categories and their order; voters with another value are left
+        out. Without it: ages 0 to 120; White, Black, AIAN, API, Other; Male, Female; the ZIP codes of the voters kept.
+    name, source : str
+        Of the population.
+    block_size : int
+        Bytes read at a time.
+
+    Returns
+    -------
+    population : Population
+        Over age, race, sex and zip; counts of dtype int64.
+    report : VoterFileReport
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, has no rows, lacks a column or names it twice, or has a line with more or fewer
+        fields than its header (says which line); if no voter is kept; if `within` lacks an attribute.
+
+    Notes
+    -----
+    Layout: ``layout_ncvoter.txt`` of the North Carolina State Board of Elections (11 February 2022). Asian and Pacific
+    Islander are one race here (API), other and two or more races another (Other). ZIP codes of nine digits are cut to
+    five.
+    """
+    if within is not None:
+        positions = sorted(within.position(attribute) for attribute in _ATTRIBUTES)
+        within = Domain(tuple(within.attributes[position] for position in positions))
+    try:
+        with path.open("rb") as file:
+            keys, left_out = _read_rows(file, path, statuses, ages_missing, block_size)
+    except FileNotFoundError:
+        raise InputError("no such file", source=path) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", source=path) from None
+    rows = len(keys) + left_out.total()
+    if rows == 0:
+        raise InputError("the file has no rows", source=path, expected="at least one below the header")
+    cells, counts = np.unique(keys, return_counts=True)
+    codes = np.column_stack(np.unravel_index(cells, _SHAPE)).astype(np.int32)
+    zips, codes[:, -1] = np.unique(codes[:, -1], return_inverse=True)
+    categories = {**_CATEGORIES, "zip": tuple(f"{code:05d}" for code in zips)}
+    if within is not None:
+        codes, outside = _recode(codes, categories, within)
+        for attribute, rows_outside in zip(_ATTRIBUTES, outside, strict=True):
+            left_out[f"{attribute} not in the population"] += int(counts[rows_outside].sum())
+        inside = ~outside.any(axis=0)
+        codes, counts = codes[inside], counts[inside]
+    report = VoterFileReport(rows, int(counts.sum()), +left_out)
+    if report.kept == 0:
+        raise InputError(f"no voter can be counted ({report})", source=path)
+    domain = Domain(tuple(Attribute(*item) for item in categories.items())) if within is None else within
+    return Population.from_records(domain, codes, counts.astype(np.int64), name=name, source=source), report
+
+
+def _read_rows(
+    file: BinaryIO, path: Path, statuses: Collection[str], ages_missing: Collection[int], block_size: int
+) -> tuple[NDArray[np.int32], Counter[str]]:
+    """Return the cell of each row with all values, as its number in ``_SHAPE``, and count the other rows by reason."""
+    header = _read_header(file, path)
+    age = next(column for column in AGE_COLUMNS if column in header)
+    # What is read, what it is about and how: in the order in which it can be the reason to leave a row out.
+    columns: list[tuple[str, str, Callable[[str], int]]] = [
+        ("status_cd", "status", partial(_status, kept=statuses)),
+        ("res_street_address", "status", _address),
+        (age, "age", partial(_age, unknown=ages_missing)),
+        ("race_code", "race", partial(_label, labels=RACES, categories=_CATEGORIES["race"])),
+        ("gender_code", "sex", partial(_label, labels=SEXES, categories=_CATEGORIES["sex"])),
+        ("zip_code", "zip", _zip),
+    ]
+    require_columns(pd.DataFrame(columns=header), [column for column, _, _ in columns], path)
+    for column, _, _ in columns:
+        if header.count(column) > 1:
+            raise InputError("column named twice", source=path, where="line 1", found=column)
+    places = [header.index(column) for column, _, _ in columns]
+    keys = [np.empty(0, dtype=np.int32)]
+    left_out: Counter[str] = Counter()
+    for block in _blocks(file, path, len(header), block_size):
+        # Quotes are characters like any other here, so that none of them can join values or lines.
+        frame = pd.read_csv(
+            io.BytesIO(block),
+            sep="\t",
+            header=None,
+            usecols=places,
+            dtype=str,
+            na_filter=False,
+            skip_blank_lines=False,
+            quoting=csv.QUOTE_NONE,
+            lineterminator="\n",
+            encoding="latin-1",
+            low_memory=False,
+        )
+        codes = np.column_stack(
+            [_codes(frame[place], read) for place, (_, _, read) in zip(places, columns, strict=True)]
+        )
+        wrong = codes < 0
+        incomplete = wrong.any(axis=1)
+        keys.append(mixed_radix_keys(codes[~incomplete, -len(_SHAPE) :], _SHAPE).astype(np.int32))
+        first = wrong[incomplete].argmax(axis=1)
+        reasons = Counter(zip(first.tolist(), codes[incomplete, first].tolist(), strict=True))
+        for (column, reason), number in reasons.items():
+            left_out[f"{columns[column][1]} {_WHY[reason]}"] += number
+    return np.concatenate(keys), left_out
+
+
+def _read_header(file: BinaryIO, path: Path) -> list[str]:
+    """Read the first line; return the names of the columns, an age column among them."""
+    line = file.readline().decode("latin-1")
+    if not line:
+        raise InputError("the file is empty", source=path, expected="a header line, then a line per voter")
+    header = [_bare(name) for name in line.split("\t")]
+    if not any(column in header for column in AGE_COLUMNS):
+        raise InputError(
+            "column of ages missing",
+            source=path,
+            where="line 1",
+            expected=f"{' or '.join(map(repr, AGE_COLUMNS))} among the columns, which are {listed(header)}",
+        )
+    return header
+
+
+def _blocks(file: BinaryIO, path: Path, n_fields: int, size: int) -> Iterator[bytes]:
+    """Yield the lines after the header, about `size` bytes at a time, all of them found to have `n_fields` fields."""
+    line = 2
+    while block := file.read(size):
+        block += file.readline()
+        if not block.endswith(b"\n"):
+            block += b"\n"
+        characters = np.frombuffer(block, dtype=np.uint8)
+        ends = np.flatnonzero(characters == ord("\n"))
+        tabs = np.flatnonzero(characters == ord("\t"))
+        fields = np.diff(np.searchsorted(tabs, ends), prepend=0) + 1
+        broken = fields != n_fields
+        if broken.any():
+            row = int(broken.argmax())
+            raise InputError(
+                "broken line",
+                source=path,
+                where=f"line {line + row}",
+                found=f"{fields[row]} fields",
+                expected=f"{n_fields}, as in the header, with a tab between two",
+            )
+        line += len(ends)
+        yield block
+
+
+def _recode(codes: Codes, categories: Mapping[str, tuple[str, ...]], domain: Domain) -> tuple[Codes, NDArray[np.bool_]]:
+    """Return the cells' codes over `domain` and which cells are outside it, shape (4, n_cells), at the first attribute.
+
+    A cell with two values outside the domain is marked once, so that nobody is counted twice.
+    """
+    recoded = np.empty_like(codes)
+    outside = np.zeros(codes.T.shape, dtype=np.bool_)
+    for position, attribute in enumerate(_ATTRIBUTES):
+        new = domain[attribute].labels.get_indexer(pd.Index(categories[attribute]))[codes[:, position]]
+        outside[position] = (new < 0) & ~outside.any(axis=0)
+        recoded[:, domain.position(attribute)] = new
+    return recoded, outside
+
+
+def _codes(values: pd.Series[str], read: Callable[[str], int]) -> Codes:
+    """Return the code of each value; equal ones are read once."""
+    which, distinct = pd.factorize(values)
+    return np.array([read(_bare(value)) for value in distinct], dtype=np.int32)[which]
+
+
+def _bare(text: str) -> str:
+    return text.strip().strip('"').strip()
+
+
+def _status(text: str, kept: Collection[str]) -> int:
+    if text == "R":
+        return _REMOVED
+    return 0 if text in kept else _NOT_KEPT
+
+
+def _address(text: str) -> int:
+    return _REMOVED if text == "REMOVED" else 0
+
+
+def _age(text: str, unknown: Collection[int]) -> int:
+    if not text:
+        return _MISSING
+    if not text.isdecimal() or len(text) > _AGE_DIGITS:
+        return _UNREADABLE
+    age = int(text)
+    if age in unknown:
+        return _MISSING
+    return age if age <= _OLDEST else _IMPLAUSIBLE
+
+
+def _label(text: str, labels: Mapping[str, str], categories: tuple[str, ...]) -> int:
+    if text in ("", _UNDESIGNATED):
+        return _MISSING
+    return categories.index(labels[text]) if text in labels else _UNREADABLE
+
+
+def _zip(text: str) -> int:
+    if not text:
+        return _MISSING
+    return int(text[:5]) if text.isdecimal() and len(text) in (5, 9) else _UNREADABLE

@@ -1,0 +1,263 @@
+"""The sequential attack as registries and deterrents grow (Xia et al. 2015, Figs. 5 and 10), and lines for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullFormatter, NullLocator
+
+from reidsim.errors import InputError
+from reidsim.releases.strategy_space import Floats
+from reidsim.reports.figures.inputs import checked, refuse_repeated
+from reidsim.reports.figures.spacing import scale_axis
+from reidsim.reports.figures.style import (
+    BLACK,
+    UNIT,
+    Look,
+    label_axes,
+    legend_below,
+    looks,
+    new_figure,
+    number_text,
+    write_out,
+)
+
+# Known solvers and parameters come first, in this order; it fixes the look of a solver as well.
+_SOLVERS = ("linear program", "two-level linear program", "backward induction")
+_PARAMETER_LABELS = {
+    "access_cost": f"Cost of accessing the registry ({UNIT})",
+    "exploit_cost": "Cost of an exploit ($ per exploit)",
+    "penalty": "Penalty ($ per detected exploit)",
+    "detection": "Probability that the first exploit is detected",
+}
+
+
+def solver_runtimes(runtimes: pd.DataFrame) -> Figure:
+    """Draw how long each solver takes as the registry grows (Fig. 5).
+
+    Parameters
+    ----------
+    runtimes : DataFrame
+        One row per registry size and solver, with columns ``registry_size`` (records), ``solver``, ``seconds`` and
+        ``records`` (de-identified records that were solved in that time).
+
+    Returns
+    -------
+    Figure
+        One line per solver, both axes logarithmic; times are per record if the numbers of records differ.
+
+    Raises
+    ------
+    InputError
+        If the table is empty, lacks a column, has two rows for the same registry size and solver, or a number that is
+        not above 0.
+    """
+    numbers = ("registry_size", "seconds", "records")
+    table = checked(runtimes, "runtimes", text=("solver",), numbers=numbers)
+    for column in numbers:
+        # The least number above 0, as neither axis has a place for 0.
+        refuse_outside(table, column, "runtimes", (np.nextafter(0, 1), np.inf), "more than 0")
+    refuse_repeated(table, ("registry_size", "solver"), "runtimes")
+    counts = table["records"].unique()
+    if len(counts) == 1:
+        label = f"Runtime for {number_text(counts[0])} record{'' if counts[0] == 1 else 's'} (seconds)"
+    else:
+        table["seconds"] /= table["records"]
+        label = "Runtime per record (seconds)"
+    solvers = _known_first(table["solver"], _SOLVERS)
+    look = looks([*_SOLVERS, *(solver for solver in solvers if solver not in _SOLVERS)])
+    figure, [[axes]] = new_figure(1, 1, panel=(5.6, 3.4))
+    lines = {solver: table[table["solver"] == solver] for solver in solvers}
+    handles = draw_lines(axes, lines, "registry_size", "seconds", look)
+    sizes = np.unique(table["registry_size"])
+    log_axis(axes, "x", sizes)
+    if len(sizes) <= 6 and (sizes[1:] >= 2 * sizes[:-1]).all():
+        axes.xaxis.set_major_locator(FixedLocator(sizes.tolist()))
+        axes.xaxis.set_minor_locator(NullLocator())
+    log_axis(axes, "y", table["seconds"].to_numpy())
+    label_axes(axes, x="Registry size (records)", y=label)
+    legend_that_fits(figure, handles)
+    return figure
+
+
+def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
+    """Draw from which group size on records are left alone, along one deterrent at a time (Fig. 10).
+
+    Parameters
+    ----------
+    thresholds : DataFrame
+        One row per parameter, value and setting, with columns ``parameter`` (``"access_cost"``, ``"exploit_cost"``,
+        ``"penalty"`` or ``"detection"``, the probability that the first exploit is detected), ``value``, ``setting``
+        and ``threshold`` (the smallest group size, from 1, that is not attacked; missing if every size is).
+
+    Returns
+    -------
+    Figure
+        One panel per parameter, one line per setting; a marker on the upper edge where every size is attacked. The x
+        axis is logarithmic where the values grow by a factor, the y axis where thresholds span over two decades.
+
+    Raises
+    ------
+    InputError
+        If the table is empty, lacks a column, has two rows for the same parameter, value and setting, or a threshold
+        below 1.
+    """
+    table = _checked_thresholds(thresholds)
+    parameters = _known_first(table["parameter"], _PARAMETER_LABELS)
+    settings = list(dict.fromkeys(table["setting"]))
+    look = looks(settings)
+    columns = min(2, len(parameters))
+    figure, grid = new_figure(-(-len(parameters) // columns), columns, panel=(5.6 if columns == 1 else 4.4, 2.9))
+    panels = [axes for row in grid for axes in row]
+    for spare in panels[len(parameters) :]:
+        spare.remove()
+    for parameter, axes, letter in zip(parameters, panels, "abcdefghijklmnopqrstuvwxyz", strict=False):
+        here = table[table["parameter"] == parameter]
+        lines = {setting: here[here["setting"] == setting] for setting in settings}
+        handles = draw_lines(axes, lines, "value", "threshold", look)
+        scale_axis(axes, "x", np.unique(here["value"]))
+        known = here["threshold"].dropna().to_numpy()
+        if len(known) == 0:
+            axes.set_yticks([])
+        elif known.max() > 100 * known.min():
+            log_axis(axes, "y", known)
+        else:
+            axes.set_ylim(0, max(1.1 * known.max(), 2))
+            whole_ticks(axes.yaxis)
+        _mark_upper_edge(axes, lines, look)
+        if len(parameters) > 1:
+            # Above the markers on the edge.
+            axes.set_title(f"({letter})", fontsize=10, loc="left", pad=11)
+        x = _PARAMETER_LABELS.get(parameter, parameter)
+        label_axes(axes, x=x, y="Smallest group size\nnot attacked (records)")
+    if table["threshold"].isna().any():
+        label = "marker on the upper edge: every size attacked"
+        handles.append(Line2D([], [], color=BLACK, linestyle="none", marker=r"$\uparrow$", markersize=8, label=label))
+    legend_that_fits(figure, handles)
+    return figure
+
+
+def draw_lines(axes: Axes, lines: Mapping[str, pd.DataFrame], x: str, y: str, look: Mapping[str, Look]) -> list[Line2D]:
+    """Draw a line per name through a table's columns `x` and `y`, so that each shows where several coincide.
+
+    Earlier lines are wider than the later ones on top of them, and markers of long lines take turns.
+
+    Returns
+    -------
+    list of Line2D
+        In the order of the names, which are their labels.
+    """
+    handles = []
+    for number, (name, line) in enumerate(lines.items()):
+        points = line.sort_values(x)
+        every = max(1, len(points) // 10)
+        handles += axes.plot(
+            points[x],
+            points[y],
+            color=look[name].colour,
+            linestyle=look[name].dashes,
+            linewidth=2.5 - 1.2 * number / max(1, len(lines) - 1),
+            marker=look[name].marker,
+            markevery=(every * number // len(lines), every),
+            markersize=5,
+            markeredgewidth=1.2,
+            markerfacecolor="white" if every > 1 else "none",
+            label=name,
+        )
+    return handles
+
+
+def log_axis(axes: Axes, which: Literal["x", "y"], values: Floats) -> None:
+    """Make the ``"x"`` or ``"y"`` axis logarithmic, with room around values above 0, and write its numbers out."""
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    low, high = float(values.min()), float(values.max())
+    decades = np.log10(high / low)
+    room = max((high / low) ** 0.06, 1.3)
+    if decades < 1:
+        # At least two of 1, 2, 5 and 10 are within the limits.
+        room = 2.5
+    axes.set(**{f"{which}scale": "log", f"{which}lim": (low / room, high * room)})
+    axis.set_major_locator(LogLocator(subs=(1.0,) if decades >= 2 else (1.0, 2.0, 5.0)))
+    write_out(axis)
+    axis.set_minor_formatter(NullFormatter())
+
+
+def whole_ticks(axis: Axis) -> None:
+    """Put at most eight numbers on a linear axis of counts."""
+    axis.set_major_locator(MaxNLocator(7, integer=True, steps=[1, 2, 5, 10]))
+    write_out(axis)
+
+
+def legend_that_fits(figure: Figure, handles: Sequence[Artist]) -> None:
+    """Put a legend below the panels, in as many columns as have room (at most three), and make room for its rows."""
+    longest = max(len(str(handle.get_label())) for handle in handles)
+    # Inches of an entry: its letters on average, its handle and the gaps.
+    columns = min(3, max(1, int(figure.get_figwidth() / (0.066 * longest + 0.65))))
+    # A figure comes with room for two rows.
+    rows = -(-len(handles) // columns)
+    figure.set_figheight(figure.get_figheight() + 0.19 * max(0, rows - 2))
+    legend_below(figure, handles, columns)
+
+
+def refuse_outside(table: pd.DataFrame, column: str, name: str, limits: tuple[float, float], expected: str) -> None:
+    """Check that the numbers of a column lie between two limits, or on them.
+
+    Raises
+    ------
+    InputError
+        For the first row that does not.
+    """
+    wrong = ~table[column].between(*limits).to_numpy()
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InputError(
+            "value out of range",
+            source=f"{name} table",
+            where=f"row {row + 1}, column {column!r}",
+            found=float(table[column].iloc[row]),
+            expected=expected,
+        )
+
+
+def _checked_thresholds(thresholds: pd.DataFrame) -> pd.DataFrame:
+    missing = thresholds["threshold"].isna().to_numpy() if "threshold" in thresholds else np.zeros(0, dtype=bool)
+    if missing.any():
+        filled = [1 if gone else size for size, gone in zip(thresholds["threshold"], missing, strict=True)]
+        thresholds = thresholds.assign(threshold=filled)
+    table = checked(thresholds, "thresholds", text=("parameter", "setting"), numbers=("value", "threshold"))
+    refuse_outside(table, "threshold", "thresholds", (1, np.inf), "1 or more, or missing")
+    refuse_repeated(table, ("parameter", "value", "setting"), "thresholds")
+    if missing.any():
+        table.loc[missing, "threshold"] = np.nan
+    return table
+
+
+def _mark_upper_edge(axes: Axes, lines: Mapping[str, pd.DataFrame], look: Mapping[str, Look]) -> None:
+    """Put a setting's marker on the upper edge where it has no threshold, later ones inside earlier ones."""
+    for number, (setting, line) in enumerate(lines.items()):
+        beyond = line.loc[line["threshold"].isna(), "value"]
+        if len(beyond):
+            axes.plot(
+                beyond,
+                np.ones(len(beyond)),
+                transform=axes.get_xaxis_transform(),
+                color=look[setting].colour,
+                linestyle="none",
+                marker=look[setting].marker,
+                markersize=5 + 3.5 * (len(lines) - 1 - number),
+                markerfacecolor="none",
+                clip_on=False,
+            )
+
+
+def _known_first(names: Iterable[str], known: Iterable[str]) -> list[str]:
+    distinct = list(dict.fromkeys(names))
+    return [name for name in known if name in distinct] + [name for name in distinct if name not in known]

@@ -1,0 +1,222 @@
+"""A budget of exploits for a whole file: the bound and the policy around what a dynamic program finds."""
+
+import math
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from reidsim.adversaries.sequential.attack import SequentialAttack
+from reidsim.adversaries.sequential.budget import plan_with_budget
+from reidsim.adversaries.sequential.file_attack import plan_file
+from reidsim.adversaries.sequential.planning import plan_known
+from reidsim.errors import InputError
+
+A = SequentialAttack(
+    gain=8000, access_cost=100, exploit_cost=10, penalty=10000, detection_intercept=-4.59, prior=0.63, discount=0.9
+)
+C = replace(A, detection_slope=0.18)
+MANY = np.minimum(np.random.default_rng(1).geometric(0.03, 5000), 400)
+
+examples = settings(deadline=None, max_examples=60, derandomize=True)
+
+
+def some(low, high):
+    """Amounts that are often exactly the lower or the upper end."""
+    return st.one_of(st.just(low), st.just(high), st.floats(low, high))
+
+
+attacks = st.builds(
+    SequentialAttack,
+    gain=some(30.0, 100.0),
+    access_cost=some(0.0, 5.0),
+    link_cost=some(0.0, 3.0),
+    exploit_cost=some(0.0, 2.0),
+    penalty=some(0.0, 20.0),
+    detection_intercept=st.floats(-5, 0),
+    detection_slope=some(0.0, 1.0) | st.floats(-1, 0),
+    prior=some(0.1, 1.0),
+    discount=some(0.9, 1.0) | st.floats(0.5, 1),
+    penalty_timing=st.sampled_from(["next-state", "at-action"]),
+)
+files = st.lists(st.integers(0, 4), min_size=1, max_size=3)
+
+
+def plan(a, sizes, budget, draws=1000):
+    return plan_with_budget(a, np.array(sizes), budget, np.random.default_rng(0), draws=draws)
+
+
+def best_within_budget(a, sizes, budget):
+    """Worth of holding the registry, by recursion over joint states and the exploits left."""
+    due = a.penalty * (a.discount if a.penalty_timing == "next-state" else 1)
+
+    @cache
+    def solve(state, left):
+        best = 0.0
+        for r, (size, now) in enumerate(zip(sizes, state, strict=True)):
+            if now in ("hit", size) or size == 0:
+                continue
+
+            def after(new, left, r=r):
+                return solve((*state[:r], new, *state[r + 1 :]), left)
+
+            if now == "new":
+                best = max(best, -a.link_cost + after(0, left))
+            elif left:
+                p = 1 / (1 + math.exp(-(a.detection_intercept + a.detection_slope * now)))
+                hit = 1 / (size / a.prior - now)
+                earned = a.discount ** (1 + now) * (a.discount * hit * a.gain - a.exploit_cost - p * due)
+                later = hit * after("hit", left - 1) + (1 - hit) * after(now + 1, left - 1)
+                best = max(best, earned + later)
+        return best
+
+    return solve(("new",) * len(sizes), budget)
+
+
+@examples
+@given(a=attacks, sizes=files, budget=st.integers(1, 10))
+def test_the_best_plan_lies_between_the_policy_and_the_bound(a, sizes, budget):
+    best = best_within_budget(a, tuple(sizes), budget)
+    found = plan(a, sizes, budget)
+    tolerance = 1e-9 * a.gain
+    assert found.standard_error == 0
+    assert 0 <= found.value_after_access <= best + tolerance
+    assert best <= found.upper_bound + tolerance
+    assert found.gap == pytest.approx(
+        max(0, 1 - found.value_after_access / found.upper_bound) if found.upper_bound else 0
+    )
+    assert found.value == pytest.approx(max(0, a.discount * found.value_after_access - a.access_cost))
+    assert found.exploits.sum() <= budget + 1e-9
+    event(f"policy is best: {found.value_after_access >= best - tolerance}")
+    if budget >= sum(sizes):
+        assert found.value_after_access == pytest.approx(best, rel=1e-9, abs=1e-9)
+
+
+@examples
+@given(a=attacks, sizes=st.lists(st.integers(0, 12), min_size=1, max_size=30), spare=st.integers(0, 5))
+def test_a_budget_for_everyone_is_none(a, sizes, spare):
+    budget = max(sum(sizes), 1) + spare
+    found = plan(a, sizes, budget)
+    alone = plan_known(replace(a, access_cost=0.0), np.array(sizes))
+    # Each record is worth what it is alone, once access (one step) is paid.
+    assert found.value_after_access == pytest.approx(alone.value.sum() / a.discount, rel=1e-9, abs=1e-9)
+    assert found.upper_bound == found.value_after_access
+    assert found.standard_error == found.gap == 0
+    if found.accesses and found.value_after_access > 1e-6:
+        np.testing.assert_allclose(found.reidentified, alone.reidentified, atol=1e-9)
+        np.testing.assert_allclose(found.exploits, alone.exploits, atol=1e-9)
+    plain = replace(a, discount=1.0)
+    assert plan(plain, sizes, budget).value == pytest.approx(
+        plan_file(plain, np.array(sizes)).value, rel=1e-9, abs=1e-9
+    )
+
+
+@examples
+@given(a=attacks, sizes=st.lists(st.integers(0, 8), min_size=1, max_size=20))
+def test_more_budget_never_hurts(a, sizes):
+    plans = [plan(a, sizes, budget, draws=2) for budget in range(1, 20)]
+    bounds = np.array([found.upper_bound for found in plans])
+    added = np.diff(bounds)
+    assert (added >= -1e-9).all()
+    # Each exploit adds less than the one before, and the price lies between what the last added and the next adds.
+    assert (np.diff(added) <= 1e-9 * a.gain).all()
+    prices = np.array([found.price for found in plans])
+    assert (prices[:-1] >= added - 1e-9 * a.gain).all()
+    assert (prices[1:] <= added + 1e-9 * a.gain).all()
+    best = [best_within_budget(a, tuple(sizes[:2]), budget) for budget in (1, 2, 4)]
+    assert best == sorted(best)
+
+
+@examples
+@given(a=attacks, sizes=files, budget=st.integers(1, 8))
+def test_the_worth_is_what_is_reidentified_less_what_is_paid(a, sizes, budget):
+    plain = replace(a, discount=1.0, penalty=0.0, link_cost=0.0, access_cost=0.0)
+    found = plan(plain, sizes, budget)
+    earned = plain.gain * found.reidentified.sum() - plain.exploit_cost * found.exploits.sum()
+    assert found.value == pytest.approx(earned, rel=1e-9, abs=1e-9)
+
+
+@settings(examples, max_examples=40)
+@given(a=attacks, sizes=st.lists(st.integers(1, 4), min_size=3, max_size=3), budget=st.integers(1, 8))
+def test_draws_agree_with_going_through_all_cases(a, sizes, budget):
+    a = replace(a, access_cost=0.0)
+    exact, drawn = plan(a, sizes, budget, draws=1000), plan(a, sizes, budget, draws=7)
+    event(f"drawn: {drawn.standard_error > 0}")
+    assert drawn.upper_bound == exact.upper_bound
+    many = [
+        plan_with_budget(a, np.array(sizes), budget, np.random.default_rng(seed), draws=7).value_after_access
+        for seed in range(200)
+    ]
+    spread = np.std(many) / math.sqrt(len(many))
+    assert abs(np.mean(many) - exact.value_after_access) <= 4.5 * spread + 1e-9
+
+
+@pytest.mark.parametrize("attack", [A, C, replace(A, discount=1.0), replace(C, link_cost=50.0)])
+@pytest.mark.parametrize("budget", [10, 1000, 10_000])
+def test_five_thousand_records_are_planned_to_within_a_few_tenths_of_a_percent(attack, budget):
+    found = plan(attack, MANY, budget, draws=100)
+    assert found.gap <= 0.004
+    assert found.value_after_access <= found.upper_bound + 5 * found.standard_error
+    assert found.standard_error < 0.001 * found.upper_bound
+    assert found.exploits.sum() == pytest.approx(budget, rel=0.01)
+    # The same seed gives the same plan.
+    again = plan(attack, MANY, budget, draws=100)
+    assert again.value == found.value
+    np.testing.assert_array_equal(again.reidentified, found.reidentified)
+    assert (found.reidentified <= attack.prior + 1e-9).all()
+
+
+def test_small_groups_come_first():
+    found = plan(A, [3, 1, 2, 1], 2)
+    np.testing.assert_allclose(found.exploits, [0, 1, 0, 1])
+    np.testing.assert_allclose(found.reidentified, [0, 0.63, 0, 0.63])
+    assert found.gap == pytest.approx(0, abs=1e-12)
+    # Three exploits: the first two are as before, then half a group of two.
+    found = plan(A, [3, 1, 2, 1], 3)
+    np.testing.assert_allclose(found.exploits, [0, 1, 1, 1])
+    np.testing.assert_allclose(found.reidentified, [0, 0.63, 0.315, 0.63])
+
+
+def test_a_group_too_large_for_what_is_left_is_not_begun_at_a_loss():
+    # Two exploits pay for linking, one does not; the third is surely detected, and so a stage of its own.
+    attack = SequentialAttack(
+        gain=30.0,
+        link_cost=6.0,
+        penalty=6.0,
+        detection_intercept=-150.0,
+        detection_slope=100.0,
+        prior=0.5,
+        discount=1.0,
+    )
+    for budget, worth, exploits in ((1, 0, 0), (2, -6 + 2 * 5, 1 + 5 / 6), (3, -6 + 3 * 5 - 4, 1 + 5 / 6 + 4 / 6)):
+        found = plan(attack, [3], budget)
+        assert found.value_after_access == pytest.approx(worth, abs=1e-12)
+        assert found.exploits[0] == pytest.approx(exploits)
+        assert best_within_budget(attack, (3,), budget) == pytest.approx(worth, abs=1e-12)
+    # With a little more than that left, the stage is begun no further than pays.
+    assert plan(attack, [3, 3], 3).value_after_access == pytest.approx(best_within_budget(attack, (3, 3), 3), rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("attack", "sizes", "changes", "where"),
+    [
+        (A, [], {}, "group sizes"),
+        (A, [-1], {}, "group sizes"),
+        (A, [3], {"budget": 0}, "budget"),
+        (A, [3], {"budget": -1}, "budget"),
+        (A, [3], {"budget": 1.5}, "budget"),
+        (A, [3], {"budget": math.nan}, "budget"),
+        (A, [3], {"budget": math.inf}, "budget"),
+        (A, [3], {"draws": 1}, "draws"),
+        (replace(A, max_penalties=2), [3], {}, "max_penalties"),
+        (replace(A, detection_ends_attack=True), [3], {}, "detection_ends_attack"),
+    ],
+)
+def test_what_cannot_be_planned_within_a_budget(attack, sizes, changes, where):
+    given_ = {"budget": 5, "draws": 10} | changes
+    with pytest.raises(InputError) as caught:
+        plan(attack, sizes, **given_)
+    assert caught.value.where == where

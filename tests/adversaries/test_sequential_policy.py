@@ -1,0 +1,688 @@
+"""What the sequential adversary does, against the decision process of Xia et al. 2015 written out from the paper."""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import assume, event, given, settings
+from hypothesis import strategies as st
+
+from reidsim.adversaries.sequential.attack import SequentialAttack
+from reidsim.adversaries.sequential.exploit_values import exploit_values
+from reidsim.adversaries.sequential.planning import (
+    BinomialBelief,
+    attack_threshold,
+    exploits_undetected,
+    plan_baseline,
+    plan_distribution,
+    plan_known,
+    plan_unknown,
+)
+from reidsim.adversaries.sequential.simulation import exploit_policy, simulate_attacks
+from reidsim.errors import InputError
+
+
+@dataclass(frozen=True)
+class PaperAttack:
+    """The attack as a decision process, nothing of which comes from reidsim. Symbols are those of the paper.
+
+    States of the chain are (X_t, X_d, X_p, X_s, X_a, X_l, X_g, X_r); X_p counts the penalties that were levied before
+    the last exploit (up to n_f), so that X_p plus one, if the last exploit was detected, have been incurred.
+    """
+
+    G: float
+    Cd: float
+    Cl: float
+    Ce: float
+    Cp: float
+    nf: float
+    h0: float
+    h1: float
+    prior: float
+    gamma: float
+    penalty_at_action: bool
+    detection_ends: bool
+
+    def p_suc(self, g, r):  # Eq. 3
+        return 1 / ((1 - self.prior) / self.prior * g + r)
+
+    def p_det(self, g, r):  # Eq. 4
+        return 1 / (1 + math.exp(-(self.h0 + self.h1 * (g - r))))
+
+    def exploit(self, w, g, r, m):
+        """Return the worth of an exploit with r candidates left and m penalties incurred; w is that of what follows."""
+        hit, caught = self.p_suc(g, r), self.p_det(g, r)
+        levied = 1 if m < self.nf else 0
+        penalty = caught * self.Cp * levied * (1 if self.penalty_at_action else self.gamma)
+        if_caught = 0 if self.detection_ends else w(r - 1, min(m + 1, self.nf))
+        return (
+            -self.Ce
+            - penalty
+            + self.gamma * (hit * self.G + (1 - hit) * ((1 - caught) * w(r - 1, m) + caught * if_caught))
+        )
+
+    def solve(self, g):
+        """Return W(r, m) of a group of g, r candidates being left and m penalties incurred, and whether to exploit."""
+
+        @cache
+        def w(r, m):
+            return 0.0 if r == 0 else max(0.0, self.exploit(w, g, r, m))
+
+        def exploits(r, m):
+            return r > 0 and self.exploit(w, g, r, m) > 0
+
+        # With a penalty every time the number incurred does not matter.
+        count = (lambda m: 0) if self.nf == math.inf else (lambda m: m)
+        return (lambda r, m=0: w(r, count(m))), (lambda r, m=0: exploits(r, count(m)))
+
+    def margin(self, g):
+        """Return how far the decisions in a group of g are from indifference (no more penalties than exploits)."""
+        w, _ = self.solve(g)
+        values = [abs(self.exploit(w, g, g - j, m)) for j in range(g) for m in range(int(min(self.nf, j, g)) + 1)]
+        return min([*values, abs(self.gamma * w(g) - self.Cl), abs(self.gamma * self.v_access(g) - self.Cd)])
+
+    def v_start(self, g):
+        return self.solve(g)[0](g) if g else 0.0
+
+    def v_access(self, g):
+        return max(0.0, -self.Cl + self.gamma * self.v_start(g)) if g else 0.0
+
+    def v_outset(self, belief):
+        return max(0.0, -self.Cd + self.gamma * sum(share * self.v_access(g) for g, share in belief.items()))
+
+    def play(self, g, accesses):
+        """Propagate the Markov chain of Eq. 5, the true group size being g.
+
+        Returns P_reid, the expected number of exploits and the expected discounted payoff.
+        """
+        w, exploits = self.solve(g) if g else (lambda r, m=0: 0.0, lambda r, m=0: False)
+        chain = {(0, 0, 0, 0, 0, 0, 0, 0): 1.0}
+        p_reid = made = payoff = 0.0
+        worth = 1.0
+        while any(not x[0] for x in chain):
+            following = {}
+            for x, probability in chain.items():
+                t, d, p, s, a, linked, group, r = x
+                if t:
+                    continue  # absorbed
+                if s:
+                    p_reid += probability
+                    payoff += worth * probability * self.G
+                if d and p < self.nf and not self.penalty_at_action:
+                    payoff -= worth * probability * self.Cp
+                incurred = min(p + d, self.nf)
+                over = s or (linked and r == 0) or (d and self.detection_ends)
+                if not a and accesses:
+                    moves = [((0, 0, 0, 0, 1, 0, g, g), 1.0)]
+                    payoff -= worth * probability * self.Cd
+                elif a and not linked and self.gamma * w(group) > self.Cl:
+                    moves = [((0, 0, 0, 0, 1, 1, group, r), 1.0)]
+                    payoff -= worth * probability * self.Cl
+                elif linked and not over and exploits(r, incurred):
+                    made += probability
+                    payoff -= worth * probability * self.Ce
+                    hit, caught = self.p_suc(group, r), self.p_det(group, r)
+                    if self.penalty_at_action and incurred < self.nf:
+                        payoff -= worth * probability * caught * self.Cp
+                    # Not counted where the penalty is levied every time, so that the chain stays small.
+                    count = 0 if self.nf == math.inf else incurred
+                    moves = [
+                        (
+                            (0, d2, count, s2, 1, 1, group, r - 1),
+                            (hit if s2 else 1 - hit) * (caught if d2 else 1 - caught),
+                        )
+                        for s2 in (0, 1)
+                        for d2 in (0, 1)
+                    ]
+                else:
+                    moves = [((1, d, p, s, a, linked, group, r), 1.0)]
+                for state, share in moves:
+                    following[state] = following.get(state, 0.0) + probability * share
+            chain = following
+            worth *= self.gamma
+        return p_reid, made, payoff
+
+
+def paper_of(attack):
+    return PaperAttack(
+        G=attack.gain,
+        Cd=attack.access_cost,
+        Cl=attack.link_cost,
+        Ce=attack.exploit_cost,
+        Cp=attack.penalty,
+        nf=math.inf if attack.max_penalties is None else attack.max_penalties,
+        h0=attack.detection_intercept,
+        h1=attack.detection_slope,
+        prior=attack.prior,
+        gamma=attack.discount,
+        penalty_at_action=attack.penalty_timing == "at-action",
+        detection_ends=attack.detection_ends_attack,
+    )
+
+
+def shares_of(gain, most):
+    """Nothing, or an amount up to `most` times the gain."""
+    return st.one_of(st.just(0.0), st.floats(1e-3, most).map(lambda share: share * gain))
+
+
+any_slope = st.one_of(st.just(0.0), st.floats(-0.7, 0.7))
+no_slope = st.just(0.0)
+
+
+@st.composite
+def attacks(draw, slopes=any_slope, limits=(None, 1, 2, 3), dearest=0.1):
+    gain = draw(st.sampled_from([1.0, 100.0, 8000.0]))
+    return SequentialAttack(
+        gain=gain,
+        access_cost=draw(shares_of(gain, 2 * dearest)),
+        link_cost=draw(shares_of(gain, dearest)),
+        exploit_cost=draw(shares_of(gain, dearest)),
+        penalty=draw(shares_of(gain, 30 * dearest)),
+        max_penalties=draw(st.sampled_from(limits)),
+        detection_intercept=draw(st.floats(-6, 1)),
+        detection_slope=draw(slopes),
+        prior=draw(st.one_of(st.just(1.0), st.floats(0.05, 1))),
+        discount=draw(st.one_of(st.just(1.0), st.floats(0.5, 1))),
+        penalty_timing=draw(st.sampled_from(["next-state", "at-action"])),
+        detection_ends_attack=draw(st.integers(0, 3)) == 0,
+    )
+
+
+# The decision process.
+
+
+@given(attack=attacks(), g=st.integers(0, 10), accesses=st.sampled_from([None, True]))
+@settings(max_examples=300)
+def test_a_known_group_is_attacked_as_the_decision_process_says(attack, g, accesses):
+    paper = paper_of(attack)
+    assume(g == 0 or paper.margin(g) > 1e-9 * attack.gain)
+    value = paper.v_outset({g: 1.0})
+    plan = plan_known(attack, np.array([g]), accesses=None if accesses is None else np.array([accesses]))
+    goes = value > 0 if accesses is None else accesses
+    p_reid, made, payoff = paper.play(g, goes)
+    event(f"accesses: {goes}, exploits: {made > 0}, all: {p_reid > 0.999 * attack.prior}")
+    close = {"rel": 1e-9, "abs": 1e-12 * attack.gain}
+    assert plan.value[0] == pytest.approx(value, **close)
+    assert plan.accesses[0] == goes
+    assert plan.reidentified[0] == pytest.approx(p_reid, rel=1e-9)
+    assert plan.exploits[0] == pytest.approx(made, rel=1e-9)
+    assert plan.true_payoff[0] == pytest.approx(payoff, rel=1e-9, abs=1e-10 * attack.gain)
+    if accesses is None:  # What it gets is what it hoped for.
+        assert plan.true_payoff[0] == pytest.approx(value, **close)
+
+
+@given(
+    attack=attacks(),
+    belief=st.dictionaries(st.integers(0, 9), st.floats(0.01, 1), min_size=1, max_size=5),
+    true=st.lists(st.integers(0, 10), min_size=1, max_size=3),
+)
+@settings(max_examples=100)
+def test_a_group_known_in_distribution_is_attacked_as_the_decision_process_says(attack, belief, true):
+    paper = paper_of(attack)
+    belief = {g: weight / sum(belief.values()) for g, weight in belief.items()}
+    assume(all(g == 0 or paper.margin(g) > 1e-9 * attack.gain for g in [*belief, *true]))
+    value = paper.v_outset(belief)
+    assume(value == 0 or value > 1e-9 * attack.gain)
+    event("accesses" if value > 0 else "stays out")
+    plan = plan_distribution(
+        attack, np.array(true), np.array(list(belief)), np.tile(list(belief.values()), (len(true), 1))
+    )
+    np.testing.assert_allclose(plan.value, value, rtol=1e-9, atol=1e-12 * attack.gain)
+    assert (plan.accesses == (value > 0)).all()
+    outcomes = np.array([paper.play(g, value > 0) for g in true])
+    np.testing.assert_allclose(plan.reidentified, outcomes[:, 0], rtol=1e-9)
+    np.testing.assert_allclose(plan.exploits, outcomes[:, 1], rtol=1e-9)
+    np.testing.assert_allclose(plan.true_payoff, outcomes[:, 2], rtol=1e-9, atol=1e-10 * attack.gain)
+
+
+@given(attack=attacks(), g=st.integers(1, 10))
+@settings(max_examples=150)
+def test_each_exploit_is_made_as_the_decision_process_says(attack, g):
+    paper = paper_of(attack)
+    assume(paper.margin(g) > 1e-9 * attack.gain)
+    _, exploits = paper.solve(g)
+    policy = exploit_policy(attack, g)
+    assert policy.shape == (g, min(attack.max_penalties or 0, g) + 1 if attack.counts_penalties else 1)
+    run = 0
+    while run < g and exploits(g - run):
+        run += 1
+    assert exploits_undetected(attack, np.array([g])).tolist() == [run]
+    for j in range(g):
+        for m in range(min(policy.shape[1], j + 1)):  # no more penalties than exploits
+            assert policy[j, m] == exploits(g - j, m)
+
+
+@pytest.mark.parametrize(
+    ("timing", "ends", "value"),
+    [
+        # One of two is the person; the first exploit hits in 1 of 2 cases, the second in the other: 100, one or two
+        # steps on. Each exploit costs 1 at once and, when detected (1 of 2 cases), 8.
+        ("next-state", False, 0.5 * 50 - 1 - 2 + 0.5 * (0.5 * (0.5 * 100 - 1 - 2))),
+        ("at-action", False, 0.5 * 50 - 1 - 4 + 0.5 * (0.5 * (0.5 * 100 - 1 - 4))),
+        ("next-state", True, 0.5 * 50 - 1 - 2 + 0.5 * (0.25 * (0.5 * 100 - 1 - 2))),
+        ("at-action", True, 0.5 * 50 - 1 - 4 + 0.5 * (0.25 * (0.5 * 100 - 1 - 4))),
+    ],
+)
+def test_a_pair_worked_out_by_hand(timing, ends, value):
+    attack = SequentialAttack(
+        gain=100,
+        exploit_cost=1,
+        penalty=8,
+        detection_intercept=0.0,
+        discount=0.5,
+        access_cost=1,
+        link_cost=2,
+        penalty_timing=timing,
+        detection_ends_attack=ends,
+    )
+    assert exploit_values(attack, 2).value[2] == pytest.approx(value, rel=1e-14)
+    plan = plan_known(attack, np.array([2]))
+    assert plan.value[0] == pytest.approx(0.5 * (0.5 * value - 2) - 1, rel=1e-14)
+    assert plan.reidentified[0] == pytest.approx(0.75 if ends else 1, rel=1e-14)
+    assert plan.exploits[0] == pytest.approx(1.25 if ends else 1.5, rel=1e-14)
+    limited = replace(attack, max_penalties=1)
+    # Half of the second exploits follow a penalty and cost no other.
+    saved = 0 if ends else 0.5 * 0.5 * 0.5 * (2 if timing == "next-state" else 4)
+    assert exploit_values(limited, 2).value[2] == pytest.approx(value + saved, rel=1e-14)
+
+
+def test_nobody_is_exploited_by_an_adversary_who_is_indifferent():
+    even = SequentialAttack(gain=8, exploit_cost=4, discount=0.5)
+    assert plan_known(even, np.array([1])).accesses.tolist() == [False]
+    assert exploits_undetected(even, np.array([1])).tolist() == [0]
+    assert not exploit_policy(even, 1).any()
+    # Worth 2 once linked, 1 before, if not for the price.
+    for cost in ({"access_cost": 0.5}, {"link_cost": 1.0}):
+        attack = replace(even, exploit_cost=2, **cost)
+        assert plan_known(attack, np.array([1])).accesses.tolist() == [False]
+        cheaper = replace(attack, gain=8.01)
+        assert plan_known(cheaper, np.array([1])).accesses.tolist() == [True]
+        assert attack_threshold(attack) == 1
+    # The second exploit is worth nothing (as far as rounding can tell): the hit is one of three people left.
+    two = SequentialAttack(gain=8, exploit_cost=4 / 3 * 2, discount=1, prior=0.5)
+    assert exploits_undetected(replace(two, max_penalties=1, penalty=1e-300), np.array([2])).tolist() == [0]
+
+
+# Group sizes.
+
+
+@given(attack=attacks(dearest=0.1))
+@settings(max_examples=60)
+def test_larger_groups_are_never_worth_more_and_the_table_ends_where_nothing_is_left(attack):
+    paper = paper_of(attack)
+    worth = np.array([paper.v_start(g) for g in range(1, 61)])
+    assert (np.diff(worth) <= 1e-12 * attack.gain).all()
+    values = exploit_values(attack, 60)
+    table = values.value[1:]
+    event("cut" if values.complete else "never worth nothing")
+    np.testing.assert_allclose(table, worth[: len(table)], rtol=1e-9, atol=1e-12 * attack.gain)
+    assert (worth[len(table) :] <= 1e-12 * attack.gain).all()
+    assert (table[:-1] > 0).all()
+    assert values.complete == (table[-1] == 0)
+    assert values.complete == (worth[-1] <= 1e-12 * attack.gain)
+    sizes = np.arange(61)
+    plan = plan_known(attack, sizes)
+    assert (plan.accesses[values.largest + 1 :] == False).all()  # noqa: E712 - an array
+    access = [paper.v_access(g) for g in range(61)]
+    outset = np.maximum(0, attack.discount * np.array(access) - attack.access_cost)
+    np.testing.assert_allclose(plan.value, outset, rtol=1e-9, atol=1e-12 * attack.gain)
+
+
+@given(attack=attacks(dearest=0.02))
+def test_the_threshold_is_the_first_group_that_is_left_alone(attack):
+    assume(attack.exploit_cost > 0)
+    threshold = attack_threshold(attack)
+    plan = plan_known(attack, np.arange(1, threshold + 50))
+    assert plan.accesses.tolist() == [g < threshold for g in range(1, threshold + 50)]
+
+
+def test_there_is_no_threshold_for_an_adversary_who_pays_nothing():
+    assert attack_threshold(SequentialAttack(gain=100), largest=5000) is None
+    assert attack_threshold(SequentialAttack(gain=100, exploit_cost=1), largest=5) is None
+    assert attack_threshold(SequentialAttack(gain=0)) == 1
+
+
+@given(attack=attacks(slopes=no_slope, limits=(None,), dearest=0.03))
+@settings(max_examples=100)
+def test_constant_detection_and_a_penalty_every_time_mean_all_or_nothing(attack):
+    # Finding 2, for every discount.
+    attack = replace(attack, detection_ends_attack=False)
+    values = exploit_values(attack, 60)
+    # Below that, plans differ by less than rounding: see the next test.
+    clear = np.flatnonzero(
+        (values.value > 1e-9 * attack.gain) & (attack.discount ** np.arange(len(values.value)) > 1e-6)
+    )
+    assert values.exploits_undetected[clear].tolist() == clear.tolist()
+    np.testing.assert_allclose(values.exploits_if_missing[clear], clear)
+    plan = plan_known(attack, clear)
+    exploited = plan.reidentified > 0
+    np.testing.assert_allclose(plan.reidentified[exploited], attack.prior, rtol=1e-12)
+
+
+@pytest.mark.xfail(
+    strict=True, reason="exploits beyond discount ** j = 1e-16 move no value at the outset, and are lost"
+)
+@pytest.mark.parametrize(
+    ("attack", "g"),
+    [
+        (SequentialAttack(gain=8000, exploit_cost=10, prior=0.63), 440),
+        (SequentialAttack(gain=8000, exploit_cost=4), 1000),
+        (SequentialAttack(gain=8000, discount=0.5), 60),
+    ],
+)
+def test_all_of_a_large_group_are_exploited(attack, g):
+    assert exploit_policy(attack, g).all()
+    assert exploits_undetected(attack, np.array([g])).tolist() == [g]
+    assert plan_known(attack, np.array([g])).reidentified[0] == pytest.approx(attack.prior)
+
+
+def test_one_penalty_can_make_the_attack_partial():
+    # Finding 3 for a finite n_f: whoever was never caught has the penalty still to fear.
+    attack = SequentialAttack(
+        gain=8000, exploit_cost=5, penalty=2000, max_penalties=1, detection_intercept=-2.0, prior=0.3, discount=1.0
+    )
+    policy = exploit_policy(attack, 40)
+    assert policy[:16, 0].all()
+    assert not policy[16, 0]
+    assert policy[1:, 1].all()
+
+
+# What raises or lowers the value.
+
+# Raising the detection probability of an exploit by dp costs dp times the penalty, and the exploit is followed by a
+# state with one penalty more incurred: with a limit on penalties that state is worth more, but by no more than the one
+# penalty it saves later; if detection ends the attack, by what is lost. So detection never helps, with no penalty too.
+DETERRENTS = ("access_cost", "link_cost", "exploit_cost", "penalty", "detection_intercept", "detection_slope")
+INCENTIVES = ("gain", "prior", "discount")
+
+
+def values_of(attack):
+    """Return V(x0) of known groups, of an unknown one, and V(x_start)."""
+    belief = BinomialBelief(20, np.array([0.01, 0.1, 0.5]))
+    linked = exploit_values(attack, 15).value
+    return np.concatenate(
+        [
+            plan_known(attack, np.arange(13)).value,
+            plan_unknown(attack, np.ones(3, dtype=int), belief).value,
+            np.pad(linked, (0, 16 - len(linked))),
+        ]
+    )
+
+
+@pytest.mark.parametrize("name", DETERRENTS)
+@given(attack=attacks(), by=st.floats(0.001, 1))
+def test_deterrence_never_raises_the_value(name, attack, by):
+    scale = 1.0 if name.startswith("detection") else 0.3 * attack.gain
+    raised = replace(attack, **{name: getattr(attack, name) + by * scale})
+    assert (values_of(raised) <= values_of(attack) + 1e-12 * attack.gain).all()
+
+
+@pytest.mark.parametrize("name", INCENTIVES)
+@given(attack=attacks(), by=st.floats(0.001, 1))
+def test_incentives_never_lower_the_value(name, attack, by):
+    before = getattr(attack, name)
+    raised = replace(attack, **{name: before * (1 + by) if name == "gain" else before + by * (1 - before)})
+    assert (values_of(raised) >= values_of(attack) - 1e-12 * raised.gain).all()
+
+
+@given(attack=attacks(limits=(1, 2, 3)))
+def test_more_penalties_never_raise_the_value(attack):
+    values = [values_of(replace(attack, max_penalties=limit)) for limit in (1, 2, 3, 15, None)]
+    assert (np.diff(values, axis=0) <= 1e-12 * attack.gain).all()
+
+
+@given(attack=attacks(), intercept=st.floats(-8, 8), slope=st.floats(-1, 1))
+def test_detection_does_not_matter_if_it_has_no_consequence(attack, intercept, slope):
+    harmless = replace(attack, penalty=0, detection_ends_attack=False)
+    changed = replace(harmless, detection_intercept=intercept, detection_slope=slope)
+    np.testing.assert_array_equal(values_of(changed), values_of(harmless))
+
+
+def test_with_detection_that_ends_the_attack_detection_deters_without_a_penalty():
+    attack = SequentialAttack(gain=100, detection_ends_attack=True, detection_intercept=-4.0)
+    assert values_of(replace(attack, detection_intercept=0.0))[5] < values_of(attack)[5]
+
+
+def test_detection_neither_overflows_nor_leaves_its_bounds():
+    attack = SequentialAttack(gain=1, detection_intercept=-1000, detection_slope=20)
+    probability = attack.detection(120)
+    assert probability.shape == (120,)
+    assert probability[0] == 0
+    assert probability[50] == 0.5
+    assert probability[-1] == 1
+    assert (np.diff(probability) >= 0).all()
+    falling = SequentialAttack(gain=1, detection_intercept=1000, detection_slope=-20).detection(120)
+    np.testing.assert_allclose(falling, 1 - probability, atol=1e-15)
+    assert attack.detection(0).shape == (0,)
+
+
+@given(attack=attacks(), sizes=st.lists(st.integers(0, 40), min_size=1, max_size=6))
+def test_the_baseline_is_equation_7(attack, sizes):
+    plan = plan_baseline(attack, np.array(sizes))
+    outlay = attack.access_cost + attack.link_cost + attack.exploit_cost
+    p = 1 / (1 + math.exp(-attack.detection_intercept))
+    for i, g in enumerate(sizes):
+        payoff = (attack.gain * attack.prior / g if g else 0) - p * attack.penalty - outlay
+        assume(abs(payoff) > 1e-12 * attack.gain)
+        assert plan.accesses[i] == (payoff > 0)
+        assert plan.value[i] == plan.true_payoff[i] == pytest.approx(max(payoff, 0), rel=1e-9)
+        assert plan.reidentified[i] == (pytest.approx(attack.prior / g) if payoff > 0 else 0)
+        assert plan.exploits[i] == (payoff > 0)
+
+
+# Playing it out.
+
+PLAYED = {
+    "all of them": (SequentialAttack(gain=8000, exploit_cost=10, penalty=10_000, prior=0.63), 20),
+    "growing detection": (
+        SequentialAttack(gain=8000, exploit_cost=10, penalty=10_000, prior=0.63, detection_slope=0.18),
+        18,
+    ),
+    "one penalty": (
+        SequentialAttack(
+            gain=8000, exploit_cost=5, penalty=2000, max_penalties=1, detection_intercept=-2.0, prior=0.3, discount=1.0
+        ),
+        40,
+    ),
+    "two penalties at once": (
+        SequentialAttack(
+            gain=1000,
+            exploit_cost=20,
+            penalty=400,
+            max_penalties=2,
+            detection_intercept=-2.0,
+            detection_slope=0.3,
+            prior=0.7,
+            discount=0.95,
+            penalty_timing="at-action",
+        ),
+        9,
+    ),
+    "over when detected": (
+        SequentialAttack(
+            gain=1000,
+            exploit_cost=10,
+            penalty=100,
+            detection_intercept=-1.5,
+            prior=0.8,
+            discount=0.8,
+            detection_ends_attack=True,
+        ),
+        8,
+    ),
+    "more penalties than people": (
+        SequentialAttack(gain=1000, exploit_cost=1, penalty=100, max_penalties=9, detection_intercept=-1.0, prior=0.5),
+        4,
+    ),
+    "nobody": (SequentialAttack(gain=1000, exploit_cost=300), 8),
+}
+
+
+@pytest.mark.parametrize("name", PLAYED)
+def test_attacks_played_out_go_as_planned(name):
+    attack, g = PLAYED[name]
+    n = 100_000
+    played = simulate_attacks(attack, g, n, np.random.default_rng(2015))
+    plan = plan_known(attack, np.array([g]), accesses=np.array([True]))
+    values = exploit_values(attack, g)
+    worth = values.value[g] if g <= values.largest else 0.0
+    for outcomes, expected in (
+        (played.payoff, worth),
+        (played.succeeded, plan.reidentified[0]),
+        (played.exploits, plan.exploits[0]),
+    ):
+        assert outcomes.shape == (n,)
+        error = outcomes.std() / math.sqrt(n)
+        assert abs(outcomes.mean() - expected) <= 4 * error + 1e-12
+        assert name == "nobody" or error > 0
+    assert (played.succeeded <= (played.exploits > 0)).all()
+    assert (played.detections <= played.exploits).all()
+    assert played.exploits.max() <= g
+    if attack.detection_ends_attack:
+        assert played.detections.max() == 1
+
+
+@pytest.mark.parametrize("timing", ["next-state", "at-action"])
+@pytest.mark.parametrize("limit", [None, 1, 2])
+def test_the_payoff_of_each_attack_is_that_of_what_happened_in_it(timing, limit):
+    attack = SequentialAttack(
+        gain=100,
+        exploit_cost=1,
+        penalty=3,
+        max_penalties=limit,
+        detection_intercept=40.0,  # always detected
+        discount=0.5,
+        prior=0.75,
+        penalty_timing=timing,
+    )
+    played = simulate_attacks(attack, 3, 2000, np.random.default_rng(1))
+    assert sorted(set(played.exploits.tolist())) == [1, 2, 3]
+    assert (played.detections == played.exploits).all()
+    assert (played.succeeded | (played.exploits == 3)).all()
+    for succeeded, exploits, payoff in zip(played.succeeded, played.exploits, played.payoff, strict=True):
+        expected = 0.0
+        for j in range(exploits):
+            fined = limit is None or j < limit
+            expected -= 0.5**j * (1 + fined * 3 * (0.5 if timing == "next-state" else 1))
+        if succeeded:
+            expected += 0.5**exploits * 100
+        assert payoff == pytest.approx(expected, rel=1e-12)
+
+
+def test_simulated_attacks_are_those_of_their_seed():
+    attack, g = PLAYED["one penalty"]
+    first, same, other = (simulate_attacks(attack, g, 50, np.random.default_rng(seed)) for seed in (3, 3, 4))
+    np.testing.assert_array_equal(first.payoff, same.payoff)
+    assert first.payoff.tolist() != other.payoff.tolist()
+
+
+# Bad input.
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(
+            (name, value)
+            for name in ("gain", "access_cost", "link_cost", "exploit_cost", "penalty")
+            for value in (-1.0,)
+        ),
+        ("gain", math.inf),
+        ("penalty", math.nan),
+        ("exploit_cost", -1e-300),
+        *((name, value) for name in ("prior", "discount") for value in (0.0, -0.1, 1.0000001, math.nan, math.inf)),
+        ("detection_intercept", math.nan),
+        ("detection_intercept", -math.inf),
+        ("detection_slope", math.inf),
+        ("max_penalties", 0),
+        ("max_penalties", -1),
+        ("penalty_timing", "later"),
+        *(
+            pytest.param(
+                "max_penalties", value, marks=pytest.mark.xfail(strict=True, reason="accepted; numba fails later")
+            )
+            for value in (1.5, math.inf, math.nan)
+        ),
+    ],
+)
+def test_parameters_out_of_range_are_named(name, value):
+    with pytest.raises(InputError) as caught:
+        SequentialAttack(**{"gain": 100.0, name: value})
+    assert caught.value.where == name
+    assert caught.value.found is value
+    assert name in str(caught.value)
+    assert repr(value) in str(caught.value)
+    assert caught.value.expected
+
+
+@pytest.mark.parametrize("name", ["access_cost", "link_cost", "exploit_cost", "penalty", "gain"])
+def test_amounts_of_nothing_are_accepted(name):
+    assert getattr(SequentialAttack(**{"gain": 100.0, name: 0.0}), name) == 0
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        -1,
+        2.5,
+        -0.5,
+        pytest.param(math.nan, marks=pytest.mark.xfail(strict=True, reason="a RuntimeWarning of numpy comes first")),
+        pytest.param(math.inf, marks=pytest.mark.xfail(strict=True, reason="a RuntimeWarning of numpy comes first")),
+    ],
+)
+@pytest.mark.parametrize(
+    "planner",
+    [
+        plan_known,
+        plan_baseline,
+        exploits_undetected,
+        lambda attack, sizes: plan_unknown(attack, sizes, BinomialBelief(10, np.full(sizes.shape, 0.1))),
+        lambda attack, sizes: plan_distribution(attack, sizes, np.array([1]), np.ones((len(sizes), 1))),
+        lambda attack, sizes: plan_distribution(attack, np.array([1]), sizes, np.full((1, 2), 0.5)),
+    ],
+    ids=["known", "baseline", "exploits", "unknown", "distribution", "possible"],
+)
+def test_group_sizes_that_are_none_are_named(planner, bad):
+    with pytest.raises(InputError) as caught:
+        planner(SequentialAttack(gain=100), np.array([3, bad]))
+    assert caught.value.where == "group sizes"
+    assert caught.value.found == bad
+
+
+def test_whole_numbers_are_group_sizes_whatever_their_type():
+    attack = SequentialAttack(gain=100, exploit_cost=10)
+    for dtype in (np.int16, np.uint8, np.float64, np.float32, np.int64):
+        plan = plan_known(attack, np.array([[1, 2], [3, 0]], dtype=dtype))
+        assert plan.value.shape == (2, 2)
+        np.testing.assert_array_equal(plan.value, plan_known(attack, np.array([[1, 2], [3, 0]])).value)
+
+
+@pytest.mark.parametrize(
+    ("row", "found"),
+    [
+        ([0.5, 0.4], 0.9),
+        ([1.5, -0.5], 1.0),
+        ([0.0, 0.0], 0.0),
+        pytest.param([math.nan, 1.0], None, marks=pytest.mark.xfail(strict=True, reason="missing values are accepted")),
+    ],
+)
+def test_beliefs_that_are_no_distribution_are_named_by_row(row, found):
+    with pytest.raises(InputError, match="not a distribution") as caught:
+        plan_distribution(SequentialAttack(gain=100), np.array([1, 1]), np.array([1, 2]), np.array([[0.5, 0.5], row]))
+    assert caught.value.where == "row 2"
+    assert found is None or caught.value.found == pytest.approx(found)
+
+
+@pytest.mark.parametrize("bad", [-1e-9, 1.0000001, math.nan, math.inf])
+def test_match_probabilities_out_of_range_are_named(bad):
+    with pytest.raises(InputError) as caught:
+        BinomialBelief(10, np.array([0.2, bad, 1.0]))
+    assert caught.value.where == "match probability"
+    assert caught.value.found == pytest.approx(bad, nan_ok=True)
+
+
+def test_a_registry_of_negative_size_is_refused():
+    with pytest.raises(InputError, match="registry size is negative; found -1"):
+        BinomialBelief(-1, np.array([0.2]))

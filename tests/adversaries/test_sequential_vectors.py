@@ -1,0 +1,267 @@
+"""The sequential adversary at the parameters of Xia et al. 2015: numbers worked out beforehand, and those printed.
+
+`xia2015_vectors.json` comes from a separate program that follows the paper's state space. Settings, as in section 7.2:
+(a) h1 = 0 and a penalty every time, (b) h1 = 0 and one penalty, (c) h1 = .18 and a penalty every time; besides, (b)
+with h1 = .18, since the paper says that h1 can be anything where n_f = 1.
+"""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from reidsim.adversaries.sequential.attack import SequentialAttack
+from reidsim.adversaries.sequential.exploit_values import exploit_values
+from reidsim.adversaries.sequential.planning import (
+    BinomialBelief,
+    attack_threshold,
+    exploits_undetected,
+    plan_baseline,
+    plan_known,
+    plan_unknown,
+)
+from reidsim.adversaries.sequential.simulation import exploit_policy
+from reidsim.adversaries.sequential.two_level import TwoLevelProgram, solve_plain
+
+VECTORS = json.loads((Path(__file__).parent / "xia2015_vectors.json").read_text(encoding="utf-8"))
+TIMING = {"state": "next-state", "action": "at-action"}
+
+A = SequentialAttack(gain=8000, exploit_cost=10, penalty=10_000, access_cost=100, prior=0.63, discount=0.9)
+B = replace(A, max_penalties=1)
+C = replace(A, detection_slope=0.18)
+B_GROWING = replace(B, detection_slope=0.18)
+REGISTRY = 6_018_999
+
+
+def attack_of(vector):
+    return SequentialAttack(
+        gain=vector["G"],
+        access_cost=vector["Cd"],
+        link_cost=vector["Cl"],
+        exploit_cost=vector["Ce"],
+        penalty=vector["Cp"],
+        max_penalties=None if vector["nf"] == "inf" else vector["nf"],
+        detection_intercept=vector["h0"],
+        detection_slope=vector["h1"],
+        prior=vector["prior"],
+        discount=vector["gamma"],
+        penalty_timing=TIMING[vector["pen"]],
+        detection_ends_attack=vector["ends"],
+    )
+
+
+def close_to(vector, key):
+    """Within 1e-8; a value that is 0 leaves linear programs a rounding error of the gain."""
+    return pytest.approx(vector[key], rel=1e-8, abs=1e-12 * vector["G"])
+
+
+def belief_of(vector):
+    n, p = vector["n"], vector["cell_p"]
+    sizes = np.arange(int(n * p + 12 * np.sqrt(n * p) + 60))
+    weights = binom.pmf(sizes, n, p)
+    return {int(k): float(w) for k, w in zip(sizes, weights, strict=True) if w > 1e-16}
+
+
+by_vector = pytest.mark.parametrize(
+    "vector", VECTORS, ids=[f"{vector['name']}-{vector['g']}".replace(" ", "_") for vector in VECTORS]
+)
+
+
+@by_vector
+def test_backward_induction_gives_the_vectors(vector):
+    attack, g = attack_of(vector), vector["g"]
+    size = np.array([g])
+    values = exploit_values(attack, 1 << 8)
+    assert np.append(values.value, np.zeros(g))[g] == close_to(vector, "V_xstart")
+    assert exploits_undetected(attack, size)[0] == vector["n_exploits"]
+    known = plan_known(attack, size)
+    assert known.value[0] == close_to(vector, "V_x0_known")
+    assert known.reidentified[0] == close_to(vector, "preid_known")
+    unknown = plan_unknown(attack, size, BinomialBelief(vector["n"], np.array([vector["cell_p"]])))
+    assert unknown.value[0] == close_to(vector, "V_x0_unknown")
+    assert unknown.reidentified[0] == close_to(vector, "preid_unknown")
+    # Whoever holds the registry already exploits by the vectors' risk and number of exploits.
+    accessed = plan_known(attack, size, accesses=np.array([True]))
+    assert accessed.reidentified[0] == close_to(vector, "preid_if_accessed")
+    assert accessed.exploits[0] == close_to(vector, "E_exploits")
+    assert accessed.value[0] == known.value[0]
+    assert known.accesses[0] == (vector["V_x0_known"] > 0)
+    assert known.exploits[0] == (accessed.exploits[0] if known.accesses[0] else 0)
+    assert unknown.accesses[0] == (vector["V_x0_unknown"] > 0)
+    assert unknown.exploits[0] == (accessed.exploits[0] if unknown.accesses[0] else 0)
+
+
+@by_vector
+def test_the_policy_by_states_exploits_as_often_as_the_vectors_say(vector):
+    undetected = exploit_policy(attack_of(vector), vector["g"])[:, 0]
+    stop = np.flatnonzero(~undetected)
+    assert (stop[0] if len(stop) else vector["g"]) == vector["n_exploits"]
+
+
+@by_vector
+def test_both_linear_programs_give_the_vectors(vector):
+    attack, g = attack_of(vector), vector["g"]
+    two_level = TwoLevelProgram(attack)
+    assert two_level.linked_worth(g) == close_to(vector, "V_xstart")
+    assert two_level.solve({g: 1.0}) == close_to(vector, "V_x0_known")
+    assert solve_plain(attack, {g: 1.0}) == close_to(vector, "V_x0_known")
+    if g <= 50:
+        belief = belief_of(vector)
+        assert two_level.solve(belief) == close_to(vector, "V_x0_unknown")
+        assert solve_plain(attack, belief) == close_to(vector, "V_x0_unknown")
+
+
+def test_the_vectors_are_about_more_than_one_case():
+    assert len(VECTORS) == 17
+    assert {vector["nf"] for vector in VECTORS} == {1, "inf"}
+    assert {vector["pen"] for vector in VECTORS} == {"state", "action"}
+
+
+# Printed numbers.
+
+
+def sunk_threshold(attack):
+    """Return the first group size that is worth nothing once the registry is held."""
+    value = exploit_values(attack, 1000).value
+    assert (value[1:-1] > 0).all()
+    assert value[-1] == 0
+    return len(value) - 1
+
+
+def test_detection_probabilities_are_the_printed_ones():
+    np.testing.assert_allclose(A.detection(3), 0.010051, atol=5e-7)
+    np.testing.assert_allclose(C.detection(2), [0.010051, 0.012009], atol=5e-7)
+    assert A.detection(2).round(2).tolist() == [0.01, 0.01]
+    assert C.detection(2).round(3).tolist() == [0.010, 0.012]
+
+
+def test_the_prior_is_the_sampling_ratio():
+    assert round(REGISTRY / 9_553_967, 8) == 0.62999998
+
+
+@pytest.mark.parametrize(("attack", "known", "sunk"), [(A, 45, 51), (B, 48, 54), (C, 29, 46)], ids="abc")
+def test_thresholds_before_access_and_once_it_is_paid(attack, known, sunk):
+    assert attack_threshold(attack) == known
+    plan = plan_known(attack, np.arange(1, 201))
+    assert plan.accesses.tolist() == [g < known for g in range(1, 201)]
+    assert sunk_threshold(attack) == sunk
+
+
+@pytest.mark.parametrize(("discount", "threshold"), [(0.897, 47), (0.898, 48), (0.903, 48), (0.904, 49)])
+def test_the_printed_threshold_48_pins_the_discount_down(discount, threshold):
+    assert attack_threshold(replace(B, discount=discount)) == threshold
+
+
+def test_growing_detection_gives_figure_8():
+    sizes = np.arange(1, 61)
+    plan = plan_known(C, sizes)
+    exploits = np.where(plan.accesses, exploits_undetected(C, sizes), 0)
+    assert exploits[:13].tolist() == list(range(1, 14))
+    assert exploits[13:28].tolist() == [12, 10, 9, 8, 8, 7, 7, 6, 6, 5, 5, 5, 4, 4, 4]
+    assert (exploits[28:] == 0).all()
+    # Detection changes nothing for what comes, so P_reid is the share of the candidates exploited.
+    np.testing.assert_allclose(plan.reidentified, 0.63 * exploits / sizes, rtol=1e-12)
+
+
+def test_one_penalty_at_constant_detection_leads_to_no_partial_attack():
+    # Finding 3 says that a finite n_f does; at these parameters every group that is worth anything is exhausted.
+    for g in range(1, 54):
+        assert exploit_policy(B, g).all()
+    assert not exploit_policy(B, 54)[0, 0]
+
+
+def test_the_detection_slope_matters_where_one_penalty_is_paid():
+    assert attack_threshold(B_GROWING) == 32
+    assert exploits_undetected(B_GROWING, np.array([20])).tolist() == [8]
+
+
+def test_the_baseline_gives_equation_7():
+    plan = plan_baseline(A, np.arange(1, 61))
+    assert plan.value[0] == pytest.approx(4829.49, abs=0.005)
+    assert plan.value[22] == pytest.approx(8.62, abs=0.005)
+    assert 8000 * 0.63 / 24 - A.detection(1)[0] * 10_000 - 110 == pytest.approx(-0.51, abs=0.005)
+    assert plan.accesses.tolist() == [g <= 23 for g in range(1, 61)]
+    assert (plan.value[23:] == 0).all()
+    np.testing.assert_allclose(plan.reidentified[:23], 0.63 / np.arange(1, 24), rtol=1e-15)
+    assert (plan.reidentified[23:] == 0).all()
+    assert plan.exploits.tolist() == plan.accesses.astype(float).tolist()
+
+
+@pytest.mark.parametrize("attack", [A, B, C], ids="abc")
+def test_the_baseline_risk_never_exceeds_the_planners_here(attack):
+    sizes = np.arange(1, 201)
+    assert (plan_baseline(attack, sizes).reidentified <= plan_known(attack, sizes).reidentified + 1e-15).all()
+
+
+def test_finding_1_is_not_general():
+    # The baseline does not discount: money that comes three steps later is worth as much to it.
+    attack = SequentialAttack(gain=100, access_cost=80, discount=0.9)
+    assert plan_baseline(attack, np.array([1])).reidentified[0] == 1
+    assert plan_known(attack, np.array([1])).reidentified[0] == 0
+
+
+PENALTIES = (0, 5_000, 10_000, 15_000, 20_000, 25_000, 30_000, 40_000, 50_000)
+
+
+@pytest.mark.parametrize(
+    ("attack", "thresholds"),
+    [
+        (A, [44, 18, 11, 8, 7, 5, 5, 3, 3]),
+        (B, [44, 18, 12, 9, 7, 5, 5, 3, 3]),
+        (C, [44, 12, 8, 7, 5, 5, 4, 3, 3]),
+    ],
+    ids="abc",
+)
+def test_thresholds_while_the_penalty_grows(attack, thresholds):
+    base = replace(attack, gain=1000, prior=1)
+    assert [attack_threshold(replace(base, penalty=penalty)) for penalty in PENALTIES] == thresholds
+
+
+@pytest.mark.parametrize("change", [{"access_cost": 200}, {"link_cost": 100}, {"gain": 800}])
+def test_what_the_printed_sensitivity_would_need(change):
+    base = replace(A, **{"gain": 1000, "prior": 1, **change})
+    assert attack_threshold(replace(base, penalty=10_000)) == 9
+    assert attack_threshold(replace(base, penalty=50_000)) == 2
+
+
+def test_at_the_printed_inputs_the_sensitivity_of_one_penalty_starts_at_nine():
+    assert attack_threshold(replace(B_GROWING, gain=1000, prior=1)) == 9
+
+
+@pytest.mark.parametrize(("attack", "upper"), [(A, 46.84), (B, 49.13), (C, 30.46)], ids="abc")
+def test_unknown_groups_are_attacked_within_an_interval(attack, upper):
+    def accesses(expected_size):
+        belief = BinomialBelief(REGISTRY, np.array([expected_size / REGISTRY]))
+        return bool(plan_unknown(attack, np.array([1]), belief).accesses[0])
+
+    assert not accesses(0.02825)
+    assert accesses(0.02826)
+    assert accesses(upper - 0.005)
+    assert not accesses(upper + 0.005)
+    inside = BinomialBelief(REGISTRY, np.linspace(0.0283, upper - 0.01, 500) / REGISTRY)
+    assert plan_unknown(attack, np.ones(500, dtype=int), inside).accesses.all()
+    far = np.append(np.linspace(0, 0.0282, 50), np.geomspace(upper + 0.01, REGISTRY, 50)) / REGISTRY
+    outside = BinomialBelief(REGISTRY, np.minimum(far, 1))
+    assert not plan_unknown(attack, np.ones(100, dtype=int), outside).accesses.any()
+
+
+@pytest.mark.parametrize("discount", [0.9345, 0.935, 0.936, 0.937, 0.9375])
+def test_a_penalty_at_the_action_gives_all_six_printed_integers(discount):
+    a, c, b_growing = (replace(x, penalty_timing="at-action", discount=discount) for x in (A, C, B_GROWING))
+    assert attack_threshold(a) == 48
+    assert sunk_threshold(a) == 51
+    exploits = exploits_undetected(c, np.arange(1, 61))
+    assert int(np.flatnonzero(exploits < np.arange(1, 61))[0]) + 1 == 14
+    assert attack_threshold(c) == 29
+    sensitivity = replace(b_growing, gain=1000, prior=1)
+    assert attack_threshold(replace(sensitivity, penalty=10_000)) == 9
+    assert attack_threshold(replace(sensitivity, penalty=50_000)) == 2
+
+
+@pytest.mark.parametrize(("discount", "known", "sunk"), [(0.934, 47, 51), (0.938, 48, 52)])
+def test_outside_that_interval_of_discounts_they_do_not(discount, known, sunk):
+    at_action = replace(A, penalty_timing="at-action", discount=discount)
+    assert (attack_threshold(at_action), sunk_threshold(at_action)) == (known, sunk)

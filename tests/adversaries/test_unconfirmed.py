@@ -1,0 +1,189 @@
+"""Unconfirmed success, against a dynamic program that carries the adversary's belief about every single person."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from reidsim.adversaries.sequential.attack import SequentialAttack
+from reidsim.adversaries.sequential.exploit_values import exploit_values
+from reidsim.adversaries.sequential.planning import plan_known
+from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess, plan_unconfirmed, unconfirmed_values
+from reidsim.errors import InputError
+
+A = SequentialAttack(
+    gain=8000, access_cost=100, exploit_cost=10, penalty=10000, detection_intercept=-4.59, prior=0.63, discount=0.9
+)
+CONFIRMED = UnconfirmedSuccess(1.0, 1.0)
+
+examples = settings(deadline=None, max_examples=60, derandomize=True)
+
+
+def some(low, high):
+    """Amounts that are often exactly the lower or the upper end."""
+    return st.one_of(st.just(low), st.just(high), st.floats(low, high))
+
+
+attacks = st.builds(
+    SequentialAttack,
+    gain=some(30.0, 100.0),
+    access_cost=some(0.0, 5.0),
+    link_cost=some(0.0, 3.0),
+    exploit_cost=some(0.0, 2.0),
+    penalty=some(0.0, 20.0),
+    max_penalties=st.none() | st.integers(1, 3),
+    detection_intercept=st.floats(-5, 0),
+    detection_slope=some(0.0, 1.0) | st.floats(-1, 0),
+    prior=some(0.1, 1.0),
+    discount=some(0.9, 1.0) | st.floats(0.5, 1),
+    penalty_timing=st.sampled_from(["next-state", "at-action"]),
+    detection_ends_attack=st.booleans(),
+)
+signals = st.builds(
+    UnconfirmedSuccess,
+    sensitivity=some(0.55, 1.0) | st.floats(0.5001, 1),
+    specificity=some(0.5, 1.0),
+    false_claim_cost=some(0.0, 50.0),
+)
+
+
+def program(a, signal, size):
+    """V(x_start), and the probability of a right and of a wrong claim, and expected exploits, of one linked record.
+
+    The belief holds a weight for each candidate and one for all people elsewhere; candidates are exploited in their
+    order, and Bayes' rule is applied to each.
+    """
+    due = a.penalty * (a.discount if a.penalty_timing == "next-state" else 1)
+    most = math.inf if a.max_penalties is None else a.max_penalties
+
+    def solve(belief, elsewhere, j, paid):
+        if j == size:
+            return 0.0, 0.0, 0.0, 0.0
+        p = 1 / (1 + math.exp(-(a.detection_intercept + a.detection_slope * j)))
+        right = belief[j] / (sum(belief) + elsewhere)
+        hit, false = right * signal.sensitivity, (1 - right) * (1 - signal.specificity)
+        worth = -a.exploit_cost - (p * due if paid < most else 0)
+        worth += a.discount * (hit * a.gain - false * signal.false_claim_cost)
+        sums = [hit, false, 1.0]
+        if hit + false < 1:
+            told = [w * (1 - signal.sensitivity if i == j else signal.specificity) for i, w in enumerate(belief)]
+            for caught, chance in ((True, p), (False, 1 - p)):
+                if caught and a.detection_ends_attack:
+                    continue
+                later = solve(told, elsewhere * signal.specificity, j + 1, min(paid + caught, size + 1))
+                weight = chance * (1 - hit - false)
+                worth += a.discount * weight * later[0]
+                sums = [mine + weight * its for mine, its in zip(sums, later[1:], strict=True)]
+        return (worth, *sums) if worth > 1e-10 else (0.0, 0.0, 0.0, 0.0)
+
+    return solve([1.0] * size, size / a.prior - size, 0, 0)
+
+
+@examples
+@given(a=attacks, signal=signals, largest=st.integers(1, 5))
+def test_groups_are_worth_what_the_belief_program_says(a, signal, largest):
+    values = unconfirmed_values(a, signal, largest)
+    plan = plan_unconfirmed(a, signal, np.arange(largest + 1))
+    assert plan.value[0] == 0
+    event(f"cut: {values.complete}")
+    for size in range(1, largest + 1):
+        worth, right, false, exploits = program(a, signal, size)
+        if size > values.largest:
+            assert worth == pytest.approx(0, abs=1e-8)
+            continue
+        assert values.value[size] == pytest.approx(worth, rel=1e-9, abs=1e-8)
+        outset = max(0, a.discount * max(0, a.discount * worth - a.link_cost) - a.access_cost)
+        assert plan.value[size] == plan.true_payoff[size] == pytest.approx(outset, rel=1e-9, abs=1e-8)
+        if worth > 1e-7:
+            assert values.right_claim[size] == pytest.approx(right, abs=1e-9)
+            assert values.false_claim[size] == pytest.approx(false, abs=1e-9)
+            assert values.expected_exploits[size] == pytest.approx(exploits, abs=1e-9)
+        if outset > 1e-7:
+            assert plan.accesses[size]
+            assert plan.reidentified[size] == pytest.approx(right, abs=1e-9)
+            assert plan.exploits[size] == pytest.approx(exploits, abs=1e-9)
+
+
+@examples
+@given(a=attacks, largest=st.integers(0, 40))
+def test_a_perfect_signal_is_confirmation(a, largest):
+    found, expected = unconfirmed_values(a, CONFIRMED, largest), exploit_values(a, largest)
+    np.testing.assert_array_equal(found.value, expected.value)
+    np.testing.assert_array_equal(found.exploits_undetected, expected.exploits_undetected)
+    np.testing.assert_allclose(found.expected_exploits, expected.expected_exploits, rtol=1e-12)
+    np.testing.assert_array_equal(found.false_claim, 0)
+    assert (found.largest, found.complete) == (expected.largest, expected.complete)
+    sizes = np.arange(largest + 5)
+    ours, theirs = plan_unconfirmed(a, CONFIRMED, sizes), plan_known(a, sizes)
+    for name in ("value", "accesses", "reidentified", "exploits", "true_payoff"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-12)
+
+
+@examples
+@given(a=attacks, signal=signals, more=st.floats(0, 1), cost=st.floats(0, 20))
+def test_a_worse_signal_and_a_dearer_false_claim_never_help(a, signal, more, cost):
+    sizes = np.arange(1, 30)
+    value = plan_unconfirmed(a, signal, sizes).value
+    better = replace(signal, sensitivity=signal.sensitivity + more * (1 - signal.sensitivity))
+    assert (plan_unconfirmed(a, better, sizes).value >= value - 1e-9).all()
+    better = replace(signal, specificity=signal.specificity + more * (1 - signal.specificity))
+    assert (plan_unconfirmed(a, better, sizes).value >= value - 1e-9).all()
+    dearer = replace(signal, false_claim_cost=signal.false_claim_cost + cost)
+    assert (plan_unconfirmed(a, dearer, sizes).value <= value + 1e-9).all()
+    assert (plan_known(a, sizes).value >= value - 1e-9).all()
+
+
+@examples
+@given(a=attacks, signal=signals)
+def test_worth_and_claims_by_group_size(a, signal):
+    values = unconfirmed_values(a, signal, 200)
+    assert (np.diff(values.value[1:]) <= 1e-9).all()
+    assert (values.right_claim <= a.prior * signal.sensitivity + 1e-12).all()
+    assert (values.right_claim + values.false_claim <= 1 + 1e-12).all()
+    assert (values.false_claim >= -1e-12).all()
+
+
+def test_the_sunk_threshold_falls_from_51_to_39():
+    signal = UnconfirmedSuccess(0.9, 0.99, 2000.0)
+    sunk = replace(A, access_cost=0.0)
+    sizes = np.arange(1, 80)
+    assert np.flatnonzero(~plan_unconfirmed(sunk, CONFIRMED, sizes).accesses)[0] + 1 == 51
+    assert np.flatnonzero(~plan_unconfirmed(sunk, signal, sizes).accesses)[0] + 1 == 39
+    values = unconfirmed_values(A, signal, 1000)
+    assert (values.largest, values.complete) == (39, True)
+
+
+def test_a_signal_hardly_better_than_chance_and_one_that_is_always_positive():
+    values = unconfirmed_values(A, UnconfirmedSuccess(1.0, 1e-3), 5)
+    # The first exploit ends the attack all but surely, with a claim.
+    np.testing.assert_allclose(values.right_claim[1:], 0.63 / np.arange(1, 6), rtol=2e-3)
+    np.testing.assert_allclose(values.right_claim[1:] + values.false_claim[1:], 1.0, atol=2e-3)
+    assert unconfirmed_values(A, UnconfirmedSuccess(0.5, 0.5 + 1e-12), 5).value[1] > 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "where"),
+    [
+        ({"sensitivity": 1.1}, "sensitivity"),
+        ({"sensitivity": -0.1}, "sensitivity"),
+        ({"sensitivity": math.nan}, "sensitivity"),
+        ({"specificity": 1.1}, "specificity"),
+        ({"specificity": -0.1}, "specificity"),
+        ({"sensitivity": 0.3, "specificity": 0.6}, "sensitivity, specificity"),
+        ({"sensitivity": 1.0, "specificity": 0.0}, "sensitivity, specificity"),
+        ({"false_claim_cost": -1.0}, "false_claim_cost"),
+        ({"false_claim_cost": math.inf}, "false_claim_cost"),
+    ],
+)
+def test_signals_that_cannot_be(changes, where):
+    with pytest.raises(InputError) as caught:
+        UnconfirmedSuccess(**({"sensitivity": 0.9, "specificity": 0.9, "false_claim_cost": 1.0} | changes))
+    assert caught.value.where == where
+
+
+def test_group_sizes_that_cannot_be():
+    with pytest.raises(InputError):
+        plan_unconfirmed(A, CONFIRMED, np.array([-1]))

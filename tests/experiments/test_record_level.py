@@ -1,0 +1,237 @@
+"""Whole studies, from files to averages, against the paper's algorithms on the same records."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_games import amounts, game_of
+from small_scenario import expected_measures, releases, study_of, write_scenario
+
+from reidsim.errors import InputError
+from reidsim.experiments.record_level import MEASURES, fixed_choice, record_table, solve_policies, summarise
+from reidsim.scenarios.build import build_study
+from reidsim.scenarios.load import load_scenario
+
+POLICIES = ("basic", "no-attack", "no-protection", "suppress-all")
+
+
+PAIRS = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
+TOWN = game_of(
+    [PAIRS, ((0, 1), (0, 0))],
+    people=[(0, 0)] * 3 + [(1, 0)] * 4 + [(2, 1)] * 30 + [(3, 0)],
+    records=[(0, 0), (2, 1), (0, 0), (3, 0), (2, 1)],
+    benefit=10.0,
+    loss=6.0,
+    gain=6.0,
+    cost=1.0,
+)
+
+
+def strategies_by_the_paper(small, policy):
+    """One strategy per record: what a publisher who follows the policy plays by the paper."""
+    strategies = []
+    for i in range(small.n_records):
+        paper = small.paper(i)
+        strategies.append(
+            {
+                "basic": paper.algorithm_1,
+                "no-attack": lambda paper=paper: paper.algorithm_1(lambda g: not paper.attacks(g)),
+                "no-protection": lambda paper=paper: paper.strategies[0],
+                "suppress-all": lambda paper=paper: paper.strategies[-1],
+                "lattice-search": lambda paper=paper: paper.algorithm_2()[0],
+            }[policy]()
+        )
+    return strategies
+
+
+def assert_measures_are(row, expected, small):
+    assert set(expected) == set(MEASURES) == set(row.index)
+    for name in MEASURES:
+        assert row[name] == pytest.approx(expected[name], rel=1e-9, abs=1e-9 * small.scale[0], nan_ok=True), name
+
+
+@given(small=releases(), solver=st.sampled_from(["backward-induction", "branch-and-bound"]))
+@settings(max_examples=40)
+def test_every_policy_is_averaged_over_all_records_of_the_release(small, solver):
+    with study_of(small, policies=POLICIES, solver=solver) as study:
+        summary = summarise(study, solve_policies(study))
+    assert list(summary.index) == list(POLICIES)
+    assert list(summary.columns) == list(MEASURES)
+    for policy in POLICIES:
+        expected = expected_measures(small, strategies_by_the_paper(small, policy))
+        assert_measures_are(summary.loc[policy], expected, small)
+
+
+@given(small=releases())
+@settings(max_examples=25)
+def test_lattice_search_can_stand_in_for_the_optimum(small):
+    with study_of(small, policies=["basic"], solver="lattice-search") as study:
+        equilibria = solve_policies(study)
+        summary = summarise(study, equilibria)
+    expected = expected_measures(small, strategies_by_the_paper(small, "lattice-search"))
+    assert_measures_are(summary.loc["basic"], expected, small)
+    assert equilibria["basic"].solver == "lattice-search"
+
+
+@given(small=releases(), data=st.data())
+@settings(max_examples=40)
+def test_a_publisher_with_beliefs_chooses_by_them_and_is_paid_by_the_truth(small, data):
+    believed = {name: data.draw(amounts) for name in data.draw(st.sets(st.sampled_from(["loss", "gain", "cost"])))}
+    more = "[beliefs]\n" + "".join(f"{name} = {amount!r}\n" for name, amount in believed.items())
+    n = small.n_records
+    imagined = replace(small, **{name: (amount,) * n for name, amount in believed.items()})
+    with study_of(small, policies=["basic", "no-attack"], more=more) as study:
+        summary = summarise(study, solve_policies(study))
+    for policy in ("basic", "no-attack"):
+        expected = expected_measures(small, strategies_by_the_paper(imagined, policy))
+        assert_measures_are(summary.loc[policy], expected, small)
+
+
+def test_a_publisher_who_believes_the_loss_to_be_another_keeps_its_idea_of_the_gain(tmp_path):
+    """The true gain follows the true loss; a belief about the loss alone leaves the believed gain as it is."""
+    text = write_scenario(tmp_path, TOWN, policies=["basic"], more="[beliefs]\nloss = 7.0\n").read_text()
+    (tmp_path / "small.toml").write_text(text.replace(f"gain = {TOWN.gain[0]!r}\n", ""))
+    study = build_study(load_scenario(tmp_path / "small.toml"))
+    assert float(study.truth.adversary.gain) == TOWN.loss[0]
+    assert float(study.belief.adversary.gain) == TOWN.loss[0]
+    assert study.belief.loss[0] == 7.0
+    assert study.truth.loss[0] == TOWN.loss[0]
+
+
+@given(small=releases())
+@settings(max_examples=25)
+def test_under_prosecutor_risk_groups_are_counted_in_the_released_records(small):
+    with study_of(small, policies=["basic", "no-protection"], risk="prosecutor") as study:
+        summary = summarise(study, solve_policies(study))
+    among_themselves = replace(small, people=small.records)
+    for policy in ("basic", "no-protection"):
+        expected = expected_measures(among_themselves, strategies_by_the_paper(among_themselves, policy))
+        assert_measures_are(summary.loc[policy], expected, small)
+
+
+@given(small=releases())
+@settings(max_examples=25)
+def test_the_table_of_records_has_every_record_in_the_order_of_the_release(small):
+    policies = ["no-attack", "no-protection"]
+    with study_of(small, policies=policies) as study:
+        table = record_table(study, solve_policies(study))
+    n = small.n_records
+    assert table["policy"].tolist() == [policy for policy in policies for _ in range(n)]
+    assert table["record"].tolist() == list(range(n)) * 2
+    played = [g for policy in policies for g in strategies_by_the_paper(small, policy)]
+    for (_, row), g, i in zip(table.iterrows(), played, list(range(n)) * 2, strict=True):
+        paper = small.paper(i)
+        if g is None:
+            assert row["strategy"] == "withheld"
+            assert row[list(small.names)].isna().all()
+            assert row["publisher_payoff"] == row["adversary_payoff"] == row["utility"] == 0
+            assert row["generalization_intensity"] == 1
+            continue
+        publisher, adversary, attacks = paper.play(g)
+        close = {"rel": 1e-9, "abs": 1e-9 * small.scale[0]}
+        assert row["strategy"] == ",".join(map(str, g))
+        assert row["publisher_payoff"] == pytest.approx(publisher, **close)
+        assert row["adversary_payoff"] == pytest.approx(adversary, **close)
+        assert row["attacked"] == attacks
+        assert row["success_probability"] == paper.pi(g)
+        for name, level, value, levels in zip(small.names, g, small.records[i], small.hierarchies, strict=True):
+            assert row[name] == (f"{name}{value}" if level == 0 else f"{name}/{level}/{levels[level][value]}")
+
+
+def test_records_alike_are_solved_once_and_count_as_often_as_they_come(tmp_path):
+    study = build_study(load_scenario(write_scenario(tmp_path, TOWN, policies=["basic"])))
+    assert study.n_records == 5
+    assert study.lattice.n_records == 3
+    assert sorted(study.multiplicity.tolist()) == [1, 2, 2]
+    assert study.lattice.codes[study.cell_of_record].tolist() == [list(record) for record in TOWN.records]
+
+
+# Safe Harbor: four ages and four ZIP codes, both in pairs.
+AGES = ("30", "31", "90", "95")
+ZIPS = ("37201", "37231", "38001", "38051")
+
+
+def safe_harbor_scenario(folder, where_people_are_counted):
+    people = [(0, 0)] * 5 + [(1, 1)] * 7 + [(2, 2)] * 2 + [(3, 3)] * 3 + [(0, 2)] * 20 + [(2, 0)]
+    lines = [f"{AGES[a]},{ZIPS[z]}\n" for a, z in people]
+    (folder / "people.csv").write_text("age,zip\n" + "".join(lines))
+    (folder / "people.toml").write_text('kind = "counts"\nfile = "people.csv"\n[columns]\nage = "age"\nzip = "zip"\n')
+    records = [(0, 0), (2, 2), (0, 2), (3, 3)]
+    (folder / "records.csv").write_text("age,zip\n" + "".join(f"{AGES[a]},{ZIPS[z]}\n" for a, z in records))
+    (folder / "safe.toml").write_text(f"""
+[population]
+recipe = "people.toml"
+[release]
+path = "records.csv"
+[attributes.age]
+hierarchy = {{ rule = "groups", groups = [[["30", "31"], ["90", "95"]]] }}
+[attributes.zip]
+hierarchy = {{ rule = "prefix", digits = [3] }}
+[economics]
+benefit = 100
+loss = 60
+cost = 6
+[publisher]
+policies = ["safe-harbor", "basic", "sh-friendly", "no-attack"]
+[safe_harbor]
+age = "age"
+zip = "zip"
+zip3_population = "{where_people_are_counted}"
+""")
+    small = game_of([PAIRS, PAIRS], people, records, benefit=100.0, loss=60.0, gain=60.0, cost=6.0)
+    return small, build_study(load_scenario(folder / "safe.toml"))
+
+
+@pytest.mark.parametrize(
+    ("counted", "zip_level"),
+    [
+        ("us-2010", 1),  # areas 372 and 380 have far more than 20,000 people
+        ("population", 2),  # neither has: three digits are told only where both are pooled
+    ],
+)
+def test_safe_harbor_and_its_friendly_game_are_those_of_the_paper(tmp_path, counted, zip_level):
+    small, study = safe_harbor_scenario(tmp_path, counted)
+    rule = [((1 if a >= 2 else 0), zip_level) for a, _ in small.records]
+    assert [study.lattice.levels(s) for s in study.safe_harbor[study.cell_of_record].tolist()] == rule
+    summary = summarise(study, solve_policies(study))
+    friendly = [
+        small.paper(i).algorithm_1(lambda g, least=least: all(x >= y for x, y in zip(g, least, strict=True)))
+        for i, least in enumerate(rule)
+    ]
+    expected = {
+        "safe-harbor": rule,
+        "basic": strategies_by_the_paper(small, "basic"),
+        "sh-friendly": friendly,
+        "no-attack": strategies_by_the_paper(small, "no-attack"),
+    }
+    assert list(summary.index) == list(expected)
+    for policy, strategies in expected.items():
+        assert_measures_are(summary.loc[policy], expected_measures(small, strategies), small)
+
+
+def test_safe_harbor_without_its_section_is_refused(tmp_path):
+    study = build_study(load_scenario(write_scenario(tmp_path, TOWN, policies=["basic"])))
+    with pytest.raises(InputError, match=r"small.toml: safe_harbor: section missing"):
+        fixed_choice("safe-harbor", study)
+
+
+def test_progress_is_reported_while_policies_are_solved(tmp_path):
+    study = build_study(load_scenario(write_scenario(tmp_path, TOWN, policies=["basic", "no-attack"])))
+    reports = []
+    solve_policies(study, progress=lambda done, total: reports.append((done, total)))
+    assert reports == [(k + 1, 6) for k in range(6)]
+
+
+def test_attributes_drawn_from_the_population_agree_with_what_is_known(tmp_path):
+    path = write_scenario(tmp_path, TOWN, policies=["basic"])
+    path.write_text(path.read_text().replace("[attributes.b]\n", "[attributes.b]\ndraw = true\n"))
+    pd.read_csv(tmp_path / "records.csv")[["a"]].to_csv(tmp_path / "records.csv", index=False)
+    study = build_study(load_scenario(path))
+    completed = study.lattice.codes[study.cell_of_record]
+    assert completed[:, 0].tolist() == [record[0] for record in TOWN.records]
+    assert {tuple(row) for row in completed.tolist()} <= set(TOWN.people)
+    again = build_study(load_scenario(path))
+    np.testing.assert_array_equal(completed, again.lattice.codes[again.cell_of_record])

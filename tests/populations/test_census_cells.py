@@ -1,0 +1,298 @@
+"""Populations made from figures by area and by age: a small one worked out by hand, and Tennessee."""
+
+import csv
+import gzip
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reidsim.bundled import bundled_folder
+from reidsim.errors import InputError
+from reidsim.populations.catalogue import load_population
+from reidsim.populations.census_cells import largest_remainders, tail_weights
+from reidsim.populations.recipe import Tail
+
+AREAS = """\
+# source: made up
+zcta,people,white,black,two,hispanic
+37001,1000,60,20,0,20
+37002,500,0,30,10,0
+37003,7,0,0,0,0
+"""
+AGES = """\
+age,wm,wf,bm,bf
+0,1,2,3,4
+1,4,3,2,1
+2,5,5,8,2
+"""
+RECIPE = """
+kind = "census-cells"
+source = "made up"
+seed = 1
+[areas]
+attribute = "zip"
+file = "areas.csv"
+code = "zcta"
+people = "people"
+[race]
+attribute = "race"
+adults.White = ["white"]
+adults.Black = ["black", "two"]
+hispanic.column = "hispanic"
+hispanic.percent = { White = 75, Black = 50 }
+[age]
+attribute = "age"
+file = "ages.csv"
+column = "age"
+oldest = 4
+tail = { linear = 0.6931471805599453, quadratic = 0 }
+[sex]
+attribute = "sex"
+columns.Male = { White = ["wm"], Black = ["bm"] }
+columns.Female = { White = ["wf"], Black = ["bf"] }
+"""
+
+
+@pytest.fixture
+def county(tmp_path):
+    def write(recipe=RECIPE, areas=AREAS, ages=AGES):
+        (tmp_path / "areas.csv").write_text(areas, encoding="utf-8")
+        (tmp_path / "ages.csv").write_text(ages, encoding="utf-8")
+        (tmp_path / "county.toml").write_text(recipe, encoding="utf-8")
+        return tmp_path / "county.toml"
+
+    return write
+
+
+def dense(population):
+    table = np.zeros(population.domain.shape)
+    table[tuple(population.cells.T)] = population.counts
+    return table
+
+
+# Hispanic adults are split 75 : 50, that is .6 to .4, whatever the percentages sum to.
+RACE_SHARES = {
+    "37001": (72 / 100, 28 / 100),
+    "37002": (0, 1),
+    "37003": (72 / 140, 68 / 140),  # no adults known: the mix of all areas together
+}
+# Ages 2, 3, 4 share the last row 4 : 2 : 1; columns are male and female.
+AGE_SHARES = {
+    "White": np.array([[1, 2], [4, 3], [20 / 7, 20 / 7], [10 / 7, 10 / 7], [5 / 7, 5 / 7]]) / 20,
+    "Black": np.array([[3, 4], [2, 1], [32 / 7, 8 / 7], [16 / 7, 4 / 7], [8 / 7, 2 / 7]]) / 20,
+}
+
+
+def test_expected_counts_are_people_times_race_share_times_age_share(county):
+    population = load_population(county(), counts="expected")
+    assert population.domain.names == ("age", "race", "sex", "zip")
+    assert population.domain["age"].categories == ("0", "1", "2", "3", "4")
+    assert population.domain["sex"].categories == ("Male", "Female")
+    table = dense(population)
+    for z, (area, people) in enumerate([("37001", 1000), ("37002", 500), ("37003", 7)]):
+        for r, race in enumerate(["White", "Black"]):
+            np.testing.assert_allclose(
+                table[:, r, :, z], people * RACE_SHARES[area][r] * AGE_SHARES[race], rtol=1e-12, atol=1e-12
+            )
+    assert population.total == pytest.approx(1507)
+
+
+def test_a_draw_keeps_areas_and_races_and_spreads_ages_by_chance(county):
+    population = load_population(county())
+    assert population.counts.dtype == np.int64
+    table = dense(population)
+    assert table.sum(axis=(0, 1, 2)).tolist() == [1000, 500, 7]
+    # Whole people nearest to the shares: 7 x 72/140 = 3.6 and 3.4.
+    assert table.sum(axis=(0, 2)).T.tolist() == [[720, 280], [0, 500], [4, 3]]
+
+
+def test_draws_of_many_seeds_average_to_the_expected_counts(county):
+    path, seeds = county(), 200
+    # Rounding to whole people by area and race is part of every draw, so the mean is taken around those.
+    whole = {"White": np.array([720, 0, 4]), "Black": np.array([280, 500, 3])}
+    mean = np.mean([dense(load_population(path, seed=seed)) for seed in range(seeds)], axis=0)
+    for r, race in enumerate(["White", "Black"]):
+        p, n = AGE_SHARES[race], whole[race]
+        expected = p[:, :, None] * n
+        error = np.sqrt(p[:, :, None] * (1 - p[:, :, None]) * n / seeds)
+        # 60 means, each within 5 standard errors: by chance missed once in 29,000 choices of the seeds.
+        assert (np.abs(mean[:, r] - expected) <= 5 * error + 1e-12).all()
+
+
+def test_the_seed_decides_the_draw(county):
+    path = county()
+    own, again, other = load_population(path), load_population(path, seed=1), load_population(path, seed=2)
+    np.testing.assert_array_equal(dense(own), dense(again))
+    assert (dense(own) != dense(other)).any()
+    expected = load_population(path, counts="expected", seed=1), load_population(path, counts="expected", seed=2)
+    np.testing.assert_array_equal(dense(expected[0]), dense(expected[1]))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("White = 75", "Wite = 75", r"race.hispanic.percent.Wite: race without a column of adults.*'White'"),
+        ('Black = ["bm"]', 'Blck = ["bm"]', r"sex.columns.Male: race missing; expected columns for 'Black'"),
+        ("oldest = 4", "oldest = 1", r"age.oldest: below the last age of the figures; found 1"),
+        ('code = "zcta"', 'code = "zip"', r"areas.csv: column 'zip': column missing"),
+        ('["black", "two"]', '["black", "too"]', r"areas.csv: column 'too': column missing.*did you mean 'two'"),
+        ('["bf"]', '["bff"]', r"ages.csv: column 'bff': column missing.*did you mean 'bf'"),
+    ],
+)
+def test_a_recipe_that_does_not_fit_its_files_is_told(county, old, new, message):
+    with pytest.raises(InputError, match=message):
+        load_population(county(RECIPE.replace(old, new)))
+
+
+def test_ages_must_be_consecutive_single_years(county):
+    with pytest.raises(InputError, match=r"ages.csv: column 'age': ages are not consecutive single years"):
+        load_population(county(ages=AGES.replace("2,5,5", "5,5,5")))
+
+
+def test_figures_must_be_numbers(county):
+    with pytest.raises(InputError, match=r"areas.csv: row 2, column 'people': not a number of 0 or more; found 'x'"):
+        load_population(county(areas=AREAS.replace("37002,500", "37002,x")))
+
+
+@given(
+    people=st.lists(st.integers(0, 500), min_size=1, max_size=6),
+    parts=st.lists(st.integers(0, 9), min_size=3, max_size=3),
+)
+def test_largest_remainders_are_those_of_the_textbook(people, parts):
+    shares = np.array(parts) / sum(parts) if sum(parts) else np.full(3, 1 / 3)
+    rounded = largest_remainders(np.array(people, dtype=float), np.tile(shares, (len(people), 1)))
+    assert rounded.sum(axis=1).tolist() == people
+    for n, row in zip(people, rounded.tolist(), strict=True):
+        exact = [n * share for share in shares]
+        assert all(abs(whole - part) < 1 + 1e-9 for whole, part in zip(row, exact, strict=True))
+        # Whoever was rounded up had a remainder at least as large as whoever was rounded down.
+        up = [part - math.floor(part) for whole, part in zip(row, exact, strict=True) if whole > part + 1e-9]
+        down = [part - math.floor(part) for whole, part in zip(row, exact, strict=True) if whole < part - 1e-9]
+        assert not up or not down or min(up) >= max(down) - 1e-9
+
+
+def test_the_tail_weighs_years_as_it_says():
+    weights = tail_weights(Tail(linear=0.13, quadratic=0.0055), 31)
+    raw = [math.exp(-0.13 * k - 0.0055 * k * k) for k in range(31)]
+    np.testing.assert_allclose(weights, np.array(raw) / sum(raw), rtol=1e-12)
+    assert tail_weights(Tail(linear=5.0, quadratic=1.0), 1).tolist() == [1.0]
+
+
+# Tennessee. The figures are read again here, by other means.
+
+
+@pytest.fixture(scope="module")
+def figures():
+    with gzip.open(bundled_folder("populations") / "figures" / "tennessee-2010-zcta.csv.gz", "rt") as file:
+        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    hispanic = {"white": 53.0, "black": 2.5, "aian": 1.4, "api": 0.5, "other": 42.7}
+    whole = sum(hispanic.values())
+    people, shares = {}, {}
+    for row in rows:
+        adults = {race: float(row[f"adults_{race}"]) for race in hispanic}
+        adults["other"] += float(row["adults_two_or_more"])
+        for race, percent in hispanic.items():
+            adults[race] += float(row["adults_hispanic"]) * percent / whole
+        people[row["zcta"]] = int(row["people"])
+        shares[row["zcta"]] = np.array(list(adults.values())) / sum(adults.values())
+    return people, shares
+
+
+@pytest.fixture(scope="module")
+def tennessee_table(tennessee):
+    return dense(tennessee)
+
+
+def test_tennessee_has_the_cells_of_the_paper(tennessee):
+    assert tennessee.domain.names == ("age", "race", "sex", "zip")
+    assert tennessee.domain.shape == (121, 5, 2, 628)
+    assert tennessee.domain["age"].categories == tuple(map(str, range(121)))
+    assert tennessee.domain["race"].categories == ("White", "Black", "AIAN", "API", "Other")
+    assert tennessee.total == 6_346_105
+    assert tennessee.counts.dtype == np.int64
+
+
+def test_every_zip_code_has_exactly_the_people_of_the_figures(tennessee, tennessee_table, figures):
+    people, _ = figures
+    zips = tennessee.domain["zip"].categories
+    assert set(zips) == set(people)
+    assert tennessee_table.sum(axis=(0, 1, 2)).tolist() == [people[code] for code in zips]
+    assert sum(people.values()) == 6_346_105
+
+
+def test_every_zip_code_has_its_races_to_the_nearest_person(tennessee, tennessee_table, figures):
+    people, shares = figures
+    for z, code in enumerate(tennessee.domain["zip"].categories):
+        assert np.abs(tennessee_table[:, :, :, z].sum(axis=(0, 2)) - people[code] * shares[code]).max() < 1
+
+
+def test_expected_people_of_every_zip_code_and_race_are_the_figures(tennessee_expected, figures):
+    people, shares = figures
+    table = dense(tennessee_expected)
+    assert tennessee_expected.total == pytest.approx(6_346_105, rel=1e-12)
+    for z, code in enumerate(tennessee_expected.domain["zip"].categories):
+        np.testing.assert_allclose(table[:, :, :, z].sum(axis=(0, 2)), people[code] * shares[code], rtol=1e-9)
+
+
+def chi_square_z(observed, expected):
+    """Chi-square statistic of a multinomial sample as a standard normal value (Wilson and Hilferty 1931)."""
+    order = np.argsort(expected.ravel())
+    observed, expected = observed.ravel()[order], expected.ravel()[order]
+    # Cells of less than 5 expected people are put together.
+    rare = np.cumsum(expected) < 5
+    observed = np.append(observed[~rare], observed[rare].sum())
+    expected = np.append(expected[~rare], expected[rare].sum())
+    observed, expected = observed[expected > 0], expected[expected > 0]
+    if len(expected) < 2:
+        return 0.0
+    if expected[-1] < 5:
+        observed, expected = (
+            np.append(observed[:-2], observed[-2:].sum()),
+            np.append(expected[:-2], expected[-2:].sum()),
+        )
+    k = len(expected) - 1
+    statistic = ((observed - expected) ** 2 / expected).sum()
+    return ((statistic / k) ** (1 / 3) - (1 - 2 / (9 * k))) / math.sqrt(2 / (9 * k))
+
+
+def test_ages_and_sexes_of_each_race_are_drawn_in_proportion(tennessee_table, tennessee_expected):
+    expected_table = dense(tennessee_expected)
+    for r in range(5):
+        observed = tennessee_table[:, r].sum(axis=2)
+        shares = expected_table[:, r].sum(axis=2) / expected_table[:, r].sum()
+        # |z| > 5 happens by chance once in 1.7 million draws of one race; a wrong profile gives z in the hundreds.
+        assert abs(chi_square_z(observed, observed.sum() * shares)) < 5
+
+
+def test_ages_and_sexes_of_each_large_zip_code_are_drawn_in_proportion(tennessee, tennessee_table, tennessee_expected):
+    expected_table = dense(tennessee_expected)
+    values = []
+    for r in range(2):
+        shares = expected_table[:, r].sum(axis=2) / expected_table[:, r].sum()
+        for z in range(628):
+            observed = tennessee_table[:, r, :, z]
+            if observed.sum() > 2000:
+                values.append(chi_square_z(observed, observed.sum() * shares))
+    # Standard normal values, by chance beyond 5.5 once in 26 million: in 700 of them once in 38,000 draws. Their mean
+    # is 0 within 5 standard errors plus .1 for the approximation at few degrees of freedom.
+    assert len(values) > 400
+    assert max(map(abs, values)) < 5.5
+    assert abs(np.mean(values)) < 5 / math.sqrt(len(values)) + 0.1
+    assert 0.85 < np.std(values) < 1.15
+
+
+def test_the_same_seed_draws_the_same_tennessee_and_another_one_a_different_one(tennessee):
+    again, other = load_population("tennessee-2010"), load_population("tennessee-2010", seed=77)
+    np.testing.assert_array_equal(tennessee.cells, again.cells)
+    np.testing.assert_array_equal(tennessee.counts, again.counts)
+    assert other.total == tennessee.total
+    assert not np.array_equal(dense(other), dense(tennessee))
+
+
+def test_area_383_has_59_zip_codes_and_the_sparse_areas_one_each(tennessee):
+    areas = [code[:3] for code in tennessee.domain["zip"].categories]
+    assert areas.count("383") == 59
+    assert [areas.count(area) for area in ("422", "426", "723")] == [1, 1, 1]

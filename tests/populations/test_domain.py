@@ -1,0 +1,156 @@
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reidsim.errors import InputError
+from reidsim.populations.domain import Attribute, Domain, mixed_radix_keys, unique_rows
+
+AGE = Attribute("age", ("47", "48", "90+"))
+SEX = Attribute("sex", ("Female", "Male"))
+DOMAIN = Domain((AGE, SEX))
+
+shapes = st.lists(st.integers(1, 5), min_size=1, max_size=4)
+
+
+@st.composite
+def coded_rows(draw, min_rows=0):
+    shape = draw(shapes)
+    row = st.tuples(*(st.integers(0, size - 1) for size in shape))
+    rows = draw(st.lists(row, min_size=min_rows, max_size=12))
+    domain = Domain(tuple(Attribute(f"x{f}", tuple(f"{f}.{c}" for c in range(n))) for f, n in enumerate(shape)))
+    return domain, np.array(rows, dtype=np.int32).reshape(len(rows), len(shape))
+
+
+def test_a_value_is_coded_by_the_position_of_its_category():
+    codes = AGE.encode(["48", "90+", "47", "48"])
+    assert codes.tolist() == [1, 2, 0, 1]
+    assert codes.dtype == np.int32
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [48, 47],
+        [48.0, 47.0],
+        np.array([48, 47], dtype=np.uint8),
+        ["48", " 47 "],
+        pd.Series([48.0, 47.0]),
+        pd.Series(["48", "47"], dtype="category"),
+        pd.Series([48, 47], dtype="Int64"),
+        pd.Series([48, 47], dtype="category"),
+    ],
+    ids=repr,
+)
+def test_numbers_match_the_category_that_prints_the_same(values):
+    assert AGE.encode(values).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("values", "row", "found"),
+    [
+        (["48", "49", "50"], 2, "'49'"),
+        (["48", "female"], 2, "'female'"),
+        ([48.5], 1, "'48.5'"),
+        ([47.0, 48.5], 2, "'48.5'"),
+    ],
+)
+def test_a_value_outside_the_categories_is_told_with_its_row(values, row, found):
+    with pytest.raises(InputError) as caught:
+        AGE.encode(values)
+    message = str(caught.value)
+    assert f"row {row}, column 'age': value outside the categories of 'age'; found {found}" in message
+    assert "expected one of 47, 48, 90+" in message
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])
+def test_a_missing_value_is_called_missing(missing):
+    with pytest.raises(InputError, match=r"row 2, column 'age'.*the value is missing"):
+        AGE.encode(["48", missing])
+
+
+def test_a_misspelt_value_is_told_with_the_nearest():
+    with pytest.raises(InputError, match="did you mean 'Female'"):
+        SEX.encode(["Femal"])
+
+
+@pytest.mark.parametrize(
+    ("categories", "message"),
+    [((), "an attribute needs at least one category"), (("a", "b", "a"), "category given twice; found 'a'")],
+)
+def test_categories_are_distinct_and_at_least_one(categories, message):
+    with pytest.raises(InputError, match=f"attribute 'x': {message}"):
+        Attribute("x", categories)
+
+
+def test_a_domain_knows_its_attributes_by_name():
+    assert DOMAIN.names == ("age", "sex")
+    assert DOMAIN.shape == (3, 2)
+    assert DOMAIN["sex"] is SEX
+    assert DOMAIN.position("sex") == 1
+    assert DOMAIN.select(["sex", "age"]).names == ("sex", "age")
+    assert Domain((AGE, SEX)) == DOMAIN
+    assert Domain((SEX, AGE)) != DOMAIN
+
+
+def test_an_attribute_that_is_not_there_is_told_with_the_nearest():
+    with pytest.raises(
+        InputError, match=r"no such attribute; found 'agee'; expected one of age, sex.*did you mean 'age'"
+    ):
+        DOMAIN.position("agee")
+
+
+def test_attributes_have_different_names():
+    with pytest.raises(InputError, match="attribute named twice"):
+        Domain((AGE, Attribute("age", ("a",))))
+    with pytest.raises(InputError, match="a domain needs at least one attribute"):
+        Domain(())
+
+
+@given(drawn=coded_rows())
+def test_decoding_and_encoding_gives_the_codes_back(drawn):
+    domain, codes = drawn
+    frame = domain.decode(codes)
+    assert list(frame.columns) == list(domain.names)
+    for f, attribute in enumerate(domain.attributes):
+        assert frame[attribute.name].tolist() == [attribute.categories[code] for code in codes[:, f]]
+    np.testing.assert_array_equal(domain.encode(frame), codes)
+
+
+def test_columns_are_found_by_name_and_others_ignored():
+    frame = pd.DataFrame({"sex": ["Male"], "extra": ["?"], "age": [47]})
+    assert DOMAIN.encode(frame).tolist() == [[0, 1]]
+
+
+def test_a_missing_column_is_named():
+    with pytest.raises(InputError, match=r"column 'sex': column missing; expected columns age, sex"):
+        DOMAIN.encode(pd.DataFrame({"age": [47]}))
+
+
+@given(drawn=coded_rows())
+def test_keys_are_equal_exactly_when_rows_are_and_in_their_order(drawn):
+    domain, codes = drawn
+    keys = domain.keys(codes)
+    every = list(itertools.product(*(range(size) for size in domain.shape)))
+    assert keys.tolist() == [every.index(tuple(row)) for row in codes.tolist()]
+
+
+@given(drawn=coded_rows())
+def test_distinct_rows_are_found_once_each(drawn):
+    domain, codes = drawn
+    first, inverse = unique_rows(codes, domain.shape)
+    kinds = codes[first]
+    assert sorted(map(tuple, kinds.tolist())) == list(map(tuple, kinds.tolist()))
+    assert len({tuple(row) for row in codes.tolist()}) == len(first)
+    np.testing.assert_array_equal(kinds[inverse], codes)
+
+
+def test_domains_too_large_for_64_bit_keys_are_rejected():
+    row = np.zeros((1, 2), dtype=np.int32)
+    assert mixed_radix_keys(row, (2**31, 2**30)).tolist() == [0]
+    assert mixed_radix_keys(np.array([[2**31 - 1, 2**30 - 1]]), (2**31, 2**30)).tolist() == [2**61 - 1]
+    with pytest.raises(InputError, match=r"too many cells in the domain; found 4611686018427387904; expected fewer"):
+        mixed_radix_keys(row, (2**31, 2**31))

@@ -1,0 +1,128 @@
+"""The bundled people of North Carolina and the voter registry drawn from them (Xia et al. 2015, section 6)."""
+
+import csv
+import gzip
+import io
+
+import numpy as np
+import pytest
+
+from reidsim.bundled import bundled_folder
+from reidsim.populations.catalogue import load_population
+from reidsim.populations.population import Population
+
+FIGURES = bundled_folder("populations") / "figures" / "north-carolina-2010-zcta.csv.gz"
+PEOPLE, LISTED = 9_535_477, 6_018_999
+
+
+@pytest.fixture(scope="module")
+def figures() -> list[dict[str, str]]:
+    text = gzip.decompress(FIGURES.read_bytes()).decode()
+    return list(csv.DictReader(line for line in io.StringIO(text) if not line.startswith("#")))
+
+
+@pytest.fixture(scope="module")
+def carolina() -> Population:
+    return load_population("north-carolina-2010")
+
+
+@pytest.fixture(scope="module")
+def expected() -> Population:
+    return load_population("north-carolina-2010", counts="expected")
+
+
+@pytest.fixture(scope="module")
+def voters() -> Population:
+    return load_population("north-carolina-voters")
+
+
+def dense(population: Population) -> np.ndarray:
+    table = np.zeros(population.domain.shape, dtype=population.counts.dtype)
+    table[tuple(population.cells.T)] = population.counts
+    return table
+
+
+def test_figures(figures: list[dict[str, str]]) -> None:
+    # Sums of the source's columns, over its 808 ZCTAs: the two left out have nobody.
+    sums = {column: sum(int(row[column]) for row in figures) for column in figures[0] if column != "zcta"}
+    assert sums == {
+        "people": PEOPLE,
+        "adults_white": 4_964_321,
+        "adults_black": 1_480_769,
+        "adults_aian": 79_295,
+        "adults_api": 156_328,
+        "adults_other": 7_167,
+        "adults_two_or_more": 73_634,
+        "adults_hispanic": 492_330,
+    }
+    assert len(figures) == 806
+    assert all(int(row["people"]) > 0 for row in figures)
+    assert all(sum(int(v) for k, v in row.items() if k.startswith("adults")) > 0 for row in figures)
+
+
+def test_figures_are_packed_the_same_every_time() -> None:
+    packed = FIGURES.read_bytes()
+    # No name, no time (RFC 1952, section 2.3).
+    assert (packed[3], packed[4:8]) == (0, b"\0\0\0\0")
+    lines = gzip.decompress(packed).decode().splitlines()
+    assert lines[0].startswith("# source: ")
+
+
+def test_domain(carolina: Population) -> None:
+    assert carolina.domain.names == ("age", "race", "sex", "zip")
+    assert carolina.domain.shape == (121, 5, 2, 806)
+    assert carolina.domain["race"].categories == ("White", "Black", "AIAN", "API", "Other")
+    assert carolina.domain["sex"].categories == ("Male", "Female")
+    zips = carolina.domain["zip"].categories
+    assert list(zips) == sorted(zips)
+    assert (zips[0], zips[-1]) == ("27006", "28909")
+
+
+def test_people_by_zip(carolina: Population, figures: list[dict[str, str]]) -> None:
+    assert carolina.counts.dtype == np.int64
+    assert carolina.counts.sum() == PEOPLE
+    by_zip = dict(zip(carolina.domain["zip"].categories, dense(carolina).sum(axis=(0, 1, 2)).tolist(), strict=True))
+    assert by_zip == {row["zcta"]: int(row["people"]) for row in figures}
+
+
+def test_people_by_race_and_zip_are_rounded_shares(carolina: Population, expected: Population) -> None:
+    # Largest remainders: less than one person from the exact share.
+    difference = dense(carolina).sum(axis=(0, 2)) - dense(expected).sum(axis=(0, 2))
+    assert np.abs(difference).max() < 1
+    assert expected.total == pytest.approx(PEOPLE)
+
+
+def test_same_draw_again(carolina: Population, voters: Population) -> None:
+    for first, again in ((carolina, load_population("north-carolina-2010")), (voters, load_population(voters.name))):
+        assert first.cells.tobytes() == again.cells.tobytes()
+        assert first.counts.tobytes() == again.counts.tobytes()
+    assert dense(load_population("north-carolina-voters", seed=2)).tobytes() != dense(voters).tobytes()
+
+
+def test_registry_lists_people_of_the_population(carolina: Population, voters: Population) -> None:
+    assert voters.domain == carolina.domain
+    assert voters.counts.dtype == np.int64
+    assert voters.counts.sum() == LISTED
+    assert (dense(voters) <= dense(carolina)).all()
+    # The paper's prior, for its own count of the people, 9,553,967.
+    assert round(LISTED / PEOPLE, 2) == 0.63
+
+
+@pytest.mark.parametrize("attribute", ["age", "race", "sex", "zip"])
+def test_registry_covers_every_group_alike(carolina: Population, voters: Population, attribute: str) -> None:
+    axes = tuple(axis for axis, name in enumerate(carolina.domain.names) if name != attribute)
+    people, listed = dense(carolina).sum(axis=axes), dense(voters).sum(axis=axes)
+    share = LISTED / PEOPLE
+    deviation = np.sqrt(people * share * (1 - share) * (PEOPLE - people) / (PEOPLE - 1))
+    # Hypergeometric with n people in the group; 5.5 standard deviations: one of 1000 groups exceeds it once in 20,000.
+    assert (np.abs(listed - people * share) <= 5.5 * deviation).all()
+
+
+def test_registry_varies_as_a_sample_should(carolina: Population, voters: Population) -> None:
+    people = carolina.counts
+    listed = dense(voters)[tuple(carolina.cells.T)]
+    share = LISTED / PEOPLE
+    variance = people * share * (1 - share) * (PEOPLE - people) / (PEOPLE - 1)
+    squares = (listed - people * share) ** 2 / variance
+    # Each has mean 1 and variance below 2 (two for the normal law, less for cells of few people): five standard errors.
+    assert abs(squares.mean() - 1) < 5 * (2 / len(squares)) ** 0.5

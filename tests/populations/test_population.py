@@ -1,0 +1,89 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reidsim.errors import InputError
+from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.population import Population
+
+DOMAIN = Domain((Attribute("a", ("a0", "a1", "a2")), Attribute("b", ("b0", "b1"))))
+rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=15)
+
+
+def as_dict(population):
+    cells = list(map(tuple, population.cells.tolist()))
+    assert len(set(cells)) == len(cells)
+    return dict(zip(cells, population.counts.tolist(), strict=True))
+
+
+@given(people=rows)
+def test_people_are_added_up_by_cell(people):
+    population = Population.from_records(DOMAIN, np.array(people, dtype=np.int32))
+    assert as_dict(population) == Counter(people)
+    assert population.total == len(people)
+    assert population.counts.dtype == np.int64
+
+
+@given(people=rows, data=st.data())
+def test_counted_rows_are_added_up_and_empty_cells_left_out(people, data):
+    counts = data.draw(st.lists(st.integers(0, 4), min_size=len(people), max_size=len(people)).filter(any))
+    population = Population.from_records(DOMAIN, np.array(people, dtype=np.int32), np.array(counts))
+    expected = Counter()
+    for cell, count in zip(people, counts, strict=True):
+        expected[cell] += count
+    assert as_dict(population) == +expected
+    assert population.total == sum(counts)
+
+
+@given(table=st.lists(st.integers(0, 3), min_size=6, max_size=6).filter(any))
+def test_a_full_table_keeps_its_occupied_cells(table):
+    table = np.array(table).reshape(3, 2)
+    population = Population.from_dense(DOMAIN, table)
+    assert as_dict(population) == {cell: n for cell, n in np.ndenumerate(table) if n}
+
+
+@given(people=rows)
+def test_a_marginal_counts_by_the_attributes_asked_for_in_their_order(people):
+    population = Population.from_records(DOMAIN, np.array(people, dtype=np.int32), name="town", source="a census")
+    assert as_dict(population.marginal(["b"])) == Counter((b,) for _, b in people)
+    turned = population.marginal(["b", "a"])
+    assert as_dict(turned) == Counter((b, a) for a, b in people)
+    assert turned.domain.names == ("b", "a")
+    assert (turned.name, turned.source, turned.total) == ("town", "a census", len(people))
+    assert population.marginal(["a", "b"]) is population
+
+
+def test_expected_counts_stay_fractions():
+    codes = np.array([[0, 0], [0, 0], [1, 1]], dtype=np.int32)
+    population = Population.from_records(DOMAIN, codes, np.array([0.25, 0.5, 2.0]))
+    assert as_dict(population) == {(0, 0): 0.75, (1, 1): 2.0}
+    assert population.total == 2.75
+
+
+def test_a_marginal_over_an_attribute_that_is_not_there_is_rejected():
+    population = Population.from_records(DOMAIN, np.array([[0, 0]], dtype=np.int32))
+    with pytest.raises(InputError, match="no such attribute; found 'c'"):
+        population.marginal(["c"])
+
+
+@pytest.mark.parametrize("counts", [[], [0]])
+def test_a_population_of_nobody_is_rejected(counts):
+    cells = np.zeros((len(counts), 2), dtype=np.int32)
+    with pytest.raises(InputError, match="town: the population is empty"):
+        Population(DOMAIN, cells, np.array(counts), name="town")
+    with pytest.raises(InputError, match="town: the population is empty"):
+        Population.from_records(DOMAIN, cells, np.array(counts), name="town")
+
+
+def test_counts_and_cells_must_agree():
+    with pytest.raises(InputError, match=r"cells and counts disagree; found 'cells of shape \(2, 2\), 1 counts'"):
+        Population(DOMAIN, np.zeros((2, 2), dtype=np.int32), np.array([1]))
+
+
+@pytest.mark.parametrize("make", [Population, Population.from_records], ids=["by cell", "by record"])
+def test_negative_counts_are_rejected(make):
+    with pytest.raises(InputError, match="negative count; found -1; expected 0 or more"):
+        make(DOMAIN, np.array([[0, 0], [1, 1]], dtype=np.int32), np.array([5, -1]))

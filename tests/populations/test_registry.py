@@ -1,0 +1,234 @@
+"""A registry is a sample without replacement: exactly as many people as asked, none twice, all equally likely."""
+
+from itertools import product
+from math import comb
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reidsim.errors import InputError
+from reidsim.populations.catalogue import load_population
+from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.population import Population
+from reidsim.populations.registry import draw_registry
+
+
+def people(counts: list[int] | list[float] | np.ndarray) -> Population:
+    domain = Domain((Attribute("zip", tuple(f"z{n}" for n in range(len(counts)))),))
+    return Population(domain, np.arange(len(counts), dtype=np.int32)[:, None], np.asarray(counts), name="town")
+
+
+def by_cell(population: Population) -> dict[tuple[int, ...], int]:
+    return dict(zip(map(tuple, population.cells.tolist()), population.counts.tolist(), strict=True))
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=30), st.data())
+def test_exactly_that_many_and_nobody_twice(counts: list[int], data: st.DataObject) -> None:
+    population = people(counts)
+    size = data.draw(st.integers(1, sum(counts)))
+    registry = draw_registry(population, size, np.random.default_rng(data.draw(st.integers(0, 2**32))))
+    assert registry.counts.dtype == np.int64
+    assert registry.counts.sum() == size
+    assert (registry.counts > 0).all()
+    everybody = by_cell(population)
+    assert all(listed <= everybody[cell] for cell, listed in by_cell(registry).items())
+    assert registry.domain == population.domain
+
+
+def test_every_outcome_has_its_probability() -> None:
+    counts, size, draws = [1, 2, 3, 2], 5, 20_000
+    population, rng = people(counts), np.random.default_rng(7)
+    seen: dict[tuple[int, ...], int] = {}
+    for _ in range(draws):
+        listed = by_cell(draw_registry(population, size, rng))
+        outcome = tuple(listed.get((cell,), 0) for cell in range(len(counts)))
+        seen[outcome] = seen.get(outcome, 0) + 1
+    possible = {
+        outcome: np.prod([comb(n, k) for n, k in zip(counts, outcome, strict=True)]) / comb(sum(counts), size)
+        for outcome in product(*(range(n + 1) for n in counts))
+        if sum(outcome) == size
+    }
+    assert sum(possible.values()) == pytest.approx(1)
+    assert set(seen) <= set(possible)
+    expected = np.array([draws * p for p in possible.values()])
+    observed = np.array([seen.get(outcome, 0) for outcome in possible])
+    # Chi-square: mean n - 1, standard deviation sqrt(2 (n - 1)); five of them.
+    degrees = len(possible) - 1
+    assert ((observed - expected) ** 2 / expected).sum() < degrees + 5 * (2 * degrees) ** 0.5
+
+
+def test_everybody_can_be_listed() -> None:
+    population = people([3, 1, 200])
+    assert by_cell(draw_registry(population, 204, np.random.default_rng(0))) == by_cell(population)
+
+
+def test_empty_cells_of_the_population_stay_empty() -> None:
+    assert by_cell(draw_registry(people([0, 4, 0]), 3, np.random.default_rng(0))) == {(1,): 3}
+
+
+def test_the_population_is_left_alone() -> None:
+    population = people([5, 5])
+    draw_registry(population, 7, np.random.default_rng(0))
+    assert population.counts.tolist() == [5, 5]
+
+
+def test_same_generator_same_bytes() -> None:
+    population = people(list(range(1, 500)))
+    first, again, other = (draw_registry(population, 60_000, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    assert first.cells.tobytes() == again.cells.tobytes()
+    assert first.counts.tobytes() == again.counts.tobytes()
+    assert by_cell(first) != by_cell(other)
+
+
+@pytest.mark.parametrize("size", [-1, 0, 10])
+def test_size_that_cannot_be_drawn(size: int) -> None:
+    with pytest.raises(InputError) as caught:
+        draw_registry(people([4, 5]), size, np.random.default_rng(0))
+    assert (caught.value.where, caught.value.found) == ("size", size)
+    assert caught.value.expected == "1 to 9, the people of 'town'"
+
+
+def test_expected_counts_cannot_be_drawn_from() -> None:
+    with pytest.raises(InputError, match=r"town: a registry cannot be drawn from expected counts; expected counts of"):
+        draw_registry(people([4.0, 5.0]), 3, np.random.default_rng(0))
+
+
+def test_more_people_than_can_be_drawn_from() -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(InputError, match="too many people to draw from; found 1000000000"):
+        draw_registry(people([999_999_999, 1]), 3, rng)
+    assert draw_registry(people([999_999_998, 1]), 3, rng).total == 3
+
+
+# Recipes
+
+VOTERS = """
+kind = "registry"
+source = "made up"
+population = "folder/town.toml"
+size = 60
+seed = 4
+"""
+TOWN = """
+kind = "counts"
+file = "town.csv"
+count = "people"
+columns = { sex = "sex", zip = "zip" }
+"""
+
+
+@pytest.fixture
+def voters(tmp_path: Path) -> Path:
+    """Write a town of 100 people and a registry of 60 of them; return the registry's recipe."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "town.csv").write_text("sex,zip,people\nF,a,10\nM,a,20\nF,b,30\nM,b,40\n")
+    (folder / "town.toml").write_text(TOWN)
+    path = tmp_path / "voters.toml"
+    path.write_text(VOTERS)
+    return path
+
+
+def failure(path: Path, **options: str) -> InputError:
+    with pytest.raises(InputError) as caught:
+        load_population(path, **options)
+    return caught.value
+
+
+def test_recipe(voters: Path) -> None:
+    town = by_cell(load_population(voters.parent / "folder" / "town.toml"))
+    registry = load_population(voters)
+    assert registry.total == 60
+    assert all(listed <= town[cell] for cell, listed in by_cell(registry).items())
+    assert registry.domain.names == ("sex", "zip")
+    assert (registry.name, registry.source) == ("voters", "made up")
+
+
+def test_seed_of_the_recipe_and_of_the_call(voters: Path) -> None:
+    own = by_cell(load_population(voters))
+    assert by_cell(load_population(voters)) == own
+    assert by_cell(load_population(voters, seed=4)) == own
+    assert by_cell(load_population(voters, seed=5)) != own
+
+
+def test_the_stream_is_not_that_of_a_population_with_the_same_seed(voters: Path) -> None:
+    town = load_population(voters.parent / "folder" / "town.toml")
+    population_stream = np.random.default_rng(np.random.SeedSequence(4))
+    assert by_cell(load_population(voters)) != by_cell(draw_registry(town, 60, population_stream))
+
+
+def test_another_seed_draws_from_the_same_population(tmp_path: Path) -> None:
+    everybody = load_population("tennessee-2010")
+    path = tmp_path / "all.toml"
+    path.write_text(f'kind = "registry"\npopulation = "tennessee-2010"\nsize = {everybody.total:.0f}\nseed = 0\n')
+    registry = load_population(path, seed=99)
+    np.testing.assert_array_equal(registry.cells, everybody.cells)
+    np.testing.assert_array_equal(registry.counts, everybody.counts)
+
+
+def test_registry_of_a_registry(voters: Path) -> None:
+    path = voters.parent / "donors.toml"
+    path.write_text(VOTERS.replace("folder/town.toml", "./voters.toml").replace("60", "20"))
+    listed = by_cell(load_population(voters))
+    donors = load_population(path)
+    assert donors.total == 20
+    assert all(given <= listed[cell] for cell, given in by_cell(donors).items())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where"),
+    [
+        ("size = 60", "size = 101", "size"),
+        ("size = 60", "size = 0", "size"),
+        ("size = 60", "size = 0.6", "size"),
+        ("size = 60\n", "", "size"),
+        ("seed = 4\n", "", "seed"),
+        ("seed = 4", "seed = -1", "seed"),
+        ("population =", "people =", "people"),
+    ],
+)
+def test_value_not_allowed(voters: Path, old: str, new: str, where: str) -> None:
+    voters.write_text(VOTERS.replace(old, new))
+    error = failure(voters)
+    assert (error.source, error.where) == (str(voters), where)
+
+
+def test_population_that_is_not_there(voters: Path) -> None:
+    voters.write_text(VOTERS.replace("town", "twon"))
+    error = failure(voters)
+    assert (error.problem, error.source) == ("no such file", str(voters.parent / "folder" / "twon.toml"))
+    voters.write_text(VOTERS.replace("folder/town.toml", "tennesse-2010"))
+    error = failure(voters)
+    assert (error.source, error.found) == (str(voters), "tennesse-2010")
+    assert error.hint == "did you mean 'tennessee-2010'?"
+
+
+def test_error_in_the_population_names_the_population(voters: Path) -> None:
+    table = voters.parent / "folder" / "town.csv"
+    table.write_text("sex,zip,people\nF,a,many\n")
+    assert failure(voters).source == str(table)
+
+
+def test_expected_counts_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "voters.toml"
+    path.write_text(VOTERS.replace("folder/town.toml", "tennessee-2010"))
+    error = failure(path, counts="expected")
+    assert error.problem == "a registry cannot be drawn from expected counts"
+    assert (error.source, error.where) == (str(path), "tennessee-2010")
+
+
+def test_recipe_that_names_itself(voters: Path) -> None:
+    voters.write_text(VOTERS.replace("folder/town.toml", "folder/../voters.toml"))
+    error = failure(voters)
+    assert error.problem == "a recipe cannot name itself, nor one that needs it"
+    assert (error.source, error.where, error.found) == (str(voters), "population", "folder/../voters.toml")
+
+
+def test_recipes_that_name_each_other(voters: Path) -> None:
+    (voters.parent / "folder" / "town.toml").write_text(VOTERS.replace("folder/town.toml", "../voters.toml"))
+    error = failure(voters)
+    assert error.problem == "a recipe cannot name itself, nor one that needs it"
+    assert error.source == str(voters.parent / "folder" / "town.toml")

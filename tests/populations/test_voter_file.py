@@ -1,0 +1,586 @@
+"""The voter file loader on small files written here in the layouts of North Carolina's State Board of Elections.
+
+The columns and codes are written out once more instead of imported from the loader, so that a mistake there does not
+cancel out.
+"""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reidsim.errors import InputError
+from reidsim.populations.catalogue import load_population
+from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.population import Population
+from reidsim.populations.recipe import RegistryRecipe, VoterFileRecipe
+from reidsim.populations.voter_file import VoterFileReport, read_voter_file
+from reidsim.validation import read_toml, validated
+
+# layout_ncvoter.txt of 11 February 2022
+LAYOUT_SINCE_2022 = """
+county_id county_desc voter_reg_num ncid last_name first_name middle_name name_suffix_lbl status_cd
+voter_status_desc reason_cd voter_status_reason_desc res_street_address res_city_desc state_cd zip_code mail_addr1
+mail_addr2 mail_addr3 mail_addr4 mail_city mail_state mail_zipcode full_phone_number confidential_ind registr_dt
+race_code ethnic_code party_cd gender_code birth_year age_at_year_end birth_state drivers_lic precinct_abbrv
+precinct_desc municipality_abbrv municipality_desc ward_abbrv ward_desc cong_dist_abbrv super_court_abbrv
+judic_dist_abbrv nc_senate_abbrv nc_house_abbrv county_commiss_abbrv county_commiss_desc township_abbrv
+township_desc school_dist_abbrv school_dist_desc fire_dist_abbrv fire_dist_desc water_dist_abbrv water_dist_desc
+sewer_dist_abbrv sewer_dist_desc sanit_dist_abbrv sanit_dist_desc rescue_dist_abbrv rescue_dist_desc
+munic_dist_abbrv munic_dist_desc dist_1_abbrv dist_1_desc vtd_abbrv vtd_desc
+"""
+LAYOUT_UNTIL_2022 = """
+county_id county_desc voter_reg_num status_cd voter_status_desc reason_cd voter_status_reason_desc absent_ind
+name_prefx_cd last_name first_name middle_name name_suffix_lbl res_street_address res_city_desc state_cd zip_code
+mail_addr1 mail_addr2 mail_addr3 mail_addr4 mail_city mail_state mail_zipcode full_phone_number race_code
+ethnic_code party_cd gender_code birth_age birth_state drivers_lic registr_dt precinct_abbrv precinct_desc
+municipality_abbrv municipality_desc ward_abbrv ward_desc cong_dist_abbrv super_court_abbrv judic_dist_abbrv
+nc_senate_abbrv nc_house_abbrv county_commiss_abbrv county_commiss_desc township_abbrv township_desc
+school_dist_abbrv school_dist_desc fire_dist_abbrv fire_dist_desc water_dist_abbrv water_dist_desc sewer_dist_abbrv
+sewer_dist_desc sanit_dist_abbrv sanit_dist_desc rescue_dist_abbrv rescue_dist_desc munic_dist_abbrv munic_dist_desc
+dist_1_abbrv dist_1_desc dist_2_abbrv dist_2_desc confidential_ind birth_year ncid vtd_abbrv vtd_desc
+"""
+SINCE_2022, UNTIL_2022 = LAYOUT_SINCE_2022.split(), LAYOUT_UNTIL_2022.split()
+assert (len(SINCE_2022), len(UNTIL_2022)) == (67, 71)
+LAYOUTS = {"since 2022": SINCE_2022, "until 2022": UNTIL_2022}
+
+Row = dict[str, str]
+Cell = tuple[str, ...]
+
+
+def row(age: str, race: str, sex: str, zip_code: str, **others: str) -> Row:
+    """Return a voter's values; `age` goes into the column of the layout."""
+    usual = {
+        "county_id": "1",
+        "county_desc": "ALAMANCE",
+        "last_name": "DOE",
+        "status_cd": "A",
+        "res_street_address": "12  ELM ST  ",
+        "state_cd": "NC",
+        "confidential_ind": "N",
+        "ethnic_code": "UN",
+        "party_cd": "UNA",
+    }
+    return {**usual, "age": age, "race_code": race, "gender_code": sex, "zip_code": zip_code, **others}
+
+
+def line(columns: list[str], values: Row) -> str:
+    age = {"birth_age": values["age"], "age_at_year_end": values["age"]}
+    return "\t".join(f'"{(values | age).get(column, "")}"' for column in columns)
+
+
+def write(path: Path, columns: list[str], rows: list[Row], end: str = "\r\n") -> Path:
+    lines = ["\t".join(f'"{column}"' for column in columns), *(line(columns, values) for values in rows)]
+    path.write_bytes("".join(text + end for text in lines).encode("latin-1"))
+    return path
+
+
+def cells_of(population: Population) -> dict[Cell, int]:
+    labels = population.domain.decode(population.cells).astype(str).to_numpy().tolist()
+    return dict(zip(map(tuple, labels), population.counts.tolist(), strict=True))
+
+
+def failure(path: Path, **options: object) -> InputError:
+    with pytest.raises(InputError) as caught:
+        read_voter_file(path, **options)
+    return caught.value
+
+
+@pytest.fixture(params=LAYOUTS)
+def columns(request: pytest.FixtureRequest) -> list[str]:
+    return LAYOUTS[request.param]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "ncvoter1.txt"
+
+
+KEPT = [
+    row("48", "W", "F", "27215"),
+    row("048", "W", "F", "272151234"),  # the same cell
+    row("18", "B", "M", "27006", status_cd="I"),
+    row("19", "I", "M", "27006", status_cd="S"),
+    row("20", "A", "F", "28909", last_name="PEÑA", res_city_desc="CAÑON"),
+    row("20", "P", "F", "28909"),  # the same cell
+    row("120", "O", "M", "27215"),
+    row("0", "M", "F", "02134", state_cd="MA"),
+]
+CELLS = {
+    ("48", "White", "Female", "27215"): 2,
+    ("18", "Black", "Male", "27006"): 1,
+    ("19", "AIAN", "Male", "27006"): 1,
+    ("20", "API", "Female", "28909"): 2,
+    ("120", "Other", "Male", "27215"): 1,
+    ("0", "Other", "Female", "02134"): 1,
+}
+ALL_KEPT = VoterFileReport(rows=8, kept=8, left_out=Counter())
+
+
+def test_every_cell(path: Path, columns: list[str]) -> None:
+    population, report = read_voter_file(write(path, columns, KEPT), name="alamance", source="made up")
+    assert cells_of(population) == CELLS
+    assert report == ALL_KEPT
+    assert population.counts.dtype == np.int64
+    assert population.cells.dtype == np.int32
+    assert (population.name, population.source) == ("alamance", "made up")
+
+
+def test_domain_without_a_population(path: Path, columns: list[str]) -> None:
+    rows = [*KEPT, row("30", "U", "F", "27999")]
+    population, _ = read_voter_file(write(path, columns, rows))
+    assert population.domain == Domain(
+        (
+            Attribute("age", tuple(str(age) for age in range(121))),
+            Attribute("race", ("White", "Black", "AIAN", "API", "Other")),
+            Attribute("sex", ("Male", "Female")),
+            Attribute("zip", ("02134", "27006", "27215", "28909")),  # 27999 has no complete voter
+        )
+    )
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_line_ends_and_a_last_line_without_one(path: Path, columns: list[str], end: str) -> None:
+    write(path, columns, KEPT, end)
+    path.write_bytes(path.read_bytes().removesuffix(end.encode()))
+    population, report = read_voter_file(path)
+    assert (cells_of(population), report) == (CELLS, ALL_KEPT)
+
+
+def test_values_in_the_last_column(path: Path) -> None:
+    # A carriage return belongs to the line's end, not to the value.
+    last = [column for column in SINCE_2022 if column != "zip_code"] + ["zip_code"]
+    population, report = read_voter_file(write(path, last, KEPT))
+    assert (cells_of(population), report) == (CELLS, ALL_KEPT)
+
+
+def test_without_quotes(path: Path, columns: list[str]) -> None:
+    write(path, columns, KEPT)
+    path.write_bytes(path.read_bytes().replace(b'"', b""))
+    population, report = read_voter_file(path)
+    assert (cells_of(population), report) == (CELLS, ALL_KEPT)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        'JOHN ""JACK""', 'O"NEIL', '"', '""', '"""', "BACK\\", '\\"', "\\t\\n", "NULL", "NA", "#1", "a,b;c|d", "'",
+        "NÃ\x83\x91\xff\xa0", "VT\x0bFF\x0cNEL\x85", "CR\rCR", "NUL\x00", "\ufeff".encode().decode("latin-1"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("column", ["county_id", "last_name", "vtd_desc"])
+def test_nothing_in_a_name_breaks_or_joins_rows(path: Path, columns: list[str], column: str, name: str) -> None:
+    rows = [{**values, column: name} for values in KEPT]
+    for block_size in (1, 1 << 20):
+        population, report = read_voter_file(write(path, columns, rows), block_size=block_size)
+        assert (cells_of(population), report) == (CELLS, ALL_KEPT)
+
+
+def test_a_quote_that_is_never_closed(path: Path, columns: list[str]) -> None:
+    write(path, columns, KEPT)
+    path.write_bytes(path.read_bytes().replace(b'"DOE"', b'"DOE', 1).replace(b'"48"', b'"48', 1))
+    population, report = read_voter_file(path)
+    assert (cells_of(population), report) == (CELLS, ALL_KEPT)
+
+
+LEFT_OUT = [
+    ("status removed", row("48", "W", "F", "27215", status_cd="R")),
+    ("status removed", row("48", "W", "F", " ", status_cd="R", res_street_address="REMOVED", state_cd=" ")),
+    ("status removed", row("48", "W", "F", "27215", res_street_address="REMOVED")),
+    ("status not kept", row("48", "W", "F", "27215", status_cd="D")),
+    ("status not kept", row("48", "W", "F", "27215", status_cd=" ")),
+    ("age missing", row("", "W", "F", "27215")),
+    ("age missing", row(" ", "U", "U", "")),  # the first reason counts
+    ("age implausible", row("121", "W", "F", "27215")),
+    ("age implausible", row("999999999", "W", "F", "27215")),
+    ("age unreadable", row("9" * 5000, "W", "F", "27215")),
+    ("age unreadable", row("4x", "W", "F", "27215")),
+    ("age unreadable", row("-1", "W", "F", "27215")),
+    ("age unreadable", row("4²", "W", "F", "27215")),
+    ("race missing", row("48", "U", "F", "27215")),
+    ("race missing", row("48", " ", "U", "27215")),
+    ("race unreadable", row("48", "WHITE", "F", "27215")),
+    ("race unreadable", row("48", "F", "F", "27215")),
+    ("sex missing", row("48", "W", "U", "27215")),
+    ("sex missing", row("48", "W", "", "27215")),
+    ("sex unreadable", row("48", "W", "W", "27215")),
+    ("zip missing", row("48", "W", "F", " ", confidential_ind="Y", res_street_address=" ", res_city_desc=" ")),
+    ("zip unreadable", row("48", "W", "F", "2721")),
+    ("zip unreadable", row("48", "W", "F", "272151")),
+    ("zip unreadable", row("48", "W", "F", "2721A")),
+    ("zip unreadable", row("48", "W", "F", "27215-234")),
+]
+
+
+@pytest.mark.parametrize(("reason", "values"), LEFT_OUT)
+def test_row_left_out(path: Path, columns: list[str], reason: str, values: Row) -> None:
+    population, report = read_voter_file(write(path, columns, [*KEPT[:3], values, *KEPT[3:]]))
+    assert cells_of(population) == CELLS
+    assert report == VoterFileReport(rows=9, kept=8, left_out=Counter({reason: 1}))
+
+
+def test_report_of_all_rows_left_out(path: Path, columns: list[str]) -> None:
+    rows = [*KEPT, *(values for _, values in LEFT_OUT)]
+    for block_size in (1, 3000, 1 << 20):
+        _, report = read_voter_file(write(path, columns, rows), block_size=block_size)
+        assert report.left_out == Counter(reason for reason, _ in LEFT_OUT)
+        assert report.rows == report.kept + report.left_out.total() == len(rows)
+
+
+def test_report_as_text() -> None:
+    report = VoterFileReport(8_315_727, 7_500_000, Counter({"race missing": 57_057, "status removed": 758_670}))
+    assert str(report) == ("7,500,000 of 8,315,727 rows kept, left out: status removed 758,670, race missing 57,057")
+    assert str(ALL_KEPT) == "8 of 8 rows kept, left out: none"
+
+
+def test_ages_that_stand_for_unknown(path: Path, columns: list[str]) -> None:
+    rows = [*KEPT, row("118", "W", "F", "27215"), row("999", "W", "F", "27215")]
+    _, report = read_voter_file(write(path, columns, rows))
+    assert report.left_out == {"age implausible": 1}
+    population, report = read_voter_file(path, ages_missing=(118, 999))
+    assert report.left_out == {"age missing": 2}
+    assert cells_of(population) == CELLS
+
+
+def test_statuses_to_keep(path: Path, columns: list[str]) -> None:
+    rows = [*KEPT, row("55", "W", "M", "27215", status_cd="D")]
+    population, report = read_voter_file(write(path, columns, rows), statuses=("D", "S"))
+    assert cells_of(population) == {("55", "White", "Male", "27215"): 1, ("19", "AIAN", "Male", "27006"): 1}
+    assert report.left_out == {"status not kept": 7}
+
+
+# The categories of a population
+
+DISTRICT = Domain(
+    (
+        Attribute("zip", ("27999", "27215", "27006")),
+        Attribute("county", ("Alamance",)),
+        Attribute("sex", ("Female", "Male")),
+        Attribute("age", tuple(str(age) for age in range(18, 100))),
+        Attribute("race", ("Other", "White", "Black")),
+    )
+)
+
+
+def test_within_a_domain(path: Path, columns: list[str]) -> None:
+    population, report = read_voter_file(write(path, columns, KEPT), within=DISTRICT)
+    assert population.domain == DISTRICT.select(["zip", "sex", "age", "race"])
+    assert cells_of(population) == {
+        ("27215", "Female", "48", "White"): 2,
+        ("27006", "Male", "18", "Black"): 1,
+    }
+    # 20 API 28909 twice (race before zip), 19 AIAN, 120 and 0 years
+    expected = {"race not in the population": 3, "age not in the population": 2}
+    assert report == VoterFileReport(rows=8, kept=3, left_out=Counter(expected))
+
+
+def test_zip_codes_outside_a_domain(path: Path, columns: list[str]) -> None:
+    rows = [*KEPT, row("48", "W", "F", "30301"), row("48", "W", "F", "30301"), row("48", "U", "F", "30301")]
+    _, report = read_voter_file(write(path, columns, rows), within=DISTRICT)
+    assert report.left_out["zip not in the population"] == 2
+    assert report.left_out["race missing"] == 1
+    assert report.rows == report.kept + report.left_out.total()
+
+
+def test_domain_without_a_needed_attribute(path: Path, columns: list[str]) -> None:
+    error = failure(write(path, columns, KEPT), within=DISTRICT.select(["zip", "age", "race"]))
+    assert (error.problem, error.found) == ("no such attribute", "sex")
+
+
+# Files that cannot be used
+
+
+@pytest.mark.parametrize(("change", "n_fields"), [("\t", 1), ("", -1)])
+@pytest.mark.parametrize("block_size", [1, 2000, 1 << 20])
+def test_broken_line(path: Path, columns: list[str], change: str, n_fields: int, block_size: int) -> None:
+    write(path, columns, KEPT)
+    lines = path.read_bytes().split(b"\n")
+    lines[5] = lines[5].replace(b"\t", change.encode() + b"\t" * (n_fields > 0), 1)
+    path.write_bytes(b"\n".join(lines))
+    error = failure(path, block_size=block_size)
+    assert (error.problem, error.source, error.where) == ("broken line", str(path), "line 6")
+    assert error.found == f"{len(columns) + n_fields} fields"
+    assert str(error.expected).startswith(f"{len(columns)}, as in the header")
+
+
+def test_two_broken_lines_that_even_out(path: Path, columns: list[str]) -> None:
+    write(path, columns, KEPT)
+    lines = path.read_bytes().split(b"\n")
+    lines[3], lines[4] = lines[3].replace(b"\t", b"", 1), lines[4].replace(b"\t", b"\t\t", 1)
+    path.write_bytes(b"\n".join(lines))
+    assert failure(path).where == "line 4"
+
+
+@pytest.mark.parametrize("at", [1, 4, 9])
+def test_empty_line(path: Path, columns: list[str], at: int) -> None:
+    write(path, columns, KEPT, "\n")
+    lines = path.read_bytes().split(b"\n")
+    path.write_bytes(b"\n".join([*lines[:at], b"", *lines[at:]]))
+    error = failure(path)
+    assert (error.where, error.found) == (f"line {at + 1}", "1 fields")
+
+
+def test_line_break_inside_quotes(path: Path, columns: list[str]) -> None:
+    error = failure(write(path, columns, [KEPT[0], {**KEPT[1], "last_name": "DOE\nRAY"}, KEPT[2]]))
+    assert error.where == "line 3"
+
+
+def test_file_cut_short(path: Path, columns: list[str]) -> None:
+    write(path, columns, KEPT)
+    path.write_bytes(path.read_bytes()[:-30])
+    assert failure(path).where == "line 9"
+
+
+@pytest.mark.parametrize("column", ["status_cd", "res_street_address", "race_code", "gender_code", "zip_code"])
+def test_missing_column(path: Path, columns: list[str], column: str) -> None:
+    kept = [name if name != column else f"{name}_x" for name in columns]
+    error = failure(write(path, kept, KEPT))
+    assert (error.problem, error.source, error.where) == ("column missing", str(path), f"column {column!r}")
+    assert error.hint == f"did you mean '{column}_x'?"
+
+
+def test_no_column_of_ages(path: Path, columns: list[str]) -> None:
+    kept = [name for name in columns if name not in ("birth_age", "age_at_year_end")]
+    error = failure(write(path, kept, KEPT))
+    assert (error.problem, error.source, error.where) == ("column of ages missing", str(path), "line 1")
+    assert "'age_at_year_end' or 'birth_age'" in str(error)
+
+
+def test_column_named_twice(path: Path, columns: list[str]) -> None:
+    error = failure(write(path, [*columns, "zip_code"], KEPT))
+    assert (error.problem, error.source, error.found) == ("column named twice", str(path), "zip_code")
+
+
+def test_commas_instead_of_tabs(path: Path, columns: list[str]) -> None:
+    write(path, columns, KEPT)
+    path.write_bytes(path.read_bytes().replace(b"\t", b","))
+    assert failure(path).where == "line 1"
+
+
+def test_empty_file(path: Path) -> None:
+    path.write_bytes(b"")
+    error = failure(path)
+    assert (error.problem, error.source) == ("the file is empty", str(path))
+
+
+@pytest.mark.parametrize("end", ["", "\r\n"])
+def test_header_only(path: Path, columns: list[str], end: str) -> None:
+    write(path, columns, [])
+    path.write_bytes(path.read_bytes().removesuffix(b"\r\n") + end.encode())
+    error = failure(path)
+    assert (error.problem, error.source) == ("the file has no rows", str(path))
+
+
+def test_nobody_kept(path: Path, columns: list[str]) -> None:
+    error = failure(write(path, columns, [values for _, values in LEFT_OUT[:4]]))
+    assert error.source == str(path)
+    assert error.problem == (
+        "no voter can be counted (0 of 4 rows kept, left out: status removed 3, status not kept 1)"
+    )
+    nowhere = Domain((Attribute("zip", ("99999",)), *DISTRICT.attributes[1:]))
+    error = failure(write(path, columns, KEPT[:2]), within=nowhere)
+    assert error.problem == "no voter can be counted (0 of 2 rows kept, left out: zip not in the population 2)"
+
+
+def test_no_file(path: Path) -> None:
+    assert (failure(path).problem, failure(path).source) == ("no such file", str(path))
+    path.mkdir()
+    assert failure(path).problem == "cannot be read: Is a directory"
+
+
+# Against a parser that reads one line at a time
+
+
+def naive(
+    path: Path, statuses: tuple[str, ...], unknown_ages: tuple[int, ...], zips: tuple[str, ...] | None
+) -> Counter:
+    lines = path.read_bytes().decode("latin-1").split("\n")
+    header = [name.strip("\r").strip('"') for name in lines[0].split("\t")]
+    counted: Counter = Counter()
+    for text in lines[1:]:
+        if not text:
+            continue
+        fields = text.removesuffix("\r").split("\t")
+        assert len(fields) == len(header)
+        value = {name: field.strip().strip('"').strip() for name, field in zip(header, fields, strict=True)}
+        age = value.get("birth_age") or value.get("age_at_year_end") or ""
+        race = {"W": "White", "B": "Black", "I": "AIAN", "A": "API", "P": "API", "O": "Other", "M": "Other"}
+        sex = {"M": "Male", "F": "Female"}
+        complete = (
+            value["status_cd"] in statuses
+            and value["res_street_address"] != "REMOVED"
+            and re.fullmatch("[0-9]+", age)
+            and int(age) <= 120
+            and int(age) not in unknown_ages
+            and value["race_code"] in race
+            and value["gender_code"] in sex
+            and re.fullmatch("[0-9]{5}([0-9]{4})?", value["zip_code"])
+            and (zips is None or value["zip_code"][:5] in zips)
+        )
+        if complete:
+            cell = (str(int(age)), race[value["race_code"]], sex[value["gender_code"]], value["zip_code"][:5])
+            counted[cell] += 1
+    return counted
+
+
+# Anything but the separators; mostly what voters are called.
+NAMES = st.one_of(
+    st.sampled_from(["DOE", 'JO ""JACK""', '"', '"\\', " ", "", "PEÑA"]),
+    st.text(st.characters(max_codepoint=255, exclude_characters="\t\n"), max_size=6),
+)
+ROWS = st.fixed_dictionaries(
+    {
+        "age": st.sampled_from(["", " ", "0", "7", "018", "18", "44", "118", "120", "121", "x", "4.0"]),
+        "race_code": st.sampled_from([*"AABIMOPUWWW", "", " ", " W ", "X"]),
+        "gender_code": st.sampled_from([*"FFMMU", "", " ", "X"]),
+        "zip_code": st.sampled_from(["27006", "270061234", "27215", "28909", "00501", "", " ", "27006    ", "2700"]),
+        "status_cd": st.sampled_from([*"AAAAISDR", "", " "]),
+        "res_street_address": st.sampled_from(["1 ELM ST", "REMOVED", " REMOVED ", "NOT REMOVED", "", " "]),
+        "county_id": NAMES,
+        "last_name": NAMES,
+        "vtd_desc": NAMES,
+    }
+)
+
+
+@given(
+    rows=st.lists(ROWS, max_size=25),
+    layout=st.sampled_from(list(LAYOUTS.values())),
+    end=st.sampled_from(["\n", "\r\n"]),
+    statuses=st.sampled_from([("A", "I", "S"), ("A",), ("D", "A")]),
+    unknown_ages=st.sampled_from([(), (118,), (0, 44)]),
+    zips=st.sampled_from([None, ("27215", "27006", "30301")]),
+    block_size=st.sampled_from([1, 500, 1 << 20]),
+)
+def test_same_as_one_line_at_a_time(
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[Row],
+    layout: list[str],
+    end: str,
+    statuses: tuple[str, ...],
+    unknown_ages: tuple[int, ...],
+    zips: tuple[str, ...] | None,
+    block_size: int,
+) -> None:
+    path = tmp_path_factory.mktemp("voters") / "ncvoter1.txt"
+    # One voter who is always kept, so that there is a population.
+    rows = [row("44", "W", "F", "27215") | {"age": "45"}, *rows]
+    write(path, layout, rows, end)
+    within = None
+    if zips is not None:
+        within = Domain(
+            (
+                Attribute("age", tuple(str(age) for age in range(121))),
+                Attribute("race", ("White", "Black", "AIAN", "API", "Other")),
+                Attribute("sex", ("Male", "Female")),
+                Attribute("zip", zips),
+            )
+        )
+    population, report = read_voter_file(
+        path, statuses=statuses, ages_missing=unknown_ages, within=within, block_size=block_size
+    )
+    expected = naive(path, statuses, unknown_ages, zips)
+    assert cells_of(population) == expected
+    assert (report.rows, report.kept) == (len(rows), expected.total())
+    assert report.left_out.total() == report.rows - report.kept
+    assert all(number > 0 for number in report.left_out.values())
+
+
+# Recipes
+
+RECIPE = """
+kind = "voter-file"
+source = "made up"
+file = "files/ncvoter1.txt"
+"""
+TOWN = """
+kind = "counts"
+file = "town.csv"
+columns = { age = "age", race = "race", sex = "sex", zip = "zip" }
+"""
+
+
+@pytest.fixture
+def recipe(tmp_path: Path, columns: list[str]) -> Path:
+    (tmp_path / "files").mkdir()
+    write(tmp_path / "files" / "ncvoter1.txt", columns, [*KEPT, row("118", "W", "F", "27215", status_cd="D")])
+    path = tmp_path / "alamance.toml"
+    path.write_text(RECIPE)
+    return path
+
+
+def test_recipe(recipe: Path) -> None:
+    voters = load_population(recipe)
+    assert cells_of(voters) == CELLS
+    assert voters.name == "alamance"
+    assert voters.source == "made up (8 of 9 rows kept, left out: status not kept 1)"
+
+
+def test_recipe_with_options(recipe: Path) -> None:
+    recipe.write_text(RECIPE + 'statuses = ["D", "I"]\nages_missing = [18]\n')
+    assert cells_of(load_population(recipe)) == {("118", "White", "Female", "27215"): 1}
+
+
+def test_recipe_with_the_categories_of_a_population(recipe: Path) -> None:
+    recipe.write_text(RECIPE + 'population = "./town.toml"\n')
+    (recipe.parent / "town.toml").write_text(TOWN)
+    (recipe.parent / "town.csv").write_text("age,race,sex,zip\n48,White,Female,27215\n18,Black,Male,27006\n")
+    voters = load_population(recipe)
+    assert voters.domain == load_population(recipe.parent / "town.toml").domain
+    assert cells_of(voters) == {("48", "White", "Female", "27215"): 2, ("18", "Black", "Male", "27006"): 1}
+    # Also where expected counts are asked for: voters are counted.
+    assert cells_of(load_population(recipe, counts="expected")) == cells_of(voters)
+
+
+def test_recipe_with_a_bundled_population(recipe: Path) -> None:
+    recipe.write_text(RECIPE + 'population = "north-carolina-2010"\n')
+    voters = load_population(recipe)
+    assert voters.domain == load_population("north-carolina-2010").domain
+    assert cells_of(voters) == {cell: number for cell, number in CELLS.items() if cell[3] != "02134"}
+    assert "zip not in the population 1" in voters.source
+
+
+@pytest.mark.parametrize(
+    ("key", "where"),
+    [
+        ('statuses = ["R"]', "statuses.0"),
+        ("statuses = []", "statuses"),
+        ("ages_missing = [-1]", "ages_missing.0"),
+        ("ages_missing = 118", "ages_missing"),
+        ('age_missing = "118"', "age_missing"),
+        ('population = "north-carolina"', None),
+    ],
+)
+def test_recipe_value_not_allowed(recipe: Path, key: str, where: str | None) -> None:
+    recipe.write_text(RECIPE + key + "\n")
+    with pytest.raises(InputError) as caught:
+        load_population(recipe)
+    assert (caught.value.source, caught.value.where) == (str(recipe), where)
+
+
+def test_recipe_of_itself(recipe: Path) -> None:
+    recipe.write_text(RECIPE + 'population = "./alamance.toml"\n')
+    with pytest.raises(InputError, match="a recipe cannot name itself"):
+        load_population(recipe)
+
+
+def test_recipe_whose_file_is_broken(recipe: Path) -> None:
+    path = recipe.parent / "files" / "ncvoter1.txt"
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(InputError) as caught:
+        load_population(recipe)
+    assert (caught.value.source, caught.value.where) == (str(path), "line 10")
+
+
+def test_documented_recipes(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "populations.md"
+    blocks = re.findall(r"```toml[^\n]*\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for kind, model in (("registry", RegistryRecipe), ("voter-file", VoterFileRecipe)):
+        (block,) = [block for block in blocks if f'kind = "{kind}"' in block]
+        path = tmp_path / f"{kind}.toml"
+        path.write_text(block)
+        assert validated(model, read_toml(path), path).kind == kind

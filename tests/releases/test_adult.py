@@ -1,0 +1,101 @@
+"""The Adult files: small ones written here in their form, and the real ones where they are."""
+
+import pytest
+
+from reidsim.errors import InputError
+from reidsim.populations.catalogue import load_population
+from reidsim.releases.adult import COLUMNS, read_adult
+
+DATA = """\
+39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, 2174, 0, 40, United-States, <=50K
+90, ?, 77053, HS-grad, 9, Widowed, ?, Not-in-family, Asian-Pac-Islander, Female, 0, 4356, 40, ?, >50K
+27, Private, 160178, Some-college, 10, Divorced, Sales, Unmarried, Amer-Indian-Eskimo, Female, 0, 0, 38, Cuba, <=50K
+"""  # noqa: E501 - lines as in the file
+TEST = "|1x3 Cross validator\n" + DATA.replace("50K\n", "50K.\n") + "\n"
+
+
+def written(tmp_path, text):
+    path = tmp_path / "adult.data"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_training_file_is_read_with_census_names_of_races(tmp_path):
+    frame = read_adult(written(tmp_path, DATA))
+    assert tuple(frame.columns) == COLUMNS
+    assert frame["age"].tolist() == ["39", "90", "27"]
+    assert frame["race"].tolist() == ["White", "API", "AIAN"]
+    assert frame["sex"].tolist() == ["Male", "Female", "Female"]
+    assert frame["income"].tolist() == ["<=50K", ">50K", "<=50K"]
+
+
+def test_missing_values_stay_and_no_record_is_dropped(tmp_path):
+    frame = read_adult(written(tmp_path, DATA))
+    assert frame["workclass"].tolist() == ["State-gov", "?", "Private"]
+    assert frame["native-country"].tolist() == ["United-States", "?", "Cuba"]
+
+
+def test_the_test_file_is_read_past_its_first_line_with_the_dots_after_its_incomes(tmp_path):
+    frame = read_adult(written(tmp_path, TEST))
+    assert len(frame) == 3
+    assert frame["age"].tolist() == ["39", "90", "27"]
+    assert frame["race"].tolist() == ["White", "API", "AIAN"]
+    assert frame["income"].tolist() == ["<=50K.", ">50K.", "<=50K."]
+
+
+def test_a_blank_line_at_the_end_is_no_record(tmp_path):
+    assert len(read_adult(written(tmp_path, DATA + "\n"))) == 3
+
+
+@pytest.mark.parametrize("cut", [1, 5])
+def test_another_number_of_columns_is_not_adult(tmp_path, cut):
+    lines = [", ".join(line.split(", ")[:-cut]) for line in DATA.splitlines()]
+    with pytest.raises(InputError, match=f"adult.data: not an Adult file; found '{15 - cut} columns'"):
+        read_adult(written(tmp_path, "\n".join(lines) + "\n"))
+
+
+def test_a_short_row_is_named(tmp_path):
+    first, second, third = DATA.splitlines()
+    text = "\n".join([first, second.rpartition(",")[0], third]) + "\n"
+    with pytest.raises(InputError, match="row 2: row of another length; found 14; expected 15 columns"):
+        read_adult(written(tmp_path, text))
+
+
+def test_an_unknown_race_is_named_with_its_row(tmp_path):
+    text = DATA.replace("Amer-Indian-Eskimo", "AIAN")
+    with pytest.raises(InputError, match="row 3, column 'race': race unknown to Adult; found 'AIAN'"):
+        read_adult(written(tmp_path, text))
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"nowhere.data: no such file"):
+        read_adult(tmp_path / "nowhere.data")
+
+
+def counts_of(frame):
+    return frame.groupby(["age", "race", "sex"]).size().to_dict()
+
+
+def test_the_real_training_file_holds_the_counts_of_the_bundled_table(adult_folder):
+    frame = read_adult(adult_folder / "adult.data")
+    assert len(frame) == 32_561
+    bundled = load_population("adult")
+    labels = bundled.domain.decode(bundled.cells).astype(str)
+    table = dict(zip(labels.itertuples(index=False, name=None), bundled.counts.tolist(), strict=True))
+    assert counts_of(frame) == table
+
+
+def test_the_real_test_file_holds_the_other_third(adult_folder):
+    frame = read_adult(adult_folder / "adult.test")
+    assert len(frame) == 16_281
+    assert set(frame["race"]) == {"White", "Black", "AIAN", "API", "Other"}
+    assert set(frame["sex"]) == {"Female", "Male"}
+    assert frame["age"].astype(int).between(17, 90).all()
+
+
+def test_the_bundled_table_counts_everybody_and_the_top_code():
+    adult = load_population("adult")
+    ages = adult.domain["age"].categories
+    at_top = adult.counts[adult.cells[:, adult.domain.position("age")] == ages.index("90")].sum()
+    assert (adult.total, at_top) == (32_561, 43)
+    assert ages[-1] == "90"

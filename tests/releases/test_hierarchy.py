@@ -1,0 +1,158 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from small_games import nested_levels
+
+from reidsim.errors import InputError
+from reidsim.populations.domain import Attribute
+from reidsim.releases.hierarchy import Hierarchy, hierarchy_from_rows
+
+ABCD = Attribute("letter", ("a", "b", "c", "d"))
+
+
+def labelled(levels):
+    return [[f"{k}/{group}" for group in groups] for k, groups in enumerate(levels) if k > 0]
+
+
+@st.composite
+def random_hierarchies(draw):
+    levels = draw(nested_levels(draw(st.integers(1, 7)), max_levels=5))
+    attribute = Attribute("x", tuple(f"v{value}" for value in range(len(levels[0]))))
+    return levels, Hierarchy.from_labels(attribute, labelled(levels))
+
+
+@given(drawn=random_hierarchies())
+def test_values_share_a_group_when_they_share_a_label(drawn):
+    levels, hierarchy = drawn
+    assert hierarchy.n_levels == len(levels)
+    for level, groups in enumerate(levels):
+        assert hierarchy.n_groups[level] == len(set(groups))
+        for a, b in itertools.combinations(range(len(groups)), 2):
+            assert (hierarchy.groups[level, a] == hierarchy.groups[level, b]) == (groups[a] == groups[b])
+        for value, group in enumerate(groups):
+            expected = f"v{value}" if level == 0 else f"{level}/{group}"
+            assert hierarchy.labels[level][hierarchy.groups[level, value]] == expected
+
+
+@given(drawn=random_hierarchies())
+def test_group_sizes_count_the_values_of_a_group(drawn):
+    levels, hierarchy = drawn
+    expected = [[groups.count(group) for group in groups] for groups in levels]
+    assert hierarchy.group_sizes.tolist() == expected
+
+
+@given(drawn=random_hierarchies())
+def test_the_parent_of_a_group_is_where_all_its_values_go(drawn):
+    _, hierarchy = drawn
+    for level in range(hierarchy.n_levels - 1):
+        parents = hierarchy.parents(level)
+        assert len(parents) == hierarchy.n_groups[level]
+        np.testing.assert_array_equal(parents[hierarchy.groups[level]], hierarchy.groups[level + 1])
+
+
+@given(drawn=random_hierarchies(), data=st.data())
+def test_costless_merging_is_charged_as_the_level_below(drawn, data):
+    levels, plain = drawn
+    costless = data.draw(st.sets(st.integers(1, max(1, len(levels) - 1)))) if len(levels) > 1 else set()
+    hierarchy = Hierarchy.from_labels(plain.attribute, labelled(levels), costless_levels=sorted(costless))
+    np.testing.assert_array_equal(hierarchy.group_sizes, plain.group_sizes)
+    for level in range(len(levels)):
+        charged = level
+        while charged in costless:
+            charged -= 1
+        np.testing.assert_array_equal(hierarchy.charged_sizes[level], plain.group_sizes[charged])
+
+
+def test_a_hierarchy_of_the_values_alone_has_one_level():
+    hierarchy = Hierarchy.from_labels(ABCD, [])
+    assert hierarchy.n_levels == 1
+    assert hierarchy.n_groups == (4,)
+
+
+def test_a_level_that_splits_what_was_together_is_rejected_with_the_two_values():
+    with pytest.raises(InputError) as caught:
+        Hierarchy.from_labels(ABCD, [["ab", "ab", "cd", "cd"], ["x", "y", "z", "z"]])
+    message = str(caught.value)
+    assert "hierarchy is not nested" in message
+    assert "hierarchy of 'letter', level 2" in message
+    assert "'a' and 'b' are together at level 1 ('ab') and apart at level 2" in message
+
+
+@given(data=st.data())
+def test_exactly_the_levels_that_split_something_are_rejected(data):
+    size = data.draw(st.integers(2, 6))
+    groups = st.lists(st.integers(0, size - 1), min_size=size, max_size=size)
+    below, above = data.draw(groups), data.draw(groups)
+    attribute = Attribute("x", tuple(f"v{value}" for value in range(size)))
+    split = [(a, b) for a, b in itertools.combinations(range(size), 2) if below[a] == below[b] and above[a] != above[b]]
+    levels = [list(map(str, below)), list(map(str, above))]
+    if not split:
+        assert Hierarchy.from_labels(attribute, levels).n_levels == 3
+        return
+    with pytest.raises(InputError) as caught:
+        Hierarchy.from_labels(attribute, levels)
+    message = str(caught.value)
+    named = {value for value in range(size) if f"'v{value}'" in message}
+    assert tuple(sorted(named)) in split
+
+
+@pytest.mark.parametrize("level", [0, 2, -1])
+def test_only_a_level_above_the_first_can_be_costless(level):
+    with pytest.raises(InputError, match=f"no such level; found {level}; expected a level from 1 to 1"):
+        Hierarchy.from_labels(ABCD, [["*"] * 4], costless_levels=[level])
+
+
+def test_rows_in_any_order_make_the_hierarchy_of_the_attribute():
+    rows = [["c", "cd", "*"], ["a", "ab", "*"], ["other", "other", "*"], ["d", "cd", "*"], ["b", "ab", "*"]]
+    hierarchy = hierarchy_from_rows(ABCD, rows)
+    assert hierarchy.n_groups == (4, 2, 1)
+    assert [hierarchy.labels[1][group] for group in hierarchy.groups[1]] == ["ab", "ab", "cd", "cd"]
+
+
+@given(drawn=random_hierarchies(), data=st.data())
+def test_a_hierarchy_survives_being_written_as_rows(drawn, data):
+    levels, hierarchy = drawn
+    rows = [
+        [f"v{value}", *(f"{k}/{groups[value]}" for k, groups in enumerate(levels) if k > 0)]
+        for value in range(len(levels[0]))
+    ]
+    again = hierarchy_from_rows(hierarchy.attribute, data.draw(st.permutations(rows)))
+    np.testing.assert_array_equal(again.groups, hierarchy.groups)
+    assert again.labels == hierarchy.labels
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([["a", "*"], ["b"]], r"row 2: row of another length; found 1; expected 2 columns"),
+        ([["a", "*"], ["b", "*"], ["a", "*"]], r"row 3: value has two rows; found 'a'"),
+        (
+            [["a", "*"], ["d", "*"]],
+            r"hierarchy of 'letter': value missing from its hierarchy; found 'b'; "
+            r"expected a row for each of its 4 values; 2 have none",
+        ),
+    ],
+)
+def test_rows_that_do_not_fit_are_rejected(rows, message):
+    with pytest.raises(InputError, match=message):
+        hierarchy_from_rows(ABCD, rows)
+
+
+def test_hypothesis_draws_hierarchies_of_all_kinds():
+    """A guard on the generator: unequal groups that are not contiguous do turn up."""
+    seen = []
+
+    @given(drawn=random_hierarchies())
+    def look(drawn):
+        levels, _ = drawn
+        assume(len(levels) > 2)
+        middle = levels[1]
+        sizes = {middle.count(group) for group in middle}
+        contiguous = all(list(middle)[middle.index(g) :][: middle.count(g)] == [g] * middle.count(g) for g in middle)
+        seen.append((len(sizes) > 1, contiguous))
+
+    look()
+    assert (True, False) in seen

@@ -1,0 +1,62 @@
+import pytest
+
+from reidsim.errors import InputError
+from reidsim.populations.domain import Attribute
+from reidsim.releases.hierarchy_file import read_hierarchy, read_hierarchy_rows
+
+EDUCATION = Attribute("education", ("Bachelors", "HS-grad", "Masters"))
+
+
+def written(tmp_path, text):
+    path = tmp_path / "education.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_file_as_arx_writes_it_is_read(tmp_path):
+    path = written(tmp_path, "Masters;Higher;*\nBachelors;Higher;*\nHS-grad;School;*\nPreschool;School;*\n")
+    hierarchy = read_hierarchy(EDUCATION, path)
+    assert hierarchy.n_groups == (3, 2, 1)
+    assert [hierarchy.labels[1][group] for group in hierarchy.groups[1]] == ["Higher", "School", "Higher"]
+    assert hierarchy.labels[2] == ("*",)
+
+
+def test_another_delimiter_and_a_suppressed_level_can_be_asked_for(tmp_path):
+    path = written(tmp_path, "Masters,Higher\nBachelors,Higher\nHS-grad,School\n")
+    hierarchy = read_hierarchy(EDUCATION, path, delimiter=",", suppress=True, costless_levels=[1])
+    assert hierarchy.n_groups == (3, 2, 1)
+    assert hierarchy.charged_sizes.tolist() == [[1, 1, 1], [1, 1, 1], [3, 3, 3]]
+
+
+def test_values_that_look_like_numbers_stay_text(tmp_path):
+    path = written(tmp_path, "01;0*\n02;0*\n")
+    assert read_hierarchy_rows(path) == [["01", "0*"], ["02", "0*"]]
+    assert read_hierarchy(Attribute("zip", ("01", "02")), path).n_groups == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Masters;Higher\nBachelors;Higher\n", "value missing from its hierarchy; found 'HS-grad'"),
+        ("Masters;A;B\nBachelors;A;C\nHS-grad;B;B\n", "'Bachelors' and 'Masters' are together at level 1"),
+        ("Masters;A\nMasters;A\n", "row 2: value has two rows; found 'Masters'"),
+        ("", "the file is empty"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_named_with_what_is_wrong(tmp_path, text, message):
+    path = written(tmp_path, text)
+    with pytest.raises(InputError) as caught:
+        read_hierarchy(EDUCATION, path)
+    assert str(path) in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_arx_hierarchies_of_adult_can_be_read(adult_folder):
+    files = sorted((adult_folder / "arx_hierarchies").glob("*.csv"))
+    if not files:
+        pytest.skip("no ARX hierarchies beside the Adult files")
+    for path in files:
+        rows = read_hierarchy_rows(path)
+        hierarchy = read_hierarchy(Attribute(path.stem, tuple(row[0] for row in rows)), path)
+        assert hierarchy.n_levels == len(rows[0])
+        assert hierarchy.n_groups[-1] == 1

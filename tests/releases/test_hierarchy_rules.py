@@ -1,0 +1,180 @@
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reidsim.errors import InputError
+from reidsim.populations.domain import Attribute
+from reidsim.releases.hierarchy import Hierarchy
+from reidsim.releases.hierarchy_rules import (
+    group_levels,
+    interval_levels,
+    prefix_levels,
+    suppression_level,
+    whole_numbers,
+)
+
+AGES = Attribute("age", tuple(map(str, range(121))))
+ZIPS = Attribute("zip", ("37201", "37203", "37310", "38001", "42223", "42602", "72338"))
+
+
+def groups_of(attribute, labels):
+    """The categories under each label, in order."""
+    return {label: [c for c, own in zip(attribute.categories, labels, strict=True) if own == label] for label in labels}
+
+
+def test_the_ages_of_the_study_fall_into_its_intervals():
+    levels = interval_levels(AGES, [5, 15, 30, 60])
+    # Age 120 joins the last full interval, as in the paper's 24 five-year groups.
+    assert [len(set(labels)) for labels in levels] == [24, 8, 4, 2]
+    assert [labels[48] for labels in levels] == ["45-49", "45-59", "30-59", "0-59"]
+    assert [labels[90] for labels in levels] == ["90-94", "90-104", "90-120", "60-120"]
+    assert [labels[120] for labels in levels] == ["115-120", "105-120", "90-120", "60-120"]
+
+
+def test_a_remainder_can_be_an_interval_of_its_own():
+    levels = interval_levels(AGES, [5, 15], absorb_remainder=False)
+    assert [len(set(labels)) for labels in levels] == [25, 9]
+    assert [labels[120] for labels in levels] == ["120", "120"]
+
+
+def test_intervals_begin_where_they_are_told_to():
+    ages = Attribute("age", ("17", "18", "19", "20", "24", "25", "90+"))
+    levels = interval_levels(ages, [5], start=15)
+    assert levels == [["15-19", "15-19", "15-19", "20-24", "20-24", "25-29", "85-90"]]
+    # 90 alone would be a short interval: it joins the last full one.
+
+
+@given(
+    numbers=st.lists(st.integers(-20, 130), min_size=1, max_size=40, unique=True),
+    width=st.integers(2, 9),
+    factor=st.integers(2, 4),
+    below=st.integers(0, 10),
+    absorb=st.booleans(),
+)
+def test_intervals_hold_the_numbers_they_say_and_nest(numbers, width, factor, below, absorb):
+    attribute = Attribute("n", tuple(map(str, numbers)))
+    start = min(numbers) - below
+    levels = interval_levels(attribute, [width, width * factor], start=start, absorb_remainder=absorb)
+    assert Hierarchy.from_labels(attribute, levels).n_levels == 3
+    for step, labels in zip((width, width * factor), levels, strict=True):
+        last_start = start + (max(numbers) - start) // step * step
+        if absorb and last_start > start and max(numbers) - last_start + 1 < step:
+            last_start -= step
+        for number, label in zip(numbers, labels, strict=True):
+            low = min(start + (number - start) // step * step, last_start)
+            high = max(numbers) if low == last_start else low + step - 1
+            assert label == (f"{low}-{high}" if low < high else str(low))
+
+
+@pytest.mark.parametrize("widths", [[5, 12], [5, 5], [10, 5]])
+def test_widths_that_do_not_nest_are_rejected(widths):
+    with pytest.raises(InputError, match="intervals do not nest"):
+        interval_levels(AGES, widths)
+
+
+def test_a_value_below_the_first_interval_is_rejected():
+    with pytest.raises(InputError, match="value below the first interval; found 0; expected 10 or more"):
+        interval_levels(AGES, [5], start=10)
+
+
+def test_codes_are_cut_to_ever_shorter_prefixes():
+    levels = prefix_levels(ZIPS, [4, 3, 1])
+    assert [labels[0] for labels in levels] == ["3720*", "372**", "3****"]
+    assert groups_of(ZIPS, levels[1])["372**"] == ["37201", "37203"]
+    assert Hierarchy.from_labels(ZIPS, levels).n_groups == (7, 6, 6, 3)
+
+
+def test_pooled_areas_are_grouped_with_each_other_once_as_short_as_their_prefix():
+    levels = prefix_levels(ZIPS, [4, 3, 2, 1], pool=["422", "426", "723"])
+    assert [labels[-3] for labels in levels] == [
+        "4222*",
+        "[422**, 426**, 723**]",
+        "[42***, 72***]",
+        "[4****, 7****]",
+    ]
+    for labels in levels[1:]:
+        assert labels[-3] == labels[-2] == labels[-1]
+        assert labels[0] not in labels[-3:]
+    assert levels[0][-3:] == ["4222*", "4260*", "7233*"]
+
+
+@pytest.mark.parametrize("pool", [["422", "426"], ["422"]])
+def test_pooled_areas_are_grouped_with_no_others_even_where_the_prefixes_agree(pool):
+    zips = Attribute("zip", ("42223", "42602", "42901"))
+    pooled = {category for category in zips.categories if category.startswith(tuple(pool))}
+    for labels in prefix_levels(zips, [3, 2], pool=pool):
+        label = labels[0]
+        assert set(groups_of(zips, labels)[label]) == pooled
+
+
+@given(
+    codes=st.sets(st.text("123", min_size=4, max_size=4), min_size=1, max_size=30),
+    digits=st.sets(st.integers(1, 3), min_size=1),
+)
+def test_codes_share_a_group_when_they_share_a_prefix(codes, digits):
+    attribute = Attribute("code", tuple(sorted(codes)))
+    kept = sorted(digits, reverse=True)
+    levels = prefix_levels(attribute, kept)
+    for length, labels in zip(kept, levels, strict=True):
+        for (a, label_a), (b, label_b) in itertools.combinations(zip(attribute.categories, labels, strict=True), 2):
+            assert (label_a == label_b) == (a[:length] == b[:length])
+    assert Hierarchy.from_labels(attribute, levels).n_levels == 1 + len(kept)
+
+
+@pytest.mark.parametrize(
+    ("categories", "digits", "pool", "message"),
+    [
+        (("37201", "372"), [3], [], r"codes of several lengths; found \[3, 5\]"),
+        (("37201",), [3, 4], [], "prefixes do not shorten"),
+        (("37201",), [3, 3], [], "prefixes do not shorten"),
+        (("37201",), [5], [], "prefixes do not shorten"),
+        (("37201",), [0], [], "prefixes do not shorten"),
+        (("37201", "38001"), [3], ["372", "38"], "pool: prefixes of several lengths"),
+        (("37201", "38001"), [3], ["372", "999"], "pool: no code has this prefix; found '999'"),
+    ],
+)
+def test_prefixes_that_make_no_sense_are_rejected(categories, digits, pool, message):
+    with pytest.raises(InputError, match=message):
+        prefix_levels(Attribute("zip", categories), digits, pool=pool)
+
+
+RACES = Attribute("race", ("White", "Black", "AIAN", "API", "Other"))
+
+
+def test_listed_groups_merge_and_others_keep_their_label():
+    levels = group_levels(RACES, [[["AIAN", "Other"]], [["White", "Black"], ["AIAN", "API", "Other"]]])
+    assert levels == [
+        ["White", "Black", "AIAN or Other", "API", "AIAN or Other"],
+        ["White or Black", "White or Black", *["AIAN or API or Other"] * 3],
+    ]
+
+
+def test_categories_not_listed_keep_the_group_of_the_level_below():
+    levels = group_levels(RACES, [[["AIAN", "Other"]], [["White", "Black"]]])
+    assert levels[1] == ["White or Black", "White or Black", "AIAN or Other", "API", "AIAN or Other"]
+
+
+def test_a_category_cannot_be_in_two_groups():
+    with pytest.raises(InputError, match="groups, level 1: category in two groups; found 'AIAN'"):
+        group_levels(RACES, [[["AIAN", "Other"], ["AIAN", "API"]]])
+
+
+def test_a_misspelt_category_is_told_with_the_nearest():
+    with pytest.raises(InputError, match=r"groups, level 2: not a category .* found 'Whit'.*did you mean 'White'"):
+        group_levels(RACES, [[["AIAN", "Other"]], [["Whit", "Black"]]])
+
+
+def test_suppression_leaves_nothing():
+    assert suppression_level(RACES) == ["*"] * 5
+
+
+def test_a_trailing_plus_reads_as_the_number():
+    assert whole_numbers(Attribute("age", ("0", "48", "90+", "-3"))) == [0, 48, 90, -3]
+
+
+@pytest.mark.parametrize("category", ["old", "4.5", "", "+", "-", "--5"])
+def test_what_is_not_a_whole_number_is_rejected(category):
+    with pytest.raises(InputError, match="not a whole number"):
+        whole_numbers(Attribute("age", ("1", category)))

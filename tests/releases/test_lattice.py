@@ -1,0 +1,147 @@
+"""The lattice against the paper's formulas, written out in plain loops."""
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small_games import game_of, small_games
+
+from reidsim.errors import InputError
+from reidsim.releases.lattice import GeneralizationLattice
+
+PAIRS = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
+SEX = ((0, 1), (0, 0))
+MONEY = {"benefit": 1.0, "loss": 1.0, "gain": 1.0, "cost": 1.0}
+
+
+@given(small=small_games())
+def test_strategies_are_numbered_in_lexicographic_order_of_their_levels(small):
+    lattice = small.lattice()
+    every = list(itertools.product(*(range(len(levels)) for levels in small.hierarchies)))
+    assert lattice.size == len(every)
+    assert lattice.most_specific == every.index((0,) * len(small.sizes)) == 0
+    assert [lattice.levels(strategy) for strategy in range(lattice.size)] == every
+    assert [lattice.index(levels) for levels in every] == list(range(lattice.size))
+    np.testing.assert_array_equal(lattice.all_levels(np.arange(lattice.size)), every)
+    assert [lattice.describe(strategy) for strategy in range(lattice.size)] == [",".join(map(str, g)) for g in every]
+
+
+@given(small=small_games())
+def test_utility_is_one_minus_the_normalised_information_loss_of_equations_1_to_3(small):
+    lattice = small.lattice()
+    for i in range(small.n_records):
+        paper = small.paper(i)
+        paper.V = 1.0
+        for strategy, g in enumerate(paper.strategies):
+            assert lattice.utility(strategy)[i] == pytest.approx(paper.v(g), abs=1e-12)
+            assert 0 <= lattice.utility(strategy)[i] <= 1
+
+
+@given(small=small_games())
+def test_generalization_intensity_is_equation_5(small):
+    lattice = small.lattice()
+    expected = [small.paper(0).intensity(g) for g in small.paper(0).strategies]
+    np.testing.assert_allclose(lattice.generalization_intensity(np.arange(lattice.size)), expected, rtol=1e-15)
+
+
+@given(small=small_games())
+def test_average_utility_is_the_mean_over_records(small):
+    lattice = small.lattice()
+    for strategy in range(lattice.size):
+        assert lattice.average_utility(strategy) == pytest.approx(lattice.utility(strategy).mean(), abs=1e-12)
+
+
+@given(small=small_games())
+def test_a_wholly_suppressed_record_has_no_utility_left(small):
+    lattice = small.lattice()
+    last = lattice.size - 1
+    if all(len(set(levels[-1])) == 1 for levels in small.hierarchies) and not any(small.costless):
+        counts = any(counted and size > 1 for counted, size in zip(small.counted, small.sizes, strict=True))
+        np.testing.assert_array_equal(lattice.utility(last), 0.0 if counts else 1.0)
+
+
+@given(small=small_games())
+def test_successors_and_predecessors_are_one_level_away(small):
+    lattice = small.lattice()
+    for strategy in range(lattice.size):
+        levels = np.array(lattice.levels(strategy))
+        for neighbours, step in ((lattice.successors, 1), (lattice.predecessors, -1)):
+            found = list(neighbours(strategy))
+            expected = [
+                other
+                for other in range(lattice.size)
+                if sorted((np.array(lattice.levels(other)) - levels) * step) == [0] * (len(levels) - 1) + [1]
+            ]
+            assert sorted(found) == expected
+            # First attribute first.
+            moved = [int(np.argmax(np.array(lattice.levels(other)) != levels)) for other in found]
+            assert moved == sorted(moved)
+
+
+@given(small=small_games(), data=st.data())
+def test_at_least_compares_level_by_level(small, data):
+    lattice = small.lattice()
+    strategy = data.draw(st.integers(0, lattice.size - 1))
+    expected = [
+        all(a >= b for a, b in zip(lattice.levels(strategy), lattice.levels(minimum), strict=True))
+        for minimum in range(lattice.size)
+    ]
+    assert lattice.at_least(strategy, np.arange(lattice.size)).tolist() == expected
+
+
+@given(small=small_games(), data=st.data())
+def test_records_are_released_under_the_labels_of_their_levels(small, data):
+    lattice = small.lattice()
+    rows = np.array(data.draw(st.lists(st.integers(0, small.n_records - 1), min_size=1, max_size=5)))
+    strategies = np.array([data.draw(st.integers(-1, lattice.size - 1)) for _ in rows])
+    released = lattice.released(strategies, rows)
+    assert list(released.columns) == list(small.names)
+    for at, (row, strategy) in enumerate(zip(rows, strategies, strict=True)):
+        for f, name in enumerate(small.names):
+            label = released[name].iloc[at]
+            if strategy < 0:
+                assert pd.isna(label)
+                continue
+            level, value = lattice.levels(strategy)[f], small.records[row][f]
+            expected = f"{name}{value}" if level == 0 else f"{name}/{level}/{small.hierarchies[f][level][value]}"
+            assert label == expected
+
+
+def test_the_loss_of_a_pair_of_four_values_is_half_of_all():
+    lattice = game_of([PAIRS], [(0,)], [(0,), (3,)], **MONEY).lattice()
+    assert [lattice.utility(strategy).tolist() for strategy in range(3)] == [[1, 1], [0.5, 0.5], [0, 0]]
+
+
+def test_an_attribute_that_does_not_count_can_be_suppressed_for_nothing():
+    small = game_of([PAIRS, SEX], [(0, 0)], [(0, 0)], counted=(True, False), **MONEY)
+    lattice = small.lattice()
+    assert [lattice.utility(lattice.index(g))[0] for g in ((0, 0), (0, 1), (1, 0), (1, 1))] == [1, 1, 0.5, 0.5]
+    both = GeneralizationLattice(lattice.hierarchies, lattice.codes)
+    # log 2 + log 4 = 3 log 2 in all, of which suppressing sex costs one.
+    assert both.utility(both.index((0, 1)))[0] == pytest.approx(2 / 3)
+    assert both.utility(both.index((1, 0)))[0] == pytest.approx(2 / 3)
+
+
+def test_the_loss_depends_on_the_size_of_the_records_own_group():
+    uneven = ((0, 1, 2, 3, 4), (0, 1, 0, 0, 2))
+    lattice = game_of([uneven], [(0,)], [(0,), (1,), (2,), (4,)], **MONEY).lattice()
+    expected = [1 - math.log(3) / math.log(5), 1, 1 - math.log(3) / math.log(5), 1]
+    assert lattice.utility(1).tolist() == pytest.approx(expected)
+    assert lattice.average_utility(1) == pytest.approx(np.mean(expected))
+
+
+@pytest.mark.parametrize("levels", [(3, 0), (0, 2), (-1, 0), (0,), (0, 0, 0)])
+def test_levels_outside_the_lattice_are_rejected(levels):
+    lattice = game_of([PAIRS, SEX], [(0, 0)], [(0, 0)], **MONEY).lattice()
+    with pytest.raises(InputError, match="no such strategy in the lattice"):
+        lattice.index(levels)
+
+
+def test_a_loss_attribute_that_is_not_released_is_told_with_the_nearest():
+    lattice = game_of([PAIRS, SEX], [(0, 0)], [(0, 0)], **MONEY).lattice()
+    with pytest.raises(InputError, match="counts an attribute that is not released; found 'aa'"):
+        GeneralizationLattice(lattice.hierarchies, lattice.codes, ("aa",))

@@ -1,0 +1,81 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from reidsim.errors import InputError
+from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.population import Population
+from reidsim.populations.sampling import UNKNOWN
+from reidsim.releases.records import code_records, records_of, redraw_top_code, select_columns
+
+DOMAIN = Domain((Attribute("age", ("88", "89", "90", "91", "92")), Attribute("sex", ("F", "M"))))
+
+
+def population(counts):
+    cells = np.array(list(counts), dtype=np.int32)
+    return Population.from_records(DOMAIN, cells, np.array(list(counts.values())))
+
+
+def test_a_table_of_counts_becomes_one_row_per_person():
+    frame = records_of(population({(0, 1): 2, (3, 0): 1}))
+    assert frame.to_dict("list") == {"age": ["88", "88", "91"], "sex": ["M", "M", "F"]}
+
+
+def test_expected_counts_are_not_people():
+    with pytest.raises(InputError, match="records cannot be made of expected counts"):
+        records_of(population({(0, 1): 2.5}))
+
+
+def test_columns_take_the_attributes_names_and_labels():
+    frame = pd.DataFrame({"Alter": [" 88", "91 "], "Geschlecht": ["w", "M"], "Other": ["x", "y"]})
+    chosen = select_columns(frame, {"age": "Alter", "sex": "Geschlecht"}, {"sex": {"w": "F"}}, "patients.csv")
+    assert chosen.to_dict("list") == {"age": ["88", "91"], "sex": ["F", "M"]}
+
+
+def test_a_missing_column_is_told_with_the_nearest():
+    frame = pd.DataFrame({"Alter": ["88"], "Geschlecht": ["F"]})
+    with pytest.raises(InputError, match=r"patients.csv: column 'Altr': column missing.*did you mean 'Alter'"):
+        select_columns(frame, {"age": "Altr"}, {}, "patients.csv")
+
+
+def test_columns_that_the_records_lack_are_unknown():
+    codes = code_records(pd.DataFrame({"sex": ["M", "F"]}), DOMAIN, "patients.csv")
+    assert codes.tolist() == [[UNKNOWN, 1], [UNKNOWN, 0]]
+    assert codes.dtype == np.int32
+
+
+def test_a_value_outside_the_domain_is_told_with_file_row_and_column():
+    frame = pd.DataFrame({"age": ["88", "108"], "sex": ["F", "F"]})
+    with pytest.raises(InputError, match=r"patients.csv: row 2, column 'age': value outside .* found '108'"):
+        code_records(frame, DOMAIN, "patients.csv")
+
+
+def test_only_values_at_the_top_code_are_redrawn_and_only_from_that_age_on():
+    people = population({(0, 0): 1000, (2, 0): 1, (4, 0): 3, (3, 1): 5})
+    records = np.array([[0, 0], [1, 1], *[[2, 0]] * 4000, [2, 1], [UNKNOWN, 0]], dtype=np.int32)
+    redrawn = redraw_top_code(people, records, "age", 90, np.random.default_rng(8))
+    assert redrawn[:2].tolist() == records[:2].tolist()
+    assert redrawn[-2].tolist() == [3, 1]  # the only men of 90 or more are 91
+    assert redrawn[-1].tolist() == [UNKNOWN, 0]
+    drawn = redrawn[2:-2, 0]
+    assert set(drawn.tolist()) == {2, 4}
+    # Of the women of 90 or more a quarter are 90: 5 standard errors of 4,000 draws (passed by chance in all but 6e-7).
+    assert abs((drawn == 2).mean() - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 4000)
+
+
+def test_records_are_left_as_they_are_when_none_is_at_the_top_code():
+    records = np.array([[0, 0], [1, 1]], dtype=np.int32)
+    redrawn = redraw_top_code(population({(4, 0): 1}), records, "age", 90, np.random.default_rng(8))
+    np.testing.assert_array_equal(redrawn, records)
+
+
+def test_the_records_given_are_not_changed():
+    records = np.array([[2, 0]], dtype=np.int32)
+    redraw_top_code(population({(4, 0): 1}), records, "age", 90, np.random.default_rng(8))
+    assert records.tolist() == [[2, 0]]
+
+
+def test_a_top_coded_record_that_nobody_matches_is_told():
+    record = np.array([[2, 1]], dtype=np.int32)
+    with pytest.raises(InputError, match=r"row 1: nobody in population 'population' matches a record.*sex = M"):
+        redraw_top_code(population({(4, 0): 1}), record, "age", 90, np.random.default_rng(8))

@@ -1,0 +1,158 @@
+"""The Safe Harbor rule as 45 CFR 164.514(b)(2) states it, on hierarchies written out by hand."""
+
+import numpy as np
+import pytest
+
+from reidsim.errors import InputError
+from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.population import Population
+from reidsim.releases.hierarchy import Hierarchy
+from reidsim.releases.hierarchy_rules import group_levels, interval_levels, prefix_levels, suppression_level
+from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.releases.safe_harbor import (
+    minimum_age_levels,
+    minimum_zip_levels,
+    safe_harbor_strategies,
+    zip3_population_of,
+)
+
+# Two codes of every area, which differ in the fourth digit.
+ZIPS = ("37201", "37231", "38001", "38051", "42201", "42223", "42602", "42650")
+PEOPLE = {"372": 600_000, "380": 20_001, "422": 20_000, "426": 16}
+
+
+def age_hierarchy(widths=(5, 15, 30, 60), oldest=120):
+    age = Attribute("age", tuple(map(str, range(oldest + 1))))
+    return Hierarchy.from_labels(age, [*interval_levels(age, widths), suppression_level(age)])
+
+
+def zip_hierarchy(digits=(4, 3, 2, 1), pool=(), suppress=True, zips=ZIPS):
+    attribute = Attribute("zip", zips)
+    levels = prefix_levels(attribute, digits, pool=pool)
+    return Hierarchy.from_labels(attribute, levels + ([suppression_level(attribute)] if suppress else []))
+
+
+def test_ages_below_90_may_stay_and_older_ones_rise_to_the_level_that_joins_them_all():
+    assert minimum_age_levels(age_hierarchy()).tolist() == [0] * 90 + [3] * 31
+
+
+def test_a_level_that_joins_older_ages_with_younger_ones_will_do():
+    # 50-120, the last full interval of 50 years, holds them all.
+    assert minimum_age_levels(age_hierarchy(widths=(50,))).tolist() == [0] * 90 + [1] * 31
+    assert minimum_age_levels(age_hierarchy(widths=(10, 50))).tolist() == [0] * 90 + [2] * 31
+
+
+def test_a_top_coded_age_may_stay():
+    age = Attribute("age", ("17", "89", "90+"))
+    assert minimum_age_levels(Hierarchy.from_labels(age, [["*"] * 3])).tolist() == [0, 0, 0]
+
+
+def test_a_hierarchy_that_never_joins_the_oldest_cannot_satisfy_the_rule():
+    age = Attribute("age", tuple(map(str, range(121))))
+    hierarchy = Hierarchy.from_labels(age, interval_levels(age, [5, 15]))
+    with pytest.raises(InputError, match=r"hierarchy of 'age', value '90': the hierarchy cannot satisfy Safe Harbor"):
+        minimum_age_levels(hierarchy)
+
+
+def by_area(hierarchy, people):
+    """The minimum level of each area, whose codes must all have the same."""
+    levels = {}
+    for code, level in zip(hierarchy.attribute.categories, minimum_zip_levels(hierarchy, people).tolist(), strict=True):
+        assert levels.setdefault(code[:3], level) == level
+    return levels
+
+
+def test_zip_codes_rise_to_three_digits_and_sparse_areas_to_where_they_are_pooled():
+    pooled = zip_hierarchy(pool=["422", "426"])
+    assert by_area(pooled, PEOPLE) == {"372": 2, "380": 2, "422": 2, "426": 2}
+
+
+def test_a_sparse_area_alone_is_not_enough_at_three_digits():
+    # 42***: 20,016 people, so more than 20,000 share the shorter prefix.
+    assert by_area(zip_hierarchy(), PEOPLE) == {"372": 2, "380": 2, "422": 3, "426": 3}
+    # With fewer people 42*** still holds both sparse areas, which is what pooling asks for.
+    assert by_area(zip_hierarchy(), {**PEOPLE, "422": 100}) == {"372": 2, "380": 2, "422": 3, "426": 3}
+    # With a third sparse area elsewhere nothing short of everything will do for the two; 3**** has enough people.
+    elsewhere = {**PEOPLE, "422": 100, "380": 50}
+    assert by_area(zip_hierarchy(), elsewhere) == {"372": 2, "380": 4, "422": 5, "426": 5}
+
+
+def test_the_limit_is_more_than_20000_people():
+    two_sparse = zip_hierarchy(zips=(*ZIPS, "60001", "60050"))
+    people = {"372": 50_000, "380": 30_000, "422": 90_000, "426": 20_000, "600": 1}
+    assert by_area(two_sparse, people) == {"372": 2, "380": 2, "422": 2, "426": 3, "600": 5}
+    people["426"] = 20_001
+    assert by_area(two_sparse, people)["426"] == 2
+
+
+def test_a_single_sparse_area_is_a_pool_of_its_own():
+    # Changed to 000, as the rule asks, it would be told apart just as well.
+    people = {"372": 50_000, "380": 30_000, "422": 90_000, "426": 20_000}
+    assert by_area(zip_hierarchy(), people) == {"372": 2, "380": 2, "422": 2, "426": 2}
+
+
+def test_people_of_an_area_count_once_however_many_codes_it_has():
+    # 42***: 9,000 + 9,000 people in four codes, and one more sparse area elsewhere.
+    zips = zip_hierarchy(zips=(*ZIPS, "60001", "60050"))
+    people = {"372": 600_000, "380": 600_000, "422": 9_000, "426": 9_000, "600": 5_000}
+    assert by_area(zips, people) == {"372": 2, "380": 2, "422": 5, "426": 5, "600": 5}
+
+
+def test_a_group_must_hold_whole_areas():
+    attribute = Attribute("zip", ("37201", "37231", "38001", "38051"))
+    cut = Hierarchy.from_labels(attribute, [*group_levels(attribute, [[["37201", "37231", "38001"]]]), ["*"] * 4])
+    assert minimum_zip_levels(cut, {"372": 600_000, "380": 600_000}).tolist() == [2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("zips", [("37201", "38001", "38051"), ("37201", "37203", "38001", "38051")])
+def test_no_more_than_three_digits_are_told_where_the_people_live_at_few_codes(zips):
+    # 45 CFR 164.514(b)(2)(i)(B) allows the initial three digits, however many codes of the area are in the data.
+    hierarchy = zip_hierarchy(zips=zips)
+    assert by_area(hierarchy, {"372": 600_000, "380": 600_000}) == {"372": 2, "380": 2}
+
+
+def test_a_hierarchy_that_keeps_a_sparse_area_apart_cannot_satisfy_the_rule():
+    hierarchy = zip_hierarchy(digits=(4, 3), suppress=False)
+    with pytest.raises(InputError, match=r"hierarchy of 'zip', value '42201': the hierarchy cannot satisfy"):
+        minimum_zip_levels(hierarchy, PEOPLE)
+
+
+def test_an_area_whose_people_are_unknown_is_named():
+    with pytest.raises(InputError, match=r"population of a three-digit ZIP code area unknown; found '426'"):
+        minimum_zip_levels(zip_hierarchy(), {"372": 1, "380": 1, "422": 1})
+
+
+def study(records):
+    ages, zips = age_hierarchy(), zip_hierarchy(pool=["422", "426"])
+    sex = Attribute("sex", ("F", "M"))
+    hierarchies = (ages, Hierarchy.from_labels(sex, [["*", "*"]]), zips)
+    domain = Domain((ages.attribute, sex, zips.attribute))
+    frame = [dict(zip(domain.names, record, strict=True)) for record in records]
+    codes = np.array([[a.categories.index(row[a.name]) for a in domain.attributes] for row in frame], dtype=np.int32)
+    return GeneralizationLattice(hierarchies, codes)
+
+
+def test_a_record_must_meet_the_rule_in_every_attribute_and_in_no_other():
+    lattice = study([("48", "F", "37231"), ("90", "M", "42602"), ("120", "F", "38001")])
+    strategies = safe_harbor_strategies(lattice, age="age", zip_code="zip", zip3_population=PEOPLE)
+    assert [lattice.levels(strategy) for strategy in strategies.tolist()] == [(0, 0, 2), (3, 0, 2), (3, 0, 2)]
+
+
+def test_only_the_attributes_named_are_restricted():
+    lattice = study([("95", "F", "37231")])
+    for age, zip_code, levels in (("age", None, (3, 0, 0)), (None, "zip", (0, 0, 2)), (None, None, (0, 0, 0))):
+        strategies = safe_harbor_strategies(lattice, age=age, zip_code=zip_code, zip3_population=PEOPLE)
+        assert lattice.levels(int(strategies[0])) == levels
+
+
+def test_zip_codes_need_the_people_of_their_areas():
+    with pytest.raises(InputError, match="needs the population of each three-digit area"):
+        safe_harbor_strategies(study([("48", "F", "37231")]), age=None, zip_code="zip", zip3_population=None)
+
+
+def test_people_of_areas_are_added_up_from_a_population():
+    domain = Domain((Attribute("age", ("1", "2")), Attribute("zip", ("37201", "37203", "38001", "42223"))))
+    codes = np.array([[0, 0], [1, 0], [1, 1], [0, 2]], dtype=np.int32)
+    population = Population.from_records(domain, codes, np.array([5, 7, 11, 13]))
+    # An area of the domain in which nobody lives counts as empty.
+    assert zip3_population_of(population, "zip") == {"372": 23, "380": 13, "422": 0}

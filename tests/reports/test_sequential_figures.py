@@ -1,0 +1,594 @@
+"""The figures of the sequential attack are checked by the data in their artists, not by their pixels."""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from reidsim.adversaries.sequential.attack import SequentialAttack
+from reidsim.adversaries.sequential.planning import BinomialBelief, plan_baseline, plan_known, plan_unknown
+from reidsim.errors import InputError
+from reidsim.reports.figures import (
+    attack_thresholds,
+    belief_risks,
+    exploits_by_group_size,
+    payoff_by_group_size,
+    risk_by_group_size,
+    save_figure,
+    solver_runtimes,
+)
+
+SOLVERS = ("linear program", "two-level linear program", "backward induction")
+A, B, C = (
+    "a: constant detection, every penalty",
+    "b: constant detection, one penalty",
+    "c: rising detection, every penalty",
+)
+BASELINE = "Baseline (Eq. 7)"
+KNOWN, UNKNOWN = "risk only if the group is known", "risk only if it is unknown"
+
+
+def attack(setting: str) -> SequentialAttack:
+    """The paper's case study (section 7.2)."""
+    constant = SequentialAttack(gain=8000, access_cost=100, exploit_cost=10, penalty=10000, prior=0.63)
+    changes: dict[str, dict[str, Any]] = {A: {}, B: {"max_penalties": 1}, C: {"detection_slope": 0.18}}
+    return replace(constant, **changes[setting])
+
+
+def runtimes_table() -> pd.DataFrame:
+    seconds = {500000: (146.0, 16.2, 0.0024), 5000: (17.3, 13.1, 0.0014), 50000: (32.4, 10.5, 0.0023)}
+    rows = [
+        (size, solver, time, 5000)
+        for size, times in seconds.items()
+        for solver, time in reversed(list(zip(SOLVERS, times, strict=True)))
+    ]
+    return pd.DataFrame(rows, columns=["registry_size", "solver", "seconds", "records"])
+
+
+def attacks_table(most: int = 60) -> pd.DataFrame:
+    sizes = np.arange(1, most + 1)
+    frames = []
+    for setting, planner in itertools.product((A, B, C), ("baseline", "fmdp")):
+        plan = (plan_known if planner == "fmdp" else plan_baseline)(attack(setting), sizes)
+        # The number of exploits without detection, which no plan reports, is not what is tested here.
+        frame = pd.DataFrame({"group_size": sizes, "value": plan.value, "risk": plan.reidentified})
+        frame["exploits"] = np.round(plan.reidentified * sizes / 0.63)
+        frames.append(frame.assign(setting=setting, planner=planner).sample(frac=1, random_state=7))
+    return pd.concat(frames, ignore_index=True)
+
+
+def beliefs_table(settings: tuple[str, ...] = (A, B)) -> pd.DataFrame:
+    population = 6018999
+    pairs = list(itertools.product(range(0, 60, 3), (1e-9, 4e-6, 6e-6, 9e-6, 2e-5)))
+    sizes = np.array([size for size, _ in pairs])
+    share = np.array([match for _, match in pairs])
+    frames = []
+    for setting in settings:
+        known = plan_known(attack(setting), sizes).reidentified
+        unknown = plan_unknown(attack(setting), sizes, BinomialBelief(population, share)).reidentified
+        frames.append(
+            pd.DataFrame(
+                {
+                    "setting": setting,
+                    "group_size": sizes,
+                    "match_probability": share,
+                    "risk_known": known,
+                    "risk_unknown": unknown,
+                    "records": 1 + np.arange(len(sizes)) % 7,
+                }
+            )
+        )
+    return pd.concat(frames, ignore_index=True)
+
+
+def thresholds_table() -> pd.DataFrame:
+    values = {
+        "detection": (0.001, 0.01, 0.1, 0.5),
+        "penalty": (0.0, 10000.0, 20000.0, 30000.0),
+        "access_cost": (0.0, 100.0, 200.0),
+        "exploit_cost": (0.0, 10.0, 20.0),
+    }
+    rows = [
+        (parameter, value, setting, 44 // (1 + place * (2 + rank)) + 1)
+        for parameter, all_values in values.items()
+        for place, value in reversed(list(enumerate(all_values)))
+        for rank, setting in enumerate((A, B, C))
+    ]
+    return pd.DataFrame(rows, columns=["parameter", "value", "setting", "threshold"])
+
+
+Draw = Callable[[pd.DataFrame], Figure]
+Make = Callable[[], pd.DataFrame]
+ATTACKS = ("setting", "planner", "group_size")
+FIGURES: dict[str, tuple[Draw, Make, tuple[str, ...]]] = {
+    "runtimes": (solver_runtimes, runtimes_table, ("registry_size", "solver", "seconds", "records")),
+    "risk": (risk_by_group_size, attacks_table, (*ATTACKS, "risk")),
+    "payoff": (payoff_by_group_size, attacks_table, (*ATTACKS, "value")),
+    "exploits": (exploits_by_group_size, attacks_table, (*ATTACKS, "exploits")),
+    "beliefs": (
+        belief_risks,
+        beliefs_table,
+        ("setting", "group_size", "match_probability", "risk_known", "risk_unknown", "records"),
+    ),
+    "thresholds": (attack_thresholds, thresholds_table, ("parameter", "value", "setting", "threshold")),
+}
+every_figure = pytest.mark.parametrize(("draw", "make", "needed"), FIGURES.values(), ids=FIGURES)
+by_group_size = pytest.mark.parametrize(
+    ("draw", "column"),
+    [(risk_by_group_size, "risk"), (payoff_by_group_size, "value"), (exploits_by_group_size, "exploits")],
+)
+
+
+def legend_of(figure: Figure) -> list[str]:
+    (legend,) = figure.legends
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def line_of(axes: Axes, label: str) -> tuple[list[float], list[float]]:
+    (line,) = [line for line in axes.get_lines() if line.get_label() == label]
+    return np.asarray(line.get_xdata()).tolist(), np.asarray(line.get_ydata()).tolist()
+
+
+def assert_differ_without_colour(axes: Axes, labels: list[str]) -> None:
+    lines = [line for line in axes.get_lines() if line.get_label() in labels]
+    assert len({line.get_marker() for line in lines}) == len(lines)
+    # The dashes of the fifth and later ones have no names.
+    assert len({line.get_linestyle() for line in lines[:4]}) == len(lines[:4])
+
+
+# ---------------------------------------------------------------------------------------------- all figures
+
+
+@every_figure
+def test_saving_twice_gives_the_same_bytes(draw: Draw, make: Make, needed: object, tmp_path: Path) -> None:
+    save_figure(draw(make()), tmp_path / "a.png")
+    save_figure(draw(make()), tmp_path / "b.png")
+    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+
+
+@every_figure
+def test_a_missing_column_is_named(draw: Draw, make: Make, needed: tuple[str, ...]) -> None:
+    for column in needed:
+        with pytest.raises(InputError, match=rf"table: column '{column}': column missing"):
+            draw(make().drop(columns=column))
+
+
+@every_figure
+def test_no_other_column_is_needed_and_the_table_is_left_alone(draw: Draw, make: Make, needed: tuple[str, ...]) -> None:
+    table = make()[list(needed)]
+    before = table.copy()
+    settings = matplotlib.rcParams.copy()
+    draw(table)
+    pd.testing.assert_frame_equal(table, before)
+    assert dict.__eq__(matplotlib.rcParams, settings)
+
+
+@every_figure
+def test_an_empty_table_is_refused(draw: Draw, make: Make, needed: object) -> None:
+    with pytest.raises(InputError, match="table: the table has no rows"):
+        draw(make().iloc[:0])
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "wrong", "expected"),
+    [
+        ("runtimes", "seconds", 0.0, "more than 0"),
+        ("runtimes", "registry_size", 0, "more than 0"),
+        ("runtimes", "records", -1, "more than 0"),
+        ("runtimes", "seconds", np.nan, "a finite number"),
+        ("risk", "group_size", 0, "1 or more"),
+        ("risk", "risk", 1.5, "a probability from 0 to 1"),
+        ("payoff", "value", np.inf, "a finite number"),
+        ("exploits", "exploits", -1, "0 or more"),
+        ("exploits", "planner", "fdmp", r"one of fmdp, baseline \(did you mean 'fmdp'\?\)"),
+        ("beliefs", "group_size", -1, "0 or more"),
+        ("beliefs", "records", -1, "0 or more"),
+        ("beliefs", "match_probability", 2.0, "a probability from 0 to 1"),
+        ("beliefs", "risk_known", -0.1, "a probability from 0 to 1"),
+        ("beliefs", "risk_unknown", 1.1, "a probability from 0 to 1"),
+        ("thresholds", "threshold", 0, "1 or more, or missing"),
+        ("thresholds", "threshold", "none", "a finite number"),
+        ("thresholds", "value", np.nan, "a finite number"),
+    ],
+)
+def test_a_value_that_cannot_be_is_located(name: str, column: str, wrong: Any, expected: str) -> None:
+    draw, make, _ = FIGURES[name]
+    table = make().astype({column: object})
+    table.loc[2, column] = wrong
+    with pytest.raises(InputError, match=rf"table: row 3, column '{column}'.*expected {expected}$"):
+        draw(table)
+
+
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("runtimes", "registry_size, solver"),
+        ("risk", "setting, planner, group_size"),
+        ("payoff", "setting, planner, group_size"),
+        ("exploits", "setting, planner, group_size"),
+        ("thresholds", "parameter, value, setting"),
+    ],
+)
+def test_two_points_in_one_place_are_refused(name: str, keys: str) -> None:
+    draw, make, _ = FIGURES[name]
+    table = make()
+    with pytest.raises(InputError, match=f"row {len(table) + 1}: two rows for the same {keys}"):
+        draw(pd.concat([table, table.head(1)]))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("runtimes", {"Registry size (records)", "Runtime for 5,000 records (seconds)"}),
+        ("risk", {"Group size in the registry (records)", "Probability of re-identification"}),
+        ("payoff", {"Group size in the registry (records)",
+                    "Adversary's expected payoff at the outset ($ per record)"}),
+        ("exploits", {"Group size in the registry (records)",
+                      "Candidates exploited before terminating (none hit, none detected)"}),
+        ("beliefs", {"Group size in the registry (records)",
+                     "Share of the population that matches (people per million)"}),
+        ("thresholds", {"Cost of accessing the registry ($ per record)", "Cost of an exploit ($ per exploit)",
+                        "Penalty ($ per detected exploit)", "Probability that the first exploit is detected",
+                        "Smallest group size not attacked (records)"}),
+    ],
+)  # fmt: skip
+def test_axes_say_what_they_show_and_in_what_unit(name: str, expected: set[str]) -> None:
+    draw, make, _ = FIGURES[name]
+    labels = [label for axes in draw(make()).axes for label in (axes.xaxis.label, axes.yaxis.label)]
+    assert {label.get_text().replace("\n", " ") for label in labels if label.get_text()} == expected
+    assert not any(label.get_parse_math() for label in labels if "$" in label.get_text())
+
+
+def differing_baselines() -> pd.DataFrame:
+    table = attacks_table()
+    return table.assign(risk=table["risk"] / np.where(table["setting"] == C, 2, 1))
+
+
+def missing_thresholds() -> pd.DataFrame:
+    return thresholds_table().assign(threshold=lambda t: t["threshold"].where(t["threshold"] < 40))
+
+
+@pytest.mark.parametrize(
+    ("draw", "make"),
+    [
+        *((draw, make) for draw, make, _ in FIGURES.values()),
+        (risk_by_group_size, differing_baselines),
+        (belief_risks, lambda: beliefs_table((A, B, C))),
+        (belief_risks, lambda: beliefs_table((C,))),
+        (attack_thresholds, missing_thresholds),
+        (attack_thresholds, lambda: missing_thresholds().query("parameter == 'penalty'")),
+        (attack_thresholds, lambda: thresholds_table().query("parameter != 'penalty'")),
+    ],
+)
+def test_no_text_lies_on_another(draw: Draw, make: Make) -> None:
+    figure = draw(make())
+    FigureCanvasAgg(figure).draw()
+    texts = [text for legend in figure.legends for text in legend.get_texts()]
+    for axes in figure.axes:
+        left: Any = axes
+        texts += [left._left_title, axes.xaxis.label, axes.yaxis.label, *axes.texts]
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+            assert len(ticks) >= 2
+            texts += [tick.label1 for tick in ticks if tick.label1.get_visible()]
+    boxes = [(text.get_text(), text.get_window_extent()) for text in texts if text.get_text()]
+    page = figure.bbox.padded(1)
+    for name, box in boxes:
+        assert page.x0 <= box.x0 <= box.x1 <= page.x1, name
+        assert page.y0 <= box.y0 <= box.y1 <= page.y1, name
+    for (one, first), (other, second) in itertools.combinations(boxes, 2):
+        assert not first.padded(-0.5).overlaps(second.padded(-0.5)), (one, other)
+    (legend,) = figure.legends
+    box = legend.get_window_extent()
+    assert page.x0 <= box.x0 <= box.x1 <= page.x1
+
+
+# ------------------------------------------------------------------------------------------------- Fig. 5
+
+
+def test_runtimes_are_those_of_the_table_on_logarithmic_axes() -> None:
+    figure = solver_runtimes(runtimes_table())
+    (axes,) = figure.axes
+    assert legend_of(figure) == list(SOLVERS)
+    assert line_of(axes, "linear program") == ([5000, 50000, 500000], [17.3, 32.4, 146.0])
+    assert line_of(axes, "backward induction") == ([5000, 50000, 500000], [0.0014, 0.0023, 0.0024])
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert axes.get_xticks().tolist() == [5000, 50000, 500000]
+    assert_differ_without_colour(axes, list(SOLVERS))
+    (low, high), (left, right) = axes.get_ylim(), axes.get_xlim()
+    assert low < 0.0014 < 146 < high
+    assert left < 5000 < 500000 < right
+
+
+def test_runtimes_of_different_numbers_of_records_are_per_record() -> None:
+    table = runtimes_table()
+    table.loc[table["solver"] == "linear program", "records"] = 100
+    (axes,) = solver_runtimes(table).axes
+    assert axes.get_ylabel() == "Runtime per record (seconds)"
+    assert line_of(axes, "linear program")[1] == pytest.approx([0.173, 0.324, 1.46])
+    assert line_of(axes, "two-level linear program")[1] == pytest.approx([13.1 / 5000, 10.5 / 5000, 16.2 / 5000])
+
+
+def test_a_solver_keeps_its_look_and_unknown_ones_follow() -> None:
+    def look(figure: Figure, label: str) -> tuple[object, ...]:
+        (line,) = [line for line in figure.axes[0].get_lines() if line.get_label() == label]
+        return line.get_color(), line.get_linestyle(), line.get_marker()
+
+    table = runtimes_table()
+    mine = pd.concat([table.iloc[:3].assign(solver="$mine$"), table[table["solver"] == "backward induction"]])
+    figure = solver_runtimes(mine.drop_duplicates(["registry_size", "solver"]))
+    assert legend_of(figure) == ["backward induction", "$mine$"]
+    assert not any(text.get_parse_math() for text in figure.legends[0].get_texts())
+    assert look(figure, "backward induction") == look(solver_runtimes(table), "backward induction")
+    assert look(figure, "$mine$") not in [look(solver_runtimes(table), solver) for solver in SOLVERS]
+
+
+# ------------------------------------------------------------------------------------------- Figs. 6 to 8
+
+
+@by_group_size
+def test_lines_by_group_size_are_those_of_the_table(draw: Draw, column: str) -> None:
+    table = attacks_table()
+    figure = draw(table)
+    (axes,) = figure.axes
+    last = "everybody in the group" if column == "exploits" else BASELINE
+    assert legend_of(figure) == [A, B, C, last]
+    for setting in (A, B, C):
+        rows = table[(table["setting"] == setting) & (table["planner"] == "fmdp")].sort_values("group_size")
+        assert line_of(axes, setting) == (rows["group_size"].tolist(), rows[column].tolist())
+    if column != "exploits":
+        rows = table[(table["setting"] == A) & (table["planner"] == "baseline")].sort_values("group_size")
+        assert line_of(axes, BASELINE) == (rows["group_size"].tolist(), rows[column].tolist())
+    assert_differ_without_colour(axes, [A, B, C, BASELINE])
+    assert axes.get_xscale() == "linear"
+
+
+def test_the_case_study_shows_the_thresholds_of_the_paper() -> None:
+    (axes,) = risk_by_group_size(attacks_table()).axes
+    for setting, first_safe in ((A, 45), (B, 48), (C, 29), (BASELINE, 24)):
+        sizes, risks = line_of(axes, setting)
+        assert min(size for size, risk in zip(sizes, risks, strict=True) if risk == 0) == first_safe
+    assert line_of(axes, A)[1][:44] == pytest.approx([0.63] * 44)
+
+
+def test_markers_of_lines_that_coincide_take_turns_and_narrow_lines_are_on_top() -> None:
+    (axes,) = risk_by_group_size(attacks_table()).axes
+    lines = [line for line in axes.get_lines() if line.get_label() in (A, B, C, BASELINE)]
+    starts: list[Any] = [line.get_markevery() for line in lines]
+    assert len({start for start, _ in starts}) == 4
+    assert {every for _, every in starts} == {6}
+    widths = [line.get_linewidth() for line in lines]
+    assert widths == sorted(widths, reverse=True)
+    assert len(set(widths)) == 4
+
+
+def test_baselines_that_differ_get_a_line_each() -> None:
+    table = differing_baselines()
+    figure = risk_by_group_size(table)
+    labels = [f"{BASELINE}, {setting}" for setting in (A, B, C)]
+    assert legend_of(figure) == [A, B, C, *labels]
+    (axes,) = figure.axes
+    assert line_of(axes, labels[2])[1][0] == pytest.approx(0.315)
+    assert line_of(axes, labels[0])[1][0] == pytest.approx(0.63)
+    assert_differ_without_colour(axes, [A, B, C, *labels])
+    # The legend's rows take nothing from the panel.
+    heights = []
+    for one in (figure, risk_by_group_size(attacks_table())):
+        FigureCanvasAgg(one).draw()
+        heights.append(one.axes[0].get_window_extent().height)
+    assert heights[0] == pytest.approx(heights[1], rel=0.02)
+    # What is not drawn does not count, nor does rounding.
+    assert legend_of(payoff_by_group_size(table)) == [A, B, C, BASELINE]
+    rounded = attacks_table().assign(risk=lambda t: t["risk"] * np.where(t["setting"] == B, 1 - 1e-15, 1))
+    assert legend_of(risk_by_group_size(rounded)) == [A, B, C, BASELINE]
+    # One that is known for fewer group sizes may differ in the others.
+    shorter = attacks_table().query("group_size < 50 or setting != @C or planner == 'fmdp'")
+    assert len(legend_of(risk_by_group_size(shorter))) == 6
+
+
+def test_either_planner_may_be_left_out_but_not_the_one_whose_exploits_are_drawn() -> None:
+    table = attacks_table()
+    assert legend_of(risk_by_group_size(table[table["planner"] == "fmdp"])) == [A, B, C]
+    assert legend_of(risk_by_group_size(table[table["planner"] == "baseline"])) == [BASELINE]
+    with pytest.raises(InputError, match="attacks table: column 'planner': no planner to draw; expected 'fmdp' in"):
+        exploits_by_group_size(table[table["planner"] == "baseline"])
+
+
+def test_exploits_are_compared_with_everybody_without_losing_room() -> None:
+    (axes,) = exploits_by_group_size(attacks_table()).axes
+    sizes, everybody = line_of(axes, "everybody in the group")
+    assert sizes == everybody
+    assert (sizes[0], sizes[-1]) == (1, 60)
+    assert 47 < axes.get_ylim()[1] < 55
+
+
+def test_group_sizes_that_grow_by_a_factor_get_a_logarithmic_axis() -> None:
+    table = attacks_table()
+    table = table[table["group_size"].isin([1, 2, 5, 10, 20, 50])]
+    for draw in (risk_by_group_size, exploits_by_group_size):
+        assert draw(table).axes[0].get_xscale() == "log"
+
+
+# ------------------------------------------------------------------------------------------------- Fig. 9
+
+
+def points_of(axes: Axes, label: str) -> dict[tuple[float, float], float]:
+    (points,) = [item for item in axes.collections if item.get_label() == label]
+    offsets = [(x, round(y, 9)) for x, y in np.asarray(points.get_offsets()).tolist()]
+    sizes = np.broadcast_to(points.get_sizes(), len(offsets)).tolist()
+    return dict(zip(offsets, sizes, strict=True))
+
+
+def test_beliefs_show_the_records_whose_risk_differs_with_area_by_number() -> None:
+    table = beliefs_table()
+    figure = belief_risks(table)
+    assert len(figure.axes) == 2
+    scale = set()
+    for setting, axes in zip((A, B), figure.axes, strict=True):
+        rows = table[table["setting"] == setting]
+        same = rows.loc[rows["risk_known"] == rows["risk_unknown"], "records"].sum()
+        assert axes.texts[0].get_text().endswith(f"\nsame risk: {same} records")
+        for label, kind in ((KNOWN, rows["risk_known"] > rows["risk_unknown"]),
+                            (UNKNOWN, rows["risk_known"] < rows["risk_unknown"])):  # fmt: skip
+            here = rows[kind]
+            assert len(here) >= 2
+            places = zip(here["group_size"], (1e6 * here["match_probability"]).round(9), strict=True)
+            records = dict(zip(places, here["records"], strict=True))
+            drawn = points_of(axes, label)
+            assert drawn.keys() == records.keys()
+            scale |= {round(size / records[place], 9) for place, size in drawn.items()}
+        assert axes.get_title(loc="left") == setting
+    assert len(scale) == 1
+    assert legend_of(figure) == [KNOWN, UNKNOWN, "7 records (area of the marker)"]
+    reference = figure.legends[0].legend_handles[2]
+    assert isinstance(reference, Line2D)
+    assert reference.get_markersize() ** 2 == pytest.approx(7 * scale.pop())
+
+
+def test_beliefs_state_how_many_records_are_at_which_risk() -> None:
+    table = beliefs_table((B,)).assign(records=1000)
+    known = 1000 * int((table["risk_known"] > table["risk_unknown"]).sum())
+    unknown = 1000 * int((table["risk_known"] < table["risk_unknown"]).sum())
+    (axes,) = belief_risks(table).axes
+    (note,) = axes.texts
+    assert note.get_text() == (
+        f"risk only if known: {known:,} records; if unknown: {unknown:,} records\n"
+        f"same risk: {100000 - known - unknown:,} records"
+    )
+
+
+def test_the_two_kinds_differ_without_colour() -> None:
+    axes = belief_risks(beliefs_table((A,))).axes[0]
+    known, unknown = axes.collections
+    assert len(known.get_facecolor()) == 1
+    assert len(unknown.get_facecolor()) == 0  # hollow
+    assert len(known.get_paths()[0].vertices) != len(unknown.get_paths()[0].vertices)
+
+
+def belief_rows(*rows: tuple[int, float, float, float, int]) -> pd.DataFrame:
+    columns = ["group_size", "match_probability", "risk_known", "risk_unknown", "records"]
+    return pd.DataFrame(rows, columns=columns).assign(setting="mine")
+
+
+def test_beliefs_never_say_only_where_both_risks_are_positive() -> None:
+    figure = belief_risks(belief_rows((3, 1e-6, 0.5, 0.25, 2), (4, 1e-6, 0.0, 0.5, 1)))
+    assert legend_of(figure)[:2] == ["more risk if the group is known", "more risk if it is unknown"]
+    assert figure.axes[0].texts[0].get_text().startswith("more risk if known: 2 records; if unknown: 1 records")
+
+
+def test_risks_that_differ_by_rounding_and_kinds_without_records_are_not_drawn(tmp_path: Path) -> None:
+    figure = belief_risks(belief_rows((3, 1e-6, 0.5, 0.5 * (1 + 1e-15), 2), (4, 1e-6, 0.0, 0.5, 0)))
+    assert legend_of(figure) == [KNOWN, UNKNOWN]
+    assert not any(len(points.get_offsets()) for points in figure.axes[0].collections)
+    assert figure.axes[0].texts[0].get_text().endswith("same risk: 2 records")
+    save_figure(figure, tmp_path / "empty.png")
+
+
+def test_single_records_stay_visible_beside_large_kinds_and_on_top() -> None:
+    figure = belief_risks(belief_rows((3, 1e-6, 0.5, 0.0, 1), (4, 1e-6, 0.5, 0.0, 5000)))
+    (points,) = [item for item in figure.axes[0].collections if item.get_label() == KNOWN]
+    assert points.get_sizes().tolist() == [300, 4]
+    assert np.asarray(points.get_offsets())[:, 0].tolist() == [4, 3]
+
+
+@pytest.mark.parametrize(
+    ("shares", "scale"), [((1e-8, 1.1e-6), "log"), ((1e-8, 0.9e-6), "linear"), ((0.0, 1.1e-6), "linear")]
+)
+def test_shares_over_two_decades_get_a_logarithmic_axis(shares: tuple[float, float], scale: str) -> None:
+    table = belief_rows((3, shares[0], 0.5, 0.0, 1), (4, shares[1], 0.0, 0.5, 1))
+    figure = belief_risks(pd.concat([table, table.assign(setting="yours")]))
+    assert [axes.get_yscale() for axes in figure.axes] == [scale, scale]
+    low, high = figure.axes[1].get_ylim()
+    assert low < 1e6 * shares[0] < 1e6 * shares[1] < high
+
+
+# ------------------------------------------------------------------------------------------------ Fig. 10
+
+
+def test_thresholds_are_those_of_the_table_in_the_order_of_the_paper() -> None:
+    table = thresholds_table()
+    figure = attack_thresholds(table)
+    assert legend_of(figure) == [A, B, C]
+    for parameter, letter, axes in zip(
+        ("access_cost", "exploit_cost", "penalty", "detection"), "abcd", figure.axes, strict=True
+    ):
+        for setting in (A, B, C):
+            rows = table[(table["parameter"] == parameter) & (table["setting"] == setting)].sort_values("value")
+            assert line_of(axes, setting) == (rows["value"].tolist(), rows["threshold"].tolist())
+        assert axes.get_title(loc="left") == f"({letter})"
+        assert axes.get_xscale() == ("log" if parameter == "detection" else "linear")
+        assert axes.get_yscale() == "linear"
+        assert axes.get_ylim()[0] == 0
+        assert all(tick == round(tick) for tick in axes.get_yticks())
+        assert_differ_without_colour(axes, [A, B, C])
+
+
+@pytest.mark.parametrize(("most", "scale"), [(100, "linear"), (101, "log")])
+def test_thresholds_over_two_decades_get_a_logarithmic_axis_of_their_panel(most: int, scale: str) -> None:
+    rows = [("penalty", 0.0, A, most), ("penalty", 1.0, A, 1), ("access_cost", 0.0, A, 9), ("access_cost", 1.0, A, 1)]
+    figure = attack_thresholds(pd.DataFrame(rows, columns=["parameter", "value", "setting", "threshold"]))
+    assert [axes.get_yscale() for axes in figure.axes] == ["linear", scale]
+    assert figure.axes[1].get_ylim()[1] > most
+
+
+@pytest.mark.parametrize("none", [np.nan, None, pd.NA])
+def test_a_missing_threshold_is_marked_on_the_upper_edge(none: object) -> None:
+    rows = [("penalty", 0.0, A, none), ("penalty", 1.0, A, 5), ("penalty", 0.0, B, none), ("penalty", 1.0, B, none)]
+    figure = attack_thresholds(pd.DataFrame(rows, columns=["parameter", "value", "setting", "threshold"]))
+    (axes,) = figure.axes
+    xs, ys = line_of(axes, A)
+    assert xs == [0, 1]
+    assert np.isnan(ys[0])
+    assert ys[1] == 5
+    edge = [line for line in axes.get_lines() if line.get_transform() == axes.get_xaxis_transform()]
+    assert [(list(line.get_xdata()), list(line.get_ydata())) for line in edge] == [([0], [1]), ([0, 1], [1, 1])]
+    own = [line for line in axes.get_lines() if line.get_label() in (A, B)]
+    assert [line.get_marker() for line in edge] == [line.get_marker() for line in own]
+    # Both are seen where they are in one place.
+    assert edge[0].get_markersize() > edge[1].get_markersize() + 2
+    assert axes.get_ylim()[1] > 5
+    assert legend_of(figure) == [A, B, "marker on the upper edge: every size attacked"]
+
+
+def test_markers_on_the_edge_stay_below_the_letter_of_the_panel() -> None:
+    figure = attack_thresholds(thresholds_table().assign(threshold=np.nan))
+    FigureCanvasAgg(figure).draw()
+    for axes in figure.axes:
+        left: Any = axes
+        edge = [line.get_window_extent().y1 for line in axes.get_lines() if not line.get_clip_on()]
+        assert len(edge) == 3
+        assert left._left_title.get_window_extent().y0 >= max(edge)
+
+
+def test_small_thresholds_get_whole_numbers() -> None:
+    table = thresholds_table().query("parameter == 'penalty'").assign(threshold=1)
+    (axes,) = attack_thresholds(table).axes
+    low, high = axes.get_ylim()
+    assert [tick for tick in axes.get_yticks() if low <= tick <= high] == [0, 1, 2]
+
+
+def test_a_panel_without_any_threshold_has_no_numbers(tmp_path: Path) -> None:
+    table = thresholds_table().query("parameter == 'penalty'").assign(threshold=np.nan)
+    figure = attack_thresholds(table)
+    assert figure.axes[0].get_yticks().tolist() == []
+    save_figure(figure, tmp_path / "none.png")
+
+
+def test_unknown_parameters_come_last_as_they_are_and_spare_panels_are_gone() -> None:
+    table = thresholds_table().replace({"parameter": {"detection": "$prior$"}})
+    figure = attack_thresholds(table[table["parameter"] != "penalty"])
+    assert len(figure.axes) == 3
+    assert figure.axes[2].get_xlabel() == "$prior$"
+    assert not figure.axes[2].xaxis.label.get_parse_math()
+    assert attack_thresholds(table[table["parameter"] == "penalty"]).axes[0].get_title(loc="left") == ""
