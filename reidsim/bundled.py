@@ -35,8 +35,11 @@ def resolve(name_or_path: str | Path, folder: str, kind: str, *, base: Path | No
     text = str(name_or_path)
     looks_like_path = text.endswith(".toml") or "/" in text or "\\" in text
     path = (base or Path()) / text if looks_like_path else bundled_folder(folder) / f"{text}.toml"
-    if path.is_file():
-        return path
+    try:
+        if path.is_file():
+            return path
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", source=path) from None
     if looks_like_path:
         problem = "is a folder" if path.is_dir() else "no such file"
         raise InputError(problem, source=path, expected=f"a {kind} file (TOML)")

@@ -17,7 +17,7 @@ from reidsim import __version__
 from reidsim.bundled import bundled_names, resolve
 from reidsim.errors import InputError
 from reidsim.progress import DelayedProgress
-from reidsim.validation import read_toml
+from reidsim.validation import read_text, read_toml
 
 app = typer.Typer(
     name="reidsim",
@@ -63,7 +63,7 @@ def run(
     from reidsim.experiments.results import next_free_folder, require_free
     from reidsim.experiments.run import run_loaded
     from reidsim.reports.illustration import illustrate
-    from reidsim.reports.summary_table import summary_table
+    from reidsim.reports.summary_table import summary_tables
     from reidsim.scenarios.load import load_scenario, parse_override
 
     loaded = load_scenario(scenario, dict(parse_override(text) for text in set_ or []), seed=seed)
@@ -74,7 +74,8 @@ def run(
         result = run_loaded(loaded, progress=progress)
         progress("drawing and writing", 0, 1)
         result.save(folder, illustrate=illustrate)
-    Console().print(summary_table(result.summary, f"{loaded.name}: {loaded.scenario.title}"))
+    for table in summary_tables(result.summary, f"{loaded.name}: {loaded.scenario.title}"):
+        Console().print(table)
     for warning in result.warnings:
         errors.print(f"warning: {warning}", soft_wrap=True, markup=False, highlight=False)
     typer.echo(f"Results in {folder}")
@@ -118,7 +119,7 @@ def show(scenario: ScenarioArgument) -> None:
 
     Example: reidsim show wan2015 > mine.toml
     """
-    typer.echo(resolve(scenario, "scenarios", "scenario").read_text(encoding="utf-8"), nl=False)
+    typer.echo(read_text(resolve(scenario, "scenarios", "scenario")), nl=False)
 
 
 @app.command()
@@ -170,7 +171,10 @@ def main() -> None:
     """Run the command line; the entry point ``reidsim``."""
     signal.signal(signal.SIGINT, _interrupt)
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except InputError as error:
         print(f"reidsim: {error}", file=sys.stderr)
         sys.exit(2)
@@ -185,3 +189,7 @@ def main() -> None:
         # The reader of a pipe went away; what is still buffered has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(f"reidsim: output cannot be written: {error.strerror or error}", file=sys.stderr)
+        sys.exit(2)

@@ -57,7 +57,8 @@ class InputError(ValueError):
             message += f"; expected {self.expected}"
         if self.hint is not None:
             message += f" ({self.hint})"
-        return message
+        # One line, whatever the names in it hold.
+        return "".join(character if character.isprintable() else repr(character)[1:-1] for character in message)
 
     def located(self, source: str | Path | None = None, where: str | None = None) -> InputError:
         """Return the same error with the file, the key or both that caused it; a file already named stays."""

@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import itertools
+import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO, Any
@@ -108,8 +109,10 @@ def _text(path: Path) -> str:
         raise InputError("no such file", source=path) from None
     except UnicodeDecodeError:
         raise InputError("not a text file in UTF-8", source=path) from None
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", source=path) from None
+    except ValueError:
+        raise InputError("not a file name", source=path) from None
     if not text.strip():
         raise InputError("the file is empty", source=path)
     if "\0" in text:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from reidsim.errors import InputError, listed, nearest
@@ -17,7 +18,7 @@ from reidsim.errors import InputError, listed, nearest
 class Section(BaseModel):
     """A part of a scenario or recipe: unknown keys are errors, values are of the exact type and never change."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 # What pydantic calls things, and what a user of TOML calls them.
@@ -32,6 +33,22 @@ _PLAIN = {
 Model = TypeVar("Model", bound=BaseModel)
 
 
+def read_text(path: Path) -> str:
+    """Read a text file in UTF-8.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise InputError("not a text file in UTF-8", source=path) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", source=path) from None
+
+
 def read_toml(path: Path) -> dict[str, Any]:
     """Read a TOML file.
 
@@ -40,15 +57,12 @@ def read_toml(path: Path) -> dict[str, Any]:
     InputError
         If it cannot be read or is not TOML; names the file and, for syntax, the line.
     """
+    text = read_text(path)
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         # Besides syntax: numbers of thousands of digits, and tables nested a thousand deep.
-        if isinstance(error, UnicodeDecodeError):
-            raise InputError("not a text file in UTF-8", source=path) from None
         raise InputError(f"not valid TOML: {error}", source=path) from None
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", source=path) from None
 
 
 def validated(model: type[Model], data: Mapping[str, Any], source: str | Path) -> Model:
@@ -61,9 +75,14 @@ def validated(model: type[Model], data: Mapping[str, Any], source: str | Path) -
     """
     try:
         # Through JSON, where strict validation still takes lists for tuples, so that objects can be frozen throughout.
-        return model.model_validate_json(json.dumps(data, default=str))
+        return model.model_validate_json(json.dumps(data, default=_plain))
     except ValidationError as error:
         raise _first_error(error, model, source) from None
+
+
+def _plain(value: object) -> object:
+    """Return a value that is not of TOML as one that is: numbers of numpy as numbers, anything else as text."""
+    return value.item() if isinstance(value, np.generic) else str(value)
 
 
 def _first_error(error: ValidationError, model: type[BaseModel], source: str | Path) -> InputError:
@@ -73,6 +92,8 @@ def _first_error(error: ValidationError, model: type[BaseModel], source: str | P
     kind, context = detail["type"], detail.get("ctx", {})
     keys, valid, options = _resolve_location(model, detail["loc"])
     path = ".".join(keys).replace(".[", "[")
+    if kind == "json_invalid":
+        return InputError("a value is not valid text", source=source)
     if kind == "extra_forbidden":
         hint = nearest(keys[-1], valid)
         return InputError("unknown key", source=source, where=path, expected=f"one of {listed(valid, 20)}", hint=hint)

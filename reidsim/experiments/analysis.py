@@ -9,9 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError
 from reidsim.experiments.record_level import constraint_of, fixed_choice, is_fixed
-from reidsim.experiments.sequential_analysis import attack_table, belief_table, runtime_table, threshold_table
+from reidsim.experiments.sequential_analysis import (
+    attack_table,
+    belief_table,
+    file_table,
+    runtime_table,
+    threshold_table,
+)
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.lattice_search import lattice_search
@@ -22,8 +27,7 @@ from reidsim.games.parameter_grid import (
     fixed_options,
     undominated_options,
 )
-from reidsim.populations.domain import Codes
-from reidsim.scenarios.build import RecordStudy
+from reidsim.scenarios.build import RecordStudy, coded_records
 from reidsim.scenarios.schema import EconomicsSection, LinesSection, MapsSection
 
 PARAMETERS = ("benefit", "loss", "cost")
@@ -45,7 +49,7 @@ class Analysis:
         Every policy while one parameter changes.
     deviations : DataFrame
         Lattice-based search against the optimum while one parameter changes.
-    attacks, beliefs, thresholds, runtimes : DataFrame
+    attacks, beliefs, file_attack, thresholds, runtimes : DataFrame
         Behaviour of the sequential planner; see `reidsim.experiments.sequential_analysis`.
     left_out : tuple of str
         What the scenario asks for and cannot be worked out, with the reason.
@@ -57,6 +61,7 @@ class Analysis:
     deviations: pd.DataFrame = field(default_factory=pd.DataFrame)
     attacks: pd.DataFrame = field(default_factory=pd.DataFrame)
     beliefs: pd.DataFrame = field(default_factory=pd.DataFrame)
+    file_attack: pd.DataFrame = field(default_factory=pd.DataFrame)
     thresholds: pd.DataFrame = field(default_factory=pd.DataFrame)
     runtimes: pd.DataFrame = field(default_factory=pd.DataFrame)
     left_out: tuple[str, ...] = ()
@@ -80,10 +85,10 @@ def analyse(study: RecordStudy, *, progress: Progress | None = None) -> Analysis
             del work[name]
             left_out.append(f"analysis.{name} is worked out for planner one-shot only and was left out")
     tables = {}
-    for done, (name, make) in enumerate(work.items(), start=1):
-        tables[name] = make()
+    for done, (name, make) in enumerate(work.items()):
         if progress is not None:
             progress(done, len(work))
+        tables[name] = make()
     return Analysis(**tables, left_out=tuple(left_out))
 
 
@@ -103,6 +108,8 @@ def _work(study: RecordStudy) -> dict[str, Callable[[], pd.DataFrame]]:
         work["attacks"] = lambda: attack_table(study, sequential)
         if sequential.beliefs:
             work["beliefs"] = lambda: belief_table(study, sequential)
+        if (file_attack := sequential.file_attack) is not None:
+            work["file_attack"] = lambda: file_table(study, sequential, file_attack)
         if sequential.thresholds is not None:
             work["thresholds"] = lambda: threshold_table(study, sequential)
         if (runtimes := sequential.runtimes) is not None:
@@ -119,7 +126,7 @@ def strategy_table(study: RecordStudy, record: Mapping[str, str]) -> pd.DataFram
         One row per strategy in lattice order: record, strategy, generalization_intensity, utility,
         publisher_payoff, adversary_payoff, attacked, success_probability and the quasi-identifiers as released.
     """
-    codes = _code(study, [record], "analysis.strategies")
+    codes = coded_records(study.lattice.domain, [record], "analysis.strategies")
     game, lattice = study.game_of(codes), study.lattice_of(codes)
     outcomes = [game.outcome(strategy) for strategy in range(lattice.size)]
     outcome_table = pd.DataFrame(
@@ -152,7 +159,7 @@ def map_table(study: RecordStudy, section: MapsSection) -> pd.DataFrame:
     points = _points(study.scenario.economics, benefit=benefit.ravel(), loss=loss.ravel())
     parts = []
     if section.records:
-        codes = _code(study, section.records, "analysis.maps.records")
+        codes = coded_records(study.lattice.domain, section.records, "analysis.maps.records")
         lattice = study.lattice_of(codes)
         options = undominated_options(lattice, study.linker_of(lattice))
         for number, record in enumerate(section.records):
@@ -252,21 +259,3 @@ def _point_table(
 def _ranges(section: LinesSection) -> dict[str, NDArray[np.float64]]:
     ranges = {name: getattr(section, name) for name in PARAMETERS}
     return {name: given.values for name, given in ranges.items() if given is not None}
-
-
-def _code(study: RecordStudy, records: list[Mapping[str, str]] | tuple[dict[str, str], ...], where: str) -> Codes:
-    names = study.lattice.domain.names
-    for record in records:
-        for problem, wrong in (
-            ("attribute missing", set(names) - set(record)),
-            ("no such attribute", set(record) - set(names)),
-        ):
-            if wrong:
-                expected = f"a value for each of {', '.join(names)}"
-                raise InputError(
-                    problem, source=study.loaded.path, where=where, found=sorted(wrong)[0], expected=expected
-                )
-    try:
-        return study.lattice.domain.encode(pd.DataFrame(list(records)))
-    except InputError as error:
-        raise error.located(study.loaded.path, where) from None

@@ -63,6 +63,13 @@ def require_free(folder: Path) -> None:
     InputError
         If it is a file, or a folder that holds something.
     """
+    try:
+        _require_free(folder)
+    except OSError as error:
+        raise _not_written(folder, error) from None
+
+
+def _require_free(folder: Path) -> None:
     parent = next((p for p in folder.absolute().parents if p.exists()), None)
     if parent is not None and not parent.is_dir():
         raise InputError("is a file", source=parent, expected="a folder for results")

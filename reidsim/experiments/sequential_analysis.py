@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
+from reidsim.adversaries.sequential.budget import plan_with_budget
+from reidsim.adversaries.sequential.file_attack import plan_file
 from reidsim.adversaries.sequential.planning import (
     BinomialBelief,
     attack_threshold,
@@ -22,8 +24,15 @@ from reidsim.adversaries.sequential.planning import (
 )
 from reidsim.adversaries.sequential.two_level import TwoLevelProgram, solve_plain
 from reidsim.errors import InputError
+from reidsim.random_streams import random_stream
 from reidsim.scenarios.build import RecordStudy
-from reidsim.scenarios.schema import AttackChanges, RuntimesSection, SequentialAnalysisSection, ThresholdsSection
+from reidsim.scenarios.schema import (
+    AttackChanges,
+    FileAttackSection,
+    RuntimesSection,
+    SequentialAnalysisSection,
+    ThresholdsSection,
+)
 
 # Belief in a group size that is less likely than this moves no value in double precision.
 _NEGLIGIBLE = 1e-16
@@ -95,6 +104,50 @@ def belief_table(study: RecordStudy, section: SequentialAnalysisSection) -> pd.D
     table = pd.concat(parts, ignore_index=True)
     columns = ["setting", "group_size", "match_probability", "risk_known", "risk_unknown", "records"]
     return pd.DataFrame(table, columns=columns)
+
+
+def file_table(study: RecordStudy, section: SequentialAnalysisSection, file_attack: FileAttackSection) -> pd.DataFrame:
+    """Compare attacks on one record at a time with an attack on the whole file that pays for access once.
+
+    The records are those of the release, as they are. Settings with a limit on penalties are left out, since fines for
+    one file would then depend on each other.
+
+    Returns
+    -------
+    DataFrame
+        Per setting and plan ("one by one", "whole file", "whole file with budget"): value (expected payoff at the
+        outset of all records together), upper_bound (of any plan within the budget), standard_error (of the value),
+        share_attacked (records that may be exploited), risk (mean probability of re-identification), exploits
+        (expected number).
+    """
+    sizes = np.asarray(study.group_sizes.at(study.lattice.most_specific))[study.cell_of_record]
+    rows = []
+    for setting, attack in settings_of(study, section).items():
+        if attack.counts_penalties:
+            continue
+        single = plan_known(attack, sizes)
+        alone = (single.value.sum(), np.nan, 0.0, single.accesses & (single.exploits > 0), single)
+        whole = plan_file(attack, sizes)
+        plans = {"one by one": alone, "whole file": (whole.value, np.nan, 0.0, whole.exploits > 0, whole)}
+        if file_attack.budget is not None and not attack.detection_ends_attack:
+            rng = random_stream(study.scenario.seed, "file-attack")
+            limited = plan_with_budget(attack, sizes, file_attack.budget, rng, draws=file_attack.draws)
+            name = "whole file with budget"
+            plans[name] = (limited.value, limited.upper_bound, limited.standard_error, limited.exploits > 0, limited)
+        for plan, (value, bound, error, attacked, outcome) in plans.items():
+            rows.append(
+                {
+                    "setting": setting,
+                    "plan": plan,
+                    "value": value,
+                    "upper_bound": bound,
+                    "standard_error": error,
+                    "share_attacked": attacked.mean(),
+                    "risk": outcome.reidentified.mean(),
+                    "exploits": outcome.exploits.sum(),
+                }
+            )
+    return pd.DataFrame(rows)
 
 
 def threshold_table(study: RecordStudy, section: SequentialAnalysisSection) -> pd.DataFrame:

@@ -52,13 +52,15 @@ class Attribute:
         """The categories as a pandas index."""
         return pd.Index(list(self.categories), dtype="str")
 
-    def encode(self, values: Iterable[object]) -> Codes:
+    def encode(self, values: Iterable[object], column: str | None = None) -> Codes:
         """Return the code of each value.
 
         Parameters
         ----------
         values : iterable
             Labels; whole numbers match the category that prints the same (``48`` and ``48.0`` both match ``"48"``).
+        column : str, optional
+            What messages call the values' column (the attribute's name, if not given).
 
         Returns
         -------
@@ -77,7 +79,7 @@ class Attribute:
             missing = pd.isna(value) or not value
             raise InputError(
                 "value missing" if missing else f"value outside the categories of {self.name!r}",
-                where=f"row {row + 1}, column {self.name!r}",
+                where=f"row {row + 1}, column {(column or self.name)!r}",
                 found=None if missing else value,
                 expected=f"one of {listed(self.categories)}",
                 hint=None if missing else nearest(str(value), self.categories),

@@ -190,7 +190,6 @@ def _read_rows(
             usecols=places,
             dtype=str,
             na_filter=False,
-            skip_blank_lines=False,
             quoting=csv.QUOTE_NONE,
             lineterminator="\n",
             encoding="latin-1",

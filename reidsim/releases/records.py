@@ -58,8 +58,12 @@ def select_columns(
     return pd.DataFrame(chosen)
 
 
-def code_records(frame: pd.DataFrame, domain: Domain, source: str | Path) -> Codes:
+def code_records(
+    frame: pd.DataFrame, domain: Domain, source: str | Path, columns: Mapping[str, str] | None = None
+) -> Codes:
     """Return codes over `domain`, ``UNKNOWN`` in the columns that the frame lacks, shape (n_records, n_attributes).
+
+    `columns` tells what the source calls the attributes' columns.
 
     Raises
     ------
@@ -70,7 +74,7 @@ def code_records(frame: pd.DataFrame, domain: Domain, source: str | Path) -> Cod
     for position, attribute in enumerate(domain.attributes):
         if attribute.name in frame.columns:
             try:
-                codes[:, position] = attribute.encode(frame[attribute.name])
+                codes[:, position] = attribute.encode(frame[attribute.name], (columns or {}).get(attribute.name))
             except InputError as error:
                 raise error.located(source) from None
     return codes

@@ -180,7 +180,7 @@ def _sh_friendly_gain(summary: _Summary) -> list[Entry]:
 
 def _table_8(study: RecordStudy, summary: _Summary) -> list[Entry]:
     economics = study.scenario.economics
-    at_case = LinesSection(loss=Range(listed=(economics.loss,)))
+    at_case = LinesSection(loss=Range(values=(economics.loss,)))
     search = deviation_table(study, at_case).to_dict("records")[0]
     where = "Table 8"
     return [
@@ -205,7 +205,7 @@ def _sensitivity(study: RecordStudy) -> list[Entry]:
     benefit = np.linspace(10, 400, 40)
     cost = np.linspace(0, 300, 151)
     lines = line_table(
-        study, LinesSection(benefit=Range(listed=tuple(benefit.tolist())), cost=Range(listed=tuple(cost.tolist())))
+        study, LinesSection(benefit=Range(values=tuple(benefit.tolist())), cost=Range(values=tuple(cost.tolist())))
     )
     attacked_less = {
         parameter: _line(lines, parameter, "basic") <= _line(lines, parameter, "safe-harbor") + 1e-9
@@ -214,7 +214,7 @@ def _sensitivity(study: RecordStudy) -> list[Entry]:
     benefit_limit = _end_of_run(attacked_less["benefit"], benefit)
     cost_limit = _end_of_run(~attacked_less["cost"], cost)
     benefits, losses = np.linspace(50, 1500, 30), np.linspace(200, 25_000, 125)
-    grid = MapsSection(benefit=Range(listed=tuple(benefits.tolist())), loss=Range(listed=tuple(losses.tolist())))
+    grid = MapsSection(benefit=Range(values=tuple(benefits.tolist())), loss=Range(values=tuple(losses.tolist())))
     maps = map_table(study, grid)
     maps = maps[maps["record"] == ALL_RECORDS]
     # One row per benefit, one column per loss.

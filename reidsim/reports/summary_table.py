@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pandas as pd
 from rich.table import Table
+from rich.text import Text
 
 # What each measure is called, and how its values are printed.
 _ROWS = {
@@ -19,7 +22,17 @@ _ROWS = {
 }
 
 
-def summary_table(summary: pd.DataFrame, title: str) -> Table:
+# So many columns of policies fit 80 characters.
+_POLICIES_ABREAST = 4
+
+
+def summary_tables(summary: pd.DataFrame, title: str) -> Iterator[Table]:
+    """Lay out the measures of a run in tables of at most four policies, which fit 80 characters."""
+    for start in range(0, len(summary), _POLICIES_ABREAST):
+        yield _table(summary.iloc[start : start + _POLICIES_ABREAST], title)
+
+
+def _table(summary: pd.DataFrame, title: str) -> Table:
     """Lay out the measures of a run, one row each, one column per policy.
 
     Parameters
@@ -29,7 +42,10 @@ def summary_table(summary: pd.DataFrame, title: str) -> Table:
     title : str
     """
     table = Table(
-        title=title, title_justify="left", caption="means over all records; payoffs per record", caption_justify="left"
+        title=Text(title),
+        title_justify="left",
+        caption="means over all records; payoffs per record",
+        caption_justify="left",
     )
     table.add_column("")
     for policy in summary.index:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
+from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess
 from reidsim.bundled import bundled_folder, resolve
 from reidsim.errors import InputError
 from reidsim.games.record_game import PopulationLinker, RecordGame
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.catalogue import load_population
-from reidsim.populations.domain import Codes, unique_rows
+from reidsim.populations.domain import Codes, Domain, unique_rows
 from reidsim.populations.population import Population
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population_of
@@ -111,7 +114,9 @@ class RecordStudy:
             return OneShotAdversary(economics.adversary_gain, economics.cost)
         known = self.scenario.adversary.sequential.belief == "known"
         size = None if known else round((self.registry or self.linked_population).total)
-        return SequentialAdversary(self.sequential_attack(economics), size)
+        signal = self.scenario.adversary.sequential.unconfirmed
+        seen = None if signal is None else UnconfirmedSuccess(**signal.model_dump())
+        return SequentialAdversary(self.sequential_attack(economics), size, seen)
 
     def sequential_attack(self, economics: EconomicsSection) -> SequentialAttack:
         """Return the parameters of the sequential attack under some economics."""
@@ -154,6 +159,7 @@ def build_study(loaded: LoadedScenario) -> RecordStudy:
         registry = _registry(loaded, lattice, linked)
         linker = _linker(scenario, linked, registry, lattice)
         safe_harbor = _safe_harbor(scenario, lattice, linked if population is None else population)
+        _check_analysis(scenario, lattice.domain)
     except InputError as error:
         raise error.located(loaded.path) from None
     return RecordStudy(loaded, linked, registry, lattice, cell_of_record, linker, safe_harbor)
@@ -169,6 +175,37 @@ def record_game(
     adversary = adversary or OneShotAdversary(economics.adversary_gain, economics.cost)
     benefit = np.full(lattice.n_records, economics.benefit)
     return RecordGame(lattice, linker, adversary, benefit, np.full(lattice.n_records, economics.loss))
+
+
+def coded_records(domain: Domain, records: Sequence[Mapping[str, str]], where: str) -> Codes:
+    """Return the codes of records given as attribute = category, shape (n_records, n_attributes).
+
+    Raises
+    ------
+    InputError
+        If an attribute is missing or unknown, or a category is not in the domain; `where` is the key that holds them.
+    """
+    expected = f"a value for each of {', '.join(domain.names)}"
+    for record in records:
+        for problem, wrong in (
+            ("attribute missing", set(domain.names) - set(record)),
+            ("no such attribute", set(record) - set(domain.names)),
+        ):
+            if wrong:
+                raise InputError(problem, where=where, found=min(wrong), expected=expected)
+    try:
+        return domain.encode(pd.DataFrame(list(records)))
+    except InputError as error:
+        raise error.located(where=where) from None
+
+
+def _check_analysis(scenario: Scenario, domain: Domain) -> None:
+    """Check the records that an analysis names before anything is solved."""
+    wanted = scenario.analysis
+    if wanted.strategies is not None:
+        coded_records(domain, [wanted.strategies], "analysis.strategies")
+    if wanted.maps is not None and wanted.maps.records:
+        coded_records(domain, wanted.maps.records, "analysis.maps.records")
 
 
 def _registry(loaded: LoadedScenario, lattice: GeneralizationLattice, people: Population) -> Population | None:

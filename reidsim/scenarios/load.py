@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -110,12 +111,12 @@ def _set(content: dict[str, Any], key: str, value: object) -> None:
             raise InputError(
                 "is a value, not a section", source="--set", where=where, found=table, expected="a section"
             )
-    table[last] = value
+    table[last] = deepcopy(value)
 
 
 def _from_working_folder(key: str, value: object) -> object:
     """Make a relative path absolute, so that an override means the folder in which it is given."""
-    if not isinstance(value, str | Path):
+    if not isinstance(value, str | Path) or not str(value):
         return value
     text = str(value)
     if any(fnmatchcase(key, pattern) for pattern in _PATH_KEYS):

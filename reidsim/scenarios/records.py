@@ -45,7 +45,7 @@ def read_release(loaded: LoadedScenario) -> tuple[Population | None, Codes, tupl
         domain = Domain(
             tuple(Attribute(name, _categories(a, labels[name], loaded.folder)) for name, a in attributes.items())
         )
-        codes = code_records(labels, domain, source)
+        codes = code_records(labels, domain, source, in_records)
         if any(attribute.top_code is not None for attribute in attributes.values()):
             raise InputError("top codes are redrawn from a population", where="population", expected="a recipe")
     else:
@@ -54,11 +54,14 @@ def read_release(loaded: LoadedScenario) -> tuple[Population | None, Codes, tupl
         rng = random_stream(scenario.seed, "release")
         people = population.marginal(tuple(attributes))
         domain = people.domain
-        codes = code_records(labels, domain, source)
+        codes = code_records(labels, domain, source, in_records)
         for name, attribute in attributes.items():
             if attribute.top_code is not None:
                 codes = redraw_top_code(people, codes, name, attribute.top_code, rng)
-        codes = complete_records(people, codes, rng)
+        try:
+            codes = complete_records(people, codes, rng)
+        except InputError as error:
+            raise error.located(source) from None
     hierarchies = tuple(
         _hierarchy(domain[name], attribute.hierarchy, loaded.folder, f"attributes.{name}.hierarchy")
         for name, attribute in attributes.items()

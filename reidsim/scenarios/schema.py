@@ -11,7 +11,8 @@ from pydantic import Field, model_validator
 from reidsim.errors import InputError
 from reidsim.validation import Section
 
-Money = Annotated[float, Field(ge=0, description="currency units per record")]
+# Above the limit, payoffs lose the digits that tell strategies apart.
+Money = Annotated[float, Field(ge=0, le=1e15, description="currency units per record")]
 # Columns of records.parquet and of the table of one record's strategies, beside which the attributes stand.
 RECORD_COLUMNS = (
     "record",
@@ -42,7 +43,9 @@ class PopulationSection(Section):
 class ReleaseSection(Section):
     """Which records are to be shared."""
 
-    path: str | None = Field(default=None, description="file of records; takes the place of `table`")
+    path: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="file of records; takes the place of `table`"
+    )
     table: str | None = Field(default=None, description="population whose people are the records, such as adult")
     format: Literal["csv", "adult"] = Field(default="csv", description="of the file at `path`")
     delimiter: str = Field(default=",", min_length=1, max_length=1, description="of a csv file")
@@ -138,6 +141,14 @@ class BeliefsSection(Section):
     cost: Money | None = None
 
 
+class UnconfirmedSection(Section):
+    """A noisy signal in place of certainty about a hit; the first positive one is claimed."""
+
+    sensitivity: Annotated[float, Field(ge=0, le=1)] = Field(description="probability of a positive signal on a hit")
+    specificity: Annotated[float, Field(ge=0, le=1)] = Field(description="probability of a negative one on a miss")
+    false_claim_cost: Money = Field(default=0.0, description="cost of claiming the wrong person")
+
+
 class SequentialSection(Section):
     """The sequential attack of planner `fmdp`; its gain and cost of an exploit are those of the economics."""
 
@@ -161,6 +172,9 @@ class SequentialSection(Section):
     discount: Annotated[float, Field(gt=0, le=1)] = Field(default=0.9, description="gamma: worth of money a step later")
     penalty_timing: Literal["next-state", "at-action"] = "next-state"
     detection_ends_attack: bool = False
+    unconfirmed: UnconfirmedSection | None = Field(
+        default=None, description="whether the adversary must guess if an exploit hit"
+    )
 
 
 class AdversarySection(Section):
@@ -176,6 +190,10 @@ class AdversarySection(Section):
     def _consistent(self) -> AdversarySection:
         if self.risk == "prosecutor" and self.sequential.registry is not None:
             raise InputError("a registry is not attacked under prosecutor risk", where="sequential.registry")
+        if self.sequential.unconfirmed is not None and self.sequential.belief == "unknown":
+            raise InputError(
+                "unconfirmed success is planned for known groups only", where="sequential.belief", found="unknown"
+            )
         return self
 
 
@@ -301,6 +319,13 @@ class RuntimesSection(Section):
     records: Annotated[int, Field(ge=1)] = Field(default=5, description="how many records are planned for")
 
 
+class FileAttackSection(Section):
+    """All records attacked by one adversary who pays for access once."""
+
+    budget: Annotated[int, Field(ge=1)] | None = Field(default=None, description="exploits it can make at most")
+    draws: Annotated[int, Field(ge=2)] = Field(default=1000, description="of who is where, for the budget's plan")
+
+
 class SequentialAnalysisSection(Section):
     """How the planner of the sequential attack behaves."""
 
@@ -309,6 +334,7 @@ class SequentialAnalysisSection(Section):
     )
     largest_group: Annotated[int, Field(ge=1, le=100_000)] = Field(default=60, description="group sizes drawn")
     beliefs: bool = Field(default=False, description="compare known with unknown group sizes, record by record")
+    file_attack: FileAttackSection | None = None
     thresholds: ThresholdsSection | None = None
     runtimes: RuntimesSection | None = None
 
@@ -365,6 +391,8 @@ class Scenario(Section):
                 expected="backward-induction or branch-and-bound",
             )
         drawn = [name for name, attribute in self.attributes.items() if attribute.draw]
+        if len(drawn) == len(self.attributes):
+            raise InputError("every attribute is drawn", where="attributes", expected="one that the records hold")
         if self.population is None and (drawn or self.adversary.risk == "journalist"):
             reason = f"attribute {drawn[0]!r} is drawn from it" if drawn else "journalist risk counts its people"
             raise InputError("section missing", where="population", expected=f"a population, since {reason}")

@@ -27,11 +27,6 @@ def carolina() -> Population:
 
 
 @pytest.fixture(scope="module")
-def expected() -> Population:
-    return load_population("north-carolina-2010", counts="expected")
-
-
-@pytest.fixture(scope="module")
 def voters() -> Population:
     return load_population("north-carolina-voters")
 
@@ -85,11 +80,23 @@ def test_people_by_zip(carolina: Population, figures: list[dict[str, str]]) -> N
     assert by_zip == {row["zcta"]: int(row["people"]) for row in figures}
 
 
-def test_people_by_race_and_zip_are_rounded_shares(carolina: Population, expected: Population) -> None:
-    # Largest remainders: less than one person from the exact share.
-    difference = dense(carolina).sum(axis=(0, 2)) - dense(expected).sum(axis=(0, 2))
-    assert np.abs(difference).max() < 1
-    assert expected.total == pytest.approx(PEOPLE)
+def test_people_by_race_and_zip_are_rounded_shares_of_adults(
+    carolina: Population, figures: list[dict[str, str]]
+) -> None:
+    # Race of Hispanic adults: 2010 Census Brief C2010BR-02.
+    hispanic = {"white": 53.0, "black": 2.5, "aian": 1.4, "api": 0.5, "other": 42.7}
+    share = {race: percent / sum(hispanic.values()) for race, percent in hispanic.items()}
+    by_race_and_zip = dense(carolina).sum(axis=(0, 2))
+    for column, row in enumerate(figures):
+        adults = {race: int(row[f"adults_{race}"]) + share[race] * int(row["adults_hispanic"]) for race in hispanic}
+        adults["other"] += int(row["adults_two_or_more"])
+        exact = [int(row["people"]) * count / sum(adults.values()) for count in adults.values()]
+        # Largest remainders: less than one person from the exact share.
+        assert np.abs(by_race_and_zip[:, column] - exact).max() < 1
+
+
+def test_expected_counts_add_up_to_the_same_people() -> None:
+    assert load_population("north-carolina-2010", counts="expected").total == pytest.approx(PEOPLE)
 
 
 def test_same_draw_again(carolina: Population, voters: Population) -> None:

@@ -3,6 +3,7 @@
 from itertools import product
 from math import comb
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -132,7 +133,7 @@ def voters(tmp_path: Path) -> Path:
     return path
 
 
-def failure(path: Path, **options: str) -> InputError:
+def failure(path: Path, **options: Any) -> InputError:
     with pytest.raises(InputError) as caught:
         load_population(path, **options)
     return caught.value

@@ -9,6 +9,7 @@ import numpy as np
 from reidsim.adversaries.response import Linkage, Response
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import BinomialBelief, plan_known, plan_unknown
+from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess, plan_unconfirmed
 from reidsim.errors import InputError
 from reidsim.releases.strategy_space import Rows
 
@@ -26,10 +27,22 @@ class SequentialAdversary:
     registry_size : int, optional
         Records of the registry. If given, the adversary knows before access only this and the share of people who
         match (the unknown-group model, Eq. 6); else it knows the group size.
+    signal : UnconfirmedSuccess, optional
+        What it sees instead of whether an exploit hit.
+
+    Raises
+    ------
+    InputError
+        If success is unconfirmed and groups are unknown.
     """
 
     attack: SequentialAttack
     registry_size: int | None = None
+    signal: UnconfirmedSuccess | None = None
+
+    def __post_init__(self) -> None:
+        if self.signal is not None and self.registry_size is not None:
+            raise InputError("unconfirmed success is planned for known groups only")
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to each record; see `Adversary`."""
@@ -40,6 +53,11 @@ class SequentialAdversary:
             belief = BinomialBelief(self.registry_size, linkage.match_probability)
             plan = plan_unknown(self.attack, sizes, belief)
             hoped = plan
+        elif self.signal is not None:
+            hoped = plan_unconfirmed(self.attack, self.signal, believed)
+            plan = hoped
+            if believed is not sizes:
+                plan = plan_unconfirmed(self.attack, self.signal, sizes, accesses=hoped.accesses)
         else:
             hoped = plan_known(self.attack, believed)
             # A group that turns out different is found on linking, so only the decision to access rests on belief.

@@ -181,7 +181,13 @@ def unconfirmed_values(attack: SequentialAttack, signal: UnconfirmedSuccess, lar
     )
 
 
-def plan_unconfirmed(attack: SequentialAttack, signal: UnconfirmedSuccess, group_sizes: NDArray[np.number]) -> Plan:
+def plan_unconfirmed(
+    attack: SequentialAttack,
+    signal: UnconfirmedSuccess,
+    group_sizes: NDArray[np.number],
+    *,
+    accesses: NDArray[np.bool_] | None = None,
+) -> Plan:
     """Plan when the group size in the registry is known at the outset and success is not confirmed.
 
     Parameters
@@ -190,6 +196,8 @@ def plan_unconfirmed(attack: SequentialAttack, signal: UnconfirmedSuccess, group
     signal : UnconfirmedSuccess
     group_sizes : ndarray
         Registry records that match, whole numbers of 0 or more, any shape.
+    accesses : ndarray of bool, optional
+        Where it accesses, if that was decided on another belief.
 
     Returns
     -------
@@ -206,13 +214,14 @@ def plan_unconfirmed(attack: SequentialAttack, signal: UnconfirmedSuccess, group
     inside = np.where(sizes <= values.largest, sizes, 0)
     linked = np.maximum(0.0, attack.discount * values.value[inside] - attack.link_cost)
     value = np.maximum(0.0, attack.discount * linked - attack.access_cost)
-    accesses = value > 0
+    accesses = value > 0 if accesses is None else accesses
+    links = accesses & (linked > 0)
     return Plan(
         value=value,
         accesses=accesses,
-        reidentified=np.where(accesses, values.right_claim[inside], 0.0),
-        exploits=np.where(accesses, values.expected_exploits[inside], 0.0),
-        true_payoff=value,
+        reidentified=np.where(links, values.right_claim[inside], 0.0),
+        exploits=np.where(links, values.expected_exploits[inside], 0.0),
+        true_payoff=np.where(accesses, attack.discount * linked - attack.access_cost, 0.0),
     )
 
 
