@@ -39,7 +39,8 @@ def resolve(name_or_path: str | Path, folder: str, kind: str, *, base: Path | No
         if path.is_file():
             return path
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", source=path) from None
+        if looks_like_path:
+            raise InputError(f"cannot be read: {error.strerror}", source=path) from None
     if looks_like_path:
         problem = "is a folder" if path.is_dir() else "no such file"
         raise InputError(problem, source=path, expected=f"a {kind} file (TOML)")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-import signal
 import sys
 from pathlib import Path
-from types import FrameType
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -159,37 +158,39 @@ def reproduce(
             raise InputError(f"cannot be written: {error.strerror}", source=output) from None
 
 
-class _Interrupted(BaseException):
-    """Ctrl-C; a kind of its own, since typer ends quietly on KeyboardInterrupt."""
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise _Interrupted
-
-
 def main() -> None:
     """Run the command line; the entry point ``reidsim``."""
-    signal.signal(signal.SIGINT, _interrupt)
     try:
         try:
             app()
         finally:
             sys.stdout.flush()
     except InputError as error:
-        print(f"reidsim: {error}", file=sys.stderr)
-        sys.exit(2)
-    except (_Interrupted, SystemError) as error:
-        # Compiled code turns an interrupt into a SystemError that carries it.
-        if not isinstance(error, _Interrupted) and not isinstance(error.__cause__ or error.__context__, _Interrupted):
+        _end(str(error), 2)
+    except (SystemExit, SystemError) as error:
+        # typer ends quietly with 130 on Ctrl-C; compiled code turns the interrupt into a SystemError that carries it.
+        interrupt = error.code == 130 if isinstance(error, SystemExit) else _carries_interrupt(error)
+        if not interrupt:
             raise
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        print("reidsim: interrupted; nothing was written", file=sys.stderr)
-        sys.exit(130)
+        _end("interrupted; nothing was written", 130)
     except BrokenPipeError:
         # The reader of a pipe went away; what is still buffered has nowhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         sys.exit(1)
     except OSError as error:
+        _discard_output()
+        _end(f"output cannot be written: {error.strerror or error}", 2)
+
+
+def _end(message: str, code: int) -> NoReturn:
+    print(f"reidsim: {message}", file=sys.stderr)
+    sys.exit(code)
+
+
+def _carries_interrupt(error: BaseException) -> bool:
+    return isinstance(error.__cause__ or error.__context__, KeyboardInterrupt)
+
+
+def _discard_output() -> None:
+    with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        print(f"reidsim: output cannot be written: {error.strerror or error}", file=sys.stderr)
-        sys.exit(2)

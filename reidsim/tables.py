@@ -98,9 +98,9 @@ def _unreadable(path: Path, reason: str, broken: list[arrow_csv.InvalidRow], hea
 
 
 def _text(path: Path) -> str:
+    if path.is_dir():
+        raise InputError("is a folder", source=path, expected="a file")
     try:
-        if path.is_dir():
-            raise InputError("is a folder", source=path, expected="a file")
         opener: Callable[[Path, str], IO[Any]] = _OPENERS.get(path.suffix, open)
         with opener(path, "rb") as file:
             content: bytes = file.read()

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from reidsim.errors import InputError, listed, nearest
@@ -82,7 +81,7 @@ def validated(model: type[Model], data: Mapping[str, Any], source: str | Path) -
 
 def _plain(value: object) -> object:
     """Return a value that is not of TOML as one that is: numbers of numpy as numbers, anything else as text."""
-    return value.item() if isinstance(value, np.generic) else str(value)
+    return value.item() if hasattr(value, "item") else str(value)
 
 
 def _first_error(error: ValidationError, model: type[BaseModel], source: str | Path) -> InputError:

@@ -89,6 +89,8 @@ def analyse(study: RecordStudy, *, progress: Progress | None = None) -> Analysis
         if progress is not None:
             progress(done, len(work))
         tables[name] = make()
+    if progress is not None and work:
+        progress(len(work), len(work))
     return Analysis(**tables, left_out=tuple(left_out))
 
 

@@ -116,7 +116,8 @@ def file_table(study: RecordStudy, section: SequentialAnalysisSection, file_atta
     -------
     DataFrame
         Per setting and plan ("one by one", "whole file", "whole file with budget"): value (expected payoff at the
-        outset of all records together), upper_bound (of any plan within the budget), standard_error (of the value),
+        outset of all records together), upper_bound (of any plan within the budget), standard_error (of the value, simulated
+        where a budget binds; risk and exploits then are estimates, too),
         share_attacked (records that may be exploited), risk (mean probability of re-identification), exploits
         (expected number).
     """
@@ -125,29 +126,22 @@ def file_table(study: RecordStudy, section: SequentialAnalysisSection, file_atta
     for setting, attack in settings_of(study, section).items():
         if attack.counts_penalties:
             continue
-        single = plan_known(attack, sizes)
-        alone = (single.value.sum(), np.nan, 0.0, single.accesses & (single.exploits > 0), single)
-        whole = plan_file(attack, sizes)
-        plans = {"one by one": alone, "whole file": (whole.value, np.nan, 0.0, whole.exploits > 0, whole)}
+        alone, whole = plan_known(attack, sizes), plan_file(attack, sizes)
+        rows.append((setting, "one by one", alone.value.sum(), np.nan, 0.0, alone.reidentified, alone.exploits))
+        rows.append((setting, "whole file", whole.value, np.nan, 0.0, whole.reidentified, whole.exploits))
         if file_attack.budget is not None and not attack.detection_ends_attack:
             rng = random_stream(study.scenario.seed, "file-attack")
-            limited = plan_with_budget(attack, sizes, file_attack.budget, rng, draws=file_attack.draws)
+            plan = plan_with_budget(attack, sizes, file_attack.budget, rng, draws=file_attack.draws)
+            bound = attack.discount * plan.upper_bound - attack.access_cost
+            error = attack.discount * plan.standard_error
             name = "whole file with budget"
-            plans[name] = (limited.value, limited.upper_bound, limited.standard_error, limited.exploits > 0, limited)
-        for plan, (value, bound, error, attacked, outcome) in plans.items():
-            rows.append(
-                {
-                    "setting": setting,
-                    "plan": plan,
-                    "value": value,
-                    "upper_bound": bound,
-                    "standard_error": error,
-                    "share_attacked": attacked.mean(),
-                    "risk": outcome.reidentified.mean(),
-                    "exploits": outcome.exploits.sum(),
-                }
-            )
-    return pd.DataFrame(rows)
+            rows.append((setting, name, plan.value, bound, error, plan.reidentified, plan.exploits))
+    columns = ["setting", "plan", "value", "upper_bound", "standard_error", "risk", "exploits"]
+    table = pd.DataFrame(rows, columns=columns)
+    table.insert(5, "share_attacked", [float((exploits > 0).mean()) for exploits in table["exploits"]])
+    table["risk"] = [float(risk.mean()) for risk in table["risk"]]
+    table["exploits"] = [float(exploits.sum()) for exploits in table["exploits"]]
+    return table
 
 
 def threshold_table(study: RecordStudy, section: SequentialAnalysisSection) -> pd.DataFrame:

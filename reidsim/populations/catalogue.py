@@ -119,8 +119,9 @@ def counted_population(recipe: CountsRecipe, folder: Path, *, name: str) -> Popu
         require_columns(frame, [recipe.count], path)
         values = numbers(frame, recipe.count, path).to_numpy()
         if values.max(initial=0) >= 2**53:
-            where = f"column {recipe.count!r}"
-            raise InputError("count too large", source=path, where=where, found=values.max(), expected="below 2**53")
+            where = f"row {int(values.argmax()) + 1}, column {recipe.count!r}"
+            found = frame[recipe.count].iloc[int(values.argmax())]
+            raise InputError("count too large", source=path, where=where, found=found, expected="below 2**53")
         whole = bool((values == np.rint(values)).all())
         counts = values.astype(np.int64 if whole else np.float64)
     return Population.from_records(Domain(attributes), codes, counts, name=name, source=recipe.source)

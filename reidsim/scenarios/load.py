@@ -49,7 +49,10 @@ class LoadedScenario:
 
 
 def load_scenario(
-    name_or_path: str | Path, overrides: Mapping[str, object] | None = None, *, seed: int | None = None
+    name_or_path: str | Path,
+    overrides: Mapping[str, object] | None = None,
+    *,
+    seed: int | None = None,
 ) -> LoadedScenario:
     """Read and validate a scenario.
 
@@ -73,12 +76,18 @@ def load_scenario(
     if seed is not None:
         changes["seed"] = seed
     for key, value in changes.items():
+        if not str(value).isprintable() and not _is_text(str(value)):
+            raise InputError("not valid text", source="--set", where=key)
         _set(content, key, _from_working_folder(key, value))
     try:
         scenario = validated(Scenario, content, path)
     except InputError as error:
         culprit = next((key for key in changes if _overlap(key, error.where or "")), None)
-        raise error if culprit is None else _blamed_on_override(error) from None
+        raise (
+            error
+            if culprit is None
+            else _blamed_on_override(error, "seed" if culprit == "seed" and seed is not None else "--set")
+        ) from None
     return LoadedScenario(path.stem, path, scenario, content)
 
 
@@ -96,9 +105,21 @@ def parse_override(text: str) -> tuple[str, object]:
         raise InputError("cannot be read", source="--set", found=text, expected="KEY=VALUE, such as economics.loss=600")
     try:
         parsed = tomllib.loads(f"value = {value}")
-    except (ValueError, RecursionError):
+    except tomllib.TOMLDecodeError:
         return key, value.strip()
+    except (ValueError, RecursionError) as error:
+        # Numbers of thousands of digits, and lists nested a thousand deep.
+        raise InputError(f"cannot be read: {error}", source="--set", where=key) from None
     return key, parsed["value"] if len(parsed) == 1 else value.strip()
+
+
+def _is_text(text: str) -> bool:
+    """Tell whether a text can be written in UTF-8; what a terminal passes on need not be."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _set(content: dict[str, Any], key: str, value: object) -> None:
@@ -131,7 +152,7 @@ def _overlap(key: str, where: str) -> bool:
     return bool(place) and (f"{place}.".startswith(f"{key}.") or f"{key}.".startswith(f"{place}."))
 
 
-def _blamed_on_override(error: InputError) -> InputError:
+def _blamed_on_override(error: InputError, label: str) -> InputError:
     return InputError(
-        error.problem, source="--set", where=error.where, found=error.found, expected=error.expected, hint=error.hint
+        error.problem, source=label, where=error.where, found=error.found, expected=error.expected, hint=error.hint
     )

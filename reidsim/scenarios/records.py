@@ -93,7 +93,11 @@ def _release_table(loaded: LoadedScenario) -> tuple[str | Path, pd.DataFrame]:
     section = loaded.scenario.release
     if section.path is not None:
         path = loaded.folder / section.path
-        frame = read_adult(path) if section.format == "adult" else read_table(path, delimiter=section.delimiter)
+        try:
+            frame = read_adult(path) if section.format == "adult" else read_table(path, delimiter=section.delimiter)
+        except InputError as error:
+            # A file that cannot be used at all is told with the key that names it.
+            raise error if error.where else error.located(where="release.path") from None
         return path, frame
     assert section.table is not None  # noqa: S101 - held by the schema, said for the type checker
     recipe = resolve(section.table, "populations", "population", base=loaded.folder)

@@ -391,11 +391,11 @@ class Scenario(Section):
                 expected="backward-induction or branch-and-bound",
             )
         drawn = [name for name, attribute in self.attributes.items() if attribute.draw]
-        if len(drawn) == len(self.attributes):
-            raise InputError("every attribute is drawn", where="attributes", expected="one that the records hold")
         if self.population is None and (drawn or self.adversary.risk == "journalist"):
             reason = f"attribute {drawn[0]!r} is drawn from it" if drawn else "journalist risk counts its people"
             raise InputError("section missing", where="population", expected=f"a population, since {reason}")
+        if len(drawn) == len(self.attributes):
+            raise InputError("every attribute is drawn", where="attributes", expected="one that the records hold")
         if self.analysis.sequential is not None and self.adversary.planner != "fmdp":
             raise InputError(
                 "an analysis of the sequential attack needs its planner",

@@ -306,14 +306,10 @@ def test_a_detection_probability_that_is_none_is_named(folder, value):
     assert repr(value) in str(caught.value)
 
 
-@pytest.mark.xfail(strict=True, raises=KeyError, reason="no column to convert where no deterrent is varied")
-def test_thresholds_of_nothing_are_an_empty_table_or_refused(folder):
-    changes = {"analysis.sequential.thresholds": {"base": {"gain": 10}}}
-    try:
-        study = build_study(load_scenario(folder / "attacked.toml", changes))
-        assert len(threshold_table(study, study.scenario.analysis.sequential)) == 0
-    except InputError as error:
-        assert "thresholds" in str(error)
+def test_thresholds_while_nothing_changes_are_refused(folder):
+    with pytest.raises(InputError, match="nothing changes") as caught:
+        load_scenario(folder / "attacked.toml", {"analysis.sequential.thresholds": {"base": {"gain": 10}}})
+    assert "analysis.sequential.thresholds" in str(caught.value)
 
 
 # Solvers.

@@ -66,10 +66,15 @@ def test_a_value_outside_the_categories_is_told_with_its_row(values, row, found)
     assert "expected one of 47, 48, 90+" in message
 
 
-@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, "", " "])
 def test_a_missing_value_is_called_missing(missing):
-    with pytest.raises(InputError, match=r"row 2, column 'age'.*the value is missing"):
+    with pytest.raises(InputError, match=r"row 2, column 'age': value missing; expected one of 47, 48, 90"):
         AGE.encode(["48", missing])
+
+
+def test_the_column_may_have_another_name_than_the_attribute():
+    with pytest.raises(InputError, match=r"row 1, column 'Alter': value outside the categories of 'age'"):
+        AGE.encode(["x"], "Alter")
 
 
 def test_a_misspelt_value_is_told_with_the_nearest():

@@ -48,6 +48,8 @@ def test_a_value_outside_the_domain_is_told_with_file_row_and_column():
     frame = pd.DataFrame({"age": ["88", "108"], "sex": ["F", "F"]})
     with pytest.raises(InputError, match=r"patients.csv: row 2, column 'age': value outside .* found '108'"):
         code_records(frame, DOMAIN, "patients.csv")
+    with pytest.raises(InputError, match=r"patients.csv: row 2, column 'Alter': value outside .* found '108'"):
+        code_records(frame, DOMAIN, "patients.csv", {"age": "Alter"})
 
 
 def test_only_values_at_the_top_code_are_redrawn_and_only_from_that_age_on():

@@ -47,6 +47,11 @@ def test_a_top_coded_age_may_stay():
     assert minimum_age_levels(Hierarchy.from_labels(age, [["*"] * 3])).tolist() == [0, 0, 0]
 
 
+def test_a_single_age_above_89_may_not_stay_though_it_is_the_only_one():
+    age = Attribute("age", ("17", "89", "93"))
+    assert minimum_age_levels(Hierarchy.from_labels(age, [["*"] * 3])).tolist() == [0, 0, 1]
+
+
 def test_a_hierarchy_that_never_joins_the_oldest_cannot_satisfy_the_rule():
     age = Attribute("age", tuple(map(str, range(121))))
     hierarchy = Hierarchy.from_labels(age, interval_levels(age, [5, 15]))
@@ -85,10 +90,12 @@ def test_the_limit_is_more_than_20000_people():
     assert by_area(two_sparse, people)["426"] == 2
 
 
-def test_a_single_sparse_area_is_a_pool_of_its_own():
-    # Changed to 000, as the rule asks, it would be told apart just as well.
+def test_a_single_sparse_area_is_told_apart_by_its_three_digits_and_must_rise():
     people = {"372": 50_000, "380": 30_000, "422": 90_000, "426": 20_000}
-    assert by_area(zip_hierarchy(), people) == {"372": 2, "380": 2, "422": 2, "426": 2}
+    assert by_area(zip_hierarchy(), people) == {"372": 2, "380": 2, "422": 2, "426": 3}
+    # Two digits tell less than the area.
+    alone = zip_hierarchy(zips=("37201", "37231", "60001", "60050"))
+    assert by_area(alone, {"372": 50_000, "600": 20_000}) == {"372": 2, "600": 3}
 
 
 def test_people_of_an_area_count_once_however_many_codes_it_has():
