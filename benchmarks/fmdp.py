@@ -2,9 +2,10 @@
 
 Run by hand: ``python benchmarks/fmdp.py``.
 
-5,000 records of North Carolina whose group size in a registry of n records is unknown, penalised once (setting b of Xia
-et al. 2015). Backward induction plans for all of them; the linear programs are slow, so they plan for a sample and their
-times are extrapolated, which the output says. Values are compared on the sample. Compilation is not counted.
+5,000 records of North Carolina whose group size in a registry of n records is unknown, penalised once (setting b of
+Xia et al. 2015). Backward induction plans for all of them; the linear programs are slow, so they plan for a sample
+and their times are extrapolated, which the output says. Values are compared on the sample. Compilation is not
+counted.
 """
 
 from __future__ import annotations

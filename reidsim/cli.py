@@ -187,8 +187,10 @@ def _end(message: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
-def _carries_interrupt(error: BaseException) -> bool:
-    return isinstance(error.__cause__ or error.__context__, KeyboardInterrupt)
+def _carries_interrupt(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _discard_output() -> None:

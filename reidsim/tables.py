@@ -98,8 +98,6 @@ def _unreadable(path: Path, reason: str, broken: list[arrow_csv.InvalidRow], hea
 
 
 def _text(path: Path) -> str:
-    if path.is_dir():
-        raise InputError("is a folder", source=path, expected="a file")
     try:
         opener: Callable[[Path, str], IO[Any]] = _OPENERS.get(path.suffix, open)
         with opener(path, "rb") as file:
@@ -107,6 +105,8 @@ def _text(path: Path) -> str:
         text = content.decode("utf-8-sig")
     except FileNotFoundError:
         raise InputError("no such file", source=path) from None
+    except IsADirectoryError:
+        raise InputError("is a folder", source=path, expected="a file") from None
     except UnicodeDecodeError:
         raise InputError("not a text file in UTF-8", source=path) from None
     except (OSError, EOFError, zlib.error) as error:

@@ -116,10 +116,9 @@ def file_table(study: RecordStudy, section: SequentialAnalysisSection, file_atta
     -------
     DataFrame
         Per setting and plan ("one by one", "whole file", "whole file with budget"): value (expected payoff at the
-        outset of all records together), upper_bound (of any plan within the budget), standard_error (of the value, simulated
-        where a budget binds; risk and exploits then are estimates, too),
-        share_attacked (records that may be exploited), risk (mean probability of re-identification), exploits
-        (expected number).
+        outset of all records together), upper_bound (of any plan within the budget), standard_error (of the value,
+        simulated where a budget binds; risk and exploits then are estimates, too), share_attacked (records that may
+        be exploited), risk (mean probability of re-identification), exploits (expected number).
     """
     sizes = np.asarray(study.group_sizes.at(study.lattice.most_specific))[study.cell_of_record]
     rows = []

@@ -83,11 +83,10 @@ def load_scenario(
         scenario = validated(Scenario, content, path)
     except InputError as error:
         culprit = next((key for key in changes if _overlap(key, error.where or "")), None)
-        raise (
-            error
-            if culprit is None
-            else _blamed_on_override(error, "seed" if culprit == "seed" and seed is not None else "--set")
-        ) from None
+        if culprit is None:
+            raise
+        given = "seed" if culprit == "seed" and seed is not None else "--set"
+        raise _blamed_on_override(error, given) from None
     return LoadedScenario(path.stem, path, scenario, content)
 
 

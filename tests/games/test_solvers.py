@@ -1,16 +1,24 @@
 """The three solvers against the algorithms as the paper prints them, on random small games full of ties."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from small_games import game_of, small_games
 
+from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.lattice_search import lattice_search
-from reidsim.games.record_game import WITHHELD, Constraint
+from reidsim.games.record_game import WITHHELD, Constraint, PopulationLinker, RecordGame
+from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.populations.domain import Attribute
+from reidsim.populations.population import Population
+from reidsim.releases.hierarchy import Hierarchy
+from reidsim.releases.lattice import GeneralizationLattice
 
 CONSTRAINTS = ("none", "no-attack", "minimum", "both")
 
@@ -143,6 +151,21 @@ def test_of_strategies_that_pay_the_same_the_first_is_kept():
     assert best_of(game) == [0]
     assert best_of(game.with_money(8.0, 4.0 + 1e-9, 4.0, 1.0)) == [1]
     assert best_of(game, no_attack=True) == [1]
+
+
+def test_payoffs_are_equal_to_rounding_of_the_loss_where_it_dwarfs_the_benefit():
+    # n people, or n + 1 if a second value joins: the loss at which the two differ by what joining costs is so large
+    # that payoffs are rounded by more than 1e-12 of the benefit.
+    merged = Hierarchy.from_labels(Attribute("a", ("0", "1", "2")), [["01", "01", "2"]])
+    lattice = GeneralizationLattice((merged,), np.array([[0]], dtype=np.int32))
+    for n in range(100_000, 100_040):
+        people = Population(lattice.domain, np.array([[0], [1]], dtype=np.int32), np.array([n, 1]))
+        loss = math.log(2) / math.log(3) / (1 / n - 1 / (n + 1))
+        linker = PopulationLinker(GroupSizes(people, lattice))
+        game = RecordGame(lattice, linker, OneShotAdversary(loss, 0.0), 1.0, loss)
+        assert backward_induction(game, {"it": Constraint()})["it"].strategies.tolist() == [0]
+        assert branch_and_bound(game).strategies.tolist() == [0]
+        assert lattice_search(game).strategies.tolist() == [1]
 
 
 def test_lattice_search_goes_on_to_a_child_that_pays_the_same():
