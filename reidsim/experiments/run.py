@@ -146,6 +146,7 @@ def run_loaded(loaded: LoadedScenario, *, progress: Progress | None = None) -> R
         "strategies": study.lattice.size,
         "population": study.linked_population.name,
         "people": study.linked_population.total,
+        "data_hash": study.fingerprint,
         "policies": solvers,
     }
     manifest = make_manifest(loaded.name, loaded.content, loaded.scenario.seed, clock.laps, facts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -74,6 +75,17 @@ class RecordStudy:
     def multiplicity(self) -> NDArray[np.int64]:
         """Number of records in each cell."""
         return np.bincount(self.cell_of_record, minlength=self.lattice.n_records)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the records, hierarchies and people, as coded: differs when any file's content that matters does."""
+        people = [self.linked_population] if self.registry is None else [self.linked_population, self.registry]
+        arrays = [self.lattice.codes, self.cell_of_record, *(h.groups for h in self.lattice.hierarchies)]
+        arrays += [array for population in people for array in (population.cells, population.counts)]
+        digest = hashlib.sha256(repr([h.labels for h in self.lattice.hierarchies]).encode())
+        for array in arrays:
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
 
     @property
     def group_sizes(self) -> GroupSizes:

@@ -221,6 +221,22 @@ def test_no_strategy_below_the_minimum_is_played():
         assert best_of(game, minimum=np.array([minimum])) == [minimum]
 
 
+def test_branch_and_bound_keeps_the_first_of_equals_though_it_meets_it_last():
+    # Record (0, 0) loses log 2 by merging either attribute; the others lose more by merging the second, so on average
+    # (1, 0), strategy 3, shares more than (0, 1), strategy 1, and is worked out first.
+    a, b = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0)), ((0, 1, 2, 3, 4), (0, 0, 1, 1, 1), (0, 0, 0, 0, 0))
+    people = [(0, 0)] + [(1, 0)] * 9 + [(0, 1)] * 9
+    records = [(0, 0), (2, 2), (3, 3), (2, 4)]
+    game = game_of([a, b], people, records, benefit=100.0, loss=60.0, gain=60.0, cost=6.0)
+    average = game.lattice().average_utility
+    assert average(3) > average(1)
+    for constraint in (Constraint(), Constraint(no_attack=True)):
+        found = branch_and_bound(game.game(), constraint)
+        assert found.strategies[0] == 1
+        assert found.evaluated[0] == 3
+        assert backward_induction(game.game(), {"it": constraint})["it"].strategies[0] == 1
+
+
 def test_backward_induction_reports_its_progress():
     reports = []
     game = one_record([(0,)], benefit=1.0, loss=1.0, gain=1.0, cost=1.0)
