@@ -313,6 +313,7 @@ def test_results_page_documents_every_file_and_column(page_folder: Path) -> None
             "adversary": {"planner": "fmdp", "sequential": {"registry": "registry.toml"}},
             "analysis.sequential": {
                 "beliefs": True,
+                "file_attack": {"budget": 3},
                 "thresholds": {"penalty": price},
                 "runtimes": {"registry_sizes": [80], "records": 1},
             },

@@ -53,7 +53,7 @@ def ledger() -> Ledger:
         Entry("Sec. 7.2", "share of records with equal risk, known or unknown group", 0.94, 1 - differing / total,
               tolerance=0.03, form="{:.4f}", note="30,641 of 32,561 printed; see the next row"),
         Entry("Fig. 9", "of the others, share at risk only if the group is known", 0.58, only_known, tolerance=0.03,
-              form="{:.4f}", note="1,118 of 1,920 printed; ours is an even sample of the population, the real voter list is not"),
+              form="{:.4f}", note="1,118 of 1,920 printed; the real list is no even sample of the people"),
         Entry("Sec. 7.2", "share of records with a group of more than 55", 0.64, large, tolerance=0.03, form="{:.4f}",
               note="20,891 printed; see the row above"),
     ]  # fmt: skip

@@ -78,7 +78,7 @@ class RecordStudy:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the records, hierarchies and people, as coded: differs when any file's content that matters does."""
+        """SHA-256 of the records, hierarchies and people, as coded; changes with any data that matter."""
         people = [self.linked_population] if self.registry is None else [self.linked_population, self.registry]
         arrays = [self.lattice.codes, self.cell_of_record, *(h.groups for h in self.lattice.hierarchies)]
         arrays += [array for population in people for array in (population.cells, population.counts)]
