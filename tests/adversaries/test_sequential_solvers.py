@@ -131,7 +131,6 @@ def test_tails_of_a_belief_that_the_solver_would_drop_are_not_lost(registry_size
     assert solve_plain(attack, belief) == pytest.approx(induction, rel=1e-9)
 
 
-@pytest.mark.xfail(strict=True, reason="groups worth less than 1e-9 are pruned whatever the unit of money")
 def test_the_two_level_program_does_not_depend_on_the_unit_of_money():
     attack = SequentialAttack(gain=1e-9, discount=1)
     assert TwoLevelProgram(attack).solve({1: 1.0}) == pytest.approx(1e-9, rel=1e-6)
@@ -287,7 +286,6 @@ def test_a_table_too_large_to_fill_is_refused_with_advice():
     assert "let penalties be levied every time" in caught.value.hint
 
 
-@pytest.mark.xfail(strict=True, reason="names the size of its own table, which the user never gave")
 def test_a_group_too_large_to_plan_for_is_named():
     attack = SequentialAttack(gain=100, penalty=1e-3, max_penalties=10**6, discount=1)
     with pytest.raises(InputError) as caught:
@@ -373,7 +371,6 @@ def test_everybody_matches_with_probability_1(attack, n):
     )
 
 
-@pytest.mark.xfail(strict=True, reason="worth 0 where p = 1 and the table reaches beyond the registry's size")
 @pytest.mark.parametrize("n", [3, 5, 6, 7, 40, 1000])
 def test_everybody_matches_with_probability_1_in_a_registry_of_any_size(n):
     attack = free(1.0)

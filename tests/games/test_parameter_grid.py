@@ -1,10 +1,12 @@
 """Thinned strategies and compiled loops over many parameter points against the solver of a single point."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_games import amounts, positive_amounts, small_games
+from small_games import amounts, game_of, positive_amounts, small_games
 
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.equilibrium import evaluate
@@ -129,6 +131,38 @@ def test_records_thinned_a_few_at_a_time_keep_the_same_options(small):
         chunked = undominated_options(lattice, small.linker(lattice))
     for name in ("start", "strategies", "utility", "success", "intensity"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(chunked, name))
+
+
+def test_of_options_that_pay_the_same_the_first_in_lattice_order_is_played_though_another_shares_more():
+    # (1, 0), strategy 2: 75 - 75/3 attacked; (0, 1), strategy 1: 50 left alone among 15. Everything else pays less.
+    a, b = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0)), ((0, 1, 2, 3), (0, 0, 0, 0))
+    people = [(0, 0)] + [(1, 0)] * 2 + [(0, 1)] * 14
+    game = game_of([a, b], people, [(0, 0)], benefit=100.0, loss=75.0, gain=75.0, cost=5.0)
+    assert backward_induction(game.game(), {"it": Constraint()})["it"].strategies.tolist() == [1]
+    options = undominated_options(game.lattice(), game.linker())
+    assert {1, 2} <= set(options.strategies.tolist())
+    points = ParameterPoints.broadcast(100.0, [75.0, 75.0 - 1e-6], 75.0, 5.0)
+    assert best_strategies(options, points, 0).tolist() == [1]
+    assert best_strategies(options, points, 1).tolist() == [2]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_utilities_that_differ_by_the_order_of_addition_are_equal(order):
+    # Merging two values and five values loses log 2 + log 5, merging ten log 10; two and four and eight alike. Both ways
+    # hide the record among twelve, which nobody attacks.
+    def merging(k, size):
+        return (tuple(range(size)), tuple(max(0, value - k + 1) for value in range(size)))
+
+    people = [(0, 0, 0), (1, 0, 0)] + [(0, 0, 1)] * 11 + [(1, 1, 0)] * 10
+    for k in (4, 5):
+        for size in range(2 * k, 26):
+            hierarchies = [merging(2, 7), merging(k, 9), merging(2 * k, size)]
+            game = game_of(hierarchies, people, [(0, 0, 0)], benefit=100.0, loss=90.0, gain=90.0, cost=90 / 12)
+            game = game.with_attributes_in_order(order)
+            points = ParameterPoints.broadcast(100.0, 90.0, 90.0, 90 / 12)
+            options = undominated_options(game.lattice(), game.linker())
+            best = backward_induction(game.game(), {"it": Constraint()})["it"].strategies
+            np.testing.assert_array_equal(best_strategies(options, points, 0), best)
 
 
 def test_points_take_scalars_and_arrays_of_one_length():

@@ -257,7 +257,6 @@ def test_an_adversary_who_is_caught_at_once_and_does_not_discount_is_the_one_sho
         np.testing.assert_allclose(a.adversary_payoff, b.adversary_payoff, atol=1e-9 * small.scale.max())
 
 
-@pytest.mark.xfail(strict=True, reason="compares with 0 exactly, where the one-shot adversary allows for rounding")
 def test_an_adversary_that_breaks_even_but_for_rounding_stays_out():
     attack = SequentialAttack(
         gain=3.5, exploit_cost=0.7, discount=1.0, detection_intercept=50.0, detection_ends_attack=True

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.errors import InputError
 
 
@@ -71,8 +72,8 @@ class SequentialAttack:
         for name in ("detection_intercept", "detection_slope"):
             if not np.isfinite(getattr(self, name)):
                 raise InputError("value out of range", where=name, found=getattr(self, name), expected="a number")
-        if self.max_penalties is not None and self.max_penalties < 1:
-            expected = "1 or more, or none for every time"
+        if self.max_penalties is not None and not (isinstance(self.max_penalties, int) and self.max_penalties >= 1):
+            expected = "a whole number of 1 or more, or none for every time"
             raise InputError("value out of range", where="max_penalties", found=self.max_penalties, expected=expected)
         if self.penalty_timing not in ("next-state", "at-action"):
             expected = "'next-state' or 'at-action'"
@@ -82,6 +83,11 @@ class SequentialAttack:
     def counts_penalties(self) -> bool:
         """Whether the number of penalties paid so far matters for what comes."""
         return self.max_penalties is not None and not self.detection_ends_attack and self.penalty > 0
+
+    @property
+    def indifference(self) -> float:
+        """Worth below which the adversary is indifferent: rounding of amounts of the size of its gain."""
+        return INDIFFERENCE * self.gain
 
     @property
     def penalty_due(self) -> float:
@@ -105,7 +111,8 @@ def checked_group_sizes(group_sizes: NDArray[np.number]) -> NDArray[np.int64]:
         If one is not a whole number, or is negative.
     """
     sizes = np.asarray(group_sizes)
-    whole = sizes.astype(np.int64)
+    finite = np.isfinite(sizes)
+    whole = np.where(finite, sizes, -1).astype(np.int64)
     wrong = ~((sizes == whole) & (sizes >= 0))
     if wrong.any():
         expected = "whole numbers of 0 or more"

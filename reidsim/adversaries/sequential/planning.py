@@ -137,7 +137,7 @@ def plan_distribution(
     """
     sizes, held = checked_group_sizes(group_sizes), checked_group_sizes(possible)
     sums = probabilities.sum(axis=1)
-    wrong = (np.abs(sums - 1) > 1e-9) | (probabilities < 0).any(axis=1)
+    wrong = ~((np.abs(sums - 1) <= 1e-9) & (probabilities >= 0).all(axis=1))
     if wrong.any():
         row = int(wrong.argmax())
         expected = "probabilities that sum to 1"
@@ -156,7 +156,7 @@ def plan_baseline(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> 
     hit = np.where(sizes > 0, attack.prior / np.maximum(sizes, 1), 0.0)
     outlay = attack.detection(1)[0] * attack.penalty + attack.access_cost + attack.link_cost + attack.exploit_cost
     payoff = attack.gain * hit - outlay
-    attacks = payoff > 0
+    attacks = payoff > attack.indifference
     nothing = np.zeros(sizes.shape)
     return Plan(
         value=np.maximum(payoff, 0.0),
@@ -171,7 +171,8 @@ def attack_threshold(attack: SequentialAttack, *, largest: int = 1_000_000) -> i
     """Return the smallest known group size that is not attacked, None if all up to `largest` are."""
     values = exploit_values(attack, largest)
     sizes = np.arange(1, values.largest + 1)
-    away = attack.discount * value_after_access(attack, values, sizes) <= attack.access_cost
+    worth = attack.discount * value_after_access(attack, values, sizes) - attack.access_cost
+    away = worth <= attack.indifference
     if away.any():
         return int(sizes[away.argmax()])
     return values.largest + 1 if values.complete else None
@@ -207,7 +208,7 @@ def expected_after_access(attack: SequentialAttack, belief: BinomialBelief) -> F
     if last == 0:
         return np.zeros(share.shape)
     distinct, position = np.unique(share, return_inverse=True)
-    start = np.clip(np.floor((n + 1.0) * distinct), 1, last).astype(np.int64)
+    start = np.clip(np.floor((n + 1.0) * distinct), 1, min(last, n)).astype(np.int64)
     weight = binom.pmf(start, n, distinct)
     mean_worth = _sum_binomial(worth[: last + 1], n, distinct, start, weight)
     return np.asarray(mean_worth[position].reshape(share.shape))
@@ -215,7 +216,11 @@ def expected_after_access(attack: SequentialAttack, belief: BinomialBelief) -> F
 
 def _values(attack: SequentialAttack, largest: int) -> ExploitValues:
     """Return a table that reaches `largest`, or is complete; tables are kept, as every node asks for one."""
-    return _kept_values(attack, 1 << max(largest - 1, 0).bit_length())
+    try:
+        return _kept_values(attack, 1 << max(largest - 1, 0).bit_length())
+    except InputError:
+        # Rounded up it may be too large where it is not; if it is, the message names the size asked for.
+        return exploit_values(attack, largest)
 
 
 @lru_cache(maxsize=64)
@@ -231,14 +236,14 @@ def _plan(
     accesses: NDArray[np.bool_] | None = None,
 ) -> Plan:
     """Work out what follows from accessing, wherever that is worth something if not given."""
-    accesses = value > 0 if accesses is None else accesses
+    accesses = value > attack.indifference if accesses is None else accesses
     inside = sizes <= values.largest
     at = np.where(inside, sizes, 0)
     worth = value_after_access(attack, values, sizes)
     links = accesses & (worth > 0)
     tries = np.where(links, values.exploits_if_missing[at], 0.0)
     return Plan(
-        value=value,
+        value=np.where(value > attack.indifference, value, 0.0),
         accesses=accesses,
         reidentified=attack.prior * tries / np.maximum(sizes, 1),
         exploits=np.where(links, values.expected_exploits[at], 0.0),

@@ -58,8 +58,8 @@ def exploit_policy(attack: SequentialAttack, group_size: int) -> NDArray[np.bool
             - caught * attack.penalty_due * levied
             + attack.discount * (hit * attack.gain + (1.0 - hit) * going_on)
         )
-        policy[j] = exploit > 0
-        worth = np.maximum(exploit, 0.0)
+        policy[j] = exploit > attack.indifference
+        worth = np.where(policy[j], exploit, 0.0)
     return policy
 
 

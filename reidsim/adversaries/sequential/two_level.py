@@ -42,7 +42,7 @@ class TwoLevelProgram:
             mdp = expand(attack_process(self._attack, {size: 1.0}), [linked_state(size)])
             worth = float(solve_linear_program(mdp)[0])
             # The solver leaves a worthless group at a rounding error above or below 0.
-            self._cut = worth <= 1e-9 * max(self._attack.gain, 1.0)
+            self._cut = worth <= 1e-9 * self._attack.gain
             self._worth.append(0.0 if self._cut else worth)
         return self._worth[group_size] if group_size < len(self._worth) else 0.0
 

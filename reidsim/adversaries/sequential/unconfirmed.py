@@ -214,7 +214,7 @@ def plan_unconfirmed(
     inside = np.where(sizes <= values.largest, sizes, 0)
     linked = np.maximum(0.0, attack.discount * values.value[inside] - attack.link_cost)
     value = np.maximum(0.0, attack.discount * linked - attack.access_cost)
-    accesses = value > 0 if accesses is None else accesses
+    accesses = value > attack.indifference if accesses is None else accesses
     links = accesses & (linked > 0)
     return Plan(
         value=value,
