@@ -148,7 +148,7 @@ def test_of_options_that_pay_the_same_the_first_in_lattice_order_is_played_thoug
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_utilities_that_differ_by_the_order_of_addition_are_equal(order):
-    # Merging two values and five values loses log 2 + log 5, merging ten log 10; two and four and eight alike. Both ways
+    # Merging two values and five values loses log 2 + log 5, merging ten log 10; two, four and eight alike. Both ways
     # hide the record among twelve, which nobody attacks.
     def merging(k, size):
         return (tuple(range(size)), tuple(max(0, value - k + 1) for value in range(size)))

@@ -86,8 +86,8 @@ class SequentialAttack:
 
     @property
     def indifference(self) -> float:
-        """Worth below which the adversary is indifferent: rounding of amounts of the size of its gain."""
-        return INDIFFERENCE * self.gain
+        """Worth below which the adversary is indifferent: rounding of amounts of the size of what it can hope for."""
+        return INDIFFERENCE * self.gain * self.prior
 
     @property
     def penalty_due(self) -> float:
