@@ -32,7 +32,8 @@ import reidsim
 from reidsim.cli import app
 from reidsim.experiments.analysis import Analysis
 from reidsim.populations.recipe import Recipe
-from reidsim.scenarios.schema import Range, Scenario
+from reidsim.scenarios.analysis_schema import Range
+from reidsim.scenarios.schema import Scenario
 from reidsim.validation import Section
 
 REPOSITORY = Path(__file__).resolve().parents[1]

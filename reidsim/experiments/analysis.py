@@ -27,8 +27,9 @@ from reidsim.games.parameter_grid import (
     fixed_options,
     undominated_options,
 )
+from reidsim.scenarios.analysis_schema import LinesSection, MapsSection
 from reidsim.scenarios.build import RecordStudy, coded_records
-from reidsim.scenarios.schema import EconomicsSection, LinesSection, MapsSection
+from reidsim.scenarios.schema import EconomicsSection
 
 PARAMETERS = ("benefit", "loss", "cost")
 ALL_RECORDS = "all records"

@@ -25,14 +25,14 @@ from reidsim.adversaries.sequential.planning import (
 from reidsim.adversaries.sequential.two_level import TwoLevelProgram, solve_plain
 from reidsim.errors import InputError
 from reidsim.random_streams import random_stream
-from reidsim.scenarios.build import RecordStudy
-from reidsim.scenarios.schema import (
+from reidsim.scenarios.analysis_schema import (
     AttackChanges,
     FileAttackSection,
     RuntimesSection,
     SequentialAnalysisSection,
     ThresholdsSection,
 )
+from reidsim.scenarios.build import RecordStudy
 
 # Belief in a group size that is less likely than this moves no value in double precision.
 _NEGLIGIBLE = 1e-16

@@ -13,9 +13,9 @@ from reidsim.experiments.analysis import ALL_RECORDS, deviation_table, line_tabl
 from reidsim.experiments.record_level import solve_policies, summarise
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.reports.ledger import Entry, Ledger
+from reidsim.scenarios.analysis_schema import LinesSection, MapsSection, Range
 from reidsim.scenarios.build import RecordStudy, build_study
 from reidsim.scenarios.load import load_scenario
-from reidsim.scenarios.schema import LinesSection, MapsSection, Range
 
 _HOW = """
 The exact census tables of the study (2010 SF1 PCT12A-G by ZCTA) are not bundled; the population is made from

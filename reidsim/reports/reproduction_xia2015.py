@@ -16,9 +16,9 @@ from reidsim.adversaries.sequential.planning import (
 )
 from reidsim.experiments.sequential_analysis import belief_table
 from reidsim.reports.ledger import Entry, Ledger
+from reidsim.scenarios.analysis_schema import AttackChanges, SequentialAnalysisSection
 from reidsim.scenarios.build import build_study
 from reidsim.scenarios.load import load_scenario
-from reidsim.scenarios.schema import AttackChanges, SequentialAnalysisSection
 
 _HOW = """
 The paper does not print its discount; gamma = .9 is used throughout, and gives 48 for every gamma from .898 to .903.

@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from reidsim.bundled import bundled_folder, bundled_names
 from reidsim.errors import InputError
-from reidsim.scenarios.schema import Range, Scenario
+from reidsim.scenarios.analysis_schema import Range
+from reidsim.scenarios.schema import Scenario
 from reidsim.validation import validated
 
 SCHEMA = Scenario.model_json_schema(by_alias=True)
