@@ -6,10 +6,10 @@ differ in what an indifferent adversary does, reidsim's is the one the publisher
 indifferent, and no attack never hurts the publisher).
 """
 
+import sys
 from fractions import Fraction
 
 import numpy as np
-import pygambit
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,6 +19,11 @@ from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import Constraint
+
+# The test extra brings Gambit where it has a wheel; there it must import.
+if sys.version_info < (3, 12):
+    import pygambit
+with_gambit = pytest.mark.skipif(sys.version_info >= (3, 12), reason="Gambit has no wheel for this Python")
 
 
 @st.composite
@@ -90,6 +95,7 @@ def equilibrium_of(small):
     return evaluate(small.game(), choice)
 
 
+@with_gambit
 @given(small=games(max_strategies=7))
 @settings(max_examples=60)
 def test_the_payoff_is_that_of_the_best_subgame_perfect_equilibrium_that_gambit_enumerates(small):
@@ -101,6 +107,7 @@ def test_the_payoff_is_that_of_the_best_subgame_perfect_equilibrium_that_gambit_
     assert equilibrium_of(small).publisher_payoff[0] == pytest.approx(float(best.payoff("Publisher")), abs=1e-9)
 
 
+@with_gambit
 @given(small=games())
 @settings(max_examples=60)
 def test_gambit_finds_nothing_to_regret_in_the_equilibrium(small):
@@ -115,6 +122,7 @@ def test_gambit_finds_nothing_to_regret_in_the_equilibrium(small):
     assert float(profile.payoff("Adversary")) == pytest.approx(equilibrium.adversary_payoff[0], abs=1e-9)
 
 
+@with_gambit
 @given(small=games())
 @settings(max_examples=60)
 def test_the_payoff_is_that_of_backward_induction_over_gambits_nodes(small):
@@ -189,6 +197,7 @@ def test_constraints_prune_the_publishers_moves_from_the_tree(small):
             assert equilibrium.publisher_payoff[0] == pytest.approx(float(payoffs[0]), abs=1e-9)
 
 
+@with_gambit
 def test_gambits_tree_of_an_example_worked_out_by_hand():
     """A guard on the test itself: 10 - 20/2 attacked against 4 unattacked; the adversary nets 20/2 - 3."""
 
