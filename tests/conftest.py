@@ -1,16 +1,11 @@
 """What all tests share: a reproducible hypothesis profile, and the bundled study built once."""
 
-import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-
-# Helper modules (small_games, paper_oracle, small_scenario) stand beside the tests that need them most.
-for folder in ("games", "experiments"):
-    sys.path.insert(0, str(Path(__file__).parent / folder))
 
 # The first call of a compiled function takes seconds, so examples have no deadline; the same examples every time.
 settings.register_profile(
