@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, event, example, given, settings
 from hypothesis import strategies as st
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
@@ -300,9 +300,46 @@ def test_nobody_is_exploited_by_an_adversary_who_is_indifferent():
         cheaper = replace(attack, gain=8.01)
         assert plan_known(cheaper, np.array([1])).accesses.tolist() == [True]
         assert attack_threshold(attack) == 1
-    # The second exploit is worth nothing (as far as rounding can tell): the hit is one of three people left.
-    two = SequentialAttack(gain=8, exploit_cost=4 / 3 * 2, discount=1, prior=0.5)
-    assert exploits_undetected(replace(two, max_penalties=1, penalty=1e-300), np.array([2])).tolist() == [0]
+
+
+@pytest.mark.parametrize("limit", [None, 1])
+def test_whoever_is_indifferent_about_going_on_stops(limit):
+    # Sure not to be detected at first; then, detected in half of the cases: -2 - 12/2 + 8 = 0.
+    attack = SequentialAttack(
+        gain=8,
+        exploit_cost=2,
+        penalty=12,
+        max_penalties=limit,
+        discount=1.0,
+        detection_intercept=-1000.0,
+        detection_slope=1000.0,
+    )
+    assert exploit_policy(attack, 2)[:, 0].tolist() == [True, False]
+    assert exploits_undetected(attack, np.array([2])).tolist() == [1]
+    plan = plan_known(attack, np.array([2]))
+    assert (plan.value[0], plan.reidentified[0], plan.exploits[0]) == (2, 0.5, 1)
+    better = replace(attack, penalty=11.99)
+    assert plan_known(better, np.array([2])).reidentified.tolist() == [1]
+
+
+@pytest.mark.parametrize("limit", [None, 1])
+def test_exploits_that_would_pay_only_after_others_that_do_not_are_not_made(limit):
+    # The first of ten goes undetected, all others do not, and the last would be sure to hit.
+    attack = SequentialAttack(
+        gain=100,
+        exploit_cost=1,
+        penalty=90,
+        max_penalties=limit,
+        detection_intercept=-1000.0,
+        detection_slope=2000.0,
+    )
+    undetected = exploit_policy(attack, 10)[:, 0]
+    assert undetected[[0, 1, 9]].tolist() == [True, False, True]
+    assert exploits_undetected(attack, np.array([10])).tolist() == [1]
+    plan = plan_known(attack, np.array([10]))
+    assert plan.value[0] == pytest.approx(0.9 * 0.9 * (0.9 * 10 - 1))
+    assert plan.reidentified[0] == pytest.approx(0.1)
+    assert plan.exploits[0] == 1
 
 
 # Group sizes.
@@ -350,10 +387,7 @@ def test_constant_detection_and_a_penalty_every_time_mean_all_or_nothing(attack)
     # Finding 2, for every discount.
     attack = replace(attack, detection_ends_attack=False)
     values = exploit_values(attack, 60)
-    # Below that, plans differ by less than rounding: see the next test.
-    clear = np.flatnonzero(
-        (values.value > 1e-9 * attack.gain) & (attack.discount ** np.arange(len(values.value)) > 1e-6)
-    )
+    clear = np.flatnonzero(values.value > 1e-9 * attack.gain)
     assert values.exploits_undetected[clear].tolist() == clear.tolist()
     np.testing.assert_allclose(values.exploits_if_missing[clear], clear)
     plan = plan_known(attack, clear)
@@ -373,6 +407,62 @@ def test_all_of_a_large_group_are_exploited(attack, g):
     assert exploit_policy(attack, g).all()
     assert exploits_undetected(attack, np.array([g])).tolist() == [g]
     assert plan_known(attack, np.array([g])).reidentified[0] == pytest.approx(attack.prior)
+
+
+@st.composite
+def patient_attacks(draw):
+    """Draw an attack of many exploits, most of which are worth nothing at the outset as they are so far off."""
+    half_detected_at = draw(st.integers(50, 500))
+    slope = draw(st.sampled_from([0.0, 0.02, 0.05, 0.1, 0.3, -0.01]))
+    attack = SequentialAttack(
+        gain=100,
+        exploit_cost=draw(st.sampled_from([0.0, 0.001, 0.02])),
+        penalty=draw(st.sampled_from([0.0, 0.1, 10.0, 1000.0])),
+        detection_intercept=-half_detected_at * slope if slope > 0 else draw(st.floats(-12, -2)),
+        detection_slope=slope,
+        prior=draw(st.one_of(st.just(1.0), st.floats(0.05, 1))),
+        discount=draw(st.floats(0.6, 0.95)),
+        detection_ends_attack=draw(st.integers(0, 2)) == 0,
+    )
+    return attack, draw(st.integers(100, 500))
+
+
+GROWING = SequentialAttack(
+    gain=100, exploit_cost=0.001, penalty=1000, detection_intercept=-40.0, detection_slope=0.1, prior=0.8
+)
+
+
+@given(drawn=patient_attacks())
+@example(drawn=(GROWING, 500))
+@example(drawn=(replace(GROWING, discount=0.7), 450))
+@example(drawn=(replace(GROWING, detection_ends_attack=True, penalty=5000, discount=0.8), 400))
+@settings(max_examples=150)
+def test_late_exploits_are_made_as_seen_when_their_turn_comes(drawn):
+    attack, g = drawn
+    going_on, reached, undetected = [0.0], 1.0, 1.0
+    hits = 1 / (g / attack.prior - np.arange(g))
+    caught = 1 / (1 + np.exp(-(attack.detection_intercept + attack.detection_slope * np.arange(g))))
+    for hit, p in zip(hits[::-1], caught[::-1], strict=True):
+        later = (1 - p if attack.detection_ends_attack else 1) * max(0.0, going_on[-1])
+        gain = hit * attack.gain - p * attack.penalty + (1 - hit) * later
+        going_on.append(attack.discount * gain - attack.exploit_cost)
+    worth = np.array(going_on[:0:-1])
+    m = int(np.flatnonzero(worth <= 0)[0]) if (worth <= 0).any() else g
+    assume((np.abs(worth[: m + 1]) > 1e-6 * attack.gain).all())
+    event(f"exploits: {m > 0}, all: {m == g}, so late as to be lost in rounding: {attack.discount**m < 1e-16}")
+    tries = mean = 0.0
+    for hit, p in zip(hits[:m], caught[:m], strict=True):
+        tries += undetected
+        mean += reached
+        undetected *= 1 - p if attack.detection_ends_attack else 1
+        reached *= (1 - hit) * (1 - p if attack.detection_ends_attack else 1)
+    assert exploits_undetected(attack, np.array([g])).tolist() == [m]
+    plan = plan_known(attack, np.array([g]))
+    assert plan.reidentified[0] == pytest.approx(attack.prior / g * tries, rel=1e-9)
+    assert plan.exploits[0] == pytest.approx(mean, rel=1e-9)
+    policy = exploit_policy(attack, g)[:, 0]
+    assert policy[:m].all()
+    assert m == g or not policy[m]
 
 
 def test_one_penalty_can_make_the_attack_partial():

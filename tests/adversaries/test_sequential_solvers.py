@@ -203,10 +203,9 @@ def test_free_attacks_exploit_groups_of_any_size(largest, discount, prior):
     geometric = g.astype(float) if discount == 1 else (1 - discount**g) / (1 - discount)
     np.testing.assert_allclose(values.value[1:], prior / g * 100 * discount * geometric, rtol=1e-10)
     assert values.value[0] == 0
-    if discount == 1:  # With a discount, an exploit that is far off is worth less than rounding.
-        assert (values.exploits_undetected[1:] == g).all()
-        assert (values.exploits_if_missing[1:] == g).all()
-        np.testing.assert_allclose(values.expected_exploits[1:], g - prior * (g - 1) / 2, rtol=1e-12)
+    assert (values.exploits_undetected[1:] == g).all()
+    assert (values.exploits_if_missing[1:] == g).all()
+    np.testing.assert_allclose(values.expected_exploits[1:], g - prior * (g - 1) / 2, rtol=1e-12)
 
 
 @pytest.mark.parametrize("cut", [1, 2, 1023, 1024, 1025, 8192, 8193])

@@ -73,7 +73,7 @@ beliefs = true
 [analysis.sequential.settings]
 "as it is" = {}
 "one penalty" = { max_penalties = 1, detection_slope = 0.0 }
-"dear" = { access_cost = 30, link_cost = 5, exploit_cost = 2, gain = 400, penalty = 0, prior = 1, discount = 0.5 }
+"dear" = { access_cost = 20, link_cost = 5, exploit_cost = 2, gain = 400, penalty = 0, prior = 1, discount = 0.5 }
 
 [analysis.sequential.runtimes]
 registry_sizes = [5, 40]
@@ -121,7 +121,7 @@ def attacks():
         detection_slope=0.1,
         prior=16 / 33,
     )
-    dear = {"access_cost": 30, "link_cost": 5, "exploit_cost": 2, "gain": 400, "penalty": 0, "prior": 1}
+    dear = {"access_cost": 20, "link_cost": 5, "exploit_cost": 2, "gain": 400, "penalty": 0, "prior": 1}
     return {
         "as it is": base,
         "one penalty": replace(base, max_penalties=1, detection_slope=0.0),
@@ -181,8 +181,8 @@ def test_exploits_are_those_of_whom_nobody_detects(study, section):
     table = attack_table(study, section)
     dear = table[(table["setting"] == "dear") & (table["planner"] == "fmdp")].set_index("group_size")
     # One candidate is worth V = -2 + .5 * 400 once linked, two V = -2 + .5 (.5 * 400 + .5 (-2 + .5 * 400)).
-    assert dear.loc[1, "value"] == pytest.approx(0.5 * (0.5 * 198 - 5) - 30)
-    assert dear.loc[2, "value"] == pytest.approx(0.5 * (0.5 * (-2 + 0.5 * (200 + 99)) - 5) - 30)
+    assert dear.loc[1, "value"] == pytest.approx(0.5 * (0.5 * 198 - 5) - 20)
+    assert dear.loc[2, "value"] == pytest.approx(0.5 * (0.5 * (-2 + 0.5 * (200 + 99)) - 5) - 20)
     assert dear.loc[[1, 2], "exploits"].tolist() == [1, 2]
     assert dear.loc[12, "exploits"] == 0
 
@@ -208,6 +208,10 @@ def test_the_belief_table_compares_known_with_unknown_groups(study, section, att
             assert row["risk_unknown"] == plan_unknown(attack, np.array([size]), belief).reidentified[0]
             assert size > 0 or row["risk_known"] == row["risk_unknown"] == 0
     assert table["setting"].drop_duplicates().tolist() == SETTINGS
+    # One match in 33 people is too unlikely to be worth the price of a registry of 16.
+    dear = table[table["setting"] == "dear"].set_index("group_size").loc[[1, 3, 9, 0]]
+    assert dear["risk_known"].tolist() == [1, 1, 0, 0]
+    assert dear["risk_unknown"].tolist() == [0, 1, 0, 0]
 
 
 def test_records_of_the_same_group_size_and_share_are_one_row(folder):
