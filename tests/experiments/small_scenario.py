@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from hypothesis import strategies as st
-from small_games import small_games
+from small_games import game_of, small_games
 
 from reidsim.scenarios.build import build_study
 from reidsim.scenarios.load import load_scenario
@@ -110,6 +110,67 @@ def expected_measures(small, strategies):
     attacked = measures["share_attacked"]
     measures["risk_if_attacked"] = measures["risk"] / attacked if attacked else np.nan
     return measures
+
+
+def strategies_by_the_paper(small, policy, rule=None):
+    """One strategy per record: what a publisher who follows the policy plays by the paper; `rule` is Safe Harbor."""
+    strategies = []
+    for i in range(small.n_records):
+        paper = small.paper(i)
+        if policy == "basic":
+            g = paper.algorithm_1()
+        elif policy == "no-attack":
+            g = paper.algorithm_1(lambda g, paper=paper: not paper.attacks(g))
+        elif policy == "sh-friendly":
+            g = paper.algorithm_1(lambda g, least=rule[i]: all(a >= b for a, b in zip(g, least, strict=True)))
+        else:
+            g = {
+                "safe-harbor": lambda i=i: rule[i],
+                "no-protection": lambda paper=paper: paper.strategies[0],
+                "suppress-all": lambda paper=paper: paper.strategies[-1],
+                "lattice-search": lambda paper=paper: paper.algorithm_2()[0],
+            }[policy]()
+        strategies.append(g)
+    return strategies
+
+
+# Safe Harbor: four ages and four ZIP codes, both in pairs.
+PAIRS = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
+AGES = ("30", "31", "90", "95")
+ZIPS = ("37201", "37231", "38001", "38051")
+
+
+def safe_harbor_study(folder, counted, more=""):
+    """Write a scenario with ages and ZIP codes; return it as a small game and as a study."""
+    people = [(0, 0)] * 5 + [(1, 1)] * 7 + [(2, 2)] * 2 + [(3, 3)] * 3 + [(0, 2)] * 20 + [(2, 0)]
+    records = [(0, 0), (2, 2), (0, 2), (3, 3)]
+    for name, rows in (("people", people), ("records", records)):
+        _write_csv(folder / f"{name}.csv", [["age", "zip"], *([AGES[a], ZIPS[z]] for a, z in rows)])
+    (folder / "people.toml").write_text('kind = "counts"\nfile = "people.csv"\n[columns]\nage = "age"\nzip = "zip"\n')
+    (folder / "safe.toml").write_text(f"""
+[population]
+recipe = "people.toml"
+[release]
+path = "records.csv"
+[attributes.age]
+hierarchy = {{ rule = "groups", groups = [[["30", "31"], ["90", "95"]]] }}
+[attributes.zip]
+hierarchy = {{ rule = "prefix", digits = [3] }}
+[economics]
+benefit = 100
+loss = 60
+gain = 60
+cost = 6
+[publisher]
+policies = ["safe-harbor", "basic", "sh-friendly", "no-attack"]
+[safe_harbor]
+age = "age"
+zip = "zip"
+zip3_population = "{counted}"
+{more}
+""")
+    small = game_of([PAIRS, PAIRS], people, records, benefit=100.0, loss=60.0, gain=60.0, cost=6.0)
+    return small, build_study(load_scenario(folder / "safe.toml"))
 
 
 def _write_csv(path, rows, delimiter=","):

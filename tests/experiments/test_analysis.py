@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_games import amounts, game_of, positive_amounts
-from small_scenario import expected_measures, releases, study_of
+from small_scenario import expected_measures, releases, safe_harbor_study, strategies_by_the_paper, study_of
 
 from reidsim.errors import InputError
 from reidsim.experiments.analysis import ALL_RECORDS, analyse
@@ -93,15 +93,6 @@ def without_gain(study):
     return replace(study, loaded=replace(study.loaded, scenario=free))
 
 
-def strategies_under(policy, here):
-    papers = [here.paper(i) for i in range(here.n_records)]
-    if policy == "no-protection":
-        return [paper.strategies[0] for paper in papers]
-    if policy == "no-attack":
-        return [paper.algorithm_1(lambda g, paper=paper: not paper.attacks(g)) for paper in papers]
-    return [paper.algorithm_1() for paper in papers]
-
-
 @given(small=releases(), data=st.data(), follows=st.booleans())
 @settings(max_examples=30)
 def test_a_line_is_every_policy_solved_while_one_parameter_changes(small, data, follows):
@@ -117,7 +108,7 @@ def test_a_line_is_every_policy_solved_while_one_parameter_changes(small, data, 
     for _, row in lines.iterrows():
         here = at(small, **{row["parameter"]: row["value"]})
         here = at(here, gain=here.loss[0]) if follows else here
-        expected = expected_measures(here, strategies_under(row["policy"], here))
+        expected = expected_measures(here, strategies_by_the_paper(here, row["policy"]))
         for name in AVERAGES:
             assert row[name] == pytest.approx(expected[name], **close(here)), name
 
@@ -147,6 +138,33 @@ def test_deviations_compare_lattice_search_with_the_optimum(small, data):
         assert row["adversary_payoff_difference"] == pytest.approx(np.mean(d_a), **close(here))
         assert row["share_optimal"] == pytest.approx(np.mean(same))
         assert row["evaluated"] == pytest.approx(np.mean(nodes))
+
+
+def test_lines_of_rules_and_of_games_under_them_are_those_of_the_paper(tmp_path):
+    more = "[analysis.lines]\ncost = { values = [0, 3, 6, 15] }\nbenefit = { values = [10, 100] }\n"
+    small, study = safe_harbor_study(tmp_path, "us-2010", more)
+    rule = [(1 if a >= 2 else 0, 1) for a, _ in small.records]
+    lines = analyse(study).lines
+    assert len(lines) == 4 * (4 + 2)
+    for _, row in lines.iterrows():
+        here = at(small, **{row["parameter"]: row["value"]})
+        expected = expected_measures(here, strategies_by_the_paper(here, row["policy"], rule))
+        for name in AVERAGES:
+            assert row[name] == pytest.approx(expected[name], **close(here)), (row["policy"], name)
+
+
+def test_the_adversary_may_get_less_from_lattice_search_than_from_the_optimum():
+    # The search goes on from (2, 0), 10/3 - 30/3 with 9 for the adversary, to (2, 1), which it charges 30/4: a loss of
+    # 1.37 for the publisher and of 2.5 for the adversary. Differences are absolute.
+    people = [(0, 1), (1, 0), (2, 0), (0, 0)]
+    levels = ((0, 1, 2), (0, 0, 1), (0, 0, 0)), ((0, 1), (0, 0))
+    game = game_of(levels, people, [(0, 0)], benefit=10.0, loss=30.0, gain=30.0, cost=1.0)
+    more = "[analysis.search_deviation]\ncost = { values = [1] }\n"
+    with study_of(game, policies=["basic"], more=more) as study:
+        row = analyse(study).deviations.iloc[0]
+    assert row["publisher_payoff_difference"] == pytest.approx(10 * np.log(2) / np.log(6) - 2.5)
+    assert row["adversary_payoff_difference"] == pytest.approx(2.5)
+    assert row["share_optimal"] == 0
 
 
 LEVELS = ((0, 1, 2), (0, 0, 1), (0, 0, 0))

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_games import amounts, game_of
-from small_scenario import expected_measures, releases, study_of, write_scenario
+from small_scenario import (
+    PAIRS,
+    expected_measures,
+    releases,
+    safe_harbor_study,
+    strategies_by_the_paper,
+    study_of,
+    write_scenario,
+)
 
 from reidsim.errors import InputError
 from reidsim.experiments.record_level import MEASURES, fixed_choice, record_table, solve_policies, summarise
@@ -18,7 +26,6 @@ from reidsim.scenarios.load import load_scenario
 POLICIES = ("basic", "no-attack", "no-protection", "suppress-all")
 
 
-PAIRS = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
 TOWN = game_of(
     [PAIRS, ((0, 1), (0, 0))],
     people=[(0, 0)] * 3 + [(1, 0)] * 4 + [(2, 1)] * 30 + [(3, 0)],
@@ -28,23 +35,6 @@ TOWN = game_of(
     gain=6.0,
     cost=1.0,
 )
-
-
-def strategies_by_the_paper(small, policy):
-    """One strategy per record: what a publisher who follows the policy plays by the paper."""
-    strategies = []
-    for i in range(small.n_records):
-        paper = small.paper(i)
-        strategies.append(
-            {
-                "basic": paper.algorithm_1,
-                "no-attack": lambda paper=paper: paper.algorithm_1(lambda g: not paper.attacks(g)),
-                "no-protection": lambda paper=paper: paper.strategies[0],
-                "suppress-all": lambda paper=paper: paper.strategies[-1],
-                "lattice-search": lambda paper=paper: paper.algorithm_2()[0],
-            }[policy]()
-        )
-    return strategies
 
 
 def assert_measures_are(row, expected, small):
@@ -149,42 +139,6 @@ def test_records_alike_are_solved_once_and_count_as_often_as_they_come(tmp_path)
     assert study.lattice.codes[study.cell_of_record].tolist() == [list(record) for record in TOWN.records]
 
 
-# Safe Harbor: four ages and four ZIP codes, both in pairs.
-AGES = ("30", "31", "90", "95")
-ZIPS = ("37201", "37231", "38001", "38051")
-
-
-def safe_harbor_scenario(folder, where_people_are_counted):
-    people = [(0, 0)] * 5 + [(1, 1)] * 7 + [(2, 2)] * 2 + [(3, 3)] * 3 + [(0, 2)] * 20 + [(2, 0)]
-    lines = [f"{AGES[a]},{ZIPS[z]}\n" for a, z in people]
-    (folder / "people.csv").write_text("age,zip\n" + "".join(lines))
-    (folder / "people.toml").write_text('kind = "counts"\nfile = "people.csv"\n[columns]\nage = "age"\nzip = "zip"\n')
-    records = [(0, 0), (2, 2), (0, 2), (3, 3)]
-    (folder / "records.csv").write_text("age,zip\n" + "".join(f"{AGES[a]},{ZIPS[z]}\n" for a, z in records))
-    (folder / "safe.toml").write_text(f"""
-[population]
-recipe = "people.toml"
-[release]
-path = "records.csv"
-[attributes.age]
-hierarchy = {{ rule = "groups", groups = [[["30", "31"], ["90", "95"]]] }}
-[attributes.zip]
-hierarchy = {{ rule = "prefix", digits = [3] }}
-[economics]
-benefit = 100
-loss = 60
-cost = 6
-[publisher]
-policies = ["safe-harbor", "basic", "sh-friendly", "no-attack"]
-[safe_harbor]
-age = "age"
-zip = "zip"
-zip3_population = "{where_people_are_counted}"
-""")
-    small = game_of([PAIRS, PAIRS], people, records, benefit=100.0, loss=60.0, gain=60.0, cost=6.0)
-    return small, build_study(load_scenario(folder / "safe.toml"))
-
-
 @pytest.mark.parametrize(
     ("counted", "zip_level"),
     [
@@ -193,23 +147,13 @@ zip3_population = "{where_people_are_counted}"
     ],
 )
 def test_safe_harbor_and_its_friendly_game_are_those_of_the_paper(tmp_path, counted, zip_level):
-    small, study = safe_harbor_scenario(tmp_path, counted)
+    small, study = safe_harbor_study(tmp_path, counted)
     rule = [((1 if a >= 2 else 0), zip_level) for a, _ in small.records]
     assert [study.lattice.levels(s) for s in study.safe_harbor[study.cell_of_record].tolist()] == rule
     summary = summarise(study, solve_policies(study))
-    friendly = [
-        small.paper(i).algorithm_1(lambda g, least=least: all(x >= y for x, y in zip(g, least, strict=True)))
-        for i, least in enumerate(rule)
-    ]
-    expected = {
-        "safe-harbor": rule,
-        "basic": strategies_by_the_paper(small, "basic"),
-        "sh-friendly": friendly,
-        "no-attack": strategies_by_the_paper(small, "no-attack"),
-    }
-    assert list(summary.index) == list(expected)
-    for policy, strategies in expected.items():
-        assert_measures_are(summary.loc[policy], expected_measures(small, strategies), small)
+    assert list(summary.index) == ["safe-harbor", "basic", "sh-friendly", "no-attack"]
+    for policy, row in summary.iterrows():
+        assert_measures_are(row, expected_measures(small, strategies_by_the_paper(small, policy, rule)), small)
 
 
 def test_safe_harbor_without_its_section_is_refused(tmp_path):

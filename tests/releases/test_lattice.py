@@ -126,6 +126,13 @@ def test_an_attribute_that_does_not_count_can_be_suppressed_for_nothing():
     assert both.utility(both.index((1, 0)))[0] == pytest.approx(2 / 3)
 
 
+def test_nothing_is_left_of_a_suppressed_record_not_even_a_rounding_error():
+    for sizes in itertools.product(range(2, 9), range(2, 9), range(2, 9)):
+        hierarchies = [(tuple(range(size)), (0,) * size) for size in sizes]
+        lattice = game_of(hierarchies, [(0, 0, 0)], [(0, 0, 0)], **MONEY).lattice()
+        assert lattice.utility(lattice.size - 1).tolist() == [0.0]
+
+
 def test_the_loss_depends_on_the_size_of_the_records_own_group():
     uneven = ((0, 1, 2, 3, 4), (0, 1, 0, 0, 2))
     lattice = game_of([uneven], [(0,)], [(0,), (1,), (2,), (4,)], **MONEY).lattice()

@@ -7,7 +7,7 @@ from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
-from reidsim.releases.hierarchy_rules import group_levels, interval_levels, prefix_levels, suppression_level
+from reidsim.releases.hierarchy_rules import interval_levels, prefix_levels, suppression_level
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.safe_harbor import (
     minimum_age_levels,
@@ -105,10 +105,18 @@ def test_people_of_an_area_count_once_however_many_codes_it_has():
     assert by_area(zips, people) == {"372": 2, "380": 2, "422": 5, "426": 5, "600": 5}
 
 
-def test_a_group_must_hold_whole_areas():
+def test_a_group_must_hold_whole_areas_whatever_its_label():
     attribute = Attribute("zip", ("37201", "37231", "38001", "38051"))
-    cut = Hierarchy.from_labels(attribute, [*group_levels(attribute, [[["37201", "37231", "38001"]]]), ["*"] * 4])
+    cut = Hierarchy.from_labels(attribute, [["north", "north", "north", "south"], ["*"] * 4])
     assert minimum_zip_levels(cut, {"372": 600_000, "380": 600_000}).tolist() == [2, 2, 2, 2]
+    whole = Hierarchy.from_labels(attribute, [["north", "north", "south", "south"], ["*"] * 4])
+    assert minimum_zip_levels(whole, {"372": 600_000, "380": 600_000}).tolist() == [1, 1, 1, 1]
+
+
+def test_a_suppressed_code_tells_nothing_though_others_of_its_area_are_kept():
+    attribute = Attribute("zip", ("37201", "37231", "38001"))
+    some = Hierarchy.from_labels(attribute, [["372**", "*", "*"], ["*"] * 3])
+    assert minimum_zip_levels(some, {"372": 600_000, "380": 50}).tolist() == [2, 1, 1]
 
 
 @pytest.mark.parametrize("zips", [("37201", "38001", "38051"), ("37201", "37203", "38001", "38051")])

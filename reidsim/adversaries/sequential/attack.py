@@ -112,8 +112,8 @@ def checked_group_sizes(group_sizes: NDArray[np.number]) -> NDArray[np.int64]:
     """
     sizes = np.asarray(group_sizes)
     finite = np.isfinite(sizes)
-    whole = np.where(finite, sizes, -1).astype(np.int64)
-    wrong = ~((sizes == whole) & (sizes >= 0))
+    whole = np.where(finite, sizes, 0).astype(np.int64)
+    wrong = ~(finite & (sizes == whole) & (sizes >= 0))
     if wrong.any():
         expected = "whole numbers of 0 or more"
         raise InputError("not a group size", where="group sizes", found=sizes[wrong].flat[0].item(), expected=expected)
