@@ -41,7 +41,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 DOCS = REPOSITORY / "docs"
 PAGES = sorted(page.name for page in DOCS.glob("*.md"))
 OUTPUT = "Output"
-# The numbers shown in the pages are those of this numpy. In others a few of the draws from bundled figures differ (165 of
+# The numbers shown in the pages are those of this numpy. In others a few draws from bundled figures differ (165 of
 # 259,071 cells of Tennessee in 2.5), so there the text around the numbers is compared.
 SHOWN_WITH_NUMPY = (2, 4)
 
