@@ -10,6 +10,9 @@ from pathlib import Path
 
 from reidsim.errors import InputError, listed, nearest
 
+# Before the path of a file that comes with reidsim.
+BUNDLED = "bundled:"
+
 _PACKAGE = Path(__file__).resolve().parent
 
 
@@ -17,6 +20,17 @@ def bundled_folder(name: str) -> Path:
     """Return the folder ``scenarios`` or ``populations``."""
     installed = _PACKAGE / "bundled" / name
     return installed if installed.is_dir() else _PACKAGE.parent / name
+
+
+def data_file(text: str, folder: Path, among: str) -> Path:
+    """Return the path of a file that a scenario or recipe names: relative to `folder`, or one that comes with reidsim.
+
+    The latter are written ``bundled:`` and their path within the folder `among` (``scenarios`` or ``populations``), so
+    that a copy of a bundled scenario or recipe works anywhere.
+    """
+    if text.startswith(BUNDLED):
+        return bundled_folder(among) / text.removeprefix(BUNDLED)
+    return folder / text
 
 
 def bundled_names(folder: str) -> list[str]:
@@ -33,7 +47,7 @@ def resolve(name_or_path: str | Path, folder: str, kind: str, *, base: Path | No
         If there is no such file, or no bundled file of that name.
     """
     text = str(name_or_path)
-    looks_like_path = text.endswith(".toml") or "/" in text or "\\" in text
+    looks_like_path = text.endswith((".toml", ".parquet")) or "/" in text or "\\" in text
     path = (base or Path()) / text if looks_like_path else bundled_folder(folder) / f"{text}.toml"
     try:
         if path.is_file():

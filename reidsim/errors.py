@@ -75,8 +75,9 @@ class InputError(ValueError):
 
 def nearest(name: str, valid: Iterable[str]) -> str | None:
     """Return a "did you mean" hint for a misspelt name, or None when nothing is close."""
-    close = difflib.get_close_matches(name, list(valid), n=1, cutoff=0.6)
-    return f"did you mean {close[0]!r}?" if close else None
+    by_lower = {candidate.lower(): candidate for candidate in valid}
+    close = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    return f"did you mean {by_lower[close[0]]!r}?" if close else None
 
 
 def listed(names: Iterable[object], limit: int = 8) -> str:

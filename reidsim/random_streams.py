@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 # The order fixes each stream's seed: new names go to the end, so that earlier results stay the same.
-_STREAMS = ("release", "file-attack")
+_STREAMS = ("release", "file-attack", "tables", "policies")
 
 
 def random_stream(seed: int, name: str) -> np.random.Generator:
@@ -20,3 +20,18 @@ def random_stream(seed: int, name: str) -> np.random.Generator:
     """
     children = np.random.SeedSequence(seed).spawn(len(_STREAMS))
     return np.random.default_rng(children[_STREAMS.index(name)])
+
+
+def replication_stream(seed: int, name: str, replication: int) -> np.random.Generator:
+    """Return the generator of a named decision in one replication, independent of those of all others.
+
+    Parameters
+    ----------
+    seed : int
+        Root seed of the run.
+    name : str
+        Such as ``"tables"``: who is in which table.
+    replication : int
+        From 0; a replication's draws do not depend on how many there are.
+    """
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_STREAMS.index(name), replication)))

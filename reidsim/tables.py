@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import csv
 import gzip
 import io
@@ -14,7 +15,7 @@ from typing import IO, Any
 
 import pandas as pd
 import pyarrow as pa
-from pyarrow import compute
+from pyarrow import compute, parquet
 from pyarrow import csv as arrow_csv
 
 from reidsim.errors import InputError, listed, nearest
@@ -23,12 +24,13 @@ _OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
 
 
 def read_table(path: Path, *, delimiter: str = ",", header: bool = True, comment: str | None = None) -> pd.DataFrame:
-    """Read a delimited text file, every value as text (nothing is guessed, empty stays empty).
+    """Read a delimited text file or a Parquet file, every value as text (nothing is guessed, empty stays empty).
 
     Parameters
     ----------
     path : Path
-        UTF-8; may be compressed (``.gz``, ``.bz2``).
+        Text in UTF-8, which may be compressed (``.gz``, ``.bz2``); or Parquet (``.parquet``), whose nulls become
+        empty and whose whole numbers have no decimals, to which the other parameters do not apply.
     delimiter : str
         One character.
     header : bool
@@ -46,6 +48,8 @@ def read_table(path: Path, *, delimiter: str = ",", header: bool = True, comment
     InputError
         If the file cannot be read, is not text, has no rows, rows of different lengths or repeated column names.
     """
+    if path.suffix == ".parquet":
+        return _parquet(path)
     text = _text(path)
     lines = text.splitlines(keepends=True)
     passed_over = (not line.strip() or (comment is not None and line.startswith(comment)) for line in lines)
@@ -80,6 +84,34 @@ def read_table(path: Path, *, delimiter: str = ",", header: bool = True, comment
         raise InputError("the file has no rows", source=path, expected="at least one")
     columns = [compute.utf8_trim_whitespace(column).to_pandas().astype("str") for column in table.columns]
     return pd.DataFrame(dict(zip(names if header else range(len(names)), columns, strict=True)))
+
+
+def _parquet(path: Path) -> pd.DataFrame:
+    try:
+        table = parquet.read_table(path)
+    except FileNotFoundError:
+        raise InputError("no such file", source=path) from None
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"not a Parquet file that can be read: {error}", source=path) from None
+    if table.num_rows == 0:
+        raise InputError("the file has no rows", source=path, expected="at least one")
+    return pd.DataFrame({name: _as_text(table.column(name), name, path) for name in table.column_names})
+
+
+def _as_text(column: pa.ChunkedArray, name: str, path: Path) -> pd.Series[str]:
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_floating(column.type) and compute.all(compute.equal(column, compute.floor(column))).as_py():
+        with contextlib.suppress(pa.ArrowInvalid):
+            column = column.cast(pa.int64())
+    try:
+        text = compute.fill_null(column.cast(pa.string()), "")
+    except pa.ArrowNotImplementedError:
+        raise InputError(
+            "column that is not of single values", source=path, where=f"column {name!r}", found=str(column.type)
+        ) from None
+    trimmed: pd.Series[str] = compute.utf8_trim_whitespace(text).to_pandas().astype("str")
+    return trimmed
 
 
 def _unreadable(path: Path, reason: str, broken: list[arrow_csv.InvalidRow], header: bool) -> InputError:

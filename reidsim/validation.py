@@ -98,7 +98,7 @@ def _first_error(error: ValidationError, model: type[BaseModel], source: str | P
         return InputError("unknown key", source=source, where=path, expected=f"one of {listed(valid, 20)}", hint=hint)
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         tag = context["discriminator"].strip("'")
-        tags = ", ".join(tag for option in options for tag in _tags(option))
+        tags = ", ".join(value for option in options for value in _tags(option, tag))
         found_tag = context.get("tag")
         hint = nearest(found_tag, tags.split(", ")) if found_tag else None
         where = f"{path}.{tag}" if path else tag
@@ -173,10 +173,12 @@ def _inner_model(annotation: Any) -> Any:
     return (inner,) if origin in (dict, list, tuple) else inner
 
 
-def _tags(option: Any) -> list[str]:
+def _tags(option: Any, key: str | None = None) -> list[str]:
+    """Return the values by which a section is told apart: those of `key`, or of any key if it is not given."""
     return [
         str(value)
-        for field in getattr(option, "model_fields", {}).values()
+        for name, field in getattr(option, "model_fields", {}).items()
+        if key in (None, field.alias or name)
         for value in getattr(field.annotation, "__args__", ())
         if isinstance(value, str)
     ]

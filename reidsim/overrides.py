@@ -1,0 +1,122 @@
+"""Values given on the command line or from Python instead of those in a file."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from reidsim.errors import InputError
+from reidsim.validation import validated
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def parse_override(text: str) -> tuple[str, object]:
+    """Split ``economics.loss=600`` into key path and value; the value is TOML, or text if it is not.
+
+    Raises
+    ------
+    InputError
+        If there is no ``=`` or no key.
+    """
+    key, separator, value = text.partition("=")
+    key = key.strip()
+    if not separator or not all(part for part in key.split(".")):
+        raise InputError("cannot be read", source="--set", found=text, expected="KEY=VALUE, such as economics.loss=600")
+    try:
+        parsed = tomllib.loads(f"value = {value}")
+    except tomllib.TOMLDecodeError:
+        return key, value.strip()
+    except (ValueError, RecursionError) as error:
+        # Numbers of thousands of digits, and lists nested a thousand deep.
+        raise InputError(f"cannot be read: {error}", source="--set", where=key) from None
+    return key, parsed["value"] if len(parsed) == 1 else value.strip()
+
+
+def override(content: dict[str, Any], changes: Mapping[str, object]) -> None:
+    """Replace values of plain data in place, by key path; the entries of a list have the keys 0, 1, ...
+
+    Raises
+    ------
+    InputError
+        If a key path leads through a value or to an entry that a list does not have, or a value is not text that can
+        be written.
+    """
+    for key, value in changes.items():
+        if not str(value).isprintable() and not _is_text(str(value)):
+            raise InputError("not valid text", source="--set", where=key)
+        *sections, last = key.split(".")
+        table: Any = content
+        for depth, section in enumerate(sections, start=1):
+            if isinstance(table, list):
+                table = table[_entry(table, section, ".".join(sections[: depth - 1]))]
+            else:
+                table = table.setdefault(section, {})
+            if not isinstance(table, dict | list):
+                where = ".".join(sections[:depth])
+                raise InputError(
+                    "is a value, not a section", source="--set", where=where, found=table, expected="a section"
+                )
+        place = _entry(table, last, ".".join(sections)) if isinstance(table, list) else last
+        table[place] = deepcopy(value)
+
+
+def validated_after(
+    changes: Mapping[str, object],
+    model: type[Model],
+    content: Mapping[str, Any],
+    source: str | Path,
+    *,
+    seed_given: bool = False,
+) -> Model:
+    """Validate plain data in which `changes` were made; an error that one of them caused names it, not the file.
+
+    `seed_given` tells that ``seed`` came by its own option.
+
+    Raises
+    ------
+    InputError
+        Names what was given or the file, the key path, the value found and the values allowed.
+    """
+    try:
+        return validated(model, content, source)
+    except InputError as error:
+        culprit = next((key for key in changes if _overlap(key, error.where or "")), None)
+        if culprit is None:
+            raise
+        raise InputError(
+            error.problem,
+            source="seed" if culprit == "seed" and seed_given else "--set",
+            where=error.where,
+            found=error.found,
+            expected=error.expected,
+            hint=error.hint,
+        ) from None
+
+
+def _entry(entries: list[Any], key: str, where: str) -> int:
+    """Return the position of an entry of a list, as a key path gives it."""
+    if not key.isdecimal() or int(key) >= len(entries):
+        expected = f"0 to {len(entries) - 1}" if entries else "nothing: it is empty"
+        raise InputError("no such entry of the list", source="--set", where=where, found=key, expected=expected)
+    return int(key)
+
+
+def _is_text(text: str) -> bool:
+    """Tell whether a text can be written in UTF-8; what a terminal passes on need not be."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _overlap(key: str, where: str) -> bool:
+    """Tell whether a key path and the place of an error are the same, or one holds the other."""
+    place = where.partition(":")[0].replace("[", ".[")
+    return bool(place) and (f"{place}.".startswith(f"{key}.") or f"{key}.".startswith(f"{place}."))

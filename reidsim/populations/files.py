@@ -1,0 +1,179 @@
+"""Populations as Parquet files: what `reidsim populate` writes, with what made it, and reads back."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+from reidsim.populations.domain import Attribute, Codes, Domain
+from reidsim.populations.individuals import Individuals
+from reidsim.populations.population import Population
+from reidsim.populations.sampling import UNKNOWN
+
+COUNT = "count"
+METADATA_KEY = b"reidsim"
+
+
+def cells_table(population: Population, made: Mapping[str, Any]) -> pa.Table:
+    """Return a population counted by cell: labels, and a column ``count``.
+
+    Raises
+    ------
+    InputError
+        If an attribute has the name of that column.
+    """
+    domain = population.domain
+    if COUNT in domain.names:
+        raise InputError("an attribute has the name of the column of counts", where=population.name, found=COUNT)
+    columns = {**_label_columns(domain, population.cells), COUNT: pa.array(population.counts)}
+    return _described(pa.table(columns), "cells", domain, population.name, population.source, {**made, "count": COUNT})
+
+
+def individuals_table(people: Individuals, made: Mapping[str, Any]) -> pa.Table:
+    """Return labels of people, a row each; missing values are null."""
+    table = pa.table(_label_columns(people.domain, people.codes))
+    return _described(table, "individuals", people.domain, people.name, people.source, {**made, "count": None})
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    """Write a Parquet file so that it appears complete or not at all.
+
+    Raises
+    ------
+    InputError
+        If there is something at the path, or it cannot be written.
+    """
+    require_new_file(path)
+    replace_table(path, table)
+
+
+def replace_table(path: Path, table: pa.Table) -> None:
+    """Write a Parquet file, over one that is there, so that it appears complete or not at all.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, unfinished = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+        os.close(handle)
+        try:
+            pq.write_table(table, unfinished, compression="zstd")
+            with open(unfinished, "rb") as file:
+                os.fsync(file.fileno())
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(unfinished, 0o666 & ~mask)
+            os.replace(unfinished, path)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(unfinished)
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise InputError("the disk is full; nothing was written", source=path) from None
+        raise InputError(f"cannot be written: {error.strerror or error}", source=path) from None
+
+
+def require_new_file(path: Path) -> None:
+    """Check, before any work is done, that a file can be written and overwrites nothing.
+
+    Raises
+    ------
+    InputError
+        If there is something at the path, or a folder on the way to it is a file.
+    """
+    if path.exists() or path.is_symlink():
+        raise InputError("exists already", source=path, expected="a new file: nothing is overwritten")
+    above = next((folder for folder in path.absolute().parents if folder.exists()), None)
+    if above is not None and not above.is_dir():
+        raise InputError("is a file", source=above, expected="a folder")
+
+
+def read_population_file(path: Path) -> Population | Individuals:
+    """Read a population that `reidsim populate` wrote.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or was not written by it.
+    """
+    try:
+        table = pq.read_table(path)
+    except FileNotFoundError:
+        raise InputError("no such file", source=path) from None
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"not a Parquet file that can be read: {error}", source=path) from None
+    content = population_metadata(table.schema)
+    if content is None:
+        raise InputError(
+            "not written by reidsim populate",
+            source=path,
+            hint='a recipe of kind "counts" reads any Parquet file',
+        )
+    try:
+        domain = Domain(tuple(Attribute(name, tuple(content["categories"][name])) for name in content["attributes"]))
+        columns = [_codes_of(table.column(attribute.name), attribute) for attribute in domain.attributes]
+        codes = np.column_stack(columns).astype(np.int32)
+        name, source = str(content["title"]), str(content["source"])
+        if content["kind"] == "cells":
+            return Population(domain, codes, table.column(COUNT).to_numpy(), name=name, source=source)
+        return Individuals(domain, codes, name=name, source=source)
+    except (KeyError, TypeError) as error:
+        raise InputError("what it says about itself does not fit its columns", source=path, found=str(error)) from None
+    except InputError as error:
+        raise error.located(path) from None
+
+
+def population_metadata(schema: pa.Schema) -> dict[str, Any] | None:
+    """Return what a file says about itself, None if `reidsim populate` did not write it."""
+    text = (schema.metadata or {}).get(METADATA_KEY)
+    try:
+        content = json.loads(text) if text is not None else None
+    except ValueError:
+        return None
+    return content if isinstance(content, dict) and "kind" in content else None
+
+
+def _label_columns(domain: Domain, codes: Codes) -> dict[str, pa.DictionaryArray]:
+    return {
+        attribute.name: pa.DictionaryArray.from_arrays(
+            pa.array(codes[:, position], mask=codes[:, position] == UNKNOWN), pa.array(attribute.categories)
+        )
+        for position, attribute in enumerate(domain.attributes)
+    }
+
+
+def _described(table: pa.Table, kind: str, domain: Domain, name: str, source: str, made: Mapping[str, Any]) -> pa.Table:
+    content = {
+        "kind": kind,
+        "title": name,
+        "source": source,
+        "attributes": list(domain.names),
+        # Categories that nobody has are not among the values of a column.
+        "categories": {attribute.name: list(attribute.categories) for attribute in domain.attributes},
+        **made,
+    }
+    return table.replace_schema_metadata({METADATA_KEY: json.dumps(content).encode()})
+
+
+def _codes_of(column: pa.ChunkedArray, attribute: Attribute) -> NDArray[np.int32]:
+    values = column.cast(pa.string()).combine_chunks()
+    codes = attribute.labels.get_indexer(values.to_pandas().astype("str"))
+    present = np.asarray(values.is_valid())
+    if (codes[present] < 0).any():
+        raise InputError("value outside the categories that the file names", where=f"column {attribute.name!r}")
+    return np.where(present, codes, UNKNOWN).astype(np.int32)
