@@ -1,0 +1,91 @@
+"""A genealogy in the making: columns that an engine fills generation by generation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+from reidsim.populations.genealogy.genealogy import NO_PARENT, Genealogy, Mutations
+from reidsim.populations.genealogy.parameters import GenealogyParameters
+
+# Called as progress(task, generations done, generations).
+Progress = Callable[[str, int, int], None]
+TASK = "making the genealogy"
+
+
+class Columns(NamedTuple):
+    """Columns of a genealogy, as in `Genealogy`."""
+
+    father: NDArray[np.int32]
+    mother: NDArray[np.int32]
+    sex: NDArray[np.uint8]
+    generation: NDArray[np.int16]
+    subpopulation: NDArray[np.int16]
+    surname: NDArray[np.int32]
+    birth_year: NDArray[np.int32]
+    state: NDArray[np.int16]
+    wealth: NDArray[np.int16]
+    rank: NDArray[np.int8]
+    haplotypes: NDArray[np.uint8]
+
+
+def empty_columns(parameters: GenealogyParameters) -> Columns:
+    """Return columns with only what is certain beforehand: generation and subpopulation, and nobody's parents."""
+    p = parameters
+    n = p.total
+    of_birth = np.repeat(np.arange(len(p.subpopulations), dtype=np.int16), p.subpopulations)
+    return Columns(
+        father=np.full(n, NO_PARENT, dtype=np.int32),
+        mother=np.full(n, NO_PARENT, dtype=np.int32),
+        sex=np.empty(n, dtype=np.uint8),
+        generation=np.repeat(np.arange(p.generations, dtype=np.int16), p.people),
+        subpopulation=np.tile(of_birth, p.generations),
+        surname=np.empty(n, dtype=np.int32),
+        birth_year=np.empty(n, dtype=np.int32),
+        state=np.empty(n, dtype=np.int16),
+        wealth=np.empty(n, dtype=np.int16),
+        rank=np.empty(n, dtype=np.int8),
+        haplotypes=np.empty((n, len(p.loci)), dtype=np.uint8),
+    )
+
+
+def as_genealogy(
+    parameters: GenealogyParameters, columns: Columns, mutations: list[Mutations], *, engine: str, seed: int
+) -> Genealogy:
+    """Return filled columns, and the mutations of successive generations, as a genealogy."""
+    return Genealogy(
+        **columns._asdict(),
+        mutations=joined(mutations),
+        surnames=parameters.surnames,
+        states=parameters.states,
+        loci=parameters.loci,
+        recipe=parameters.name,
+        engine=engine,
+        seed=seed,
+    )
+
+
+def joined(mutations: list[Mutations]) -> Mutations:
+    """Join several lists of mutations to one, sorted by individual and locus."""
+    if not mutations:
+        nothing = np.empty(0, dtype=np.uint8)
+        return Mutations(nothing.astype(np.int32), nothing.astype(np.int16), nothing, nothing)
+    individual = np.concatenate([part.individual for part in mutations])
+    locus = np.concatenate([part.locus for part in mutations])
+    before = np.concatenate([part.before for part in mutations])
+    after = np.concatenate([part.after for part in mutations])
+    order = np.lexsort((locus, individual))
+    return Mutations(individual[order], locus[order], before[order], after[order])
+
+
+def no_couple(subpopulation: int, generation: int) -> InputError:
+    """Return the error of a subpopulation in which nobody can marry."""
+    return InputError(
+        "no rank has both a man and a woman, so that nobody can marry",
+        where=f"subpopulation {subpopulation}, generation {generation}",
+        hint="more people or fewer ranks",
+    )

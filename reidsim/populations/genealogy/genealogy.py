@@ -1,0 +1,205 @@
+"""A genealogy: individuals of several generations, their parents, traits and Y haplotypes, as columns of arrays."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+
+Rows = NDArray[np.int64]
+Haplotypes = NDArray[np.uint8]
+
+NO_PARENT = -1
+NO_ALLELE = 0
+WOMAN = 0
+MAN = 1
+
+
+@dataclass(frozen=True)
+class Mutations:
+    """Steps that happened on the way from a man's Y haplotype to the one that all of his sons were born with.
+
+    Parameters
+    ----------
+    individual : ndarray of int32, shape (n_mutations,)
+        Row of the man, in rising order; within a man, loci rise.
+    locus : ndarray of int16, shape (n_mutations,)
+    before, after : ndarray of uint8, shape (n_mutations,)
+        The man's allele and his sons'.
+    """
+
+    individual: NDArray[np.int32]
+    locus: NDArray[np.int16]
+    before: NDArray[np.uint8]
+    after: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.individual)
+
+
+@dataclass(frozen=True)
+class Genealogy:
+    """Individuals of all generations; an individual is known by its row, and generations follow each other.
+
+    Parameters
+    ----------
+    father, mother : ndarray of int32, shape (n,)
+        Rows of the parents; ``NO_PARENT`` (-1) for founders.
+    sex : ndarray of uint8, shape (n,)
+        ``WOMAN`` (0) or ``MAN`` (1).
+    generation : ndarray of int16, shape (n,)
+        From 0, the founders.
+    subpopulation : ndarray of int16, shape (n,)
+        Of birth.
+    surname : ndarray of int32, shape (n,)
+        Code over `surnames`.
+    birth_year : ndarray of int32, shape (n,)
+    state : ndarray of int16, shape (n,)
+        Code over `states`.
+    wealth : ndarray of int16, shape (n,)
+        Level; inherited levels may lie below 0 or above the highest of founders.
+    rank : ndarray of int8, shape (n,)
+    haplotypes : ndarray of uint8, shape (n, n_loci)
+        Alleles (numbers of repeats) at birth; ``NO_ALLELE`` (0) for women.
+    mutations : Mutations
+    surnames, states, loci : tuple of str
+    recipe : str
+        Name of the recipe.
+    engine : str
+    seed : int
+    """
+
+    father: NDArray[np.int32]
+    mother: NDArray[np.int32]
+    sex: NDArray[np.uint8]
+    generation: NDArray[np.int16]
+    subpopulation: NDArray[np.int16]
+    surname: NDArray[np.int32]
+    birth_year: NDArray[np.int32]
+    state: NDArray[np.int16]
+    wealth: NDArray[np.int16]
+    rank: NDArray[np.int8]
+    haplotypes: Haplotypes
+    mutations: Mutations
+    surnames: tuple[str, ...]
+    states: tuple[str, ...]
+    loci: tuple[str, ...]
+    recipe: str
+    engine: str
+    seed: int
+
+    def __len__(self) -> int:
+        return len(self.father)
+
+    @property
+    def n_generations(self) -> int:
+        """Number of generations, with the founders."""
+        return int(self.generation[-1]) + 1
+
+    def males_of(self, generations: Iterable[int]) -> Rows:
+        """Return the rows of the men of some generations.
+
+        Parameters
+        ----------
+        generations : iterable of int
+            From 0, the founders; negative ones count from the last, which is -1.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_men,)
+            In rising order.
+
+        Raises
+        ------
+        InputError
+            If there is no such generation.
+        """
+        count = self.n_generations
+        wanted = np.zeros(count, dtype=np.bool_)
+        for generation in generations:
+            if not -count <= generation < count:
+                raise InputError(
+                    "no such generation", where="generations", found=generation, expected=f"{-count} to {count - 1}"
+                )
+            wanted[generation] = True
+        return np.flatnonzero((self.sex == MAN) & wanted[self.generation])
+
+    def living(self, generations: int = 3) -> Rows:
+        """Return the rows of the men of the last generations, who Wan et al. 2021 take to be alive.
+
+        Parameters
+        ----------
+        generations : int
+            How many; at most all.
+        """
+        return self.males_of(range(-min(generations, self.n_generations), 0))
+
+    def transmitted(self, rows: Rows) -> Haplotypes:
+        """Return the haplotypes that the sons of some men are born with, shape (n_rows, n_loci)."""
+        passed_on = self.haplotypes[rows]
+        order = np.argsort(rows, kind="stable")
+        # A man may be listed as often as he has sons, each time with all of his mutations.
+        first = np.searchsorted(rows[order], self.mutations.individual, side="left")
+        times = np.searchsorted(rows[order], self.mutations.individual, side="right") - first
+        mutation = np.repeat(np.arange(len(times)), times)
+        within = np.arange(len(mutation)) - np.repeat(np.cumsum(times) - times, times)
+        sons = order[first[mutation] + within]
+        passed_on[sons, self.mutations.locus[mutation]] = self.mutations.after[mutation]
+        return passed_on
+
+    def content_digest(self) -> str:
+        """Return the SHA-256 of all columns, names and the seed, in hexadecimal."""
+        digest = hashlib.sha256()
+        for field in fields(self):
+            value: Any = getattr(self, field.name)
+            parts = [getattr(value, f.name) for f in fields(value)] if isinstance(value, Mutations) else [value]
+            for part in parts:
+                array = isinstance(part, np.ndarray)
+                digest.update(f"{field.name}={(part.dtype.str, part.shape) if array else part!r};".encode())
+                if array:
+                    digest.update(np.ascontiguousarray(part).data)
+        return digest.hexdigest()
+
+
+def check_pedigree(genealogy: Genealogy) -> None:
+    """Check what must hold in any genealogy.
+
+    Parents are a man and a woman of earlier generations, born before their children; surnames follow the paternal
+    line; a son's haplotype is his father's but for the father's recorded mutations; women have no haplotype.
+
+    Raises
+    ------
+    InputError
+        For the first rule broken; names the row (from 0) of the first child or mutation that breaks it.
+    """
+    g = genealogy
+    children = np.flatnonzero(g.father != NO_PARENT)
+    father, mother = g.father[children], g.mother[children]
+    _require((g.father == NO_PARENT) == (g.mother == NO_PARENT), "an individual with one parent")
+    for parent, name in ((father, "father"), (mother, "mother")):
+        _require((parent >= 0) & (parent < len(g)), f"a {name} who is not in the genealogy", children)
+    _require(g.sex[father] == MAN, "a father who is not a man", children)
+    _require(g.sex[mother] == WOMAN, "a mother who is not a woman", children)
+    for parent, name in ((father, "father"), (mother, "mother")):
+        _require(g.generation[parent] < g.generation[children], f"a {name} of no earlier generation", children)
+        _require(g.birth_year[parent] < g.birth_year[children], f"a child as old as the {name}", children)
+    _require(g.surname[father] == g.surname[children], "a surname that is not the father's", children)
+    _require((g.haplotypes == NO_ALLELE).all(axis=1) == (g.sex == WOMAN), "a haplotype that does not go with the sex")
+    mutations = g.mutations
+    before = g.haplotypes[mutations.individual, mutations.locus]
+    _require((before == mutations.before) & (before != mutations.after), "a mutation that does not fit the haplotype")
+    sons = children[g.sex[children] == MAN]
+    same = g.transmitted(g.father[sons].astype(np.int64)) == g.haplotypes[sons]
+    _require(same.all(axis=1), "a haplotype that differs from the father's by more than his mutations", sons)
+
+
+def _require(holds: NDArray[np.bool_], problem: str, rows: Rows | None = None) -> None:
+    if not holds.all():
+        row = int(holds.argmin())
+        raise InputError(problem, where=f"row {row if rows is None else rows[row]}")

@@ -1,0 +1,370 @@
+"""The numbers that a genealogy is made with: a recipe and its files as arrays, checked."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.bundled import data_file
+from reidsim.errors import InputError
+from reidsim.populations.census_cells import largest_remainders
+from reidsim.populations.genealogy.recipe import Children, GenealogyRecipe, Labels, Migration
+from reidsim.tables import numbers, read_table, require_columns
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Published frequencies are rounded; what they miss of 1 is shared out.
+_ROUNDING = 1e-6
+_ALLELES = 256
+# Columns of the table of individuals beside the loci.
+RESERVED_NAMES = (
+    "individual", "father", "mother", "sex", "generation", "subpopulation", "surname", "birth_year", "state", "wealth",
+    "rank", "mutations", "age",
+)  # fmt: skip
+_LOCUS_COLUMNS = ("locus", "mutation_rate", "lowest", "highest", "first", "frequencies")
+
+
+@dataclass(frozen=True)
+class GenealogyParameters:
+    """Everything that decides a genealogy but the seed and the engine.
+
+    Parameters
+    ----------
+    name : str
+        Of the recipe.
+    subpopulations : ndarray of int64, shape (n_subpopulations,)
+        People of each in every generation.
+    generations : int
+        With the founders.
+    loci : tuple of str
+    mutation_rates : ndarray of float64, shape (n_loci,)
+        Per locus and generation.
+    lowest, highest : ndarray of int64, shape (n_loci,)
+        Bounds of the alleles (numbers of repeats), 1 to 255.
+    founder_alleles : ndarray of float64, shape (n_loci, 256)
+        Probability of each allele.
+    surnames, states : tuple of str
+    surname_shares, state_shares, wealth_shares : ndarray of float64
+        Probabilities of founders' surnames, states and wealth levels (from 0).
+    founder_birth_years : tuple of int
+        First and last, equally likely.
+    migration_generations : tuple of int
+        Those before whose marriages people migrate.
+    migration_shares : ndarray of float64, shape (n_subpopulations, n_subpopulations)
+        Share of each subpopulation (row) that goes to each (column).
+    rank_starts : ndarray of int64, shape (n_ranks - 1,)
+        Wealth level at which each rank but the first starts.
+    years_older, years_younger : int
+        How much older or younger a suitable husband may be.
+    accepted_anyway : float
+        Probability that two who do not suit each other marry.
+    leaves_pool : float
+        Probability that a man or woman marries no more.
+    mean_children : float
+        Of the Poisson distribution, before couples without children are left out.
+    father_at_least : int
+        Least age of a father, in years.
+    mother_ages : ndarray of int64, shape (n_ages,)
+    mother_age_shares : ndarray of float64, shape (n_ages,)
+    wealth_steps : ndarray of int64, shape (n_steps,)
+        Equally likely.
+    state_from : ndarray of float64, shape (3,)
+        Probabilities that a child's state is the father's, the mother's, or drawn.
+    """
+
+    name: str
+    subpopulations: Ints
+    generations: int
+    loci: tuple[str, ...]
+    mutation_rates: Floats
+    lowest: Ints
+    highest: Ints
+    founder_alleles: Floats
+    surnames: tuple[str, ...]
+    surname_shares: Floats
+    states: tuple[str, ...]
+    state_shares: Floats
+    wealth_shares: Floats
+    founder_birth_years: tuple[int, int]
+    migration_generations: tuple[int, ...]
+    migration_shares: Floats
+    rank_starts: Ints
+    years_older: int
+    years_younger: int
+    accepted_anyway: float
+    leaves_pool: float
+    mean_children: float
+    father_at_least: int
+    mother_ages: Ints
+    mother_age_shares: Floats
+    wealth_steps: Ints
+    state_from: Floats
+
+    def __post_init__(self) -> None:
+        if self.total >= 2**31:
+            raise InputError("too many people", where="people", found=self.total, expected="below 2**31 in all")
+        if len(self.states) > np.iinfo(np.int16).max:
+            raise InputError(
+                "too many states", where="founders.states", found=len(self.states), expected="32,767 at most"
+            )
+        highest = len(self.wealth_shares) + self.generations * int(np.abs(self.wealth_steps).max())
+        if highest > np.iinfo(np.int16).max:
+            raise InputError(
+                "wealth can get too high", where="children.wealth_steps", found=highest, expected="32,767 at most"
+            )
+
+    @property
+    def people(self) -> int:
+        """People of one generation."""
+        return int(self.subpopulations.sum())
+
+    @property
+    def total(self) -> int:
+        """People of all generations."""
+        return self.people * self.generations
+
+    @property
+    def n_ranks(self) -> int:
+        """Number of ranks of wealth."""
+        return len(self.rank_starts) + 1
+
+    def resized(self, *, people: int | None = None, generations: int | None = None) -> GenealogyParameters:
+        """Return the same rules for another number of people in each generation, or of generations.
+
+        People are split over the subpopulations in the proportions of the recipe, by largest remainders.
+
+        Raises
+        ------
+        InputError
+            If a subpopulation would have fewer than two people, or there would be no generation.
+        """
+        sizes = self.subpopulations
+        if people is not None:
+            shares = (sizes / sizes.sum())[None, :]
+            sizes = largest_remainders(np.array([float(people)]), shares)[0]
+            if sizes.min() < 2:
+                raise InputError(
+                    "too few people", where="people", found=people, expected="at least 2 in every subpopulation"
+                )
+        if generations is not None and not 1 <= generations <= 10_000:
+            raise InputError("value not allowed", where="generations", found=generations, expected="1 to 10,000")
+        return replace(self, subpopulations=sizes, generations=generations or self.generations)
+
+    def digest(self) -> str:
+        """Return the SHA-256 of all values, in hexadecimal."""
+        digest = hashlib.sha256()
+        for field in fields(self):
+            value: Any = getattr(self, field.name)
+            content = repr((value.dtype.str, value.shape)) if isinstance(value, np.ndarray) else repr(value)
+            digest.update(f"{field.name}={content};".encode())
+            if isinstance(value, np.ndarray):
+                digest.update(np.ascontiguousarray(value).tobytes())
+        return digest.hexdigest()
+
+
+def genealogy_parameters(recipe: GenealogyRecipe, folder: Path, *, name: str) -> GenealogyParameters:
+    """Turn a recipe and its files into arrays.
+
+    Parameters
+    ----------
+    recipe : GenealogyRecipe
+    folder : Path
+        Where the recipe's files are.
+    name : str
+
+    Returns
+    -------
+    GenealogyParameters
+
+    Raises
+    ------
+    InputError
+        If something is missing or probabilities do not sum to 1; names the file and row, or the key.
+    """
+    sizes = np.array(recipe.people.subpopulations, dtype=np.int64)
+    first_year, last_year = recipe.founders.birth_years
+    if first_year > last_year:
+        raise InputError(
+            "first year after the last", where="founders.birth_years", found=list(recipe.founders.birth_years)
+        )
+    ranks = np.array(recipe.marriage.ranks, dtype=np.int64)
+    if (np.diff(ranks) <= 0).any():
+        raise InputError("wealth levels do not rise", where="marriage.ranks", found=list(recipe.marriage.ranks))
+    loci, rates, lowest, highest, alleles = _read_loci(data_file(recipe.loci.file, folder, "populations"))
+    surnames, surname_shares = _read_labels(recipe.founders.surnames, folder)
+    states, state_shares = _read_labels(recipe.founders.states, folder)
+    _, wealth_shares = _read_labels(recipe.founders.wealth, folder)
+    ages, age_shares = _mother_ages(recipe.children)
+    odds = recipe.children.state_from
+    return GenealogyParameters(
+        name=name,
+        subpopulations=sizes,
+        generations=recipe.people.generations,
+        loci=loci,
+        mutation_rates=rates,
+        lowest=lowest,
+        highest=highest,
+        founder_alleles=alleles,
+        surnames=surnames,
+        surname_shares=surname_shares,
+        states=states,
+        state_shares=state_shares,
+        wealth_shares=wealth_shares,
+        founder_birth_years=(first_year, last_year),
+        migration_generations=tuple(sorted(set(recipe.migration.generations))),
+        migration_shares=_migration_shares(recipe.migration, len(sizes)),
+        rank_starts=ranks,
+        years_older=recipe.marriage.years_older,
+        years_younger=recipe.marriage.years_younger,
+        accepted_anyway=recipe.marriage.accepted_anyway,
+        leaves_pool=recipe.marriage.leaves_pool,
+        mean_children=recipe.children.mean,
+        father_at_least=recipe.children.father_at_least,
+        mother_ages=ages,
+        mother_age_shares=age_shares,
+        wealth_steps=np.array(recipe.children.wealth_steps, dtype=np.int64),
+        state_from=_shares(np.array([odds.father, odds.mother, odds.anywhere]), "children.state_from"),
+    )
+
+
+def _read_loci(path: Path) -> tuple[tuple[str, ...], Floats, Ints, Ints, Floats]:
+    frame = read_table(path, comment="#")
+    require_columns(frame, _LOCUS_COLUMNS, path)
+    _require_distinct(frame["locus"].tolist(), "locus", path)
+    for row, locus in enumerate(frame["locus"], start=1):
+        if locus in RESERVED_NAMES:
+            raise InputError("a locus has the name of another column", source=path, where=f"row {row}", found=locus)
+    for row, rate in enumerate(frame["mutation_rate"], start=1):
+        if not rate:
+            raise InputError(
+                "a locus without a mutation rate",
+                source=path,
+                where=f"row {row}, column 'mutation_rate'",
+                found=frame["locus"].iloc[row - 1],
+                expected="mutations per generation",
+            )
+    values: dict[str, Floats] = {
+        column: np.asarray(numbers(frame, column, path), dtype=np.float64) for column in _LOCUS_COLUMNS[1:5]
+    }
+    if (values["mutation_rate"] > 1).any():
+        row = int((values["mutation_rate"] > 1).argmax())
+        found = frame["mutation_rate"].iloc[row]
+        raise InputError("not a probability", source=path, where=f"row {row + 1}, column 'mutation_rate'", found=found)
+    alleles = np.zeros((len(frame), _ALLELES))
+    for row in range(len(frame)):
+        lowest, highest, first = (float(values[column][row]) for column in ("lowest", "highest", "first"))
+        # A locus of one allele cannot be told from an unbounded one by simuPOP's mutator.
+        if not (1 <= lowest < highest < _ALLELES and lowest % 1 == 0 and highest % 1 == 0):
+            raise InputError(
+                "bounds of alleles not allowed",
+                source=path,
+                where=f"row {row + 1}, columns 'lowest' and 'highest'",
+                found=(frame["lowest"].iloc[row], frame["highest"].iloc[row]),
+                expected="whole numbers from 1 to 255, the second above the first",
+            )
+        frequencies = _frequencies(frame["frequencies"].iloc[row], path, row + 1)
+        last = first + len(frequencies) - 1
+        if first % 1 or first < lowest or last > highest:
+            raise InputError(
+                "a founder's allele outside the bounds",
+                source=path,
+                where=f"row {row + 1}, columns 'first' and 'frequencies'",
+                found=f"{first:g} to {last:g}",
+                expected=f"whole numbers from {lowest:g} to {highest:g}",
+            )
+        alleles[row, int(first) : int(last) + 1] = frequencies
+    return (
+        tuple(frame["locus"]),
+        values["mutation_rate"],
+        values["lowest"].astype(np.int64),
+        values["highest"].astype(np.int64),
+        alleles,
+    )
+
+
+def _frequencies(text: str, path: Path, row: int) -> Floats:
+    where = f"row {row}, column 'frequencies'"
+    try:
+        frequencies = np.array([float(part) for part in text.split()])
+    except ValueError:
+        raise InputError("not numbers", source=path, where=where, found=text) from None
+    if not len(frequencies) or not (frequencies >= 0).all():
+        raise InputError(
+            "frequencies not allowed", source=path, where=where, found=text, expected="numbers of 0 or more"
+        )
+    try:
+        return _summing_to_one(frequencies, where)
+    except InputError as error:
+        raise error.located(path) from None
+
+
+def _read_labels(labels: Labels, folder: Path) -> tuple[tuple[str, ...], Floats]:
+    path = data_file(labels.file, folder, "populations")
+    frame = read_table(path, comment="#")
+    require_columns(frame, [labels.label, labels.people], path)
+    names = frame[labels.label].tolist()
+    _require_distinct(names, labels.label, path)
+    people: Floats = np.asarray(numbers(frame, labels.people, path), dtype=np.float64)
+    try:
+        return tuple(names), _shares(people, f"column {labels.people!r}")
+    except InputError as error:
+        raise error.located(path) from None
+
+
+def _require_distinct(names: list[str], column: str, path: Path) -> None:
+    seen: set[str] = set()
+    for row, name in enumerate(names, start=1):
+        if not name or name in seen:
+            problem = "given twice" if name else "empty"
+            raise InputError(problem, source=path, where=f"row {row}, column {column!r}", found=name)
+        seen.add(name)
+
+
+def _migration_shares(migration: Migration, n_subpopulations: int) -> Floats:
+    if not migration.generations:
+        return np.eye(n_subpopulations)
+    where = "migration.shares"
+    if [len(row) for row in migration.shares] != [n_subpopulations] * n_subpopulations:
+        raise InputError(
+            "as many rows and columns as subpopulations are needed",
+            where=where,
+            found=f"rows of {[len(row) for row in migration.shares]}",
+            expected=f"{n_subpopulations} rows of {n_subpopulations}",
+        )
+    return np.array(
+        [_summing_to_one(np.array(row), f"{where}: row {at}") for at, row in enumerate(migration.shares, start=1)]
+    )
+
+
+def _mother_ages(children: Children) -> tuple[Ints, Floats]:
+    where = "children.mother_ages"
+    weights: dict[int, float] = {}
+    for first, last, weight in children.mother_ages:
+        if first > last:
+            raise InputError("first year after the last", where=where, found=[first, last, weight])
+        for age in range(first, last + 1):
+            if age in weights:
+                raise InputError("an age in two groups", where=where, found=age)
+            weights[age] = weight
+    ages = sorted(weights)
+    return np.array(ages, dtype=np.int64), _shares(np.array([weights[age] for age in ages]), where)
+
+
+def _shares(weights: Floats, where: str) -> Floats:
+    total = weights.sum()
+    if not total > 0:
+        raise InputError("weights sum to 0", where=where, expected="a positive sum")
+    return np.asarray(weights / total)
+
+
+def _summing_to_one(probabilities: Floats, where: str) -> Floats:
+    total = float(probabilities.sum())
+    if abs(total - 1) > _ROUNDING:
+        raise InputError("probabilities do not sum to 1", where=where, found=round(total, 9), expected="a sum of 1")
+    return np.asarray(probabilities / total)

@@ -1,0 +1,259 @@
+"""The same rules carried out by simuPOP (Peng and Kimmel, Bioinformatics 21, 2005), as Wan et al. 2021 did.
+
+simuPOP's own operators draw founders, mutate, migrate, transmit the Y chromosome and number the individuals; a parents
+chooser and taggers written here add marriage, birth years, wealth and states. All draws come from the one random number
+generator of simuPOP, which is global to the process: it is set at the start of a simulation and left wherever the
+simulation ends.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+from reidsim.populations.genealogy.columns import TASK, Progress, as_genealogy, empty_columns, no_couple
+from reidsim.populations.genealogy.genealogy import MAN, NO_ALLELE, WOMAN, Genealogy, Mutations
+from reidsim.populations.genealogy.parameters import GenealogyParameters
+
+# Belongs to the name of every genealogy kept: to be raised with any change that alters results.
+VERSION = 1
+
+_INFO_FIELDS = (
+    "ind_id", "father_id", "mother_id", "migrate_to", "surname", "birth_year", "state", "wealth", "rank",
+)  # fmt: skip
+_RECORDED = ("surname", "birth_year", "state", "wealth", "rank")
+
+
+def simulate(parameters: GenealogyParameters, seed: int, *, progress: Progress | None = None) -> Genealogy:
+    """Simulate a genealogy with simuPOP.
+
+    Parameters
+    ----------
+    parameters : GenealogyParameters
+    seed : int
+        Decides the result, byte for byte; simuPOP's global generator is set from it.
+    progress : callable, optional
+        Called as ``progress(task, generations done, generations)``.
+
+    Returns
+    -------
+    Genealogy
+
+    Raises
+    ------
+    InputError
+        If simuPOP is not installed, or no couple can form in a subpopulation.
+    """
+    sim = import_simupop()
+    # simuPOP takes seeds of 32 bits, and 0 for one of its own choice.
+    entropy = np.random.SeedSequence(seed, spawn_key=tuple(b"simupop")).generate_state(1)[0]
+    sim.setRNG(seed=max(int(entropy), 1))
+    return _Simulation(sim, parameters, progress).run(seed)
+
+
+def import_simupop() -> Any:
+    """Return the module simuPOP without its banner.
+
+    Raises
+    ------
+    InputError
+        If it is not installed.
+    """
+    try:
+        import_module("simuOpt").setOptions(quiet=True, alleleType="short")
+        return import_module("simuPOP")
+    except ImportError:
+        raise InputError(
+            "this engine needs simuPOP, which is not installed",
+            where="engine",
+            found="simupop",
+            hint="pip install 'reidsim[simupop]', or engine = \"vectorised\"",
+        ) from None
+
+
+class _Simulation:
+    """One simuPOP run; alleles inside it count from the lowest of their locus, which is simuPOP's own lower bound."""
+
+    def __init__(self, sim: Any, parameters: GenealogyParameters, progress: Progress | None) -> None:
+        self._sim = sim
+        self._rng = sim.getRNG()
+        self._p = parameters
+        self._rank_starts: list[int] = parameters.rank_starts.tolist()
+        self._progress = progress
+        self._columns = empty_columns(parameters)
+        self._mutations: list[Mutations] = []
+        self._failure: InputError | None = None
+
+    def run(self, seed: int) -> Genealogy:
+        sim, p = self._sim, self._p
+        population = sim.Population(
+            size=p.subpopulations.tolist(),
+            loci=[len(p.loci)],
+            chromTypes=[sim.CHROMOSOME_Y],
+            infoFields=list(_INFO_FIELDS),
+        )
+        ids = sim.IdTagger()
+        ids.reset(1)
+        # Not as simuPOP's own initial operators, which it leaves out when there is nothing to evolve.
+        for operator in self._founding(ids):
+            operator.apply(population)
+        population.evolve(
+            preOps=self._before_marriage(),
+            matingScheme=sim.HomoMating(
+                sim.PyParentsChooser(self._couples),
+                sim.OffspringGenerator(ops=self._births(ids), numOffspring=(sim.POISSON_DISTRIBUTION, p.mean_children)),
+                subPopSize=p.subpopulations.tolist(),
+            ),
+            postOps=[sim.PyOperator(self._record)],
+            gen=p.generations - 1,
+        )
+        if self._failure is not None:
+            raise self._failure
+        return as_genealogy(p, self._columns, self._mutations, engine="simupop", seed=seed)
+
+    def _founding(self, ids: Any) -> list[Any]:
+        sim, p = self._sim, self._p
+        first, last = p.founder_birth_years
+        operators = [
+            sim.InitSex(sex=[sim.MALE, sim.FEMALE]),
+            ids,
+            sim.InitInfo(lambda: first + self._rng.randInt(last - first + 1), infoFields="birth_year"),
+        ]
+        for field, shares in (("surname", p.surname_shares), ("state", p.state_shares), ("wealth", p.wealth_shares)):
+            operators.append(sim.InitInfo(sim.WeightedSampler(shares.tolist()).draw, infoFields=field))
+        operators.append(sim.PyOperator(self._rank_founders))
+        for locus, frequencies in enumerate(p.founder_alleles):
+            bounded = frequencies[p.lowest[locus] : p.highest[locus] + 1]
+            operators.append(sim.InitGenotype(freq=bounded.tolist(), loci=locus))
+        return [*operators, sim.PyOperator(self._record)]
+
+    def _rank_founders(self, pop: Any) -> bool:
+        pop.setIndInfo([self._rank(level) for level in pop.indInfo("wealth")], "rank")
+        return True
+
+    def _before_marriage(self) -> list[Any]:
+        sim, p = self._sim, self._p
+        operators = [
+            sim.StepwiseMutator(rates=float(rate), loci=locus, maxAllele=int(p.highest[locus] - p.lowest[locus]))
+            for locus, rate in enumerate(p.mutation_rates)
+            if rate > 0
+        ]
+        operators.append(sim.PyOperator(self._record_mutations))
+        # An empty list would mean every generation.
+        if p.migration_generations:
+            operators.append(
+                sim.Migrator(rate=p.migration_shares.tolist(), mode=sim.BY_PROPORTION, at=list(p.migration_generations))
+            )
+        return [*operators, sim.PyOperator(self._can_marry)]
+
+    def _births(self, ids: Any) -> list[Any]:
+        sim, p = self._sim, self._p
+        mother_age = sim.WeightedSampler(p.mother_age_shares.tolist())
+        source = sim.WeightedSampler(p.state_from.tolist())
+        anywhere = sim.WeightedSampler(p.state_shares.tolist())
+        ages, steps = p.mother_ages.tolist(), p.wealth_steps.tolist()
+
+        # simuPOP finds the fields by the names of the arguments and gives the father's value first.
+        def set_birth_year(birth_year: list[float]) -> float:
+            return float(max(birth_year[1] + ages[mother_age.draw()], birth_year[0] + p.father_at_least))
+
+        def set_wealth(wealth: list[float], rank: list[float]) -> tuple[float, float]:
+            step = steps[self._rng.randInt(len(steps))]
+            level = int((wealth[0] + wealth[1]) / 2 + step)
+            return level, self._rank(level)
+
+        def set_state(state: list[float]) -> float:
+            origin = source.draw()
+            return float(anywhere.draw()) if origin == 2 else state[origin]
+
+        return [
+            sim.MendelianGenoTransmitter(),
+            ids,
+            sim.PedigreeTagger(),
+            sim.InheritTagger(mode=sim.PATERNAL, infoFields="surname"),
+            sim.PyTagger(set_birth_year),
+            sim.PyTagger(set_wealth),
+            sim.PyTagger(set_state),
+        ]
+
+    def _rank(self, wealth: float) -> int:
+        return bisect_right(self._rank_starts, wealth)
+
+    def _can_marry(self, pop: Any) -> bool:
+        """Stop the evolution, by a return value, where marriages would go on searching for ever."""
+        for subpopulation in range(pop.numSubPop()):
+            people = list(pop.individuals(subpopulation))
+            men, women = ({p.rank for p in people if p.sex() == sex} for sex in (self._sim.MALE, self._sim.FEMALE))
+            if not men & women:
+                self._failure = no_couple(subpopulation, pop.dvars().gen)
+                return False
+        return True
+
+    def _couples(self, pop: Any, subPop: int) -> Iterator[tuple[Any, Any]]:  # noqa: N803 (simuPOP's name)
+        """Yield the couples of a subpopulation one after the other, for as long as simuPOP asks."""
+        p, rng = self._p, self._rng
+        pools: list[tuple[list[Any], list[Any]]] = [([], []) for _ in range(p.n_ranks)]
+        ranks = [int(rank) for rank in pop.indInfo("rank", subPop)]
+        for person, rank in zip(pop.individuals(subPop), ranks, strict=True):
+            men, women = pools[rank]
+            one = (int(person.birth_year), int(person.wealth), person)
+            (men if person.sex() == self._sim.MALE else women).append(one)
+        while True:
+            men, women = pools[ranks[rng.randInt(len(ranks))]]
+            if not men or not women:
+                continue
+            while True:
+                man_at, woman_at = rng.randInt(len(men)), rng.randInt(len(women))
+                (his_year, his_wealth, man), (her_year, her_wealth, woman) = men[man_at], women[woman_at]
+                of_age = her_year - p.years_older <= his_year <= her_year + p.years_younger
+                if (of_age and his_wealth >= her_wealth) or rng.randUniform() < p.accepted_anyway:
+                    break
+            yield man, woman
+            for pool, at in ((men, man_at), (women, woman_at)):
+                if len(pool) > 1 and rng.randUniform() < p.leaves_pool:
+                    del pool[at]
+
+    def _alleles(self, pop: Any) -> NDArray[np.uint8]:
+        """Return the haplotypes in the order of the individuals, shape (n_people, n_loci); 0 for women."""
+        n_loci = len(self._p.loci)
+        both = np.array(pop.genotype(), dtype=np.uint8).reshape(-1, pop.ploidy(), n_loci)
+        men = np.array([person.sex() == self._sim.MALE for person in pop.individuals()])
+        # The Y chromosome is the second of a man's pair.
+        return np.where(men[:, None], both[:, 1] + self._p.lowest, NO_ALLELE).astype(np.uint8)
+
+    def _record(self, pop: Any) -> bool:
+        """Note a generation as born; simuPOP numbers individuals from 1 in the order of birth, and 0 is nobody."""
+        columns, p = self._columns, self._p
+        first = int(pop.indInfo("ind_id")[0]) - 1
+        rows = slice(first, first + p.people)
+        for field in _RECORDED:
+            getattr(columns, field)[rows] = np.array(pop.indInfo(field))
+        columns.father[rows] = np.array(pop.indInfo("father_id")) - 1
+        columns.mother[rows] = np.array(pop.indInfo("mother_id")) - 1
+        columns.haplotypes[rows] = self._alleles(pop)
+        columns.sex[rows] = np.where(columns.haplotypes[rows, 0] == NO_ALLELE, WOMAN, MAN)
+        if self._progress is not None:
+            self._progress(TASK, first // p.people + 1, p.generations)
+        return True
+
+    def _record_mutations(self, pop: Any) -> bool:
+        """Note how germ lines differ from haplotypes at birth, before anybody has moved."""
+        first = int(pop.indInfo("ind_id")[0]) - 1
+        born = self._columns.haplotypes[first : first + self._p.people]
+        passed_on = self._alleles(pop)
+        individual, locus = np.nonzero(passed_on != born)
+        self._mutations.append(
+            Mutations(
+                individual=(first + individual).astype(np.int32),
+                locus=locus.astype(np.int16),
+                before=born[individual, locus],
+                after=passed_on[individual, locus],
+            )
+        )
+        return True

@@ -1,0 +1,149 @@
+"""The two engines agree in distribution: they share the rules, not the code or the draws.
+
+Each figure's mean over replicate runs is compared by Welch's t statistic with the replicates of both engines; the
+tolerance is what all figures of a group together exceed with probability 1e-3 if the engines agree.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from reidsim.populations.genealogy import simupop_engine, vectorised
+from reidsim.populations.genealogy.genealogy import MAN
+from reidsim.populations.genealogy.statistics import (
+    allele_frequencies,
+    couples,
+    haplotype_diversity,
+    marriage_gaps,
+    same_surname_given_same_haplotype,
+    surname_spectrum,
+)
+
+pytest.importorskip("simuOpt", reason="simuPOP is not installed (extra simupop)")
+
+REPLICATES = {"vectorised": 90, "simupop": 30}
+
+
+def figures(genealogy):
+    """Return the figures of one genealogy by group, each a vector."""
+    g = genealogy
+    men = g.living()
+    haplotypes, surnames = g.haplotypes[men], g.surname[men]
+    spectrum = surname_spectrum(surnames, len(g.surnames))
+    gaps = marriage_gaps(g)
+    husbands, wives = couples(g)
+    children = np.flatnonzero(g.father >= 0)
+    pairs = g.father[children].astype(np.int64) * len(g) + g.mother[children]
+    family_sizes = np.bincount(np.unique(pairs, return_counts=True)[1], minlength=8)
+    later = range(1, g.n_generations)
+    birth_years = [g.birth_year[g.generation == generation] for generation in later]
+    wealth = [g.wealth[g.generation == generation] for generation in later]
+    ranks = [np.bincount(g.rank[g.generation == generation], minlength=3) for generation in later]
+    frequencies = allele_frequencies(haplotypes)
+    return {
+        "haplotype diversity": [haplotype_diversity(haplotypes[:, :m]) for m in (1, 2, 4, 8, 12, 16)],
+        "allele frequencies": frequencies[:, 8:33].ravel(),
+        "surname spectrum": [*spectrum[:20], spectrum[:100].sum(), (spectrum**2).sum(), (spectrum > 0).sum()],
+        "same surname given same haplotype": [
+            same_surname_given_same_haplotype(haplotypes[:, :m], surnames) for m in (1, 2, 3, 4, 6, 8)
+        ],
+        "birth years": [[years.mean(), years.std(), np.percentile(years, 10)] for years in birth_years],
+        "states": np.bincount(g.state[men], minlength=51) / len(men),
+        "states of fathers": np.mean(g.state[children] == g.state[g.father[children]]),
+        "marriage gaps": [
+            gaps.mean(), gaps.std(), *np.percentile(gaps, [1, 10, 90, 99]), np.mean((gaps >= -12) & (gaps <= 2)),
+        ],
+        "couples": [
+            len(husbands), len(np.unique(husbands)), len(np.unique(wives)), *family_sizes[1:8],
+            np.mean(g.wealth[husbands] >= g.wealth[wives]),
+            np.mean(g.subpopulation[husbands] != g.subpopulation[wives]),
+        ],
+        "wealth": [[level.mean(), level.std(), level.min(), level.max()] for level in wealth],
+        "ranks": ranks,
+        "sexes": [np.mean(g.sex[g.generation == generation] == MAN) for generation in later],
+        "mutations": [
+            len(g.mutations),
+            *np.bincount(g.mutations.locus, minlength=16),
+            np.mean(g.mutations.after > g.mutations.before),
+            np.mean(g.sex[g.mutations.individual] == MAN),
+        ],
+    }  # fmt: skip
+
+
+def replicates(simulate, parameters, number):
+    """Return by group the figures of `number` runs, shape (number, n_figures)."""
+    runs = [figures(simulate(parameters, seed)) for seed in range(number)]
+    return {name: np.array([np.ravel(run[name]) for run in runs], dtype=np.float64) for name in runs[0]}
+
+
+def excess(first, second):
+    """Return how often larger than its tolerance the largest Welch statistic of a group of figures is."""
+    variances = first.var(axis=0, ddof=1) / len(first), second.var(axis=0, ddof=1) / len(second)
+    spread = np.sqrt(variances[0] + variances[1])
+    difference = np.abs(first.mean(axis=0) - second.mean(axis=0))
+    varying = spread > 0
+    if (difference[~varying] > 0).any():
+        return np.inf
+    freedom = spread[varying] ** 4 / (
+        variances[0][varying] ** 2 / (len(first) - 1) + variances[1][varying] ** 2 / (len(second) - 1)
+    )
+    tolerance = stats.t.ppf(1 - 0.5e-3 / varying.sum(), freedom)
+    return (difference[varying] / spread[varying] / tolerance).max()
+
+
+@pytest.fixture(scope="module")
+def rules(published):
+    return published.resized(people=1_200, generations=8)
+
+
+@pytest.fixture(scope="module")
+def by_vectorised(rules):
+    return replicates(vectorised.simulate, rules, REPLICATES["vectorised"])
+
+
+@pytest.fixture(scope="module")
+def by_simupop(rules):
+    return replicates(simupop_engine.simulate, rules, REPLICATES["simupop"])
+
+
+GROUPS = (
+    "haplotype diversity", "allele frequencies", "surname spectrum", "same surname given same haplotype", "birth years",
+    "states", "states of fathers", "marriage gaps", "couples", "wealth", "ranks", "sexes", "mutations",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_engines_agree(by_vectorised, by_simupop, group):
+    assert set(by_simupop) == set(GROUPS)
+    assert excess(by_vectorised[group], by_simupop[group]) < 1
+
+
+@pytest.mark.parametrize(
+    ("group", "change"),
+    [
+        ("marriage gaps", {"accepted_anyway": 0.3}),
+        ("marriage gaps", {"years_older": 10}),
+        ("couples", {"leaves_pool": 0.7}),
+        ("couples", {"mean_children": 1.8}),
+        ("couples", {"migration_generations": (0,)}),
+        ("birth years", {"father_at_least": 20}),
+        ("birth years", {"mother_age_shares": np.full(20, 1 / 20)}),
+        ("states of fathers", {"state_from": np.array([0.36, 0.32, 0.32])}),
+        ("surname spectrum", {"mean_children": 4.0}),
+        ("same surname given same haplotype", {"mean_children": 4.0}),
+        ("wealth", {"wealth_steps": np.array([0])}),
+        ("ranks", {"rank_starts": np.array([14, 40])}),
+        ("allele frequencies", {"highest": np.array([14] * 16), "lowest": np.array([13] * 16)}),
+    ],
+)
+def test_another_rule_would_be_seen(rules, by_simupop, group, change):
+    other = replicates(vectorised.simulate, replace(rules, **change), REPLICATES["simupop"])
+    assert excess(other[group], by_simupop[group]) > 1
+
+
+def test_other_mutation_rates_would_be_seen(rules, by_simupop):
+    faster = replace(rules, mutation_rates=rules.mutation_rates * 1.2)
+    other = replicates(vectorised.simulate, faster, REPLICATES["simupop"])
+    assert excess(other["mutations"], by_simupop["mutations"]) > 1
