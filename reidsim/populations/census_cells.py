@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.bundled import data_file
 from reidsim.errors import InputError, nearest
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
@@ -72,7 +73,7 @@ def tail_weights(tail: Tail, years: int) -> Floats:
 
 
 def _areas_by_race(recipe: CensusCellsRecipe, folder: Path) -> tuple[list[str], Floats, Floats]:
-    path = folder / recipe.areas.file
+    path = data_file(recipe.areas.file, folder, "populations")
     frame = read_table(path, comment="#")
     require_columns(frame, [recipe.areas.code, recipe.areas.people], path)
     people = np.asarray(numbers(frame, recipe.areas.people, path), dtype=np.float64)
@@ -96,7 +97,7 @@ def _areas_by_race(recipe: CensusCellsRecipe, folder: Path) -> tuple[list[str], 
 
 
 def _ages_by_sex_and_race(recipe: CensusCellsRecipe, folder: Path, races: list[str]) -> tuple[list[int], Floats]:
-    path = folder / recipe.age.file
+    path = data_file(recipe.age.file, folder, "populations")
     frame = read_table(path, comment="#")
     require_columns(frame, [recipe.age.column], path)
     ages = numbers(frame, recipe.age.column, path).astype(int).tolist()

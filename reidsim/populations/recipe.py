@@ -9,6 +9,7 @@ from pydantic import Field
 from reidsim.validation import Section
 
 Percent = Annotated[float, Field(ge=0, le=100)]
+Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class RecipeHead(Section):
@@ -19,13 +20,24 @@ class RecipeHead(Section):
 
 
 class CountsRecipe(RecipeHead):
-    """People counted in a CSV file, one row per cell."""
+    """People counted in a CSV or Parquet file, one row per cell or person."""
 
     kind: Literal["counts"]
     file: str
     delimiter: str = Field(default=",", min_length=1, max_length=1)
     columns: dict[str, str] = Field(min_length=1, description="attribute = column of the file")
     count: str | None = Field(default=None, description="column of counts; every row is one person without it")
+    missing_values: tuple[str, ...] = Field(default=("",), description="values that mean that the value is missing")
+    missing: Literal["error", "drop", "category", "draw"] = Field(
+        default="error", description="what to do with rows that have missing values"
+    )
+    categories: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(
+        default={}, description="attribute = its values in order, instead of those seen"
+    )
+    unknown: Literal["error", "drop", "missing"] = Field(
+        default="error", description="what to do with values outside given categories"
+    )
+    seed: Annotated[int, Field(ge=0)] = Field(default=0, description="of drawing missing values")
 
 
 class Areas(Section):
@@ -115,8 +127,3 @@ class VoterFileRecipe(RecipeHead):
     statuses: tuple[Literal["A", "D", "I", "S"], ...] = Field(default=("A", "I", "S"), min_length=1)
     ages_missing: tuple[Annotated[int, Field(ge=0)], ...] = Field(default=(), description="ages that mean unknown")
     population: str | None = Field(default=None, description="recipe of the population that gives the categories")
-
-
-Recipe = Annotated[
-    CountsRecipe | CensusCellsRecipe | Sf1Recipe | RegistryRecipe | VoterFileRecipe, Field(discriminator="kind")
-]

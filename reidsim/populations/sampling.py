@@ -18,6 +18,7 @@ def complete_records(
     rng: np.random.Generator,
     *,
     among: NDArray[np.bool_] | None = None,
+    row_numbers: NDArray[np.integer] | None = None,
 ) -> Codes:
     """Draw the unknown attributes of records from the population, given the known ones.
 
@@ -32,6 +33,8 @@ def complete_records(
     rng : numpy.random.Generator
     among : ndarray of bool, shape (n_cells,), optional
         Cells that may be drawn (all, if not given).
+    row_numbers : ndarray of int, shape (n_records,), optional
+        What messages call the records (1, 2, ..., if not given).
 
     Returns
     -------
@@ -43,13 +46,14 @@ def complete_records(
         If nobody in the population agrees with the known values of a record.
     """
     completed = codes.copy()
+    names = np.arange(1, len(codes) + 1) if row_numbers is None else row_numbers
     patterns, kind = np.unique(codes == UNKNOWN, axis=0, return_inverse=True)
     cells = population.cells if among is None else population.cells[among]
     counts = population.counts if among is None else population.counts[among]
     for number, unknown in enumerate(patterns):
         rows = np.flatnonzero(kind.ravel() == number)
         if unknown.any():
-            chosen = _draw_matching(population, cells, counts, codes[rows], ~unknown, rows, rng)
+            chosen = _draw_matching(population, cells, counts, codes[rows], ~unknown, names[rows], rng)
             completed[np.ix_(rows, unknown)] = cells[np.ix_(chosen, unknown)]
     return completed
 
@@ -60,7 +64,7 @@ def _draw_matching(
     counts: Counts,
     codes: Codes,
     known: NDArray[np.bool_],
-    rows: NDArray[np.intp],
+    row_numbers: NDArray[np.integer],
     rng: np.random.Generator,
 ) -> NDArray[np.intp]:
     radices = [size for size, keep in zip(population.domain.shape, known, strict=True) if keep]
@@ -76,7 +80,7 @@ def _draw_matching(
         labels = population.domain.select(names).decode(codes[at : at + 1][:, known]).iloc[0]
         raise InputError(
             f"nobody in population {population.name!r} matches a record, so its other attributes cannot be drawn",
-            where=f"row {rows[at] + 1}",
+            where=f"row {row_numbers[at]}",
             found=", ".join(f"{name} = {labels[name]}" for name in names),
         )
     low, high = cumulative[start], cumulative[stop]

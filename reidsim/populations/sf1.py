@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.bundled import data_file
 from reidsim.errors import InputError
 from reidsim.populations.census_cells import largest_remainders, tail_weights
 from reidsim.populations.domain import Attribute, Domain
@@ -100,7 +101,7 @@ def sf1_population(recipe: Sf1Recipe, folder: Path, *, name: str) -> Population:
     -----
     Layout: 2010 Census Summary File 1, technical documentation SF1/10-4 (RV), chapters 2 and 6.
     """
-    files = folder / recipe.folder
+    files = data_file(recipe.folder, folder, "populations")
     if not files.is_dir():
         raise InputError("no such folder", source=files, expected=f"the unzipped files of {recipe.state}2010.sf1.zip")
     header = files / f"{recipe.state}geo2010.sf1"

@@ -3,7 +3,8 @@ import pandas as pd
 import pytest
 
 from reidsim.errors import InputError
-from reidsim.populations.catalogue import load_population, natural_categories
+from reidsim.populations.catalogue import load_population
+from reidsim.populations.counted import natural_categories
 
 PEOPLE = """\
 # the people of a town
@@ -86,8 +87,12 @@ def test_a_file_that_is_not_there_is_named(town):
 
 
 def test_an_unknown_kind_of_recipe_is_told_with_those_there_are(town):
-    with pytest.raises(InputError, match=r"town.toml: kind: .*found 'count'; expected one of .*counts"):
+    with pytest.raises(InputError, match=r"town.toml: kind: .*found 'count'") as caught:
         load_population(town(RECIPE.replace('"counts"', '"count"')))
+    expected = str(caught.value.expected)
+    assert {"counts", "fitted", "ystr-genealogy"} <= set(expected.removeprefix("one of ").split(", "))
+    # No values of other keys.
+    assert not {"drop", "simupop"} & set(expected.split(", "))
 
 
 def test_an_unknown_name_is_told_with_the_nearest():

@@ -602,7 +602,7 @@ def test_recipe_whose_file_is_broken(recipe: Path) -> None:
 
 
 def test_documented_recipes(tmp_path: Path) -> None:
-    page = Path(__file__).parents[2] / "docs" / "populations.md"
+    page = Path(__file__).parents[2] / "docs" / "external-resources.md"
     blocks = re.findall(r"```toml[^\n]*\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     for kind, model in (("registry", RegistryRecipe), ("voter-file", VoterFileRecipe)):
         (block,) = [block for block in blocks if f'kind = "{kind}"' in block]

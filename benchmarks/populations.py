@@ -1,0 +1,95 @@
+"""Speed and memory of simulated populations, shown as ratios measured in one run.
+
+Run by hand: ``python benchmarks/populations.py``.
+
+Genealogies: the published one (60,000 people in each of ten generations) by simuPOP and by the default engine, with the
+same rules; then the default engine alone on ever more people. Both are checked for what must hold in any pedigree.
+The national population: individuals and counts by cell against a plain loop (`populations_national.py`, run first, so
+that the memory it reports is its own). Compilation is not counted (it is cached on disk).
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from memory import peak_mib
+from populations_national import national
+
+from reidsim.populations.genealogy.genealogy import Genealogy, check_pedigree
+from reidsim.populations.genealogy.genealogy_file import read_genealogy, write_genealogy
+from reidsim.populations.genealogy.make import make_genealogy
+
+GENERATIONS = 10
+
+
+def timed(work: Callable[[], Genealogy], repeats: int = 1) -> tuple[Genealogy, float]:
+    """Return what the work made and the shortest of several timings, in seconds."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        made = work()
+        times.append(time.perf_counter() - start)
+    return made, min(times)
+
+
+def vectorised(people: int, seed: int = 1) -> Genealogy:
+    """Make a genealogy of so many people in each generation, from the recipe on."""
+    return make_genealogy("ystr-genealogy", engine="vectorised", people=people, seed=seed, cache=False)
+
+
+def simupop(people: int, seed: int = 1) -> Genealogy:
+    """Make the same kind of genealogy with simuPOP."""
+    return make_genealogy("ystr-genealogy", engine="simupop", people=people, seed=seed, cache=False)
+
+
+def engines(people: int, repeats: int) -> None:
+    """Compare the two engines."""
+    simupop(300)
+    ours, fast = timed(lambda: vectorised(people), 5)
+    theirs, slow = timed(lambda: simupop(people), repeats)
+    for genealogy in (ours, theirs):
+        check_pedigree(genealogy)
+    print(f"genealogy of {people:,} x {GENERATIONS}, from the recipe on: vectorised {fast:.3f} s, simuPOP {slow:.2f} s")
+    print(f"  RATIO: {slow / fast:,.0f} (to reach 50)")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "genealogy.parquet"
+        _, writing = timed(lambda: write_genealogy(ours, path) or ours, 3)
+        again, reading = timed(lambda: read_genealogy(path), 3)
+        assert again.content_digest() == ours.content_digest()
+        size = path.stat().st_size / 1e6
+    print(f"  kept on disk: written in {writing:.2f} s, read in {reading:.2f} s, {size:.1f} MB")
+
+
+def growth(sizes: list[int]) -> None:
+    """Show time and memory on more and more people."""
+    print("vectorised engine alone (peak memory of the process so far; 40 bytes per person are the result):")
+    for total in sizes:
+        genealogy, seconds = timed(lambda people=total // GENERATIONS: vectorised(people))
+        assert len(genealogy) == total
+        print(
+            f"  {total:>12,} people: {seconds:7.2f} s = {1e9 * seconds / total:4.0f} ns per person, "
+            f"peak {peak_mib():6,.0f} MiB"
+        )
+
+
+def main() -> None:
+    """Run everything."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--people", type=int, default=60_000, help="of each generation, for the two engines")
+    parser.add_argument("--repeats", type=int, default=2, help="timings of simuPOP")
+    parser.add_argument("--largest", type=int, default=100_000_000, help="people of the largest national population")
+    parser.add_argument("--skip-growth", action="store_true")
+    arguments = parser.parse_args()
+    national(20_000, arguments.largest)
+    vectorised(300)
+    if not arguments.skip_growth:
+        growth([100_000, 1_000_000, 3_000_000, 10_000_000])
+    engines(arguments.people, arguments.repeats)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,247 @@
+"""Drawing people by an attribute model: one by one, or as counts by cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+from reidsim.populations.attribute_model.model import AttributeModel, build_model
+from reidsim.populations.attribute_model.recipe import AttributeModelRecipe
+from reidsim.populations.domain import Codes
+from reidsim.populations.population import Population
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+# Whole people or expected ones
+Number = TypeVar("Number", np.int64, np.float64)
+
+# People drawn from one random stream: fixed, because it decides which numbers a person gets.
+_BLOCK = 1 << 16
+
+# Cells with at most this many people have them drawn one by one, which is then cheaper than binomial draws.
+_FEW = 16
+# Entries of the table (cells x values) that a split works on at a time; decides memory, never the result.
+_SPLIT_ENTRIES = 1 << 21
+
+_MOST_EXPECTED_CELLS = 20_000_000
+
+
+def attribute_model_population(
+    recipe: AttributeModelRecipe, folder: Path, *, name: str, expected: bool, seed: int
+) -> Population:
+    """Make the population of a recipe of kind ``attribute-model``, as counts by cell.
+
+    Parameters
+    ----------
+    recipe : AttributeModelRecipe
+    folder : Path
+        Where the recipe's files are.
+    name : str
+    expected : bool
+        Keep expected counts (float64) instead of drawing; for models of few cells.
+    seed : int
+        Of the draw.
+
+    Returns
+    -------
+    Population
+        Over the attributes in the recipe's order; its total is ``recipe.people``.
+
+    Raises
+    ------
+    InputError
+        If the recipe or one of its files cannot be used, the domain has 2**62 cells or more, or there are more than
+        20 million cells and expected counts are asked for.
+    """
+    model = build_model(recipe, folder)
+    cells, counts = expected_counts(model, recipe.people) if expected else draw_counts(model, recipe.people, seed)
+    return Population(model.domain, cells, counts, name=name, source=recipe.source)
+
+
+def draw_individuals(model: AttributeModel, people: int, seed: int, *, first: int = 0) -> Codes:
+    """Draw people one by one.
+
+    Person i is decided by the seed and i alone: more people can be drawn later, in any order and in pieces of any
+    size, and are the same.
+
+    Parameters
+    ----------
+    model : AttributeModel
+    people : int
+        How many.
+    seed : int
+    first : int
+        Number of the first person, from 0.
+
+    Returns
+    -------
+    ndarray of int32, shape (people, n_attributes)
+        Codes over ``model.domain``.
+    """
+    codes = np.empty((people, len(model.conditionals)), dtype=np.int32)
+    for block in range(first // _BLOCK, -(-(first + people) // _BLOCK)):
+        start, stop = max(first, block * _BLOCK), min(first + people, (block + 1) * _BLOCK)
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*b"individuals", block)))
+        # The stream is read from its beginning, whichever people of the block are wanted.
+        uniforms = rng.random((stop - block * _BLOCK, codes.shape[1]))[start - block * _BLOCK :]
+        part = codes[start - first : stop - first]
+        for position, conditional in enumerate(model.conditionals):
+            row = conditional.combinations.of_codes([part[:, earlier] for earlier in conditional.given], len(part))
+            _invert(conditional.cumulative, row, uniforms[:, position], part[:, position])
+    return codes
+
+
+def draw_counts(model: AttributeModel, people: int, seed: int) -> tuple[Codes, Integers]:
+    """Draw how many people are in each cell, by splitting cells attribute after attribute.
+
+    The people of a cell are spread over the next attribute's values by one multinomial draw, which is the same in
+    distribution as drawing them one by one: time and memory are for occupied cells, not for people.
+
+    Parameters
+    ----------
+    model : AttributeModel
+    people : int
+    seed : int
+
+    Returns
+    -------
+    cells : ndarray of int32, shape (n_cells, n_attributes)
+        Occupied cells in the order of their codes.
+    counts : ndarray of int64, shape (n_cells,)
+        Their sum is `people`.
+    """
+    many, few = (
+        np.random.default_rng(entropy)
+        for entropy in np.random.SeedSequence(seed, spawn_key=tuple(b"counts by cell")).spawn(2)
+    )
+    keys, counts = _split_by_attribute(
+        model,
+        np.array([people], dtype=np.int64),
+        lambda position, rows, held: _draw_split(model, position, rows, held, many, few),
+    )
+    return _decode(keys, model.domain.shape), counts
+
+
+def expected_counts(model: AttributeModel, people: int) -> tuple[Codes, Floats]:
+    """Return the expected people of each cell that anybody can be in; they sum to `people`.
+
+    Raises
+    ------
+    InputError
+        If there are more than 20 million such cells.
+    """
+    cells = [0] * len(model.conditionals)
+
+    def split(position: int, rows: Integers, counts: Floats) -> Floats:
+        shares = model.conditionals[position].shares[rows]
+        cells[position] += int(np.count_nonzero(shares))
+        if cells[position] > _MOST_EXPECTED_CELLS:
+            raise InputError(
+                "too many cells for expected counts",
+                where=f"attribute {model.domain.names[position]!r}",
+                expected=f"at most {_MOST_EXPECTED_CELLS:,}",
+                hint="draw whole people instead",
+            )
+        return np.asarray(counts[:, None] * shares)
+
+    keys, counts = _split_by_attribute(model, np.array([people], dtype=np.float64), split)
+    return _decode(keys, model.domain.shape), counts
+
+
+def _split_by_attribute(
+    model: AttributeModel,
+    counts: NDArray[Number],
+    split: Callable[[int, Integers, NDArray[Number]], NDArray[Number]],
+) -> tuple[Integers, NDArray[Number]]:
+    """Split one cell with everybody in it attribute after attribute; return mixed-radix keys and counts of cells."""
+    shape = model.domain.shape
+    # Raises the error of a domain too large for keys.
+    model.domain.keys(np.zeros((0, len(shape)), dtype=np.int32))
+    keys = np.zeros(1, dtype=np.int64)
+    for position, conditional in enumerate(model.conditionals):
+        size = shape[position]
+        step = max(_SPLIT_ENTRIES // size, 1)
+        parts: list[tuple[Integers, NDArray[Number]]] = []
+        for start in range(0, len(keys), step):
+            part = slice(start, start + step)
+            given = [_digit(keys[part], shape[:position], earlier) for earlier in conditional.given]
+            row = conditional.combinations.of_codes(given, len(keys[part]))
+            table = split(position, row, counts[part])
+            cell, value = np.nonzero(table)
+            parts.append((keys[part][cell] * size + value, table[cell, value]))
+        keys = np.concatenate([part_keys for part_keys, _ in parts])
+        counts = np.concatenate([part_counts for _, part_counts in parts])
+    return keys, counts
+
+
+def _draw_split(
+    model: AttributeModel,
+    position: int,
+    rows: Integers,
+    counts: Integers,
+    many: np.random.Generator,
+    few: np.random.Generator,
+) -> Integers:
+    """Spread the people of each cell over an attribute's values: (n_cells, n_values)."""
+    conditional = model.conditionals[position]
+    table = np.zeros((len(counts), conditional.shares.shape[1]), dtype=np.int64)
+    is_few = counts <= _FEW
+    large = np.flatnonzero(~is_few)
+    table[large] = many.multinomial(counts[large], conditional.shares[rows[large]])
+    small = np.flatnonzero(is_few)
+    uniforms = few.random(int(counts[small].sum()))
+    _deal(conditional.cumulative, rows, counts, small, uniforms, table)
+    return table
+
+
+def _digit(keys: Integers, radices: tuple[int, ...], position: int) -> Integers:
+    """Return the code at `position` of each mixed-radix key over `radices`."""
+    below = int(np.prod(radices[position + 1 :], dtype=np.int64))
+    return (keys // below) % radices[position]
+
+
+def _decode(keys: Integers, shape: tuple[int, ...]) -> Codes:
+    """Return the codes of mixed-radix keys, shape (n, n_attributes)."""
+    codes = np.empty((len(keys), len(shape)), dtype=np.int32)
+    rest = keys.copy()
+    for position in range(len(shape) - 1, -1, -1):
+        rest, codes[:, position] = np.divmod(rest, shape[position])
+    return codes
+
+
+@njit(cache=True)
+def _first_above(cumulative: Floats, uniform: float) -> int:
+    """Return the first position whose cumulative share is above a number in [0, 1)."""
+    low, high = 0, len(cumulative) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if cumulative[middle] > uniform:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@njit(cache=True)
+def _invert(cumulative: Floats, rows: Integers, uniforms: Floats, codes: NDArray[np.int32]) -> None:
+    """Turn one uniform number per person into a code, by the person's row of shares."""
+    for person in range(len(rows)):
+        codes[person] = _first_above(cumulative[rows[person]], uniforms[person])
+
+
+@njit(cache=True)
+def _deal(
+    cumulative: Floats, rows: Integers, counts: Integers, cells: Integers, uniforms: Floats, table: Integers
+) -> None:
+    """Add the people of some cells to a table (cell, value) one by one, by one uniform number each."""
+    used = 0
+    for cell in cells:
+        for _ in range(counts[cell]):
+            table[cell, _first_above(cumulative[rows[cell]], uniforms[used])] += 1
+            used += 1

@@ -1,0 +1,300 @@
+"""From a recipe and its files to arrays: the shares of each attribute's values, given earlier attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.bundled import data_file
+from reidsim.errors import InputError, listed, nearest
+from reidsim.populations.attribute_model.recipe import AttributeModelRecipe, AttributeRecipe, ShareTable
+from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.value_groups import Combinations, GroupedAttribute, Groups, number_range, values_in_order
+from reidsim.tables import numbers, read_table, require_columns
+
+Floats = NDArray[np.float64]
+
+# Published shares are rounded; those that miss 1 by more than this are taken for a mistake.
+SUM_TOLERANCE = 1e-6
+
+_TOO_MANY_VALUES = 10**7
+
+
+@dataclass(frozen=True)
+class ConditionalShares:
+    """How the values of one attribute are shared out, for every combination of groups of the given attributes.
+
+    Parameters
+    ----------
+    given : tuple of int
+        Positions of the earlier attributes that the shares depend on.
+    combinations : Combinations
+        Of their groups.
+    shares : ndarray of float64, shape (n_combinations, n_values)
+        Each row sums to 1.
+    """
+
+    given: tuple[int, ...]
+    combinations: Combinations
+    shares: Floats
+
+    @cached_property
+    def cumulative(self) -> Floats:
+        """Shares summed along each row, same shape; exactly 1 from the last value with a share on."""
+        sums = np.cumsum(self.shares, axis=1)
+        last = self.shares.shape[1] - 1 - (self.shares[:, ::-1] > 0).argmax(axis=1)
+        sums[np.arange(self.shares.shape[1]) >= last[:, None]] = 1.0
+        return np.ascontiguousarray(sums)
+
+
+@dataclass(frozen=True)
+class AttributeModel:
+    """A domain and, for each attribute in order, its shares given earlier attributes.
+
+    Parameters
+    ----------
+    domain : Domain
+    conditionals : tuple of ConditionalShares
+        One per attribute.
+    """
+
+    domain: Domain
+    conditionals: tuple[ConditionalShares, ...]
+
+
+def build_model(recipe: AttributeModelRecipe, folder: Path) -> AttributeModel:
+    """Read the files of a recipe and check its shares.
+
+    Parameters
+    ----------
+    recipe : AttributeModelRecipe
+    folder : Path
+        Where the recipe's files are.
+
+    Returns
+    -------
+    AttributeModel
+
+    Raises
+    ------
+    InputError
+        If shares do not sum to 1 (names the row and the sum), a value or group of a given attribute has none, a
+        given attribute does not come before, or a file cannot be used.
+    """
+    attributes: list[Attribute] = []
+    conditionals: list[ConditionalShares] = []
+    for section in recipe.attribute:
+        if section.name in [attribute.name for attribute in attributes]:
+            raise InputError("attribute named twice", where="attribute", found=section.name)
+        try:
+            given = Combinations(_given(section, attributes, recipe.groupings))
+            values, shares = _shares(section, given, folder)
+            if section.name in recipe.fixed_shares:
+                shares = _with_fixed(shares, values, recipe.fixed_shares[section.name])
+            attributes.append(Attribute(section.name, values))
+        except InputError as error:
+            named = f"attribute {section.name!r}"
+            raise error.located(where=None if error.where == named else named) from None
+        names = [attribute.name for attribute in attributes]
+        conditionals.append(ConditionalShares(tuple(map(names.index, section.given)), given, shares))
+    domain = Domain(tuple(attributes))
+    for name in recipe.fixed_shares:
+        if name not in domain.names:
+            raise InputError(
+                "no such attribute",
+                where="fixed_shares",
+                found=name,
+                expected=f"one of {listed(domain.names)}",
+                hint=nearest(name, domain.names),
+            )
+    return AttributeModel(domain, tuple(conditionals))
+
+
+def _given(
+    section: AttributeRecipe, earlier: Sequence[Attribute], groupings: Mapping[str, Groups]
+) -> list[GroupedAttribute]:
+    by_name = {attribute.name: attribute for attribute in earlier}
+    for name in section.given:
+        if name not in by_name:
+            raise InputError(
+                "no earlier attribute of this name",
+                where="given",
+                found=name,
+                expected=f"one of {listed(by_name)}" if by_name else "an attribute above this one",
+                hint=nearest(name, by_name),
+            )
+    columns = section.table.columns if section.table is not None else {}
+    for key, names in (("grouped", section.grouped), ("table.columns", columns)):
+        for name in names:
+            if name not in section.given:
+                raise InputError(
+                    "not a given attribute",
+                    where=key,
+                    found=name,
+                    expected=f"one of {listed(section.given)}" if section.given else "given = [...] to name it",
+                )
+    for name, grouping in section.grouped.items():
+        if grouping not in groupings:
+            raise InputError(
+                "no such grouping",
+                where=f"grouped.{name}",
+                found=grouping,
+                expected=f"one of {listed(groupings)}" if groupings else "a section [groupings] in the recipe",
+                hint=nearest(grouping, groupings),
+            )
+    return [
+        GroupedAttribute.of(by_name[name], groupings[section.grouped[name]] if name in section.grouped else None)
+        for name in section.given
+    ]
+
+
+def _shares(section: AttributeRecipe, given: Combinations, folder: Path) -> tuple[tuple[str, ...], Floats]:
+    """Return an attribute's values and the shares of each, shape (n_combinations, n_values)."""
+    if section.uniform is not None:
+        uniform = _listed_values(section.uniform)
+        return uniform, np.full((1, len(uniform)), 1 / len(uniform))
+    if section.shares is not None:
+        return tuple(section.shares), _normalised(np.array([list(section.shares.values())]), lambda _: "shares")
+    if section.shares_by is not None:
+        return _shares_by(section.shares_by, given.grouped[0])
+    assert section.table is not None  # noqa: S101 - the recipe has exactly one of the four
+    return _read_shares(section.table, given, folder)
+
+
+def _listed_values(members: Sequence[str]) -> tuple[str, ...]:
+    values: list[str] = []
+    for member in members:
+        bounds = number_range(member)
+        if bounds is None:
+            values.append(member)
+            continue
+        first, last = bounds
+        if last is None:
+            raise InputError("range without an end", where="uniform", found=member)
+        if last - first >= _TOO_MANY_VALUES:
+            raise InputError("too many values", where="uniform", found=member)
+        values.extend(str(number) for number in range(first, last + 1))
+    return tuple(values)
+
+
+def _shares_by(shares_by: Mapping[str, Mapping[str, float]], given: GroupedAttribute) -> tuple[tuple[str, ...], Floats]:
+    unknown = [group for group in shares_by if group not in given.labels]
+    if unknown:
+        raise InputError(
+            f"neither a value nor a group of {given.attribute.name!r}",
+            where="shares_by",
+            found=unknown[0],
+            expected=f"one of {listed(given.labels)}",
+            hint=nearest(unknown[0], given.labels),
+        )
+    missing = [given.labels[code] for code in np.unique(given.codes) if given.labels[code] not in shares_by]
+    if missing:
+        raise InputError(f"no shares for a value of {given.attribute.name!r}", where="shares_by", found=missing[0])
+    values = tuple(dict.fromkeys(value for shares in shares_by.values() for value in shares))
+    table = np.array([[shares_by.get(label, {}).get(value, 0.0) for value in values] for label in given.labels])
+    # A group without values may have no shares; nobody is ever drawn by those it gets here.
+    table[[label not in shares_by for label in given.labels]] = 1 / len(values)
+    return values, _normalised(table, lambda row: f"shares_by.{given.labels[row]}")
+
+
+def _normalised(shares: Floats, where: Callable[[int], str], source: Path | None = None) -> Floats:
+    """Divide each row by its sum, which has to be 1 already but for rounding."""
+    sums = shares.sum(axis=1)
+    wrong = np.abs(sums - 1) > SUM_TOLERANCE
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InputError(
+            "shares do not sum to 1",
+            source=source,
+            where=where(row),
+            found=round(float(sums[row]), 9),
+            expected=f"1, within {SUM_TOLERANCE:g}",
+        )
+    return np.asarray(shares / sums[:, None])
+
+
+def _with_fixed(shares: Floats, values: tuple[str, ...], fixed: Mapping[str, float]) -> Floats:
+    """Give some values a fixed share; the others divide the rest in the proportions they had."""
+    for value in fixed:
+        if value not in values:
+            raise InputError(
+                "no such value",
+                where="fixed_shares",
+                found=value,
+                expected=f"one of {listed(values)}",
+                hint=nearest(value, values),
+            )
+    is_fixed = np.array([value in fixed for value in values])
+    total = sum(fixed.values())
+    others = shares[:, ~is_fixed].sum(axis=1)
+    room = (total <= 1 + SUM_TOLERANCE) if not is_fixed.all() else abs(total - 1) <= SUM_TOLERANCE
+    if not room or (total < 1 - SUM_TOLERANCE and not (others > 0).all()):
+        raise InputError(
+            "fixed shares leave the other values too little or too much",
+            where="fixed_shares",
+            found=round(total, 9),
+            expected="a sum of 1 or less, and exactly 1 where no other value has a share",
+        )
+    result = np.zeros_like(shares)
+    result[:, is_fixed] = [fixed[value] for value in values if value in fixed]
+    scale = max(1 - total, 0.0) / np.where(others > 0, others, 1.0)
+    result[:, ~is_fixed] = shares[:, ~is_fixed] * scale[:, None]
+    return np.asarray(result / result.sum(axis=1, keepdims=True))
+
+
+def _read_shares(table: ShareTable, given: Combinations, folder: Path) -> tuple[tuple[str, ...], Floats]:
+    path = data_file(table.file, folder, "populations")
+    column = table.count if table.count is not None else str(table.share)
+    given_columns = [table.columns.get(g.attribute.name, g.attribute.name) for g in given.grouped]
+    frame = read_table(path, delimiter=table.delimiter, comment="#")
+    require_columns(frame, [table.value, column, *given_columns, *table.where], path)
+    chosen = _rows_where(frame, table.where, path)
+    # Rows left out may hold anything; set to 0 they keep the numbering of the rows that are checked.
+    figures = numbers(frame.assign(**{column: frame[column].where(chosen, "0")}), column, path).to_numpy(dtype=float)
+    # Groups that the recipe does not use, such as ages that nobody has, are passed over.
+    row = given.of_labels([frame[name] for name in given_columns], len(frame))
+    chosen &= row >= 0
+    values = values_in_order(frame[table.value][chosen])
+    shares = np.zeros((given.size, len(values)))
+    at = np.flatnonzero(chosen)
+    value = pd.Index(values).get_indexer(pd.Index(frame[table.value].iloc[at]))
+    cells = row[at] * len(values) + value
+    if table.share is not None and len(np.unique(cells)) < len(cells):
+        first = np.unique(cells, return_index=True)[1]
+        repeated = int(at[np.setdiff1d(np.arange(len(cells)), first)[0]])
+        raise InputError(
+            "share given twice", source=path, where=f"row {repeated + 1}", found=frame[table.value].iloc[repeated]
+        )
+    np.add.at(shares.reshape(-1), cells, figures[at])
+    missing = given.possible & ~(shares.sum(axis=1) > 0)
+    if missing.any():
+        where = given.label(int(missing.argmax())) or None
+        raise InputError("no row with a figure above 0", source=path, where=where)
+    # Only combinations that nobody has are left; nobody is ever drawn by the shares they get here.
+    shares[shares.sum(axis=1) == 0] = 1 / len(values)
+    if table.count is not None:
+        return values, np.asarray(shares / shares.sum(axis=1, keepdims=True))
+    place = (lambda row: f"rows of {given.label(row)}") if given.grouped else (lambda _: f"column {column!r}")
+    return values, _normalised(shares, place, path)
+
+
+def _rows_where(frame: pd.DataFrame, conditions: Mapping[str, str], path: Path) -> NDArray[np.bool_]:
+    chosen = np.ones(len(frame), dtype=np.bool_)
+    for column, text in conditions.items():
+        matches = (frame[column] == text).to_numpy(dtype=np.bool_)
+        if not (chosen & matches).any():
+            raise InputError(
+                "no row has this text",
+                source=path,
+                where=f"column {column!r}",
+                found=text,
+                hint=nearest(text, frame[column][chosen].unique()),
+            )
+        chosen &= matches
+    return chosen

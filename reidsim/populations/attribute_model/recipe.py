@@ -1,0 +1,87 @@
+"""What a recipe of kind ``attribute-model`` may say."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from reidsim.errors import InputError, listed
+from reidsim.populations.recipe import RecipeHead, Share
+from reidsim.populations.value_groups import Groups, Members
+from reidsim.validation import Section
+
+Shares = Annotated[dict[str, Share], Field(min_length=1)]
+
+
+class ShareTable(Section):
+    """Shares, or counts that give them, in a CSV file with one row per value and group of the given attributes."""
+
+    file: str
+    delimiter: str = Field(default=",", min_length=1, max_length=1)
+    where: dict[str, str] = Field(default={}, description="column = text: only rows with this text are read")
+    value: str = Field(description="column of the attribute's values")
+    count: str | None = Field(default=None, description="column of counts; rows of the same kind are added up")
+    share: str | None = Field(default=None, description="column of shares, which sum to 1 within a group")
+    columns: dict[str, str] = Field(default={}, description="given attribute = column, where its name is another")
+
+    @model_validator(mode="after")
+    def _one_column_of_figures(self) -> ShareTable:
+        if (self.count is None) == (self.share is None):
+            raise InputError("one column of figures is needed", expected="either count or share")
+        return self
+
+
+class AttributeRecipe(Section):
+    """One attribute: its values and their shares, in one of four ways."""
+
+    name: str = Field(min_length=1)
+    source: str = ""
+    shares: Shares | None = Field(default=None, description="value = share")
+    shares_by: dict[str, Shares] | None = Field(
+        default=None, min_length=1, description="value or group of the given attribute = its shares"
+    )
+    table: ShareTable | None = None
+    uniform: Members | None = Field(default=None, description="equally likely values, or a range such as '1..12'")
+    given: tuple[str, ...] = Field(default=(), description="earlier attributes that the shares depend on")
+    grouped: dict[str, str] = Field(default={}, description="given attribute = grouping of its values")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> AttributeRecipe:
+        ways = [way for way in ("shares", "shares_by", "table", "uniform") if getattr(self, way) is not None]
+        if len(ways) != 1:
+            raise InputError(
+                "an attribute's shares are given in one way",
+                where=self.name,
+                found=listed(ways) if ways else "none",
+                expected="one of shares, shares_by, table, uniform",
+            )
+        if self.shares_by is not None and len(self.given) != 1:
+            raise InputError(
+                "shares_by needs one given attribute", where=self.name, found=list(self.given), expected="one name"
+            )
+        if self.given and self.shares_by is None and self.table is None:
+            raise InputError(
+                "these shares cannot depend on other attributes",
+                where=self.name,
+                found=f"given = {list(self.given)}",
+                expected="shares_by or table",
+            )
+        if len(set(self.given)) != len(self.given):
+            raise InputError("attribute named twice", where=f"{self.name}.given", found=list(self.given))
+        return self
+
+
+class AttributeModelRecipe(RecipeHead):
+    """People whose attributes are drawn one after the other, each by its shares given some earlier ones."""
+
+    kind: Literal["attribute-model"]
+    people: Annotated[int, Field(gt=0, lt=2**53)]
+    seed: Annotated[int, Field(ge=0)]
+    groupings: dict[str, Annotated[Groups, Field(min_length=1)]] = Field(
+        default={}, description="grouping = group = its values, such as age groups of years of birth"
+    )
+    fixed_shares: dict[str, Shares] = Field(
+        default={}, description="attribute = value = its share; the other values divide the rest as before"
+    )
+    attribute: tuple[AttributeRecipe, ...] = Field(min_length=1)

@@ -1,0 +1,201 @@
+"""Populations fitted to published margins: recipes of kind ``fitted``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from reidsim.bundled import data_file
+from reidsim.errors import InputError, listed
+from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.population import Population
+from reidsim.populations.proportional_fitting import Margin, fit_margins
+from reidsim.populations.recipe import RecipeHead
+from reidsim.populations.value_groups import values_in_order
+from reidsim.tables import numbers, read_table, require_columns
+from reidsim.validation import Section
+
+Floats = NDArray[np.float64]
+
+_MOST_CELLS = 50_000_000
+
+
+class CountTable(Section):
+    """Counts in a CSV file, one row per cell; rows of the same cell are added up, cells without a row are empty."""
+
+    file: str
+    columns: dict[str, str] = Field(min_length=1, description="attribute = column of the file")
+    count: str
+
+
+class StartingPoint(Section):
+    """How the attributes go together: a population, or a table of counts."""
+
+    population: str | None = Field(
+        default=None, description="name of a bundled recipe or path of one, relative to this recipe"
+    )
+    attributes: tuple[str, ...] = Field(default=(), description="attributes of the population to keep (default: all)")
+    table: CountTable | None = None
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> StartingPoint:
+        if (self.population is None) == (self.table is None):
+            raise InputError("one table to start from is needed", expected="either population or table")
+        if self.attributes and self.population is None:
+            raise InputError("attributes are chosen from a population", where="attributes", expected="population = ...")
+        return self
+
+
+class MarginTable(CountTable):
+    """A margin of the population: counts by some of its attributes."""
+
+    name: str = ""
+
+
+class FittedRecipe(RecipeHead):
+    """People whose margins are those of published tables, otherwise as in a table to start from."""
+
+    kind: Literal["fitted"]
+    seed: Annotated[int, Field(ge=0)]
+    people: Annotated[int, Field(gt=0, lt=2**53)] | None = Field(
+        default=None, description="to scale all margins to (default: their sum, which has to be the same)"
+    )
+    start: StartingPoint | None = Field(default=None, description="without it, all cells are alike")
+    margin: tuple[MarginTable, ...] = Field(min_length=1)
+    tolerance: Annotated[float, Field(gt=0, lt=1)] = Field(
+        default=1e-9, description="by how much margins may be missed or differ, as a share of the people"
+    )
+    max_rounds: Annotated[int, Field(gt=0)] = 1000
+
+
+def fitted_population(
+    recipe: FittedRecipe, start: Population | None, folder: Path, *, name: str, expected: bool, seed: int
+) -> Population:
+    """Make the population of a recipe of kind ``fitted``.
+
+    Parameters
+    ----------
+    recipe : FittedRecipe
+    start : Population or None
+        The one that ``recipe.start`` names, if it names one.
+    folder : Path
+        Where the recipe's files are.
+    name : str
+    expected : bool
+        Keep the fitted counts (float64) instead of drawing whole people from them.
+    seed : int
+        Of the draw.
+
+    Returns
+    -------
+    Population
+        Over the attributes of the table to start from, then those of the margins in their order. Its source says how
+        well the margins are met.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be used, margins contradict each other or cannot be met, or there are more than 50 million
+        cells.
+    """
+    tables = [(margin, _read(margin, folder)) for margin in recipe.margin]
+    known, counts = _start(recipe, start, folder)
+    domain = _domain(known, tables)
+    cells = int(np.prod([float(size) for size in domain.shape]))
+    if cells > _MOST_CELLS:
+        raise InputError("too many cells to fit", found=cells, expected=f"at most {_MOST_CELLS:,}")
+    # Attributes that only margins have are independent of the others in the table to start from.
+    added = (1,) * (len(domain.attributes) - counts.ndim)
+    table = np.broadcast_to(counts.reshape(*counts.shape, *added), domain.shape)
+    margins = []
+    for number, (section, frame) in enumerate(tables, start=1):
+        title = section.name or f"{number} ({listed(section.columns)})"
+        target = _counted(section, frame, domain.select(tuple(section.columns)), folder)
+        if recipe.people is not None:
+            target = target * (recipe.people / max(target.sum(), np.finfo(float).tiny))
+        axes = tuple(domain.position(attribute) for attribute in section.columns)
+        margins.append(Margin(title, axes, target))
+    fitted = fit_margins(table, margins, tolerance=recipe.tolerance, max_rounds=recipe.max_rounds, domain=domain)
+    if not fitted.converged:
+        raise InputError(
+            "no table found that meets all margins",
+            where=f"margin {fitted.worst!r}",
+            found=f"still off by {fitted.error:.2g} of the people after {fitted.rounds} rounds",
+            expected=f"at most {recipe.tolerance:g}",
+            hint="too many empty cells in the table to start from, or margins that only agree two by two",
+        )
+    source = f"{recipe.source} ({fitted})" if recipe.source else str(fitted)
+    if expected:
+        return Population.from_dense(domain, fitted.table, name=name, source=source)
+    people = round(float(fitted.table.sum()))
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=tuple(b"fitted")))
+    shares = fitted.table.ravel() / fitted.table.sum()
+    drawn = rng.multinomial(people, shares).reshape(domain.shape)
+    return Population.from_dense(domain, drawn, name=name, source=source)
+
+
+def _read(table: CountTable, folder: Path) -> pd.DataFrame:
+    path = data_file(table.file, folder, "populations")
+    frame = read_table(path, comment="#")
+    require_columns(frame, [*table.columns.values(), table.count], path)
+    return frame
+
+
+def _start(recipe: FittedRecipe, start: Population | None, folder: Path) -> tuple[tuple[Attribute, ...], Floats]:
+    """Return the attributes and counts of the table to start from; without one, no attributes and a count of 1."""
+    if recipe.start is None:
+        return (), np.ones(())
+    if recipe.start.table is not None:
+        section, frame = recipe.start.table, _read(recipe.start.table, folder)
+        attributes = tuple(
+            Attribute(attribute, values_in_order(frame[column])) for attribute, column in section.columns.items()
+        )
+        return attributes, _counted(section, frame, Domain(attributes), folder)
+    if start is None:
+        raise InputError("the population to start from is missing", where="start.population")
+    if recipe.start.attributes:
+        start = start.marginal(recipe.start.attributes)
+    if np.prod([float(size) for size in start.domain.shape]) > _MOST_CELLS:
+        raise InputError(
+            "too many cells to fit",
+            where="start",
+            expected=f"at most {_MOST_CELLS:,}",
+            hint="choose some of the attributes: start.attributes",
+        )
+    counts = np.zeros(start.domain.shape)
+    counts[tuple(start.cells.T)] = start.counts
+    return start.domain.attributes, counts
+
+
+def _domain(known: tuple[Attribute, ...], tables: list[tuple[MarginTable, pd.DataFrame]]) -> Domain:
+    """Add to the attributes of the table to start from those of the margins, with the values seen in any of them."""
+    attributes = {attribute.name: attribute for attribute in known}
+    seen: dict[str, list[pd.Series[str]]] = {}
+    for section, frame in tables:
+        for attribute, column in section.columns.items():
+            if attribute not in attributes:
+                seen.setdefault(attribute, []).append(frame[column])
+    for name, columns in seen.items():
+        attributes[name] = Attribute(name, values_in_order(pd.concat(columns)))
+    return Domain(tuple(attributes.values()))
+
+
+def _counted(table: CountTable, frame: pd.DataFrame, domain: Domain, folder: Path) -> Floats:
+    """Return the counts of a file as a table over the domain of its attributes."""
+    path = data_file(table.file, folder, "populations")
+    people = numbers(frame, table.count, path).to_numpy(dtype=np.float64)
+    try:
+        codes = [
+            attribute.encode(frame[column], column)
+            for attribute, column in zip(domain.attributes, table.columns.values(), strict=True)
+        ]
+    except InputError as error:
+        raise error.located(path) from None
+    counts = np.zeros(domain.shape)
+    np.add.at(counts, tuple(codes), people)
+    return counts

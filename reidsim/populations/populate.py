@@ -1,0 +1,134 @@
+"""Making a population and keeping it as a file."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from reidsim.bundled import resolve
+from reidsim.errors import InputError
+from reidsim.overrides import override
+from reidsim.populations.catalogue import Counting, Made, Progress, make
+from reidsim.populations.files import METADATA_KEY, cells_table, individuals_table, require_new_file, write_table
+from reidsim.populations.genealogy.genealogy import Genealogy
+from reidsim.populations.genealogy.genealogy_file import to_table
+from reidsim.populations.population import Population
+from reidsim.populations.resources import ExternalResource
+from reidsim.validation import read_toml
+
+_RECORDED_VERSIONS = ("reidsim", "numpy", "pyarrow")
+
+
+@dataclass(frozen=True)
+class PopulationFile:
+    """What was written.
+
+    Parameters
+    ----------
+    path : Path
+    rows : int
+        Of the table.
+    people : float
+        They stand for.
+    truth : Path, optional
+        File of the true links of an external resource: the row of the population that each record is about.
+    """
+
+    path: Path
+    rows: int
+    people: float
+    truth: Path | None = None
+
+
+def populate(
+    recipe: str | Path,
+    output: str | Path,
+    *,
+    counts: Counting = "sample",
+    seed: int | None = None,
+    set: Mapping[str, object] | None = None,
+    progress: Progress | None = None,
+) -> PopulationFile:
+    """Make what a recipe describes and write it as Parquet, with what made it.
+
+    Parameters
+    ----------
+    recipe : str or Path
+        Name of a bundled recipe, or a TOML file.
+    output : str or Path
+        New file, ``.parquet``. Of an external resource, ``NAME.truth.parquet`` beside it holds the true links, which
+        the file itself does not tell.
+    counts : {"sample", "expected"}
+    seed : int, optional
+    set : mapping of str to object, optional
+    progress : callable, optional
+        As of `reidsim.populations.catalogue.make`.
+
+    Raises
+    ------
+    InputError
+        If the recipe cannot be used or the file cannot be written; nothing is overwritten.
+    """
+    output = Path(output)
+    if output.suffix != ".parquet":
+        raise InputError("populations are written as Parquet", source=output, expected="a name that ends in .parquet")
+    truth = output.with_suffix(".truth.parquet")
+    require_new_file(output)
+    require_new_file(truth)
+    path = resolve(recipe, "populations", "population recipe")
+    if path.suffix == ".parquet":
+        raise InputError("made already", source=path, expected="a recipe (TOML)")
+    made = make(path, counts=counts, seed=seed, set=set, progress=progress)
+    if counts == "expected" and not (isinstance(made, Population) and made.counts.dtype == np.float64):
+        raise InputError("a recipe without expected counts", source=path, hint="leave --expected out")
+    about = _about(path, counts, seed, set or {})
+    table = _table(made, about)
+    write_table(output, table)
+    people = made.total if isinstance(made, Population) else float(table.num_rows)
+    if not isinstance(made, ExternalResource):
+        return PopulationFile(output, table.num_rows, people)
+    try:
+        write_table(truth, _truth_table(made, about))
+    except BaseException:
+        output.unlink()
+        raise
+    return PopulationFile(output, table.num_rows, people, truth)
+
+
+def _table(made: Made, about: Mapping[str, Any]) -> pa.Table:
+    if isinstance(made, Population):
+        return cells_table(made, about)
+    if isinstance(made, Genealogy):
+        return to_table(made, about)
+    if isinstance(made, ExternalResource):
+        # Recipe and seed would tell whom the records are about to who has the population.
+        told = {key: about[key] for key in ("recipe", "versions")}
+        return individuals_table(made.records, {**told, "price": made.price, "buyers": list(made.buyers)})
+    return individuals_table(made, about)
+
+
+def _truth_table(resource: ExternalResource, about: Mapping[str, Any]) -> pa.Table:
+    table = pa.table({"record": np.arange(len(resource.person)), "person": resource.person})
+    return table.replace_schema_metadata({METADATA_KEY: json.dumps({**about, "kind": "truth"}).encode()})
+
+
+def _about(path: Path, counts: Counting, seed: int | None, changes: Mapping[str, object]) -> dict[str, Any]:
+    """Say what makes a population: the recipe with its changes, seed and versions."""
+    content = read_toml(path)
+    override(content, changes)
+    return {
+        "recipe": path.stem,
+        "content": content,
+        "counts": counts,
+        "seed": content.get("seed") if seed is None else seed,
+        "engine": content.get("engine"),
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in _RECORDED_VERSIONS}},
+    }

@@ -1,0 +1,235 @@
+"""What can be learned about a person from social media, attribute by attribute: recipes of kind ``social-media``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from reidsim.bundled import resolve
+from reidsim.errors import InputError, listed, nearest
+from reidsim.populations.recipe import RecipeHead
+from reidsim.populations.value_groups import number_range
+from reidsim.validation import Section, read_toml, validated
+
+Floats = NDArray[np.float64]
+Ages = NDArray[np.integer]
+
+
+class Figure(Section):
+    """A probability with where it comes from: published, assumed, or calibrated to a published result."""
+
+    probability: Annotated[float, Field(ge=0, le=1)]
+    source: Annotated[str, Field(min_length=1)] | None = None
+    assumed: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="why this value")
+    calibrated: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="to what result")
+
+    @model_validator(mode="after")
+    def _says_where_from(self) -> Figure:
+        given = [basis for basis in ("source", "assumed", "calibrated") if getattr(self, basis) is not None]
+        if len(given) != 1:
+            raise InputError(
+                "a figure says where it comes from",
+                found=listed(given) if given else None,
+                expected="one of source, assumed, calibrated",
+            )
+        return self
+
+    @property
+    def is_published(self) -> bool:
+        """Whether the figure has a source, rather than being assumed or calibrated."""
+        return self.source is not None
+
+
+class AgeFigure(Figure):
+    """A probability for people of some ages."""
+
+    ages: str = Field(description="such as '18..29' or '65..'")
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> AgeFigure:
+        self.bounds  # noqa: B018 - raises what is wrong with it
+        return self
+
+    @property
+    def bounds(self) -> tuple[int, int | None]:
+        """First and last age; no last one if the range is open."""
+        bounds = number_range(self.ages)
+        if bounds is None:
+            raise InputError(
+                "not a range of ages", where="ages", found=self.ages, expected="such as '18..29' or '65..'"
+            )
+        return bounds
+
+    def __contains__(self, age: int) -> bool:
+        first, last = self.bounds
+        return age >= first and (last is None or age <= last)
+
+
+class FiguresByAge(Section):
+    """A probability for people of all ages together, by age group, or both.
+
+    Where there are age groups, a person of an age that is in none of them has no probability.
+    """
+
+    overall: Figure | None = None
+    by_age: tuple[AgeFigure, ...] = ()
+
+    @model_validator(mode="after")
+    def _complete(self) -> FiguresByAge:
+        if self.overall is None and not self.by_age:
+            raise InputError("no figure", expected="overall, by_age or both")
+        ordered = sorted(self.by_age, key=lambda figure: figure.bounds[0])
+        for younger, older in pairwise(ordered):
+            if older.bounds[0] in younger:
+                raise InputError("age groups overlap", where="by_age", found=f"{younger.ages} and {older.ages}")
+        return self
+
+
+class SocialMediaRecipe(RecipeHead):
+    """For each attribute the probability that it can be learned about a person from what the person posts."""
+
+    kind: Literal["social-media"]
+    platform: str
+    use: FiguresByAge | None = Field(
+        default=None, description="probability that a person uses the platform (default: part of the other figures)"
+    )
+    attributes: dict[str, FiguresByAge] = Field(
+        min_length=1, description="probability that the attribute can be learned about a user"
+    )
+
+
+@dataclass(frozen=True)
+class SocialMediaModel:
+    """Probabilities that attributes can be learned about people from social media.
+
+    Parameters
+    ----------
+    recipe : SocialMediaRecipe
+    name : str
+        How messages call it.
+    """
+
+    recipe: SocialMediaRecipe
+    name: str = "social media"
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Attributes that can be learned about somebody; all others cannot."""
+        return tuple(self.recipe.attributes)
+
+    @property
+    def unpublished(self) -> tuple[str, ...]:
+        """Where figures are assumed or calibrated, such as ``"use, ages 30..49"``."""
+        parts = {"use": self.recipe.use, **self.recipe.attributes}
+        return tuple(
+            f"{part}, ages {figure.ages}" if isinstance(figure, AgeFigure) else part
+            for part, figures in parts.items()
+            if figures is not None
+            for figure in (*([figures.overall] if figures.overall else []), *figures.by_age)
+            if not figure.is_published
+        )
+
+    @overload
+    def use(self, age: int | None = None) -> float: ...
+    @overload
+    def use(self, age: Ages) -> Floats: ...
+    def use(self, age: int | Ages | None = None) -> float | Floats:
+        """Return the probability that a person uses the platform; 1 if the other figures already contain it.
+
+        Parameters
+        ----------
+        age : int or ndarray of int, optional
+            In years; without it, of people of all ages together.
+
+        Returns
+        -------
+        float, or ndarray of float64 of the shape of `age`
+
+        Raises
+        ------
+        InputError
+            If there is no figure for an age.
+        """
+        if self.recipe.use is None:
+            return 1.0 if age is None or isinstance(age, int) else np.ones(age.shape)
+        return self._probability(self.recipe.use, "use", age)
+
+    @overload
+    def learnable(self, attribute: str, age: int | None = None) -> float: ...
+    @overload
+    def learnable(self, attribute: str, age: Ages) -> Floats: ...
+    def learnable(self, attribute: str, age: int | Ages | None = None) -> float | Floats:
+        """Return the probability that an attribute can be learned about a person.
+
+        It is the probability that the person uses the platform times that of learning the attribute about a user. For
+        two attributes of one person these events are only independent given use: see `use`.
+
+        Parameters
+        ----------
+        attribute : str
+        age : int or ndarray of int, optional
+            In years; without it, of people of all ages together.
+
+        Returns
+        -------
+        float, or ndarray of float64 of the shape of `age`
+
+        Raises
+        ------
+        InputError
+            If the attribute is not in the recipe, or there is no figure for an age.
+        """
+        figures = self.recipe.attributes.get(attribute)
+        if figures is None:
+            raise InputError(
+                "no such attribute",
+                source=self.name,
+                found=attribute,
+                expected=f"one of {listed(self.attributes)}",
+                hint=nearest(attribute, self.attributes),
+            )
+        return self.use(age) * self._probability(figures, f"attributes.{attribute}", age)
+
+    def _probability(self, figures: FiguresByAge, where: str, age: int | Ages | None) -> float | Floats:
+        if age is None:
+            if figures.overall is None:
+                raise InputError("no figure for people of all ages", source=self.name, where=where, expected="overall")
+            return figures.overall.probability
+        ages = np.asarray(age)
+        everybody = figures.overall.probability if figures.overall is not None and not figures.by_age else np.nan
+        found = np.full(ages.shape, everybody)
+        for figure in figures.by_age:
+            first, last = figure.bounds
+            found[(ages >= first) & (ages <= (np.inf if last is None else last))] = figure.probability
+        if np.isnan(found).any():
+            lacking = int(ages[np.isnan(found)].flat[0])
+            groups = listed(figure.ages for figure in figures.by_age)
+            raise InputError("no figure for an age", source=self.name, where=where, found=lacking, expected=groups)
+        return float(found) if ages.ndim == 0 else found
+
+
+def load_social_media(recipe: str | Path) -> SocialMediaModel:
+    """Load a social-media model.
+
+    Parameters
+    ----------
+    recipe : str or Path
+        Name of a bundled recipe, such as ``"twitter-attributes"``, or a TOML file.
+
+    Returns
+    -------
+    SocialMediaModel
+
+    Raises
+    ------
+    InputError
+        If the recipe cannot be used; a figure without ``source``, ``assumed`` or ``calibrated`` is an error.
+    """
+    path = resolve(recipe, "populations", "social-media recipe")
+    return SocialMediaModel(validated(SocialMediaRecipe, read_toml(path), path), name=path.stem)

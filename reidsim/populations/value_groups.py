@@ -1,0 +1,212 @@
+"""Groups of an attribute's values, such as age groups, as recipes write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pydantic import Field
+
+from reidsim.errors import InputError, listed, nearest
+from reidsim.populations.domain import Attribute
+
+# The members of a group: values, ranges of whole numbers ("18..24", "75..", "..17"), or what no other group has.
+Members = Annotated[tuple[str, ...], Field(min_length=1)]
+Groups = dict[str, Members]
+
+REST = "otherwise"
+_RANGE = re.compile(r"(\d*)\.\.(\d*)")
+
+_TOO_MANY_COMBINATIONS = 10**7
+
+
+@dataclass(frozen=True)
+class GroupedAttribute:
+    """An attribute and the group of each of its values.
+
+    Parameters
+    ----------
+    attribute : Attribute
+    labels : tuple of str
+        Names of the groups.
+    codes : ndarray of int32, shape (n_values,)
+        Position in `labels` of each value's group.
+    """
+
+    attribute: Attribute
+    labels: tuple[str, ...]
+    codes: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, attribute: Attribute, groups: Mapping[str, Sequence[str]] | None = None) -> GroupedAttribute:
+        """Group the values of an attribute as `group_codes` does; without groups, each value is one."""
+        if groups is None:
+            return cls(attribute, attribute.categories, np.arange(attribute.size, dtype=np.int32))
+        return cls(attribute, tuple(groups), group_codes(attribute, groups))
+
+
+class Combinations:
+    """All combinations of the groups of some attributes, numbered; the first attribute is the most significant.
+
+    Parameters
+    ----------
+    grouped : sequence of GroupedAttribute
+
+    Raises
+    ------
+    InputError
+        If there are more than 10 million combinations.
+    """
+
+    def __init__(self, grouped: Sequence[GroupedAttribute]) -> None:
+        self.grouped = tuple(grouped)
+        self.shape = tuple(len(g.labels) for g in self.grouped)
+        self.size = prod(self.shape)
+        if self.size > _TOO_MANY_COMBINATIONS:
+            raise InputError(
+                "too many combinations of values",
+                where=", ".join(g.attribute.name for g in self.grouped),
+                found=self.size,
+                expected=f"at most {_TOO_MANY_COMBINATIONS:,}",
+                hint="group the values of an attribute",
+            )
+
+    def of_codes(self, columns: Sequence[NDArray[np.integer]], n: int) -> NDArray[np.int64]:
+        """Return the combination of each of `n` people from their codes, one column per attribute."""
+        numbers = np.zeros(n, dtype=np.int64)
+        for g, codes in zip(self.grouped, columns, strict=True):
+            numbers *= len(g.labels)
+            numbers += g.codes[codes]
+        return numbers
+
+    def of_labels(self, columns: Sequence[pd.Series[str]], n: int) -> NDArray[np.int64]:
+        """Return the combination of each of `n` rows of a table from their group names; -1 if one is unknown."""
+        numbers = np.zeros(n, dtype=np.int64)
+        unknown = np.zeros(n, dtype=np.bool_)
+        for g, column in zip(self.grouped, columns, strict=True):
+            group = pd.Index(g.labels).get_indexer(pd.Index(column))
+            unknown |= group < 0
+            numbers = numbers * len(g.labels) + group
+        return np.where(unknown, -1, numbers)
+
+    @property
+    def possible(self) -> NDArray[np.bool_]:
+        """Which combinations are of groups that all have a value, shape (size,)."""
+        possible = np.ones(1, dtype=np.bool_)
+        for g in self.grouped:
+            possible = np.outer(possible, np.isin(np.arange(len(g.labels)), g.codes)).ravel()
+        return possible
+
+    def label(self, number: int) -> str:
+        """Return how messages call a combination, such as ``"sex = Male, age = 18-24"``."""
+        groups = np.unravel_index(number, self.shape)
+        return ", ".join(
+            f"{g.attribute.name} = {g.labels[group]}" for g, group in zip(self.grouped, groups, strict=True)
+        )
+
+
+def values_in_order(column: pd.Series[str]) -> tuple[str, ...]:
+    """Return the distinct values of a column: whole numbers by size, anything else in the order of the file."""
+    values = [str(value) for value in column.unique()]
+    return tuple(sorted(values, key=int)) if all(value.isdecimal() for value in values) else tuple(values)
+
+
+def number_range(text: str) -> tuple[int, int | None] | None:
+    """Return the first and last whole number of a range; None if the text is no range.
+
+    ``"18..24"`` gives (18, 24), ``"..17"`` gives (0, 17), ``"75.."`` gives (75, None).
+
+    Raises
+    ------
+    InputError
+        If the last number is below the first.
+    """
+    match = _RANGE.fullmatch(text.strip())
+    if match is None or text.strip() == "..":
+        return None
+    first, last = int(match[1] or 0), int(match[2]) if match[2] else None
+    if last is not None and last < first:
+        raise InputError("range that ends before it begins", found=text)
+    return first, last
+
+
+def group_codes(attribute: Attribute, groups: Mapping[str, Sequence[str]]) -> NDArray[np.int32]:
+    """Return the group that each value of an attribute belongs to.
+
+    Parameters
+    ----------
+    attribute : Attribute
+    groups : mapping of str to sequence of str
+        Members of each group: values of the attribute; ranges of whole numbers, ``"18..24"`` or open
+        ``"75.."`` and ``"..17"``, which hold the values that fall in them; ``"otherwise"``, for the values of no other
+        group.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_values,)
+        Positions in `groups`; a group may be empty.
+
+    Raises
+    ------
+    InputError
+        If a member is no value of the attribute, or a value belongs to two groups or to none.
+    """
+    codes = np.full(attribute.size, -1, dtype=np.int32)
+    rest: int | None = None
+    for code, (group, members) in enumerate(groups.items()):
+        for member in members:
+            if member == REST and REST not in attribute.categories:
+                if rest is not None:
+                    raise InputError(f"{REST!r} in two groups", where=f"groups of {attribute.name!r}", found=group)
+                rest = code
+                continue
+            for position in _positions(attribute, group, member):
+                if codes[position] not in (-1, code):
+                    raise InputError(
+                        "value in two groups",
+                        where=f"groups of {attribute.name!r}",
+                        found=attribute.categories[position],
+                        hint=f"it is in {list(groups)[codes[position]]!r} and in {group!r}",
+                    )
+                codes[position] = code
+    if rest is not None:
+        codes[codes < 0] = rest
+    if (codes < 0).any():
+        raise InputError(
+            "value in no group",
+            where=f"groups of {attribute.name!r}",
+            found=attribute.categories[int((codes < 0).argmax())],
+            expected=f"it in one of {listed(groups)}",
+        )
+    return codes
+
+
+def _positions(attribute: Attribute, group: str, member: str) -> list[int]:
+    """Return the positions of the values that a member of a group stands for."""
+    if member in attribute.categories:
+        return [attribute.categories.index(member)]
+    where = f"group {group!r} of {attribute.name!r}"
+    try:
+        bounds = number_range(member)
+    except InputError as error:
+        raise error.located(where=where) from None
+    if bounds is None:
+        raise InputError(
+            f"no value of {attribute.name!r}",
+            where=where,
+            found=member,
+            expected=f"one of {listed(attribute.categories)}, a range such as '18..24' or {REST!r}",
+            hint=nearest(member, attribute.categories),
+        )
+    first, last = bounds
+    return [
+        position
+        for position, value in enumerate(attribute.categories)
+        if value.isdecimal() and first <= int(value) and (last is None or int(value) <= last)
+    ]

@@ -1,0 +1,269 @@
+"""A state's voter list drawn from a population: who of it is registered, and what the list tells about them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from reidsim.bundled import data_file
+from reidsim.errors import InputError, nearest
+from reidsim.populations.domain import Attribute, Codes
+from reidsim.populations.population import Counts, Population
+from reidsim.populations.recipe import RecipeHead, Share
+from reidsim.populations.value_groups import Combinations, GroupedAttribute, Groups
+from reidsim.populations.voter_profiles import VoterProfile, voter_profile
+from reidsim.tables import numbers, read_table, require_columns
+from reidsim.validation import Section
+
+VOTING_AGE = 18
+
+Floats = NDArray[np.float64]
+
+
+class ListedAttributes(Section):
+    """Which attributes of the population tell what a voter list may carry."""
+
+    age: str | None = None
+    year_of_birth: str | None = None
+    sex: str | None = None
+    race: str | None = None
+    ethnicity: str | None = None
+    party: str | None = None
+    address: tuple[str, ...] = Field(default=(), description="attributes known from the address, such as the ZIP code")
+    state: str | None = Field(default=None, description="only people of the list's state are listed")
+
+    @model_validator(mode="after")
+    def _one_birth(self) -> ListedAttributes:
+        if (self.age is None) == (self.year_of_birth is None):
+            raise InputError("adults cannot be told", expected="either age or year_of_birth")
+        return self
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Attributes of the population that are named, in the order of the keys."""
+        of_one = (self.age, self.year_of_birth, self.sex, self.race, self.ethnicity, self.party, self.state)
+        return (*(name for name in of_one if name is not None), *self.address)
+
+
+class ProfileOverrides(Section):
+    """Facts of the state's profile to replace."""
+
+    birth: Literal["full", "year", "age", "none"] | None = None
+    sex: bool | None = None
+    race: bool | None = None
+    ethnicity: bool | None = None
+    party: bool | None = None
+    address: bool | None = None
+    registered_share: Share | None = None
+
+
+class Coverage(Section):
+    """Share of adults who are listed by group, in a CSV file, instead of one share for all."""
+
+    file: str
+    share: str
+    columns: dict[str, str] = Field(min_length=1, description="attribute of the population = column of the file")
+    groups: dict[str, Annotated[Groups, Field(min_length=1)]] = Field(
+        default={}, description="attribute = group = its values"
+    )
+
+
+class VoterListRecipe(RecipeHead):
+    """A voter list of a state: registered adults of a population, with what the state's list tells about them."""
+
+    kind: Literal["voter-list"]
+    population: str = Field(description="name of a bundled recipe or path of one, relative to this recipe")
+    state: str = Field(description="name or postal abbreviation")
+    seed: Annotated[int, Field(ge=0)]
+    reference_year: int | None = Field(default=None, description="year of the list; needed with a year of birth")
+    attributes: ListedAttributes
+    overrides: ProfileOverrides = ProfileOverrides()
+    coverage: Coverage | None = None
+
+    @model_validator(mode="after")
+    def _dated(self) -> VoterListRecipe:
+        if self.attributes.year_of_birth is not None and self.reference_year is None:
+            raise InputError("key missing", where="reference_year", expected="the year of the list")
+        return self
+
+
+def voter_list_population(
+    recipe: VoterListRecipe, population: Population, folder: Path, *, name: str, expected: bool, seed: int
+) -> Population:
+    """Draw the voter list of a recipe from its population.
+
+    Every adult of the state is listed independently of the others, with the state's registered share or that of the
+    adult's group.
+
+    Parameters
+    ----------
+    recipe : VoterListRecipe
+    population : Population
+        The one that the recipe names.
+    folder : Path
+        Where the recipe's files are.
+    name : str
+    expected : bool
+        Keep expected counts (float64) instead of drawing.
+    seed : int
+        Of the draw, which is independent of a population's drawn with the same seed.
+
+    Returns
+    -------
+    Population
+        Over the attributes that the state's list carries, in the order of `population`.
+
+    Raises
+    ------
+    InputError
+        If the state is unknown, the population lacks an attribute, the list would carry none or list nobody, or
+        whole people are asked for from expected counts.
+    """
+    profile = _profile(recipe)
+    try:
+        for attribute in recipe.attributes.named:
+            population.domain.position(attribute)
+    except InputError as error:
+        raise error.located(where="attributes") from None
+    adults = adult_cells(population, recipe.attributes, profile, recipe.reference_year)
+    cells, counts = population.cells[adults], population.counts[adults]
+    if recipe.coverage is None:
+        shares = np.full(len(cells), profile.registered_share)
+    else:
+        shares = _coverage_shares(recipe.coverage, population, cells, folder)
+    drawn = _listed(counts, shares, expected, population.name, seed)
+    carried = carried_attributes(recipe.attributes, profile)
+    if not carried:
+        raise InputError("the list carries no attribute of the population", where="state", found=profile.state)
+    if not drawn.sum() > 0:
+        reason = next((a.reason for a in profile.assumptions if a.fact == "registered_share"), None)
+        raise InputError("the list is empty", where="state", found=profile.state, hint=reason)
+    source = "; ".join(part for part in (recipe.source, _told(profile)) if part)
+    voters = Population(population.domain, cells[drawn > 0], drawn[drawn > 0], name=name, source=source)
+    return voters.marginal([attribute for attribute in population.domain.names if attribute in carried])
+
+
+def carried_attributes(attributes: ListedAttributes, profile: VoterProfile) -> frozenset[str]:
+    """Return the attributes of the population that a state's list carries."""
+    carried = [attributes.state]
+    if profile.birth is not None:
+        carried.append(attributes.age or attributes.year_of_birth)
+    carried += [getattr(attributes, fact) for fact in ("sex", "race", "ethnicity", "party") if getattr(profile, fact)]
+    carried += attributes.address if profile.address else ()
+    return frozenset(name for name in carried if name is not None)
+
+
+def adult_cells(
+    population: Population, attributes: ListedAttributes, profile: VoterProfile, reference_year: int | None = None
+) -> NDArray[np.intp]:
+    """Return the positions of the cells whose people are of the list's state and of voting age.
+
+    With a year of birth, that is whoever turns 18 by the end of the reference year.
+
+    Raises
+    ------
+    InputError
+        If ages or years of birth are not whole numbers (the last may end in ``+``), the state is no value of the
+        population, or there is no such cell.
+    """
+    name = attributes.age or cast("str", attributes.year_of_birth)
+    position = population.domain.position(name)
+    years = _whole_numbers(population.domain.attributes[position])
+    old_enough = years >= VOTING_AGE
+    if attributes.age is None:
+        if reference_year is None:
+            raise InputError("a year of birth needs the year of the list", where=name)
+        old_enough = reference_year - years >= VOTING_AGE
+    chosen = old_enough[population.cells[:, position]]
+    if attributes.state is not None:
+        states = population.domain[attributes.state]
+        if profile.state not in states.categories:
+            raise InputError(
+                f"state that the population {population.name!r} does not have",
+                where=f"attribute {attributes.state!r}",
+                found=profile.state,
+                hint=nearest(profile.state, states.categories),
+            )
+        code = states.categories.index(profile.state)
+        chosen &= population.cells[:, population.domain.position(attributes.state)] == code
+    if not chosen.any():
+        raise InputError("no adult of the state in the population", where=population.name, found=profile.state)
+    return np.flatnonzero(chosen)
+
+
+def _profile(recipe: VoterListRecipe) -> VoterProfile:
+    try:
+        profile = voter_profile(recipe.state)
+    except InputError as error:
+        raise error.located(where="state") from None
+    changes = {fact: value for fact, value in recipe.overrides if value is not None}
+    if changes.get("birth") == "none":
+        changes["birth"] = None
+    # What the recipe says is no longer an assumption of the table.
+    kept = tuple(assumption for assumption in profile.assumptions if assumption.fact not in changes)
+    return replace(profile, assumptions=kept, **changes)
+
+
+def _whole_numbers(attribute: Attribute) -> NDArray[np.int64]:
+    for category in attribute.categories:
+        if not category.removesuffix("+").isdecimal():
+            raise InputError(
+                "not a whole number, so adults cannot be told", where=f"attribute {attribute.name!r}", found=category
+            )
+    return np.array([int(category.removesuffix("+")) for category in attribute.categories])
+
+
+def _listed(counts: Counts, shares: Floats, expected: bool, name: str, seed: int) -> Counts:
+    if expected:
+        return np.asarray(counts * shares)
+    if not np.issubdtype(counts.dtype, np.integer):
+        raise InputError(
+            "a voter list cannot be drawn from expected counts", where=name, expected="counts of whole people"
+        )
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=tuple(b"voter-list")))
+    return np.asarray(rng.binomial(counts.astype(np.int64), shares), dtype=np.int64)
+
+
+def _coverage_shares(coverage: Coverage, population: Population, cells: Codes, folder: Path) -> Floats:
+    """Return the share of listed adults for each cell, by its row of the coverage file."""
+    path = data_file(coverage.file, folder, "populations")
+    frame = read_table(path, comment="#")
+    require_columns(frame, [*coverage.columns.values(), coverage.share], path)
+    shares = numbers(frame, coverage.share, path).to_numpy(dtype=np.float64)
+    if (shares > 1).any():
+        row = int((shares > 1).argmax())
+        where = f"row {row + 1}, column {coverage.share!r}"
+        raise InputError("not a share", source=path, where=where, found=frame[coverage.share].iloc[row])
+    for name in coverage.groups:
+        if name not in coverage.columns:
+            raise InputError("not an attribute of coverage.columns", where="coverage.groups", found=name)
+    grouped = [GroupedAttribute.of(population.domain[name], coverage.groups.get(name)) for name in coverage.columns]
+    combinations = Combinations(grouped)
+    rows = combinations.of_labels([frame[column] for column in coverage.columns.values()], len(frame))
+    by_combination = np.full(combinations.size, np.nan)
+    for row, combination in enumerate(rows):
+        # A row of a group that the population does not have is passed over.
+        if combination >= 0 and not np.isnan(by_combination[combination]):
+            label = combinations.label(int(combination))
+            raise InputError("group given twice", source=path, where=f"row {row + 1}", found=label)
+        if combination >= 0:
+            by_combination[combination] = shares[row]
+    columns = [cells[:, population.domain.position(name)] for name in coverage.columns]
+    wanted = combinations.of_codes(columns, len(cells))
+    lacking = np.isnan(by_combination[wanted])
+    if lacking.any():
+        label = combinations.label(int(wanted[lacking.argmax()]))
+        raise InputError("no row for a group of adults", source=path, where=label)
+    return np.asarray(by_combination[wanted])
+
+
+def _told(profile: VoterProfile) -> str:
+    """Say what a state's list costs, who may have it and what of its profile is assumed."""
+    said = [f"voter list of {profile.state}", f"${profile.price:,.0f} ({profile.access})"]
+    said += [f"{a.fact} assumed to be {a.value}: {a.reason}" for a in profile.assumptions]
+    return "; ".join(said)

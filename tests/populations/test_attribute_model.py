@@ -1,0 +1,345 @@
+"""Attribute models: exact expected counts, draws within their multinomial bounds, the same bytes for the same seed."""
+
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reidsim.errors import InputError
+from reidsim.populations.attribute_model import draw
+from reidsim.populations.attribute_model.draw import (
+    attribute_model_population,
+    draw_counts,
+    draw_individuals,
+    expected_counts,
+)
+from reidsim.populations.attribute_model.model import AttributeModel, build_model
+from reidsim.populations.attribute_model.recipe import AttributeModelRecipe
+from reidsim.populations.population import Population
+from reidsim.validation import read_toml, validated
+
+TOWN = """
+kind = "attribute-model"
+source = "made up"
+people = 5000
+seed = 3
+
+[groupings.age]
+young = ["..39"]
+old = ["40.."]
+
+[[attribute]]
+name = "sex"
+shares = { F = 0.6, M = 0.4 }
+
+[[attribute]]
+name = "born"
+uniform = ["30..49"]
+
+[[attribute]]
+name = "work"
+given = ["born", "sex"]
+grouped = { born = "age" }
+table = { file = "work.csv", value = "kind", count = "n", columns = { born = "age" }, where = { year = "1994" } }
+
+[[attribute]]
+name = "home"
+given = ["born"]
+grouped = { born = "age" }
+shares_by = { young = { own = 0.25, rent = 0.75 }, old = { own = 1.0 } }
+"""
+WORK = """# source: made up
+year,sex,age,kind,n
+1994,F,young,private,30
+1994,F,young,state,10
+1994,F,old,private,5
+1994,F,old,state,5
+1994,M,young,private,7
+1994,M,young,private,3
+1994,M,old,none,4
+1993,F,young,private,not found
+1994,F,ancient,private,90
+"""
+# P(work | age, sex), by hand from the file.
+BY_HAND = {
+    ("young", "F"): {"private": 0.75, "state": 0.25},
+    ("old", "F"): {"private": 0.5, "state": 0.5},
+    ("young", "M"): {"private": 1.0},
+    ("old", "M"): {"none": 1.0},
+}
+
+
+@pytest.fixture
+def town(tmp_path: Path) -> Path:
+    (tmp_path / "work.csv").write_text(WORK)
+    path = tmp_path / "town.toml"
+    path.write_text(TOWN)
+    return path
+
+
+def recipe_of(path: Path) -> AttributeModelRecipe:
+    return validated(AttributeModelRecipe, read_toml(path), path)
+
+
+def model_of(path: Path) -> AttributeModel:
+    return build_model(recipe_of(path), path.parent)
+
+
+def population_of(path: Path, **options: Any) -> Population:
+    options = {"expected": False, "seed": 3} | options
+    return attribute_model_population(recipe_of(path), path.parent, name=path.stem, **options)
+
+
+def failure(path: Path) -> InputError:
+    with pytest.raises(InputError) as caught:
+        population_of(path)
+    return caught.value
+
+
+def town_shares() -> dict[tuple[str, ...], float]:
+    """The probability of every cell of the town that somebody can be in, written out."""
+    shares = {}
+    for (sex, of_sex), born in product((("F", 0.6), ("M", 0.4)), range(30, 50)):
+        age = "young" if born < 40 else "old"
+        homes = {"own": 0.25, "rent": 0.75} if age == "young" else {"own": 1.0}
+        for (work, of_work), (home, of_home) in product(BY_HAND[age, sex].items(), homes.items()):
+            shares[sex, str(born), work, home] = of_sex / 20 * of_work * of_home
+    assert sum(shares.values()) == pytest.approx(1)
+    return shares
+
+
+def by_label(population: Population) -> dict[tuple[str, ...], float]:
+    cells = population.domain.decode(population.cells).astype(str).itertuples(index=False, name=None)
+    return dict(zip(cells, population.counts.tolist(), strict=True))
+
+
+def chi_square(model: AttributeModel, codes: np.ndarray, counts: np.ndarray) -> tuple[float, int]:
+    """Distance of counts from the expected ones, over cells that can be occupied, and degrees of freedom."""
+    cells, expected = expected_counts(model, int(counts.sum()))
+    keys = model.domain.keys(cells)
+    at = np.searchsorted(keys, model.domain.keys(codes))
+    assert (keys[np.minimum(at, len(keys) - 1)] == model.domain.keys(codes)).all(), "somebody in an impossible cell"
+    observed = np.zeros(len(keys))
+    np.add.at(observed, at, counts)
+    return float(((observed - expected) ** 2 / expected).sum()), len(keys) - 1
+
+
+def within_five_deviations(distance: float, degrees: int) -> bool:
+    # Chi-square: mean n, standard deviation sqrt(2 n).
+    return abs(distance - degrees) < 5 * (2 * degrees) ** 0.5
+
+
+def test_expected_counts_are_the_products_of_the_shares(town: Path) -> None:
+    population = population_of(town, expected=True)
+    expected = {cell: 5000 * share for cell, share in town_shares().items()}
+    assert by_label(population) == pytest.approx(expected)
+    assert population.counts.dtype == np.float64
+    assert population.domain.names == ("sex", "born", "work", "home")
+    assert population.domain["work"].categories == ("private", "state", "none")
+    assert population.domain["born"].categories[:2] == ("30", "31")
+    assert (population.name, population.source) == ("town", "made up")
+
+
+def test_counts_are_drawn_with_the_shares(town: Path) -> None:
+    model = model_of(town)
+    # 400 people: cells of a few people, dealt one by one; 400,000: all cells large, drawn by binomials.
+    for people in (400, 40_000, 400_000):
+        distances = []
+        for seed in range(20):
+            cells, counts = draw_counts(model, people, seed)
+            assert counts.sum() == people
+            assert counts.dtype == np.int64
+            assert (counts > 0).all()
+            assert (np.diff(model.domain.keys(cells)) > 0).all()
+            distance, degrees = chi_square(model, cells, counts)
+            distances.append(distance)
+        assert within_five_deviations(sum(distances), degrees * len(distances))
+
+
+def test_individuals_are_drawn_with_the_shares(town: Path) -> None:
+    model = model_of(town)
+    codes = draw_individuals(model, 200_000, 1)
+    assert codes.dtype == np.int32
+    assert within_five_deviations(*chi_square(model, codes, np.ones(len(codes))))
+
+
+def test_individuals_are_independent_of_the_pieces_they_are_drawn_in(town: Path) -> None:
+    model = model_of(town)
+    everybody = draw_individuals(model, 150_000, 1)
+    cuts = [0, 1, 65_535, 65_537, 131_072, 150_000]
+    pieces = [draw_individuals(model, b - a, 1, first=a) for a, b in pairwise(cuts)]
+    assert np.concatenate(pieces).tobytes() == everybody.tobytes()
+    assert draw_individuals(model, 9, 1, first=140_000).tobytes() == everybody[140_000:140_009].tobytes()
+    assert draw_individuals(model, 0, 1).shape == (0, 4)
+    # No two blocks have the same people.
+    assert (everybody[:65_536] != everybody[65_536:131_072]).any(axis=1).mean() > 0.9
+
+
+def test_counts_are_independent_of_how_many_cells_are_split_at_a_time(
+    town: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = model_of(town)
+    cells, counts = draw_counts(model, 3000, 8)
+    monkeypatch.setattr(draw, "_SPLIT_ENTRIES", 7)
+    again, counts_again = draw_counts(model, 3000, 8)
+    assert (again.tobytes(), counts_again.tobytes()) == (cells.tobytes(), counts.tobytes())
+    assert draw_counts(model, 3000, 9)[1].tobytes() != counts.tobytes()
+
+
+def test_same_recipe_same_bytes(town: Path) -> None:
+    first, again, other = population_of(town), population_of(town), population_of(town, seed=4)
+    assert (first.cells.tobytes(), first.counts.tobytes()) == (again.cells.tobytes(), again.counts.tobytes())
+    assert by_label(first) != by_label(other)
+    assert first.total == 5000
+
+
+shares = st.lists(st.integers(0, 9), min_size=1, max_size=6).filter(any)
+
+
+@given(
+    first=shares, second=st.lists(shares, min_size=6, max_size=6), people=st.integers(1, 2000), seed=st.integers(0, 99)
+)
+def test_nobody_is_lost_and_nobody_is_where_the_share_is_0(
+    first: list[int], second: list[list[int]], people: int, seed: int
+) -> None:
+    labels = [f"a{n}" for n in range(len(first))]
+    section = {"kind": "attribute-model", "people": people, "seed": 0}
+    section["attribute"] = [
+        {"name": "a", "shares": {label: n / sum(first) for label, n in zip(labels, first, strict=True)}},
+        {
+            "name": "b",
+            "given": ["a"],
+            "shares_by": {
+                label: {f"b{n}": weight / sum(row) for n, weight in enumerate(row)}
+                for label, row in zip(labels, second, strict=False)
+            },
+        },
+    ]
+    model = build_model(validated(AttributeModelRecipe, section, "made up"), Path())
+    cells, counts = draw_counts(model, people, seed)
+    codes = draw_individuals(model, people, seed)
+    assert counts.sum() == people
+    for a, b in [*cells.tolist(), *codes.tolist()]:
+        assert first[a] > 0
+        # Values of b come in the order in which they are first seen, which is by number: b0, b1, ...
+        assert second[a][b] > 0
+
+
+def test_fixed_shares_leave_the_others_in_proportion(town: Path) -> None:
+    sexes = 'name = "sex"\nshares = { F = 0.2, M = 0.3, X = 0.5 }\n'
+    town.write_text(f"{TOWN.split('[groupings.age]')[0]}[fixed_shares]\nsex = {{ X = 0.9 }}\n[[attribute]]\n{sexes}")
+    assert by_label(population_of(town, expected=True)) == pytest.approx(
+        {("F",): 5000 * 0.1 * 0.4, ("M",): 5000 * 0.1 * 0.6, ("X",): 5000 * 0.9}
+    )
+
+
+def test_fixed_shares_within_every_group(town: Path) -> None:
+    town.write_text(TOWN.replace("[groupings.age]", "[fixed_shares]\nhome = { own = 0.5 }\n[groupings.age]"))
+    with pytest.raises(InputError, match="attribute 'home': fixed_shares: fixed shares leave"):
+        # Whoever is old owns, so nobody could rent.
+        population_of(town)
+    town.write_text(
+        TOWN.replace("[groupings.age]", "[fixed_shares]\nhome = { own = 0.5 }\n[groupings.age]").replace(
+            "old = { own = 1.0 }", "old = { own = 0.2, rent = 0.2, other = 0.6 }"
+        )
+    )
+    homes = by_label(population_of(town, expected=True).marginal(["home"]))
+    assert homes == pytest.approx({("own",): 2500, ("rent",): 2500 * (0.5 + 0.5 * 0.25), ("other",): 2500 * 0.5 * 0.75})
+
+
+def test_a_column_of_shares(town: Path) -> None:
+    (town.parent / "homes.csv").write_text("age,home,share\nyoung,own,0.25\nyoung,rent,0.75\nold,own,1\n")
+    by_file = 'table = { file = "homes.csv", value = "home", share = "share", columns = { born = "age" } }'
+    town.write_text(TOWN.replace("shares_by = { young = { own = 0.25, rent = 0.75 }, old = { own = 1.0 } }", by_file))
+    assert by_label(population_of(town, expected=True)) == pytest.approx(
+        {cell: 5000 * share for cell, share in town_shares().items()}
+    )
+
+
+# What is wrong with a recipe
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("M = 0.4", "M = 0.5", r"attribute 'sex': shares: shares do not sum to 1; found 1.1; expected 1, within 1e-06"),
+        ("rent = 0.75", "rent = 0.7", "attribute 'home': shares_by.young: shares do not sum to 1; found 0.95"),
+        ("M = 0.4", "M = 1.4", r"attribute\[0\].shares.M: value not allowed; found 1.4"),
+        ("old = { own = 1.0 }", "odl = { own = 1.0 }", "shares_by: neither a value nor a group of 'born'; found 'odl'"),
+        (", old = { own = 1.0 }", "", "attribute 'home': shares_by: no shares for a value of 'born'; found 'old'"),
+        ('"40.."', '"41.."', "attribute 'work': groups of 'born': value in no group; found '40'"),
+        ('["born", "sex"]', '["born", "home"]', "'work': given: no earlier attribute of this name; found 'home'"),
+        ('["born", "sex"]', '["born", "sxe"]', "given: no earlier attribute.*did you mean 'sex'"),
+        ('{ born = "age" }\ntable', '{ born = "ages" }\ntable', "grouped.born: no such grouping.*did you mean 'age'"),
+        ('grouped = { born = "age" }\nshares_by', "grouped = { sex = 'age' }\nshares_by", "grouped: not a given"),
+        ('where = { year = "1994" }', 'where = { year = "1995" }', "column 'year': no row has this text; found '1995'"),
+        ('where = { year = "1994" }', 'where = { yera = "1" }', "column missing.*did you mean 'year'"),
+        ('where = { year = "1994" }', "where = { }", "row 8, column 'n': not a number of 0 or more; found 'not found'"),
+        ('count = "n"', 'share = "n"', r"attribute 'work': row 6: share given twice; found 'private'"),
+        ('count = "n", ', "", r"attribute\[2\].table: one column of figures is needed"),
+        ('"work.csv"', '"wrok.csv"', "wrok.csv: attribute 'work': no such file"),
+        ('name = "home"', 'name = "sex"', "attribute: attribute named twice; found 'sex'"),
+        ('uniform = ["30..49"]', 'uniform = ["30.."]', "attribute 'born': uniform: range without an end; found '30..'"),
+        ('uniform = ["30..49"]', "", r"attribute\[1\]: born: an attribute's shares are given in one way; found 'none'"),
+        ('uniform = ["30..49"]', 'given = ["sex"]\nuniform = ["1"]', "these shares cannot depend on other attributes"),
+        ("[groupings.age]", "[fixed_shares]\nsex = { G = 1.0 }\n[groupings.age]", "no such value; found 'G'"),
+        ("[groupings.age]", "[fixed_shares]\nsex = { F = 0.6, M = 0.6 }\n[groupings.age]", "found 1.2"),
+        ("[groupings.age]", "[fixed_shares]\nsxe = { F = 0.6 }\n[groupings.age]", "fixed_shares: no such attri.*'sex'"),
+        ("people = 5000", "people = 0", "people: value not allowed; found 0"),
+        ("seed = 3", "sead = 3", "sead: unknown key.*did you mean 'seed'"),
+    ],
+)  # fmt: skip
+def test_recipes_that_cannot_be_used(town: Path, old: str, new: str, message: str) -> None:
+    assert old in TOWN
+    town.write_text(TOWN.replace(old, new, 1))
+    with pytest.raises(InputError, match=message):
+        population_of(town)
+
+
+def test_a_row_of_shares_that_does_not_sum_to_1_is_named(town: Path) -> None:
+    (town.parent / "homes.csv").write_text("age,home,share\nyoung,own,0.25\nyoung,rent,0.75\nold,own,0.8\n")
+    by_file = 'table = { file = "homes.csv", value = "home", share = "share", columns = { born = "age" } }'
+    town.write_text(TOWN.replace("shares_by = { young = { own = 0.25, rent = 0.75 }, old = { own = 1.0 } }", by_file))
+    error = failure(town)
+    assert (error.problem, error.found) == ("shares do not sum to 1", 0.8)
+    assert (error.source, error.where) == (str(town.parent / "homes.csv"), "attribute 'home': rows of born = old")
+
+
+def test_a_missing_row_is_named(town: Path) -> None:
+    (town.parent / "work.csv").write_text(WORK.replace("1994,M,old,none,4\n", ""))
+    error = failure(town)
+    assert error.where == "attribute 'work': born = old, sex = M"
+    assert error.problem == "no row with a figure above 0"
+
+
+def test_a_combination_that_nobody_has_needs_no_row(town: Path) -> None:
+    empty = TOWN.replace('old = ["40.."]', 'old = ["40.."]\nancient = ["100.."]')
+    (town.parent / "work.csv").write_text("\n".join(line for line in WORK.splitlines() if "ancient" not in line))
+    town.write_text(empty)
+    assert by_label(population_of(town, expected=True)) == pytest.approx(
+        {cell: 5000 * share for cell, share in town_shares().items()}
+    )
+    # Nor does it stand in the way of a fixed share: the first value of home, which everybody has.
+    fixed = "[fixed_shares]\nhome = { own = 0.5 }\n[groupings.age]"
+    town.write_text(empty.replace("[groupings.age]", fixed).replace("{ own = 1.0 }", "{ own = 0.9, rent = 0.1 }"))
+    homes = by_label(population_of(town, expected=True).marginal(["home"]))
+    assert homes == pytest.approx({("own",): 2500, ("rent",): 2500})
+
+
+def test_too_many_cells_for_expected_counts(town: Path) -> None:
+    wide = '[[attribute]]\nname = "x"\nuniform = ["1..30000"]\n[[attribute]]\nname = "y"\nuniform = ["1..30000"]\n'
+    town.write_text(TOWN.split("[[attribute]]")[0] + wide)
+    with pytest.raises(InputError, match="attribute 'y': too many cells for expected counts"):
+        population_of(town, expected=True)
+    assert population_of(town).total == 5000
+
+
+def test_a_domain_too_large_for_keys(town: Path) -> None:
+    attributes = "".join(f'[[attribute]]\nname = "x{n}"\nuniform = ["1..30000"]\n' for n in range(5))
+    town.write_text(TOWN.split("[[attribute]]")[0] + attributes)
+    with pytest.raises(InputError, match="too many cells in the domain"):
+        population_of(town)

@@ -1,0 +1,156 @@
+"""A user's own file: missing and unknown values follow the recipe's rule, in CSV and Parquet alike."""
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reidsim.errors import InputError
+from reidsim.populations.catalogue import load_population
+
+PEOPLE = """\
+age,sex,n
+30,F,2
+30,M,1
+?,F,3
+31,,1
+31,X,4
+"""
+RECIPE = """
+kind = "counts"
+source = "by hand"
+file = "people.csv"
+count = "n"
+missing_values = ["", "?"]
+[columns]
+age = "age"
+sex = "sex"
+"""
+
+
+@pytest.fixture
+def town(tmp_path):
+    def load(*keys, people=PEOPLE, recipe=RECIPE, seed=None):
+        (tmp_path / "people.csv").write_text(people, encoding="utf-8")
+        (tmp_path / "town.toml").write_text("\n".join([*keys, recipe]), encoding="utf-8")
+        return load_population(tmp_path / "town.toml", seed=seed)
+
+    return load
+
+
+def cells(population):
+    frame = population.domain.decode(population.cells).astype(str)
+    return dict(zip(frame.itertuples(index=False, name=None), population.counts.tolist(), strict=True))
+
+
+def test_a_missing_value_is_an_error_that_names_it(town, tmp_path):
+    with pytest.raises(InputError) as error:
+        town()
+    assert str(error.value).startswith(f"{tmp_path / 'people.csv'}: row 3, column 'age': value missing")
+
+
+def test_rows_with_missing_values_are_left_out(town):
+    population = town('missing = "drop"')
+    assert cells(population) == {("30", "F"): 2, ("30", "M"): 1, ("31", "X"): 4}
+    assert population.source == "by hand (2 of 5 rows with missing values: left out)"
+
+
+def test_missing_is_a_category(town):
+    population = town('missing = "category"')
+    assert population.domain["age"].categories == ("30", "31", "missing")
+    assert cells(population) == {
+        ("30", "F"): 2, ("30", "M"): 1, ("missing", "F"): 3, ("31", "missing"): 1, ("31", "X"): 4,
+    }  # fmt: skip
+
+
+def test_missing_values_are_drawn_from_those_who_agree(town):
+    people = "age,sex,n\n30,F,300\n31,F,100\n31,M,50\n?,F,4000\n"
+    population = town('missing = "draw"', people=people)
+    found = cells(population)
+    assert population.total == 4450
+    assert found["31", "M"] == 50
+    # 4000 women, aged 30 with probability 3/4: within five standard deviations.
+    assert abs(found["30", "F"] - 300 - 3000) < 5 * np.sqrt(4000 * 0.75 * 0.25)
+    assert cells(town('missing = "draw"', people=people)) == found
+    assert cells(town('missing = "draw"', people=people, seed=7)) != found
+
+
+def test_given_categories_come_in_their_order_and_others_are_unknown(town, tmp_path):
+    keys = RECIPE + '[categories]\nsex = ["M", "F", "D"]\n'
+    with pytest.raises(InputError) as error:
+        town('missing = "drop"', recipe=keys)
+    assert "row 5, column 'sex': value outside the categories of 'sex'; found 'X'" in str(error.value)
+    dropped = town('missing = "drop"\nunknown = "drop"', recipe=keys)
+    assert dropped.domain["sex"].categories == ("M", "F", "D")
+    assert cells(dropped) == {("30", "F"): 2, ("30", "M"): 1}
+    assert "1 of 5 rows left out: value outside the categories" in dropped.source
+    missing = town('missing = "category"\nunknown = "missing"', recipe=keys)
+    assert cells(missing)["31", "missing"] == 5
+
+
+def test_parquet_is_read_like_text(town, tmp_path):
+    frame = pd.DataFrame(
+        {"age": [30.0, 31.0, None], "sex": pd.Categorical(["F", "M", "F"]), "n": [2, 3, 4], "t": [0.5, 1.0, 2.0]}
+    )
+    frame.to_parquet(tmp_path / "people.parquet")
+    population = town('missing = "drop"', recipe=RECIPE.replace("people.csv", "people.parquet"))
+    assert cells(population) == {("30", "F"): 2, ("31", "M"): 3}
+
+
+def test_every_rule_keeps_the_people_it_should(town):
+    rng = np.random.default_rng(3)
+    values = rng.choice(["a", "b", ""], size=(200, 2), p=[0.5, 0.3, 0.2])
+    people = "x,y\n" + "".join(f"{x},{y}\n" for x, y in values)
+    recipe = 'kind = "counts"\nfile = "people.csv"\n[columns]\nx = "x"\ny = "y"\n'
+    whole = Counter(map(tuple, values.tolist()))
+    complete = {cell: n for cell, n in whole.items() if "" not in cell}
+    assert cells(town('missing = "drop"', people=people, recipe=recipe)) == complete
+    own = {tuple(value or "missing" for value in cell): n for cell, n in whole.items()}
+    assert cells(town('missing = "category"', people=people, recipe=recipe)) == own
+    drawn = town('missing = "draw"', people=people, recipe=recipe)
+    assert drawn.total == 200
+    assert all(cells(drawn)[cell] >= n for cell, n in complete.items())
+
+
+def test_two_people_of_the_same_kind_are_one_cell_whatever_the_rule(town):
+    population = town('missing = "draw"', people="age,sex,n\n30,F,1\n,F,1\n")
+    assert cells(population) == {("30", "F"): 2}
+    assert Fraction(population.counts.sum().item()) == 2
+
+
+@pytest.mark.parametrize(
+    ("keys", "people", "problem"),
+    [
+        ('missing = "drop"', "age,sex,n\n?,F,1\n", "column 'age': no value in the column"),
+        ('missing = "drop"', "age,sex,n\n?,F,1\n30,,1\n", "no row is left"),
+        ('missing = "draw"', "age,sex,n\n?,F,1\n30,,1\n", "no row is complete"),
+        ('missing = "draw"', "age,sex,n\n30,M,1\n?,F,1\n", "row 2: nobody in population 'people' matches"),
+        ('missing = "draw"', "age,sex,n\n?,F,1.5\n30,F,1\n", "fractions of people"),
+        ('missing = "category"', "age,sex,n\n30,missing,1\n31,,1\n", "'missing' is a value already"),
+        ('missing = "ignore"', PEOPLE, "'error', 'drop', 'category' or 'draw'"),
+    ],
+)
+def test_what_cannot_be_done_is_said(town, keys, people, problem):
+    with pytest.raises(InputError, match=problem):
+        town(keys, people=people)
+
+
+def test_categories_of_no_attribute(town):
+    with pytest.raises(InputError, match=r"categories\.gender: not an attribute of the recipe"):
+        town(recipe=RECIPE + '[categories]\ngender = ["M"]\n')
+
+
+def test_a_file_that_is_not_parquet(town, tmp_path):
+    (tmp_path / "people.parquet").write_text("age,sex,n\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"people.parquet: not a Parquet file that can be read"):
+        town(recipe=RECIPE.replace("people.csv", "people.parquet"))
+    with pytest.raises(InputError, match=r"nobody.parquet: no such file"):
+        town(recipe=RECIPE.replace("people.csv", "nobody.parquet"))
+
+
+def test_a_column_of_lists_is_not_of_values(town, tmp_path):
+    pd.DataFrame({"age": [[1], [2]], "sex": ["F", "M"], "n": [1, 1]}).to_parquet(tmp_path / "people.parquet")
+    with pytest.raises(InputError, match="column 'age': column that is not of single values"):
+        town(recipe=RECIPE.replace("people.csv", "people.parquet"))

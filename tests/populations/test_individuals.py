@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reidsim.errors import InputError
+from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.individuals import Individuals
+from reidsim.populations.population import Population
+
+DOMAIN = Domain((Attribute("a", ("a0", "a1", "a2")), Attribute("b", ("b0", "b1"))))
+rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=15)
+
+
+def individuals(people):
+    return Individuals(DOMAIN, np.array(people, dtype=np.int32), name="town")
+
+
+@given(people=rows)
+def test_counting_individuals_and_listing_the_counted_are_inverse(people):
+    counted = individuals(people).population()
+    listed = Individuals.of(counted)
+    assert sorted(map(tuple, listed.codes.tolist())) == sorted(people)
+    assert counted.name == "town"
+
+
+@given(people=rows, data=st.data())
+def test_attributes_and_people_can_be_chosen(people, data):
+    chosen = np.array(data.draw(st.lists(st.sampled_from(range(len(people))), min_size=1)))
+    some = individuals(people).select(["b"]).take(chosen)
+    assert some.column("b").tolist() == [people[row][1] for row in chosen]
+    assert some.domain.names == ("b",)
+    assert some.n_people == len(chosen)
+
+
+def test_missing_values_are_counted_shown_and_refused_where_cells_are_needed():
+    people = individuals([(0, -1), (1, 1), (2, -1), (2, 0)])
+    assert people.missing_share() == {"a": 0.0, "b": 0.5}
+    assert people.to_frame()["b"].isna().tolist() == [True, False, True, False]
+    with pytest.raises(InputError, match="people with missing values have no cell; found '2 missing'"):
+        people.population()
+
+
+@pytest.mark.parametrize(
+    ("codes", "problem"),
+    [
+        (np.zeros((0, 2)), "the population is empty"),
+        (np.zeros((3, 1)), "expected 2 columns"),
+        (np.zeros(3), "expected 2 columns"),
+        (np.array([[0, 0], [3, 0]]), r"'a': code outside the categories; found 3; expected -1 \(missing\) to 2"),
+        (np.array([[0, -2]]), "'b': code outside the categories; found -2"),
+    ],
+)
+def test_codes_that_are_not_people_of_the_domain(codes, problem):
+    with pytest.raises(InputError, match=problem):
+        Individuals(DOMAIN, codes.astype(np.int32))
+
+
+def test_expected_counts_and_too_many_people_are_not_listed():
+    cell = np.zeros((1, 2), dtype=np.int32)
+    with pytest.raises(InputError, match="expected whole people"):
+        Individuals.of(Population(DOMAIN, cell, np.array([1.5])))
+    with pytest.raises(InputError, match="too many people for a row each; found 1000000000"):
+        Individuals.of(Population(DOMAIN, cell, np.array([10**9])))

@@ -1,0 +1,325 @@
+"""Iterative proportional fitting: margins met, odds ratios kept, zeros respected, contradictions named."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from reidsim.errors import InputError
+from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.fitted import FittedRecipe, fitted_population
+from reidsim.populations.population import Population
+from reidsim.populations.proportional_fitting import Margin, fit_margins
+from reidsim.validation import read_toml, validated
+
+positive = st.floats(0.1, 10)
+
+
+def tables(shape: tuple[int, ...]) -> st.SearchStrategy[np.ndarray]:
+    size = int(np.prod(shape))
+    return st.lists(positive, min_size=size, max_size=size).map(lambda values: np.reshape(values, shape))
+
+
+def margins_of(table: np.ndarray, *axes: tuple[int, ...]) -> list[Margin]:
+    """The table's own sums, by einsum, as targets."""
+    letters = "abcd"[: table.ndim]
+    return [Margin(f"m{a}", a, np.einsum(f"{letters}->{''.join(letters[i] for i in a)}", table)) for a in axes]
+
+
+@given(start=tables((2, 3, 4)), truth=tables((2, 3, 4)))
+def test_margins_are_met_and_what_they_do_not_tell_is_kept(start: np.ndarray, truth: np.ndarray) -> None:
+    fitted = fit_margins(start, margins_of(truth, (2, 0), (1,)))
+    assert fitted.converged
+    assert fitted.error <= 1e-9
+    np.testing.assert_allclose(fitted.table.sum(axis=1), truth.sum(axis=1), rtol=1e-7)
+    np.testing.assert_allclose(fitted.table.sum(axis=(0, 2)), truth.sum(axis=(0, 2)), rtol=1e-7)
+
+    # The fitted table is the start times a factor per cell of each margin: the log odds ratios between the axes 1 and
+    # (0, 2) are those of the start.
+    def log_odds(table: np.ndarray) -> np.ndarray:
+        logs = np.log(table.transpose(1, 0, 2).reshape(3, 8))
+        return np.asarray(logs[1:, 1:] - logs[:1, 1:] - logs[1:, :1] + logs[:1, :1])
+
+    np.testing.assert_allclose(log_odds(fitted.table), log_odds(start), atol=1e-7)
+
+
+@given(table=tables((3, 2, 2)))
+def test_a_table_with_the_margins_is_left_alone(table: np.ndarray) -> None:
+    fitted = fit_margins(table, margins_of(table, (0, 1), (1, 2), (2, 0)))
+    assert fitted.rounds == 0
+    np.testing.assert_allclose(fitted.table, table, rtol=1e-12)
+
+
+@given(truth=tables((3, 4)))
+def test_from_ones_the_result_is_independence(truth: np.ndarray) -> None:
+    fitted = fit_margins(np.ones((3, 4)), margins_of(truth, (0,), (1,)))
+    expected = np.outer(truth.sum(axis=1), truth.sum(axis=0)) / truth.sum()
+    np.testing.assert_allclose(fitted.table, expected, rtol=1e-9)
+
+
+def test_two_way_margins_against_another_optimiser() -> None:
+    rng = np.random.default_rng(0)
+    start, truth = rng.random((2, 3, 2)) + 0.1, rng.random((2, 3, 2)) + 0.1
+    margins = margins_of(truth, (0, 1), (1, 2), (0, 2))
+    fitted = fit_margins(start, margins, tolerance=1e-12, max_rounds=10_000)
+    assert fitted.rounds > 1
+
+    # The nearest table in Kullback-Leibler divergence has the form start * exp(sum of one multiplier per margin cell);
+    # the multipliers minimise the (convex) dual.
+    shapes = [margin.target.shape for margin in margins]
+
+    def table_of(multipliers: np.ndarray) -> np.ndarray:
+        ab, bc, ac = (
+            part.reshape(shape) for part, shape in zip(np.split(multipliers, np.cumsum([6, 6])), shapes, strict=True)
+        )
+        return np.asarray(start * np.exp(ab[:, :, None] + bc[None] + ac[:, None, :]))
+
+    def dual(multipliers: np.ndarray) -> float:
+        targets = np.concatenate([margin.target.ravel() for margin in margins])
+        return float(table_of(multipliers).sum() - targets @ multipliers)
+
+    best = minimize(dual, np.zeros(16), method="BFGS", options={"gtol": 1e-9})
+    np.testing.assert_allclose(fitted.table, table_of(best.x), rtol=1e-5)
+
+
+@given(
+    start=tables((3, 3)),
+    truth=tables((3, 3)),
+    zeros=st.sets(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=3),
+)
+def test_zeros_of_the_start_stay(start: np.ndarray, truth: np.ndarray, zeros: set[tuple[int, int]]) -> None:
+    for cell in zeros:
+        start[cell] = truth[cell] = 0
+    if not (truth.sum(axis=0).all() and truth.sum(axis=1).all()):
+        return
+    fitted = fit_margins(start, margins_of(truth, (0,), (1,)), tolerance=1e-6, max_rounds=5000)
+    # The truth itself has these margins and zeros, so a table exists.
+    assert fitted.converged
+    assert (fitted.table[truth == 0] == 0).all()
+    assert np.isfinite(fitted.table).all()
+
+
+@given(start=tables((3, 4)), truth=tables((3, 4)), row=st.integers(0, 2))
+def test_margins_of_0_empty_their_cells(start: np.ndarray, truth: np.ndarray, row: int) -> None:
+    truth[row] = 0
+    fitted = fit_margins(start, margins_of(truth, (0,), (1,)))
+    assert fitted.converged
+    assert (fitted.table[row] == 0).all()
+    np.testing.assert_allclose(fitted.table.sum(axis=0), truth.sum(axis=0), rtol=1e-7)
+
+
+def test_a_start_without_a_place_for_people_is_an_error() -> None:
+    start = np.array([[1.0, 1.0], [0.0, 0.0]])
+    domain = Domain((Attribute("sex", ("F", "M")), Attribute("age", ("young", "old"))))
+    margins = [Margin("by sex", (0,), np.array([3.0, 2.0])), Margin("by age", (1,), np.array([4.0, 1.0]))]
+    with pytest.raises(InputError, match=r"margin 'by sex', sex = M: people where the table.*found 2\.0"):
+        fit_margins(start, margins, domain=domain)
+    with pytest.raises(InputError, match="margin 'by sex', axis 0 = 1"):
+        fit_margins(start, margins)
+
+
+def test_one_margin_that_empties_the_place_of_another_is_an_error() -> None:
+    start = np.array([[1.0, 1.0], [1.0, 0.0]])
+    margins = [Margin("rows", (0,), np.array([3.0, 2.0])), Margin("columns", (1,), np.array([0.0, 5.0]))]
+    with pytest.raises(InputError, match="margin 'rows', axis 0 = 1: people where"):
+        fit_margins(start, margins)
+
+
+def test_zeros_that_no_table_can_have_do_not_converge() -> None:
+    # Both rows can only use column 0 for the first and column 1 for the second, so the margins must be equal.
+    margins = [Margin("rows", (0,), np.array([3.0, 2.0])), Margin("columns", (1,), np.array([2.0, 3.0]))]
+    fitted = fit_margins(np.eye(2), margins, max_rounds=50)
+    assert (fitted.converged, fitted.rounds, fitted.worst) == (False, 50, "rows")
+    assert fitted.error == pytest.approx(0.2)
+
+
+def test_margins_with_different_totals_contradict_each_other() -> None:
+    margins = [Margin("by sex", (0,), np.array([3.0, 2.0])), Margin("by age", (1,), np.array([4.0, 2.0]))]
+    with pytest.raises(
+        InputError, match="margins 'by sex' and 'by age': margins contradict each other; found '5 and 6"
+    ):
+        fit_margins(np.ones((2, 2)), margins)
+
+
+def test_margins_with_different_sums_over_what_they_share_contradict_each_other() -> None:
+    domain = Domain((Attribute("a", ("x", "y")), Attribute("b", ("u", "v", "w")), Attribute("c", ("s", "t"))))
+    one = Margin("ab", (0, 1), np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 2.0]]))
+    # Over b: 2, 3, 5 in the first; 2, 4, 4 in the second, whose axes are the other way round.
+    other = Margin("cb", (2, 1), np.array([[1.0, 2.0, 2.0], [1.0, 2.0, 2.0]]))
+    with pytest.raises(InputError, match="margins 'ab' and 'cb', b = v: margins contradict each other; found '3 and 4"):
+        fit_margins(np.ones(domain.shape), [one, other], domain=domain)
+    fitted = fit_margins(np.ones(domain.shape), [one, other], tolerance=0.2, domain=domain)
+    assert fitted.converged
+
+
+@pytest.mark.parametrize(
+    ("start", "margin", "message"),
+    [
+        ([[1.0, -1.0]], Margin("m", (0,), np.array([1.0])), "a table to start from has numbers of 0 or more"),
+        ([[0.0, 0.0]], Margin("m", (0,), np.array([1.0])), "a table to start from has numbers of 0 or more"),
+        ([[1.0, 1.0]], Margin("m", (2,), np.array([1.0])), "margin 'm': no such axes"),
+        ([[1.0, 1.0]], Margin("m", (1,), np.array([1.0])), "margin 'm': shape of another table"),
+        ([[1.0, 1.0]], Margin("m", (0,), np.array([-1.0])), "margin 'm': a margin has numbers of 0 or more"),
+        ([[1.0, 1.0]], Margin("m", (0,), np.array([np.nan])), "margin 'm': a margin has numbers of 0 or more"),
+    ],
+)
+def test_numbers_that_cannot_be_fitted(start: list[list[float]], margin: Margin, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        fit_margins(np.array(start), [margin])
+    with pytest.raises(InputError, match="no margin"):
+        fit_margins(np.ones((1, 2)), [])
+
+
+# Recipes
+
+RECIPE = """
+kind = "fitted"
+source = "made up"
+seed = 5
+
+[start.table]
+file = "sample.csv"
+columns = { sex = "sex", age = "age" }
+count = "n"
+
+[[margin]]
+name = "by sex"
+file = "sexes.csv"
+columns = { sex = "sex" }
+count = "people"
+
+[[margin]]
+file = "ages.csv"
+columns = { area = "zip", age = "band" }
+count = "people"
+"""
+
+
+@pytest.fixture
+def area(tmp_path: Path) -> Path:
+    (tmp_path / "sample.csv").write_text("sex,age,n\nF,young,8\nF,old,2\nM,young,5\nM,old,5\n")
+    (tmp_path / "sexes.csv").write_text("sex,people\nF,300\nM,700\n")
+    (tmp_path / "ages.csv").write_text("zip,band,people\n37010,young,100\n37010,old,50\n37010,old,50\n9,old,800\n")
+    path = tmp_path / "area.toml"
+    path.write_text(RECIPE)
+    return path
+
+
+def made(path: Path, start: Population | None = None, **options: Any) -> Population:
+    recipe = validated(FittedRecipe, read_toml(path), path)
+    options = {"expected": False, "seed": recipe.seed} | options
+    return fitted_population(recipe, start, path.parent, name=path.stem, **options)
+
+
+def table_of(population: Population) -> np.ndarray:
+    table = np.zeros(population.domain.shape)
+    table[tuple(population.cells.T)] = population.counts
+    return table
+
+
+def test_recipe_with_expected_counts(area: Path) -> None:
+    population = made(area, expected=True)
+    assert population.domain.names == ("sex", "age", "area")
+    assert [a.categories for a in population.domain.attributes] == [("F", "M"), ("young", "old"), ("9", "37010")]
+    table = table_of(population)
+    np.testing.assert_allclose(table.sum(axis=(1, 2)), [300, 700])
+    np.testing.assert_allclose(table.sum(axis=0), [[0, 100], [800, 100]])
+    by_age = table.sum(axis=2)
+    # The odds ratio of sex and age in the sample.
+    assert by_age[0, 0] * by_age[1, 1] / (by_age[0, 1] * by_age[1, 0]) == pytest.approx(8 * 5 / (2 * 5))
+    assert population.source.startswith("made up (fitted in ")
+
+
+def test_recipe_drawn(area: Path) -> None:
+    expected, drawn = made(area, expected=True), made(area)
+    assert drawn.counts.dtype == np.int64
+    assert drawn.total == 1000
+    mean, seen = table_of(expected), table_of(drawn)
+    assert (np.abs(seen - mean) <= 5 * np.sqrt(mean)).all()
+    assert made(area).counts.tobytes() == drawn.counts.tobytes()
+    assert made(area, seed=6).counts.tobytes() != drawn.counts.tobytes()
+
+
+def test_people_scales_all_margins(area: Path) -> None:
+    (area.parent / "sexes.csv").write_text("sex,people\nF,0.3\nM,0.7\n")
+    with pytest.raises(InputError, match=r"margins 'by sex' and '2 \(area, age\)': margins contradict each other"):
+        made(area)
+    area.write_text(RECIPE.replace("seed = 5", "seed = 5\npeople = 5000"))
+    population = made(area, expected=True)
+    np.testing.assert_allclose(table_of(population).sum(axis=(1, 2)), [1500, 3500])
+    assert made(area).total == 5000
+
+
+def test_start_from_a_population_or_from_nothing(area: Path) -> None:
+    domain = Domain((Attribute("x", ("0", "1")), Attribute("sex", ("M", "F")), Attribute("age", ("old", "young"))))
+    cells = np.array([[0, 0, 0], [1, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1]], dtype=np.int32)
+    sample = Population(domain, cells, np.array([2, 3, 5, 2, 8]), name="sample")
+    from_table = table_of(made(area, expected=True))
+    by_population = '[start]\npopulation = "sample"\nattributes = ["sex", "age"]\n'
+    area.write_text(RECIPE.replace(RECIPE[RECIPE.index("[start") : RECIPE.index("[[margin")], by_population))
+    population = made(area, sample, expected=True)
+    assert population.domain["sex"].categories == ("M", "F")
+    np.testing.assert_allclose(table_of(population)[::-1, ::-1], from_table)
+    area.write_text(RECIPE.replace(RECIPE[RECIPE.index("[start") : RECIPE.index("[[margin")], ""))
+    independent = made(area, expected=True).marginal(["sex", "age"])
+    np.testing.assert_allclose(table_of(independent), np.outer([300, 700], [100, 900]) / 1000)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("sexes.csv", "sex,people\nF,300\nM,701\n", "contradict each other; found '1,001 and 1,000 people'"),
+        (
+            "sexes.csv",
+            "sex,people\nF,300\nX,700\n",
+            "row 2, column 'sex': value outside the categories of 'sex'; found 'X'",
+        ),
+        ("sexes.csv", "sex,people\nF,300\nM,many\n", "sexes.csv: row 2, column 'people': not a number"),
+        ("sexes.csv", "sex,n\nF,300\n", "sexes.csv: column 'people': column missing"),
+        ("sexes.csv", "sex,people\nF,0\nM,0\n", "margin 'by sex': a margin has numbers of 0 or more, not all 0"),
+        ("sample.csv", "sex,age,n\nF,young,8\nM,young,5\nM,old,0\n", "age = old: people where"),
+        (
+            "sample.csv",
+            "sex,age,n\nF,young,8\nF,old,0\nM,old,5\n",
+            r"no table found that meets all margins; found '.* off by",
+        ),
+    ],
+)
+def test_files_that_cannot_be_used(area: Path, file: str, content: str, message: str) -> None:
+    (area.parent / file).write_text(content)
+    with pytest.raises(InputError, match=message):
+        made(area)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[start.table]", '[start]\npopulation = "x"\n[start.table]', "start: one table to start from is needed"),
+        ("seed = 5", "seed = 5\npeople = 0", "people: value not allowed"),
+        ("seed = 5", "seed = 5\ntolerance = 0.0", "tolerance: value not allowed"),
+        ('count = "n"', 'cuont = "n"', "unknown key"),
+    ],
+)
+def test_recipes_that_cannot_be_used(area: Path, old: str, new: str, message: str) -> None:
+    area.write_text(RECIPE.replace(old, new, 1))
+    with pytest.raises(InputError, match=message):
+        made(area)
+
+
+def test_too_many_cells(area: Path) -> None:
+    (area.parent / "ages.csv").write_text(
+        "zip,band,people\n" + "".join(f"{n},{'young' if n % 2 else 'old'},1\n" for n in range(1000))
+    )
+    area.write_text(RECIPE)
+    assert made(area, expected=True).total == pytest.approx(1000)
+    huge = Domain((Attribute("x", tuple(map(str, range(8000)))), Attribute("y", tuple(map(str, range(8000))))))
+    sample = Population(huge, np.zeros((1, 2), dtype=np.int32), np.array([1]))
+    area.write_text(
+        RECIPE.replace(RECIPE[RECIPE.index("[start") : RECIPE.index("[[margin")], '[start]\npopulation = "x"\n')
+    )
+    with pytest.raises(InputError, match="start: too many cells to fit"):
+        made(area, sample)

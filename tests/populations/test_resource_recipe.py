@@ -1,0 +1,187 @@
+"""Recipes of external resources, and recipes that name other recipes of every kind."""
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from reidsim.errors import InputError
+from reidsim.populations.catalogue import load_individuals, load_population, load_resource, make
+from reidsim.populations.files import read_population_file
+from reidsim.populations.populate import populate
+
+TOWN = """\
+age,sex,n
+30,F,40
+31,F,10
+31,M,50
+"""
+TOWN_RECIPE = """
+kind = "counts"
+file = "town.csv"
+count = "n"
+[columns]
+age = "age"
+sex = "sex"
+"""
+RESOURCE = """
+kind = "resource"
+source = "made up"
+population = "town.toml"
+seed = 1
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "town.csv").write_text(TOWN, encoding="utf-8")
+    (tmp_path / "town.toml").write_text(TOWN_RECIPE, encoding="utf-8")
+
+    def write(*lines):
+        (tmp_path / "list.toml").write_text(RESOURCE + "\n".join(lines), encoding="utf-8")
+        return "list.toml"
+
+    return write
+
+
+def test_a_resource_of_an_exact_size_carries_what_it_says(folder):
+    resource = load_resource(
+        folder("size = 30", 'attributes = ["sex"]', "price = 25.0", 'buyers = ["party"]', "missing = { sex = 0.5 }")
+    )
+    assert resource.records.n_people == 30
+    assert resource.records.domain.names == ("sex",)
+    assert resource.records.missing_share() == {"sex": 0.5}
+    assert resource.coverage == 0.3
+    assert (resource.price, resource.buyers, resource.name) == (25.0, ("party",), "list")
+    again = load_resource("list.toml")
+    assert (again.person == resource.person).all()
+    assert (load_resource("list.toml", seed=9).person != resource.person).any()
+
+
+def test_coverage_by_group_and_who_can_be_listed(folder):
+    resource = load_resource(
+        folder('among = { age = ["31"] }', "[coverage]", 'by = "sex"', "shares = { F = 1.0, M = 0.0 }")
+    )
+    assert resource.records.n_people == 10
+    assert set(resource.records.to_frame()["sex"]) == {"F"}
+    assert set(resource.records.to_frame()["age"]) == {"31"}
+
+
+def test_a_resource_is_counted_by_its_cells(folder):
+    population = load_population(folder("size = 100"))
+    assert population.total == 100
+    assert sorted(population.counts.tolist()) == [10, 40, 50]
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        ([], "nothing says who is listed; expected size, coverage or both"),
+        (["size = 101"], "size: size that cannot be drawn; found 101; expected 1 to 100"),
+        (["size = 1", "missing = { zip = 0.1 }"], "missing.zip: not an attribute of the resource"),
+        (["size = 1", 'attributes = ["zip"]'], "no such attribute; found 'zip'"),
+        (["size = 1", 'among = { sex = ["X"] }'], "among.sex: not a value of 'sex'; found 'X'"),
+        (["coverage = 1.5"], "coverage"),
+        (["[coverage]", 'by = "sex"', "shares = { F = 0.5 }"], "share missing; expected one for 'M'"),
+        (["[coverage]", 'by = "zip"', "shares = { F = 0.5 }"], "no such attribute; found 'zip'"),
+        (["coverage = 0.0"], "nobody is listed"),
+        (["size = 1", "price = -2.0"], "price"),
+    ],
+)
+def test_what_a_resource_cannot_be(folder, lines, problem):
+    with pytest.raises(InputError, match=r"list\.toml") as error:
+        load_resource(folder(*lines))
+    assert problem in str(error.value)
+
+
+def test_not_every_recipe_is_of_a_resource(folder):
+    with pytest.raises(InputError, match=r"town.toml: not a recipe of an external resource"):
+        load_resource("town.toml")
+
+
+def test_a_resource_file_keeps_the_truth_apart(folder, tmp_path):
+    written = populate(folder("size = 30"), "list.parquet")
+    assert (written.rows, written.people, written.truth.name) == (30, 30.0, "list.truth.parquet")
+    assert pq.read_schema("list.parquet").names == ["age", "sex"]
+    truth = pq.read_table("list.truth.parquet").to_pandas()
+    people = load_individuals("town.toml")
+    records = read_population_file(tmp_path / "list.parquet")
+    assert (people.codes[truth["person"]] == records.codes[truth["record"]]).all()
+    assert truth["person"].is_unique
+
+
+def test_a_written_population_is_used_like_a_recipe(folder):
+    populate("town.toml", "town.parquet")
+    assert load_population("town.parquet").total == 100
+    folder("size = 30")
+    text = RESOURCE.replace("town.toml", "town.parquet") + "size = 30\n"
+    with open("list.toml", "w", encoding="utf-8") as file:
+        file.write(text)
+    assert load_resource("list.toml").records.n_people == 30
+    with pytest.raises(InputError, match=r"town.parquet: made already"):
+        make("town.parquet", seed=3)
+    with pytest.raises(InputError, match=r"town.parquet: made already"):
+        populate("town.parquet", "again.parquet")
+
+
+def test_keys_of_a_recipe_can_be_replaced(folder):
+    written = populate(folder("size = 30"), "list.parquet", set={"size": 7}, seed=5)
+    assert written.rows == 7
+    with pytest.raises(InputError, match=r"--set: sise: unknown key"):
+        populate("list.toml", "other.parquet", set={"sise": 7})
+
+
+def test_nothing_is_overwritten(folder):
+    populate("town.toml", "town.parquet")
+    with pytest.raises(InputError, match="exists already"):
+        populate("town.toml", "town.parquet")
+    with pytest.raises(InputError, match=r"expected a name that ends in \.parquet"):
+        populate("town.toml", "town.csv")
+
+
+def test_the_same_recipe_and_seed_give_the_same_file(folder):
+    for name in ("one", "two"):
+        populate(folder("size = 30"), f"{name}.parquet", seed=4)
+    for kind in ("parquet", "truth.parquet"):
+        with open(f"one.{kind}", "rb") as one, open(f"two.{kind}", "rb") as two:
+            assert one.read() == two.read()
+
+
+def test_recipes_cannot_go_round(folder):
+    with open("list.toml", "w", encoding="utf-8") as file:
+        file.write(RESOURCE.replace("town.toml", "list.toml") + "size = 1\n")
+    with pytest.raises(InputError, match="a recipe cannot name itself"):
+        load_resource("list.toml")
+
+
+def test_individuals_of_counts(folder):
+    people = load_individuals("town.toml")
+    assert people.n_people == 100
+    assert np.bincount(people.column("sex")).tolist() == [50, 50]
+
+
+def test_the_file_of_the_adversary_does_not_tell_how_to_make_the_truth(folder):
+    import json
+
+    populate(folder("size = 30"), "list.parquet", seed=4)
+    seen = json.loads(pq.read_schema("list.parquet").metadata[b"reidsim"])
+    truth = json.loads(pq.read_schema("list.truth.parquet").metadata[b"reidsim"])
+    assert not {"seed", "content"} & set(seen)
+    assert truth["seed"] == 4
+    assert truth["content"]["size"] == 30
+
+
+def test_a_resource_is_written_with_its_truth_or_not_at_all(folder, tmp_path, monkeypatch):
+    from reidsim.populations import populate as module
+
+    write = module.write_table
+
+    def full(path, table):
+        if path.name.endswith(".truth.parquet"):
+            raise KeyboardInterrupt
+        write(path, table)
+
+    monkeypatch.setattr(module, "write_table", full)
+    with pytest.raises(KeyboardInterrupt):
+        populate(folder("size = 30"), "list.parquet")
+    assert not (tmp_path / "list.parquet").exists()

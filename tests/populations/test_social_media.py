@@ -1,0 +1,121 @@
+"""What can be learned from social media: figures as written, each with where it comes from, by age where known."""
+
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reidsim.errors import InputError
+from reidsim.populations.social_media import SocialMediaModel, SocialMediaRecipe, load_social_media
+from reidsim.validation import validated
+
+RECIPE = """
+kind = "social-media"
+platform = "Somewhere"
+
+[use]
+overall = { probability = 0.3, source = "a survey" }
+by_age = [
+  { ages = "..29", probability = 0.5, source = "a survey" },
+  { ages = "30..64", probability = 0.25, assumed = "between its neighbours" },
+  { ages = "65..", probability = 0.125, source = "a survey" },
+]
+
+[attributes.sex]
+overall = { probability = 0.8, calibrated = "a table" }
+
+[attributes.income]
+by_age = [{ ages = "18..", probability = 0.5, assumed = "a coin" }]
+"""
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Path:
+    path = tmp_path / "somewhere.toml"
+    path.write_text(RECIPE)
+    return path
+
+
+def test_calibrated_figures_of_xia2021() -> None:
+    model = load_social_media("twitter-attributes")
+    assert {attribute: model.learnable(attribute) for attribute in model.attributes} == {
+        "year of birth": 0.018,
+        "state": 0.06,
+        "race": 0.06,
+        "sex": 0.072,
+        "income": 0.03,
+        "education": 0.024,
+        "work class": 0.018,
+    }
+    # None of them is published, and they do not depend on age.
+    assert model.unpublished == model.attributes
+    assert model.learnable("sex", np.array([18, 70])).tolist() == [0.072, 0.072]
+    assert (model.use(), model.use(40), model.use(np.array([40])).tolist()) == (1.0, 1.0, [1.0])
+
+
+def test_use_by_age_of_pew2021() -> None:
+    model = load_social_media("twitter-use-by-age")
+    assert model.use() == 0.23
+    assert [model.use(age) for age in (18, 29, 50, 64, 65, 99)] == [0.42, 0.42, 0.18, 0.18, 0.07, 0.07]
+    assert model.learnable("race", 25) == pytest.approx(0.42 * 0.8)
+    assert model.learnable("race") == pytest.approx(0.23 * 0.8)
+    assert set(model.unpublished) == {"use, ages 30..49", "year of birth", "income", "education", "work class"}
+    with pytest.raises(InputError, match=r"twitter-use-by-age: use: no figure for an age; found 17; expected 18\.\.29"):
+        model.use(17)
+
+
+@given(ages=st.lists(st.integers(0, 110), max_size=30))
+def test_ages_one_by_one_and_together(ages: list[int]) -> None:
+    model = SocialMediaModel(validated(SocialMediaRecipe, tomllib.loads(RECIPE), "somewhere"))
+    together = model.learnable("sex", np.array(ages, dtype=np.int64))
+    assert together.tolist() == [model.learnable("sex", age) for age in ages]
+    for age, probability in zip(ages, together, strict=True):
+        use = 0.5 if age <= 29 else 0.25 if age <= 64 else 0.125
+        assert probability == pytest.approx(use * 0.8)
+
+
+def test_figures_of_ones_own(recipe: Path) -> None:
+    model = load_social_media(recipe)
+    assert model.name == "somewhere"
+    assert model.attributes == ("sex", "income")
+    assert model.unpublished == ("use, ages 30..64", "sex", "income, ages 18..")
+    assert model.learnable("income", 18) == 0.25
+    with pytest.raises(InputError, match=r"attributes\.income: no figure for an age; found 17; expected 18\.\."):
+        model.learnable("income", 17)
+    with pytest.raises(InputError, match=r"attributes\.income: no figure for people of all ages"):
+        model.learnable("income")
+    with pytest.raises(InputError, match=r"somewhere: no such attribute; found 'incom'.*did you mean 'income'"):
+        model.learnable("incom")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (', calibrated = "a table"', "", "attributes.sex.overall: a figure says where it comes from; expected one"),
+        (', assumed = "a coin"', "", r"attributes.income.by_age\[0\]: a figure says where it comes from"),
+        (', calibrated = "a table"', ', calibrated = ""', "attributes.sex.overall.calibrated: value not allowed"),
+        ('assumed = "a coin"', 'assumed = "a coin", source = "b"', "comes from; found 'source, assumed'"),
+        ("probability = 0.8", "probability = 1.8", "attributes.sex.overall.probability: value not allowed; found 1.8"),
+        ("probability = 0.8, ", "", "attributes.sex.overall.probability: key missing"),
+        ('"30..64"', '"29..64"', r"use: by_age: age groups overlap; found '\.\.29 and 29\.\.64'"),
+        ('"65.."', '"old"', r"use.by_age\[2\]: ages: not a range of ages; found 'old'"),
+        ('"30..64"', '"64..30"', r"use.by_age\[1\]: range that ends before it begins; found '64..30'"),
+        ('by_age = [{ ages = "18..", probability = 0.5, assumed = "a coin" }]', "", "attributes.income: no figure"),
+        ("[use]", "[used]", "used: unknown key.*did you mean 'use'"),
+        ('platform = "Somewhere"', "", "platform: key missing"),
+    ],
+)  # fmt: skip
+def test_recipes_that_cannot_be_used(recipe: Path, old: str, new: str, message: str) -> None:
+    assert old in RECIPE
+    recipe.write_text(RECIPE.replace(old, new))
+    with pytest.raises(InputError, match=message) as caught:
+        load_social_media(recipe)
+    assert caught.value.source == str(recipe)
+
+
+def test_no_such_recipe() -> None:
+    with pytest.raises(InputError, match="no bundled social-media recipe of this name; found 'twiter-attributes'"):
+        load_social_media("twiter-attributes")

@@ -1,0 +1,96 @@
+"""Groups of values: every value in exactly one group, and combinations numbered the same from codes and labels."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reidsim.errors import InputError
+from reidsim.populations.domain import Attribute
+from reidsim.populations.value_groups import Combinations, GroupedAttribute, group_codes, number_range, values_in_order
+
+AGES = Attribute("age", tuple(str(age) for age in range(101)))
+STATES = Attribute("state", ("Ohio", "Tennessee", "Utah"))
+
+
+@given(st.lists(st.integers(1, 100), min_size=1, max_size=6, unique=True))
+def test_ranges_of_whole_numbers_cover_what_falls_in_them(cuts: list[int]) -> None:
+    cuts = sorted(cuts)
+    groups = {f"below {cuts[0]}": [f"..{cuts[0] - 1}"], f"from {cuts[-1]}": [f"{cuts[-1]}.."]}
+    groups |= {str(low): [f"{low}..{high - 1}"] for low, high in pairwise(cuts)}
+    names = list(groups)
+    for age, code in enumerate(group_codes(AGES, groups)):
+        below = [cut for cut in cuts if cut <= age]
+        expected = f"below {cuts[0]}" if not below else f"from {cuts[-1]}" if age >= cuts[-1] else str(below[-1])
+        assert names[code] == expected
+
+
+def test_values_ranges_and_the_rest_together() -> None:
+    codes = group_codes(AGES, {"rest": ["otherwise"], "round": ["10", "20"], "young": ["0..5"], "none": ["200..300"]})
+    assert [int(code) for code in codes[[0, 5, 6, 10, 20, 100]]] == [2, 2, 0, 1, 1, 0]
+
+
+def test_a_value_named_otherwise_is_a_value() -> None:
+    attribute = Attribute("answer", ("yes", "otherwise"))
+    assert group_codes(attribute, {"a": ["yes"], "b": ["otherwise"]}).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ({"a": ["Ohio"], "b": ["Utah"]}, "groups of 'state': value in no group; found 'Tennessee'"),
+        ({"a": ["Ohio", "Utah"], "b": ["Utah", "Tennessee"]}, "value in two groups; found 'Utah'"),
+        ({"a": ["Ohoi"], "b": ["otherwise"]}, r"group 'a' of 'state': no value of 'state'.*did you mean 'Ohio'"),
+        ({"a": ["otherwise"], "b": ["otherwise"]}, "'otherwise' in two groups"),
+        ({"a": ["9..3"], "b": ["otherwise"]}, "group 'a' of 'state': range that ends before it begins; found '9..3'"),
+    ],
+)
+def test_groups_that_cannot_be(groups: dict[str, list[str]], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        group_codes(STATES, groups)
+
+
+def test_number_ranges() -> None:
+    assert number_range("18..24") == (18, 24)
+    assert number_range(" ..17") == (0, 17)
+    assert number_range("75..") == (75, None)
+    assert [number_range(text) for text in ("75", "..", "a..b", "1...2")] == [None] * 4
+
+
+def test_values_in_order() -> None:
+    assert values_in_order(pd.Series(["10", "9", "10", "1"])) == ("1", "9", "10")
+    assert values_in_order(pd.Series(["HS-grad", "Doctorate", "HS-grad", "1st-4th"])) == (
+        "HS-grad",
+        "Doctorate",
+        "1st-4th",
+    )
+
+
+def test_combinations_are_numbered_the_same_from_codes_and_from_labels() -> None:
+    ages = GroupedAttribute.of(AGES, {"old": ["65.."], "young": ["..17"], "adult": ["otherwise"], "ancient": ["150.."]})
+    combinations = Combinations([GroupedAttribute.of(STATES), ages])
+    codes = [np.array([0, 2, 1, 2]), np.array([70, 3, 30, 99])]
+    rows = combinations.of_codes(codes, 4)
+    assert rows.tolist() == [0 * 4 + 0, 2 * 4 + 1, 1 * 4 + 2, 2 * 4 + 0]
+    labels = [
+        pd.Series(["Ohio", "Utah", "Tennessee", "Utah", "Iowa"]),
+        pd.Series(["old", "young", "adult", "old", "old"]),
+    ]
+    assert combinations.of_labels(labels, 5).tolist() == [*rows.tolist(), -1]
+    assert combinations.label(6) == "state = Tennessee, age = adult"
+    assert combinations.possible.tolist() == [True, True, True, False] * 3
+
+
+def test_no_attributes_make_one_combination() -> None:
+    nothing = Combinations([])
+    assert (nothing.size, nothing.label(0), nothing.possible.tolist()) == (1, "", [True])
+    assert nothing.of_codes([], 3).tolist() == [0, 0, 0]
+
+
+def test_too_many_combinations() -> None:
+    wide = Attribute("zip", tuple(map(str, range(4000))))
+    with pytest.raises(InputError, match="zip, code: too many combinations of values; found 16000000"):
+        Combinations([GroupedAttribute.of(wide), GroupedAttribute.of(Attribute("code", wide.categories))])

@@ -1,0 +1,255 @@
+"""Voter lists: adults of the state only, each listed on their own, with what the state's list tells."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reidsim.errors import InputError
+from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.population import Population
+from reidsim.populations.voter_list import ListedAttributes, VoterListRecipe, adult_cells, voter_list_population
+from reidsim.populations.voter_profiles import voter_profile
+from reidsim.validation import read_toml, validated
+
+DOMAIN = Domain(
+    (
+        Attribute("zip", ("a", "b")),
+        Attribute("years", ("16", "17", "18", "19", "90+")),
+        Attribute("gender", ("F", "M")),
+        Attribute("origin", ("Hispanic", "other")),
+    )
+)
+RECIPE = """
+kind = "voter-list"
+source = "made up"
+population = "town"
+state = "Tennessee"
+seed = 2
+
+[attributes]
+age = "years"
+sex = "gender"
+ethnicity = "origin"
+address = ["zip"]
+"""
+
+
+def town(people: int = 1000, domain: Domain = DOMAIN) -> Population:
+    cells = np.argwhere(np.ones(domain.shape)).astype(np.int32)
+    return Population(domain, cells, np.full(len(cells), people), name="town")
+
+
+def recipe(text: str = RECIPE) -> VoterListRecipe:
+    return validated(VoterListRecipe, tomllib.loads(text), "voters.toml")
+
+
+def listed(text: str = RECIPE, people: Population | None = None, folder: Path = Path(), **options: Any) -> Population:
+    options = {"expected": False, "seed": 2} | options
+    return voter_list_population(recipe(text), people or town(), folder, name="voters", **options)
+
+
+def by_label(population: Population) -> dict[tuple[str, ...], float]:
+    cells = population.domain.decode(population.cells).astype(str).itertuples(index=False, name=None)
+    return dict(zip(cells, population.counts.tolist(), strict=True))
+
+
+def test_expected_list_of_tennessee() -> None:
+    voters = listed(expected=True)
+    # Tennessee's list has age and sex, no ethnicity; addresses tell the ZIP code. 4,163,359 of 5,439,926 adults.
+    assert voters.domain.names == ("zip", "years", "gender")
+    cells = by_label(voters)
+    assert set(cells) == {(z, y, g) for z in "ab" for y in ("18", "19", "90+") for g in "FM"}
+    for count in cells.values():
+        assert count == pytest.approx(2 * 1000 * 4_163_359 / 5_439_926)
+    assert voters.name == "voters"
+    assert voters.source.startswith(
+        "made up; voter list of Tennessee; $2,500 (Mixed); birth assumed to be year: not found;"
+    )
+
+
+def test_drawn_list_of_tennessee() -> None:
+    voters = listed()
+    share = 4_163_359 / 5_439_926
+    assert voters.counts.dtype == np.int64
+    assert (np.abs(voters.counts - 2000 * share) < 5 * (2000 * share * (1 - share)) ** 0.5).all()
+    # Counts of 12 cells vary like binomials: variance of their z-scores about 1 (chi-square of 12).
+    z = (voters.counts - 2000 * share) / (2000 * share * (1 - share)) ** 0.5
+    assert 1 < (z**2).sum() < 40
+
+
+def test_same_seed_same_bytes() -> None:
+    first, again, other = listed(), listed(), listed(seed=3)
+    assert (first.cells.tobytes(), first.counts.tobytes()) == (again.cells.tobytes(), again.counts.tobytes())
+    assert by_label(first) != by_label(other)
+
+
+@given(
+    counts=st.lists(st.integers(0, 50), min_size=40, max_size=40).filter(lambda n: sum(n[8:]) > 30),
+    seed=st.integers(0, 99),
+)
+def test_nobody_is_listed_twice_and_no_minor_at_all(counts: list[int], seed: int) -> None:
+    everybody = Population.from_dense(DOMAIN, np.reshape(counts, DOMAIN.shape))
+    text = RECIPE + "[overrides]\nethnicity = true\nregistered_share = 0.9\n"
+    people = by_label(everybody)
+    if not any(count for cell, count in people.items() if cell[1] in ("18", "19", "90+")):
+        return
+    voters = by_label(listed(text, everybody, seed=seed))
+    assert all(count <= people[cell] for cell, count in voters.items())
+    assert not any(cell[1] in ("16", "17") for cell in voters)
+
+
+def test_everybody_listed() -> None:
+    text = RECIPE + "[overrides]\nregistered_share = 1.0\nethnicity = true\n"
+    assert set(by_label(listed(text)).values()) == {1000}
+    assert listed(text).total == 24 * 1000
+
+
+@pytest.mark.parametrize(
+    ("state", "carried"),
+    [
+        ("Florida", ("zip", "years", "gender", "origin")),  # its race code tells who is Hispanic
+        ("Ohio", ("zip", "years")),
+        ("MD", ("zip", "gender")),
+        ("Mississippi", ("zip",)),
+    ],
+)
+def test_the_list_carries_what_the_state_has(state: str, carried: tuple[str, ...]) -> None:
+    voters = listed(RECIPE.replace("Tennessee", state), expected=True)
+    assert voters.domain.names == carried
+    assert voters.total == pytest.approx(24 * 1000 * voter_profile(state).registered_share)
+
+
+def test_overrides_replace_facts() -> None:
+    text = RECIPE + '[overrides]\nbirth = "none"\nsex = false\naddress = false\nethnicity = true\n'
+    assert listed(text).domain.names == ("origin",)
+
+
+def test_year_of_birth() -> None:
+    domain = Domain((Attribute("born", ("1999", "2000", "2001")),))
+    text = RECIPE.split("[attributes]")[0] + 'reference_year = 2018\n[attributes]\nyear_of_birth = "born"\n'
+    voters = listed(text, town(domain=domain), expected=True)
+    assert set(by_label(voters)) == {("1999",), ("2000",)}
+
+
+def test_only_people_of_the_state_are_listed() -> None:
+    domain = Domain((Attribute("state", ("Ohio", "Tennessee")), Attribute("age", ("10", "30"))))
+    text = RECIPE.split("[attributes]")[0] + '[attributes]\nage = "age"\nstate = "state"\n'
+    assert set(by_label(listed(text, town(domain=domain)))) == {("Tennessee", "30")}
+    with pytest.raises(
+        InputError, match="attribute 'state': state that the population 'town' does not have; found 'Utah'"
+    ):
+        listed(text.replace("Tennessee", "Utah"), town(domain=domain))
+
+
+def test_adult_cells() -> None:
+    attributes = ListedAttributes(age="years")
+    adults = adult_cells(town(), attributes, voter_profile("TN"))
+    assert set(town().cells[adults, 1].tolist()) == {2, 3, 4}
+
+
+COVERAGE = (
+    RECIPE
+    + """
+[coverage]
+file = "coverage.csv"
+share = "listed"
+columns = { years = "age", gender = "sex" }
+groups.years = { young = ["..19"], old = ["otherwise"] }
+"""
+)
+SHARES = "age,sex,listed\nyoung,F,0.5\nyoung,M,0.4\nold,F,1\nold,M,0.75\nancient,M,0.1\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "coverage.csv").write_text(SHARES)
+    return tmp_path
+
+
+def test_coverage_by_group(folder: Path) -> None:
+    by_hand = {
+        ("18", "F"): 0.5,
+        ("19", "F"): 0.5,
+        ("18", "M"): 0.4,
+        ("19", "M"): 0.4,
+        ("90+", "F"): 1,
+        ("90+", "M"): 0.75,
+    }
+    for (_, age, sex), count in by_label(listed(COVERAGE, folder=folder, expected=True)).items():
+        assert count == pytest.approx(2000 * by_hand[age, sex])
+    for (_, age, sex), count in by_label(listed(COVERAGE, folder=folder)).items():
+        share = by_hand[age, sex]
+        assert abs(count - 2000 * share) <= 5 * (2000 * share * (1 - share)) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("old,M,0.75\n", "", "coverage.csv: years = old, gender = M: no row for a group of adults"),
+        ("old,M,0.75", "old,M,1.75", "coverage.csv: row 4, column 'listed': not a share; found '1.75'"),
+        ("old,M,0.75", "old,M,-1", "row 4, column 'listed': not a number of 0 or more"),
+        ("old,M,0.75", "old,F,0.75", "row 4: group given twice; found 'years = old, gender = F'"),
+        ("age,sex", "aeg,sex", "column 'age': column missing"),
+    ],
+)
+def test_coverage_that_cannot_be_used(folder: Path, old: str, new: str, message: str) -> None:
+    (folder / "coverage.csv").write_text(SHARES.replace(old, new))
+    with pytest.raises(InputError, match=message):
+        listed(COVERAGE, folder=folder)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"Tennessee"', '"Tenessee"', "state: no such state; found 'Tenessee'.*did you mean 'Tennessee'"),
+        ('"Tennessee"', '"North Dakota"', "state: the list carries no attribute.*found 'North Dakota'"),
+        ('sex = "gender"', 'sex = "sex"', "attributes: no such attribute; found 'sex'"),
+        ('age = "years"', 'age = "origin"', "attribute 'origin': not a whole number.*found 'Hispanic'"),
+        ('age = "years"\n', "", "attributes: adults cannot be told; expected either age or year_of_birth"),
+        ('age = "years"', 'year_of_birth = "years"', "reference_year: key missing"),
+        ('age = "years"', 'year_of_birth = "years"\nage = "years"', "adults cannot be told"),
+        ("seed = 2", "seed = 2.5", "seed: wrong type"),
+        ("address =", "adress =", "attributes.adress: unknown key.*did you mean 'address'"),
+    ],
+)  # fmt: skip
+def test_recipes_that_cannot_be_used(old: str, new: str, message: str) -> None:
+    assert old in RECIPE
+    with pytest.raises(InputError, match=message):
+        listed(RECIPE.replace(old, new))
+
+
+def test_lists_of_nobody() -> None:
+    with pytest.raises(InputError, match=r"state: the list is empty; found 'North Dakota' \(no voter registration\)"):
+        listed(RECIPE.replace("Tennessee", "ND") + "[overrides]\naddress = true\n")
+    minors = Population(DOMAIN, np.zeros((1, 4), dtype=np.int32), np.array([9]), name="school")
+    with pytest.raises(InputError, match="school: no adult of the state in the population"):
+        listed(people=minors)
+
+
+def test_expected_counts_cannot_be_drawn_from() -> None:
+    cells = town().cells
+    people = Population(DOMAIN, cells, np.full(len(cells), 0.5), name="town")
+    with pytest.raises(InputError, match="town: a voter list cannot be drawn from expected counts"):
+        listed(people=people)
+    assert listed(people=people, expected=True).total == pytest.approx(24 * 0.5 * 4_163_359 / 5_439_926)
+
+
+def test_a_list_of_the_bundled_census_population(tennessee: Population, tmp_path: Path) -> None:
+    path = tmp_path / "voters.toml"
+    path.write_text(
+        'kind = "voter-list"\npopulation = "tennessee-2010"\nstate = "TN"\nseed = 1\n'
+        '[attributes]\nage = "age"\nsex = "sex"\nrace = "race"\naddress = ["zip"]\n'
+    )
+    section = validated(VoterListRecipe, read_toml(path), path)
+    voters = voter_list_population(section, tennessee, tmp_path, name="voters", expected=False, seed=1)
+    ages = np.array([int(age) for age in tennessee.domain["age"].categories])
+    adults = tennessee.counts[ages[tennessee.cells[:, 0]] >= 18].sum()
+    share = 4_163_359 / 5_439_926
+    assert abs(voters.total - adults * share) < 5 * (adults * share * (1 - share)) ** 0.5
+    assert voters.domain == tennessee.domain
+    assert ages[voters.cells[:, 0]].min() == 18
