@@ -1,0 +1,300 @@
+"""How many released records a person could be, for many sets of known attributes.
+
+A record matches a person when each of its known values includes the person's: the same value, or a group of a value
+tree that holds it (Xia et al. 2021). Persons with equal values share one question, and so do records with equal values;
+the questions and the records are the elements that are split, attribute after attribute, into groups that agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+from reidsim.linkage.value_tree import TOP, ValueTree
+from reidsim.populations.domain import Codes
+
+Integers = NDArray[np.int64]
+Positions = NDArray[np.int32]
+
+NOBODY = -1
+_LARGEST_KEY = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class Elements:
+    """Questions about persons, and records that may answer them.
+
+    Parameters
+    ----------
+    columns : tuple of ndarray of int32, shape (n_elements,)
+        One per attribute: elements that agree have equal numbers, 0 and up.
+    asks : ndarray of int32, shape (n_elements,)
+        The person that the element asks for; ``NOBODY`` (-1) if none.
+    records : ndarray of int64, shape (n_elements,)
+        Released records that the element stands for.
+    pattern : ndarray of int32, shape (n_elements,)
+        Elements of different patterns never match: a pattern is how far records are generalized.
+    n_persons : int
+    """
+
+    columns: tuple[Positions, ...]
+    asks: Positions
+    records: Integers
+    pattern: Positions
+    n_persons: int
+
+    @property
+    def n_elements(self) -> int:
+        """Number of questions and records."""
+        return len(self.asks)
+
+
+def make_elements(
+    persons: Codes,
+    records: Codes | None = None,
+    counts: Integers | None = None,
+    trees: Mapping[int, ValueTree] | None = None,
+) -> Elements:
+    """Put together the elements of some distinct persons and the released records.
+
+    Parameters
+    ----------
+    persons : ndarray of int32, shape (n_persons, n_attributes)
+        True values of the persons; nodes of the value tree where an attribute has one.
+    records : ndarray of int32, shape (n_records, n_attributes), optional
+        Released values; those of the persons themselves, if not given.
+    counts : ndarray of int64, shape (n_records,), optional
+        Records that each row of `records` stands for (one each, if not given).
+    trees : mapping of int to ValueTree, optional
+        Value tree by position of the attribute; without one, only equal values match.
+    """
+    n = len(persons)
+    counted = np.ones(n if records is None else len(records), dtype=np.int64) if counts is None else counts
+    released = persons if records is None else records
+    used = {
+        position: tree
+        for position, tree in (trees or {}).items()
+        if _is_generalized(persons[:, position], released[:, position], tree)
+    }
+    if records is None and not used:
+        columns = tuple(np.ascontiguousarray(persons[:, j], dtype=np.int32) for j in range(persons.shape[1]))
+        return Elements(columns, np.arange(n, dtype=np.int32), counted, np.zeros(n, dtype=np.int32), n)
+    # Elements of one pattern are at the same depth of every tree, so that values of theirs that match are equal.
+    depths = np.zeros(released.shape, dtype=np.int32)
+    for position, tree in used.items():
+        depths[:, position] = tree.depth[released[:, position]]
+    patterns, pattern_of_record = np.unique(depths, axis=0, return_inverse=True)
+    questions = []
+    for pattern in patterns:
+        values = persons.copy()
+        for position, tree in used.items():
+            above = tree.chain[persons[:, position], pattern[position]]
+            # A person known by a larger group than the records' matches none of them, once the attribute is known.
+            values[:, position] = np.where(above >= 0, above, tree.n_nodes)
+        questions.append(values)
+    rows = np.concatenate([*questions, released])
+    everybody = np.arange(n, dtype=np.int32)
+    return Elements(
+        columns=tuple(np.ascontiguousarray(rows[:, j], dtype=np.int32) for j in range(rows.shape[1])),
+        asks=np.concatenate([*[everybody] * len(patterns), np.full(len(released), NOBODY, dtype=np.int32)]),
+        records=np.concatenate([np.zeros(len(rows) - len(released), dtype=np.int64), counted]),
+        pattern=np.concatenate(
+            [np.repeat(np.arange(len(patterns), dtype=np.int32), n), pattern_of_record.ravel().astype(np.int32)]
+        ),
+        n_persons=n,
+    )
+
+
+def _is_generalized(persons: Codes, released: Codes, tree: ValueTree) -> bool:
+    """Tell whether a record is released with a group that holds a person's value."""
+    groups_above = tree.parent[np.unique(persons)]
+    holds_somebody = np.zeros(tree.n_nodes, dtype=np.bool_)
+    while (groups_above != TOP).any():
+        groups_above = np.unique(groups_above[groups_above != TOP])
+        holds_somebody[groups_above] = True
+        groups_above = tree.parent[groups_above]
+    return bool(holds_somebody[released].any())
+
+
+def distinct_rows(columns: Sequence[NDArray[np.integer]], n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Find the distinct rows of a table of whole numbers from 0 up, however many columns it has.
+
+    Returns
+    -------
+    first : ndarray of int, shape (n_distinct,)
+        Position of one row of each kind.
+    kind : ndarray of int, shape (n,)
+        The kind of each row.
+    """
+    keys, room = np.zeros(n, dtype=np.int64), 1
+    for column in columns:
+        radix = int(column.max(initial=0)) + 1
+        if room * radix >= _LARGEST_KEY:
+            distinct, keys = np.unique(keys, return_inverse=True)
+            room = len(distinct)
+        keys, room = keys * radix + column, room * radix
+    _, first, kind = np.unique(keys, return_index=True, return_inverse=True)
+    return first, kind
+
+
+class Split(NamedTuple):
+    """Elements that still matter, in groups that agree on the attributes split so far.
+
+    Parameters
+    ----------
+    order : ndarray of int32
+        Elements, group after group.
+    starts : ndarray of int64, shape (n_groups + 1,)
+        Where each group begins in `order`.
+    persons : ndarray of int32
+        Persons asked for who match two records or more.
+    """
+
+    order: Positions
+    starts: Integers
+    persons: Positions
+
+
+def whole(elements: Elements) -> Split:
+    """Return the elements unsplit but for their patterns, with everybody asked for."""
+    order = np.argsort(elements.pattern, kind="stable").astype(np.int32)
+    sizes = np.bincount(elements.pattern)
+    starts = np.concatenate([[0], np.cumsum(sizes[sizes > 0])]).astype(np.int64)
+    return Split(order, starts, np.arange(elements.n_persons, dtype=np.int32))
+
+
+@numba.njit(cache=True)
+def split_groups(order: Positions, starts: Integers, column: Positions, count: Integers) -> tuple[Positions, Integers]:
+    """Split every group by one attribute.
+
+    Parameters
+    ----------
+    order, starts : ndarray
+        See `Split`.
+    column : ndarray of int32, shape (n_elements,)
+        The attribute.
+    count : ndarray of int64, shape (n_values,)
+        Zeros, to work with; zeros again afterwards.
+
+    Returns
+    -------
+    order, starts : ndarray
+    """
+    split = np.empty_like(order)
+    ends = np.empty(len(order) + 1, dtype=np.int64)
+    ends[0] = 0
+    seen = np.empty(min(len(count), len(order)), dtype=np.int64)
+    groups = 0
+    for group in range(len(starts) - 1):
+        low, high = starts[group], starts[group + 1]
+        distinct = 0
+        for i in range(low, high):
+            value = column[order[i]]
+            if count[value] == 0:
+                seen[distinct] = value
+                distinct += 1
+            count[value] += 1
+        place = low
+        for k in range(distinct):
+            size = count[seen[k]]
+            count[seen[k]] = place
+            place += size
+            groups += 1
+            ends[groups] = place
+        for i in range(low, high):
+            value = column[order[i]]
+            split[count[value]] = order[i]
+            count[value] += 1
+        for k in range(distinct):
+            count[seen[k]] = 0
+    return split, ends[: groups + 1].copy()
+
+
+@numba.njit(cache=True)
+def matching_records(
+    order: Positions, starts: Integers, asks: Positions, records: Integers, wanted: NDArray[np.bool_], matches: Integers
+) -> None:
+    """Count the records that each wanted person matches, into `matches` (n_persons,)."""
+    for group in range(len(starts) - 1):
+        total = 0
+        asked = False
+        for i in range(starts[group], starts[group + 1]):
+            total += records[order[i]]
+            if asks[order[i]] >= 0 and wanted[asks[order[i]]]:
+                asked = True
+        if asked and total > 0:
+            for i in range(starts[group], starts[group + 1]):
+                person = asks[order[i]]
+                if person >= 0 and wanted[person]:
+                    matches[person] += total
+
+
+@numba.njit(cache=True)
+def keep_groups(
+    order: Positions, starts: Integers, asks: Positions, records: Integers, wanted: NDArray[np.bool_]
+) -> tuple[Positions, Integers]:
+    """Keep the groups in which a wanted person matches a record, without what neither asks for one nor is one."""
+    kept = np.empty_like(order)
+    ends = np.empty(len(starts), dtype=np.int64)
+    ends[0] = 0
+    groups, place = 0, 0
+    for group in range(len(starts) - 1):
+        begin = place
+        total = 0
+        asked = False
+        for i in range(starts[group], starts[group + 1]):
+            element = order[i]
+            asking = asks[element] >= 0 and wanted[asks[element]]
+            if asking or records[element] > 0:
+                kept[place] = element
+                place += 1
+                total += records[element]
+                asked = asked or asking
+        if asked and total > 0:
+            groups += 1
+            ends[groups] = place
+        else:
+            place = begin
+    return kept[:place].copy(), ends[: groups + 1].copy()
+
+
+def group_sizes_on(elements: Elements, attributes: Sequence[int]) -> Integers:
+    """Return how many records each person matches when these attributes are known, shape (n_persons,).
+
+    Raises
+    ------
+    InputError
+        If a person matches none: its own record is not among the released ones.
+    """
+    split = whole(elements)
+    order, starts = split.order, split.starts
+    for attribute in attributes:
+        column = elements.columns[attribute]
+        order, starts = split_groups(order, starts, column, np.zeros(int(column.max()) + 1, dtype=np.int64))
+    matches = np.zeros(elements.n_persons, dtype=np.int64)
+    everybody = np.ones(elements.n_persons, dtype=np.bool_)
+    matching_records(order, starts, elements.asks, elements.records, everybody, matches)
+    require_matches(matches)
+    return matches
+
+
+def require_matches(matches: Integers) -> None:
+    """Check that everybody matches a record.
+
+    Raises
+    ------
+    InputError
+        Names the first who does not.
+    """
+    if len(matches) and matches.min() < 1:
+        raise InputError(
+            "a person whom no record matches",
+            where=f"person {int(matches.argmin())}",
+            expected="the record of every person among the released ones",
+        )

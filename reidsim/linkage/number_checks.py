@@ -1,0 +1,59 @@
+"""Checks of the numbers that people and their attributes are coded by."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+
+Integers = NDArray[np.int64]
+
+
+def check_share(name: str, value: float) -> None:
+    """Check that a value is in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If it is not.
+    """
+    if not 0 <= value <= 1:
+        raise InputError("value out of range", where=name, found=value, expected="a share, in [0, 1]")
+
+
+def check_whole(name: str, values: NDArray[np.generic]) -> Integers:
+    """Return values as whole numbers.
+
+    Raises
+    ------
+    InputError
+        If one is not a whole number of 0 or more, or is 2**31 or more; names the row.
+    """
+    given = np.asarray(values)
+    if given.dtype.kind not in "iuf":
+        raise InputError("values are not numbers", where=name, found=str(given.dtype), expected="whole numbers")
+    wrong = np.argwhere(~((given >= 0) & (given == np.floor(given)) & (given < 2**31)))
+    if len(wrong):
+        place = tuple(wrong[0])
+        raise InputError(
+            "value is not a whole number of 0 or more",
+            where=f"{name}, row {place[0] + 1}",
+            found=given[place].item(),
+            expected="a whole number below 2**31",
+        )
+    return given.astype(np.int64)
+
+
+def checked_alleles(name: str, alleles: NDArray[np.generic], n_loci: int) -> Integers:
+    """Return alleles as whole numbers, shape (n, n_loci).
+
+    Raises
+    ------
+    InputError
+        If the shape is another, or an allele is not a whole number of 0 or more.
+    """
+    if np.ndim(alleles) != 2 or np.shape(alleles)[1] != n_loci:
+        expected = f"one column for each of {n_loci} loci"
+        raise InputError("alleles have another shape", where=name, found=np.shape(alleles), expected=expected)
+    return check_whole(name, alleles)

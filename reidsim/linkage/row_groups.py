@@ -1,0 +1,72 @@
+"""Rows of a table that agree in some columns: how many there are, and what most of them have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+
+
+class Common(NamedTuple):
+    """The most frequent value in each group, shape (n_groups,), and the share of its rows that have it."""
+
+    values: Integers
+    shares: NDArray[np.float64]
+
+
+class RowGroups:
+    """Groups of rows of a table that have equal values in all of some columns.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray of int, shape (n_rows,)
+        Without columns all rows are one group.
+    n_rows : int
+    """
+
+    def __init__(self, columns: Sequence[Integers], n_rows: int) -> None:
+        self._steps: list[tuple[Integers, Integers]] = []
+        group = np.zeros(n_rows, dtype=np.int64)
+        for column in columns:
+            values, code = np.unique(column, return_inverse=True)
+            # Numbered anew at each column, so that keys stay small however many columns there are.
+            keys, group = np.unique(group * len(values) + code, return_inverse=True)
+            self._steps.append((values, keys))
+        self.group_of_row = group
+        self.sizes = np.bincount(group, minlength=1)
+
+    def find(self, columns: Sequence[Integers], n: int) -> Integers:
+        """Return the group that has the values of each query, shape (n,); -1 where there is none."""
+        group = np.zeros(n, dtype=np.int64)
+        for (values, keys), column in zip(self._steps, columns, strict=True):
+            code, known = _place(values, column)
+            group, found = _place(keys, group * len(values) + code)
+            group[~(known & found)] = -1
+        return group
+
+    def sizes_of(self, groups: Integers) -> Integers:
+        """Return the sizes of groups, 0 for -1."""
+        return np.where(groups >= 0, self.sizes[np.maximum(groups, 0)], 0)
+
+    def most_frequent(self, values: Integers) -> Common:
+        """Return the most frequent of `values`, shape (n_rows,), in each group; of equals the one in the first row."""
+        distinct, code = np.unique(values, return_inverse=True)
+        pairs, first, counts = np.unique(
+            self.group_of_row * len(distinct) + code, return_index=True, return_counts=True
+        )
+        group = pairs // len(distinct)
+        order = np.lexsort((first, -counts, group))
+        best = order[np.unique(group[order], return_index=True)[1]]
+        return Common(distinct[pairs[best] % len(distinct)], counts[best] / self.sizes[group[best]])
+
+
+def _place(ordered: Integers, wanted: Integers) -> tuple[Integers, NDArray[np.bool_]]:
+    """Return where the wanted values stand among ordered ones, and whether they are there."""
+    if len(ordered) == 0:
+        return np.zeros(len(wanted), dtype=np.int64), np.zeros(len(wanted), dtype=np.bool_)
+    place = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+    return place, ordered[place] == wanted

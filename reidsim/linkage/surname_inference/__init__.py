@@ -1,0 +1,1 @@
+"""Which surname a man's Y chromosome suggests, and how sure one can be of it."""

@@ -1,0 +1,141 @@
+"""What every estimator of population uniqueness returns, and what it needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from reidsim.errors import InputError
+from reidsim.linkage.group_frequencies import GroupFrequencies
+
+
+@dataclass(frozen=True)
+class UniquenessEstimate:
+    """How many people are unique in the population, and how far a record unique in the sample can be trusted to be.
+
+    The intervals tell what the sample leaves open if the method's model holds, not whether it does: methods often
+    differ by more than their intervals.
+
+    Parameters
+    ----------
+    method : str
+        Such as ``"pitman"``.
+    population_size, sample_size, sample_uniques : int
+        People in the population, records in the sample, and those of them that are alone in their group.
+    expected_uniques : float
+        Expected number of people who are unique in the population, from 0 to `population_size`.
+    uniques_low, uniques_high : float
+        Interval of `expected_uniques`.
+    p_unique_given_sample_unique : float
+        Probability that a record unique in the sample is unique in the population, in [0, 1].
+    low, high : float
+        Interval of `p_unique_given_sample_unique`.
+    level : float
+        Confidence level of both intervals; 1 when the number is known.
+    parameters : mapping of str to float
+        Of the fitted model, by name.
+    note : str
+        What a reader should know about this estimate; empty when nothing is unusual.
+    """
+
+    method: str
+    population_size: int
+    sample_size: int
+    sample_uniques: int
+    expected_uniques: float
+    uniques_low: float
+    uniques_high: float
+    p_unique_given_sample_unique: float
+    low: float
+    high: float
+    level: float
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class FixedUniqueness:
+    """A probability that is given rather than estimated; stands wherever an estimate can.
+
+    Parameters
+    ----------
+    p_unique_given_sample_unique : float
+        In [0, 1].
+
+    Raises
+    ------
+    InputError
+        If it is not a probability.
+    """
+
+    p_unique_given_sample_unique: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.p_unique_given_sample_unique <= 1:
+            raise InputError(
+                "not a probability",
+                where="p_unique_given_sample_unique",
+                found=self.p_unique_given_sample_unique,
+                expected="a number from 0 to 1",
+            )
+
+    @property
+    def low(self) -> float:
+        """The number itself."""
+        return self.p_unique_given_sample_unique
+
+    @property
+    def high(self) -> float:
+        """The number itself."""
+        return self.p_unique_given_sample_unique
+
+
+# What a model of risk takes.
+PopulationUniqueness = UniquenessEstimate | FixedUniqueness
+
+
+def require_usable(frequencies: GroupFrequencies, population_size: int, level: float) -> None:
+    """Check what every estimator is given.
+
+    Raises
+    ------
+    InputError
+        If the population is smaller than the sample or not a whole number, the sample is a single record of a larger
+        population, or the level is not between 0 and 1.
+    """
+    records = frequencies.records
+    if not math.isfinite(population_size) or population_size != int(population_size):
+        raise InputError(
+            "not a whole number of people", where="population_size", found=population_size, expected="a whole number"
+        )
+    if population_size < records:
+        raise InputError(
+            "the population is smaller than the sample",
+            where="population_size",
+            found=population_size,
+            expected=f"at least the {records} records of the sample",
+        )
+    if records == 1 and population_size > 1:
+        raise InputError("one record tells nothing of the population", found=1, expected="at least two records")
+    if not 0 < level < 1:
+        raise InputError("not a confidence level", where="level", found=level, expected="a number between 0 and 1")
+
+
+def sample_is_population(method: str, frequencies: GroupFrequencies) -> UniquenessEstimate:
+    """Return what is known when everybody of the population is in the sample."""
+    uniques = float(frequencies.uniques)
+    return UniquenessEstimate(
+        method=method,
+        population_size=frequencies.records,
+        sample_size=frequencies.records,
+        sample_uniques=frequencies.uniques,
+        expected_uniques=uniques,
+        uniques_low=uniques,
+        uniques_high=uniques,
+        p_unique_given_sample_unique=1.0,
+        low=1.0,
+        high=1.0,
+        level=1.0,
+        note="the sample is the whole population",
+    )

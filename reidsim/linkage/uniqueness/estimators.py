@@ -1,0 +1,64 @@
+"""Estimators of population uniqueness by name."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+
+from reidsim.errors import InputError, listed, nearest
+from reidsim.linkage.group_frequencies import GroupFrequencies
+from reidsim.linkage.uniqueness.estimate import UniquenessEstimate
+from reidsim.linkage.uniqueness.ewens import ewens_uniqueness
+from reidsim.linkage.uniqueness.pitman import pitman_uniqueness
+from reidsim.linkage.uniqueness.snb import snb_uniqueness
+from reidsim.linkage.uniqueness.zayatz import zayatz_uniqueness
+
+UniquenessMethod = Literal["pitman", "ewens", "snb", "zayatz"]
+
+
+def estimate_uniqueness(
+    frequencies: GroupFrequencies,
+    population_size: int,
+    *,
+    method: UniquenessMethod = "pitman",
+    level: float = 0.95,
+    rng: np.random.Generator | None = None,
+) -> UniquenessEstimate:
+    """Estimate population uniqueness from a sample's group sizes.
+
+    Parameters
+    ----------
+    frequencies : GroupFrequencies
+        Of the sample.
+    population_size : int
+        People in the population, the sample among them.
+    method : {"pitman", "ewens", "snb", "zayatz"}
+    level : float
+        Confidence level of the intervals.
+    rng : numpy.random.Generator, optional
+        Of Zayatz's bootstrap; the other methods draw nothing.
+
+    Raises
+    ------
+    InputError
+        If there is no such method, Zayatz's lacks a generator, or the sample does not fit the population or the model.
+    """
+    if method == "pitman":
+        return pitman_uniqueness(frequencies, population_size, level=level)
+    if method == "ewens":
+        return ewens_uniqueness(frequencies, population_size, level=level)
+    if method == "snb":
+        return snb_uniqueness(frequencies, population_size, level=level)
+    if method == "zayatz":
+        if rng is None:
+            raise InputError("the bootstrap needs a random generator", where="rng", expected="numpy.random.Generator")
+        return zayatz_uniqueness(frequencies, population_size, rng=rng, level=level)
+    methods = get_args(UniquenessMethod)
+    raise InputError(
+        "no such method",
+        where="method",
+        found=method,
+        expected=f"one of {listed(methods)}",
+        hint=nearest(str(method), methods),
+    )

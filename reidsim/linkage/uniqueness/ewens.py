@@ -1,0 +1,76 @@
+"""Ewens's sampling formula: Pitman's with a = 0, when the number of groups grows with the logarithm of records."""
+
+from __future__ import annotations
+
+import math
+
+from scipy.stats import chi2
+
+from reidsim.linkage.group_frequencies import GroupFrequencies
+from reidsim.linkage.uniqueness.estimate import UniquenessEstimate, require_usable, sample_is_population
+from reidsim.linkage.uniqueness.pitman_likelihood import (
+    PitmanLikelihood,
+    probability_of_staying_unique,
+    uniques_given_sample,
+)
+
+
+def ewens_uniqueness(frequencies: GroupFrequencies, population_size: int, *, level: float = 0.95) -> UniquenessEstimate:
+    """Estimate population uniqueness by maximum likelihood under Ewens's sampling formula.
+
+    Parameters
+    ----------
+    frequencies : GroupFrequencies
+        Of the sample; the estimate depends on its records, groups and uniques only.
+    population_size : int
+        People in the population, the sample among them.
+    level : float
+        Confidence level of the intervals.
+
+    Returns
+    -------
+    UniquenessEstimate
+        With theta so that the expected number of groups, ``theta (1 / theta + ... + 1 / (theta + n - 1))``, is the
+        sample's. A record unique in the sample stays unique with probability ``(theta + n - 1) / (theta + N - 1)``;
+        expected uniques are those given the sample's groups. Both rise with theta, so their intervals are those of
+        theta: where twice the log-likelihood is within the quantile of chi-square (1 degree of freedom) of the
+        largest. Theta is infinite, and everybody unique, when every record of the sample is; it is 0 when all are in
+        one group.
+
+    Raises
+    ------
+    InputError
+        If the population is smaller than the sample, or the sample is one record.
+    """
+    require_usable(frequencies, population_size, level)
+    if frequencies.records == population_size:
+        return sample_is_population("ewens", frequencies)
+    likelihood = PitmanLikelihood(frequencies)
+    theta = likelihood.best_tau(1.0)
+    floor = likelihood.at(theta, 1.0) - float(chi2.ppf(level, 1)) / 2
+    thetas = (theta, *likelihood.tau_range(1.0, floor))
+    staying = [probability_of_staying_unique(t, 1.0, frequencies.records, population_size) for t in thetas]
+    uniques = [uniques_given_sample(t, 1.0, frequencies, population_size) for t in thetas]
+    return UniquenessEstimate(
+        method="ewens",
+        population_size=int(population_size),
+        sample_size=frequencies.records,
+        sample_uniques=frequencies.uniques,
+        expected_uniques=uniques[0],
+        uniques_low=uniques[1],
+        uniques_high=uniques[2],
+        p_unique_given_sample_unique=staying[0],
+        low=staying[1],
+        high=staying[2],
+        level=level,
+        parameters={"theta": theta},
+        note=_note(frequencies, theta),
+    )
+
+
+def _note(frequencies: GroupFrequencies, theta: float) -> str:
+    if math.isinf(theta):
+        return "every record of the sample is unique: only the lower limits are informative"
+    if theta == 0:
+        return "all records of the sample are in one group: only the upper limits are informative"
+    return "no record of the sample is unique" if frequencies.uniques == 0 else ""

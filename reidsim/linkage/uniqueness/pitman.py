@@ -1,0 +1,226 @@
+"""Pitman's sampling formula: population uniqueness when group sizes have a long tail (Hoshino 2001)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import gammaln
+from scipy.stats import chi2
+
+from reidsim.errors import InputError
+from reidsim.linkage.group_frequencies import GroupFrequencies
+from reidsim.linkage.uniqueness.estimate import UniquenessEstimate, require_usable, sample_is_population
+from reidsim.linkage.uniqueness.likely_region import LikelyRegion
+from reidsim.linkage.uniqueness.pitman_likelihood import (
+    PitmanLikelihood,
+    probability_of_staying_unique,
+    uniques_given_sample,
+)
+from reidsim.linkage.uniqueness.sums import log_gamma_ratio
+
+# Where the profile likelihood is looked at before it is refined: evenly in a, and down to b = 1 - a as good as 0.
+_EVEN = 20
+_PER_DECADE = 4
+_SMALLEST_B = 1e-14
+
+
+@dataclass(frozen=True)
+class PitmanFit:
+    """The parameters of largest likelihood.
+
+    Parameters
+    ----------
+    theta, a : float
+        0 <= a < 1, theta > -a; infinite theta when every record of the sample is unique.
+    log_likelihood : float
+        Without the factor that does not depend on the parameters.
+    on_boundary : bool
+        Whether a = 0, Ewens's formula.
+    """
+
+    theta: float
+    a: float
+    log_likelihood: float
+    on_boundary: bool
+
+
+def pitman_uniqueness(
+    frequencies: GroupFrequencies, population_size: int, *, level: float = 0.95
+) -> UniquenessEstimate:
+    """Estimate population uniqueness by maximum likelihood under Pitman's sampling formula.
+
+    Parameters
+    ----------
+    frequencies : GroupFrequencies
+        Of the sample: records drawn without regard to their group.
+    population_size : int
+        People in the population, the sample among them.
+    level : float
+        Confidence level of the intervals.
+
+    Returns
+    -------
+    UniquenessEstimate
+        Expected uniques are those given the sample's groups (see `uniques_given_sample`), which meet the sample's own
+        uniques as the sample becomes the population; `expected_uniques` here gives Hoshino's, before any sample.
+        The intervals reach from the smallest to the largest value among all parameters whose log-likelihood is within
+        half the quantile of chi-square (1 degree of freedom) of the largest: profile likelihood. They speak of the
+        parameters, not of chance in who makes up the population.
+
+    Raises
+    ------
+    InputError
+        If the population is smaller than the sample, or the sample is one record.
+
+    Notes
+    -----
+    When a = 0 fits best, the region of likely parameters is cut off there and keeps its quantile, so the interval
+    covers at least as often as its level says. Where parameters are equally likely the smallest a counts: 0 when every
+    record is unique (theta is then infinite, and everybody unique) or when all are in one group (theta is then 0).
+    """
+    require_usable(frequencies, population_size, level)
+    if frequencies.records == population_size:
+        return sample_is_population("pitman", frequencies)
+    likelihood = PitmanLikelihood(frequencies)
+    fit = fit_pitman(frequencies)
+    b = 1 - fit.a
+    tau = likelihood.best_tau(b)
+
+    def staying(log_b: float, tau: float) -> float:
+        return probability_of_staying_unique(tau, math.exp(log_b), frequencies.records, population_size)
+
+    def uniques(log_b: float, tau: float) -> float:
+        return uniques_given_sample(tau, math.exp(log_b), frequencies, population_size)
+
+    log_b = math.log(b)
+    region = LikelyRegion(
+        lambda log_b: likelihood.profile(math.exp(log_b)),
+        lambda log_b, floor: likelihood.tau_range(math.exp(log_b), floor),
+        grid=[math.log(b) for b in _grid()],
+        best=log_b,
+        drop=float(chi2.ppf(level, 1)) / 2,
+    )
+    low, high = region.extremes(staying)
+    uniques_low, uniques_high = region.extremes(uniques)
+    return UniquenessEstimate(
+        method="pitman",
+        population_size=int(population_size),
+        sample_size=frequencies.records,
+        sample_uniques=frequencies.uniques,
+        expected_uniques=uniques(log_b, tau),
+        uniques_low=uniques_low,
+        uniques_high=uniques_high,
+        p_unique_given_sample_unique=staying(log_b, tau),
+        low=low,
+        high=high,
+        level=level,
+        parameters={"theta": fit.theta, "a": fit.a},
+        note=_note(frequencies, fit),
+    )
+
+
+def fit_pitman(frequencies: GroupFrequencies) -> PitmanFit:
+    """Find the parameters of largest likelihood, for a sample of at least two records.
+
+    The profile likelihood in a is looked at all over [0, 1), so that a local maximum is not taken for the largest one;
+    its best maximum is then the root of its derivative, or a = 0.
+
+    Raises
+    ------
+    InputError
+        If the sample is one record.
+    """
+    if frequencies.records < 2:
+        raise InputError("one record tells nothing of the population", found=1, expected="at least two records")
+    likelihood = PitmanLikelihood(frequencies)
+    candidates = [1.0]
+    if 1 < frequencies.groups < frequencies.records:
+        grid = _grid()
+        # The slope is in a, which falls as b ascends.
+        rises = [likelihood.profile_slope(b) < 0 for b in grid]
+        candidates += [
+            brentq(likelihood.profile_slope, *between, xtol=1e-15, rtol=1e-14)
+            for between, (rising, still_rising) in zip(itertools.pairwise(grid), itertools.pairwise(rises), strict=True)
+            if rising and not still_rising
+        ]
+    b = max(candidates, key=likelihood.profile)
+    tau = likelihood.best_tau(b)
+    return PitmanFit(theta=tau - (1 - b), a=1 - b, log_likelihood=likelihood.at(tau, b), on_boundary=b == 1)
+
+
+def log_likelihood(frequencies: GroupFrequencies, theta: float, a: float) -> float:
+    """Return the logarithm of the probability of a sample's frequencies of frequencies under Pitman's formula.
+
+    Parameters
+    ----------
+    frequencies : GroupFrequencies
+    theta, a : float
+        0 <= a < 1, theta > -a.
+
+    Raises
+    ------
+    InputError
+        If the parameters are outside their range.
+    """
+    _require_parameters(theta, a)
+    sizes, counts = frequencies.sizes, frequencies.frequencies
+    ways = gammaln(frequencies.records + 1) - counts @ gammaln(sizes + 1) - gammaln(counts + 1).sum()
+    return PitmanLikelihood(frequencies).at(theta + a, 1 - a) + float(ways)
+
+
+def expected_uniques(theta: float, a: float, population_size: int) -> float:
+    """Return the expected number of uniques in a population of N people, before any sample is seen.
+
+    It is ``N G(theta + 1) G(theta + a + N - 1) / (G(theta + a) G(theta + N))``, with G the gamma function.
+
+    Raises
+    ------
+    InputError
+        If the parameters are outside their range.
+    """
+    _require_parameters(theta, a)
+    tau, b = theta + a, 1 - a
+    return population_size * float(np.exp(log_gamma_ratio(tau, b) - log_gamma_ratio(tau + population_size - 1, b)))
+
+
+def approximate_uniques(theta: float, a: float, population_size: int) -> float:
+    """Return ``G(theta + 1) / G(theta + a) N^a``, the limit of `expected_uniques` in large populations.
+
+    This is what Dankar et al. (2012) and ARX report.
+
+    Raises
+    ------
+    InputError
+        If the parameters are outside their range.
+    """
+    _require_parameters(theta, a)
+    return float(np.exp(log_gamma_ratio(theta + a, 1 - a)) * float(population_size) ** a)
+
+
+def _grid() -> list[float]:
+    """Return values of b = 1 - a, ascending to 1 (a = 0)."""
+    decades = math.ceil(-math.log10(_SMALLEST_B * _EVEN))
+    geometric = np.geomspace(_SMALLEST_B, 1 / _EVEN, _PER_DECADE * decades, endpoint=False)
+    return [*geometric.tolist(), *np.linspace(1 / _EVEN, 1, _EVEN).tolist()]
+
+
+def _note(frequencies: GroupFrequencies, fit: PitmanFit) -> str:
+    if frequencies.groups == frequencies.records:
+        return "every record of the sample is unique: only the lower limits are informative"
+    if frequencies.groups == 1:
+        return "all records of the sample are in one group: only the upper limits are informative"
+    notes = ["no record of the sample is unique"] if frequencies.uniques == 0 else []
+    if fit.on_boundary:
+        notes.append("a = 0 fits best: the same as Ewens's formula")
+    return "; ".join(notes)
+
+
+def _require_parameters(theta: float, a: float) -> None:
+    if not 0 <= a < 1:
+        raise InputError("outside the range of Pitman's formula", where="a", found=a, expected="0 <= a < 1")
+    if not -a < theta < math.inf:
+        raise InputError("outside the range of Pitman's formula", where="theta", found=theta, expected="theta > -a")

@@ -1,0 +1,143 @@
+"""The likelihood of group sizes under Pitman's sampling formula.
+
+Records come one after the other. With n records in U groups, the next one founds a group with probability
+(theta + U a) / (theta + n) and joins a group of j records with probability (j - a) / (theta + n), where 0 <= a < 1 and
+theta > -a (Hoshino 2001). The code holds tau = theta + a > 0 and b = 1 - a in (0, 1]: every factor of the likelihood is
+then a sum of positive numbers, and the second record founds a group with probability tau / (tau + b).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import digamma, gammaln
+
+from reidsim.linkage.group_frequencies import GroupFrequencies
+from reidsim.linkage.uniqueness.sums import (
+    log_gamma_ratio,
+    sum_of_logs,
+    sum_of_reciprocals,
+    sum_of_weighted_reciprocals,
+)
+
+# Relative; close to what float64 can tell apart.
+_TOLERANCE = 1e-14
+
+
+class PitmanLikelihood:
+    """Log-likelihood of a sample of at least two records, without the factor that does not depend on the parameters.
+
+    Parameters
+    ----------
+    frequencies : GroupFrequencies
+    """
+
+    def __init__(self, frequencies: GroupFrequencies) -> None:
+        # Besides the first of a group; taken here since b + size - 1 would lose the digits of a small b.
+        self._others = frequencies.sizes - 1
+        self._frequencies = frequencies.frequencies
+        self.records = frequencies.records
+        self._groups = frequencies.groups
+
+    def at(self, tau: float, b: float) -> float:
+        """Return the log-likelihood; `tau` may be 0 if there is one group and infinite if every record is unique."""
+        return self._founding(tau, b) + self._joining(b)
+
+    def best_tau(self, b: float) -> float:
+        """Return the tau of the largest likelihood: 0 if there is one group, infinite if every record is unique."""
+        if self._groups == 1:
+            return 0.0
+        if self._groups == self.records:
+            return math.inf
+
+        # The slope in log tau, which falls from U - 1 to U - n.
+        def slope(log_tau: float) -> float:
+            tau = math.exp(log_tau)
+            return tau * (
+                sum_of_reciprocals(tau, 1 - b, self._groups - 1) - sum_of_reciprocals(tau + b, 1.0, self.records - 1)
+            )
+
+        low = high = math.log(self._groups)
+        while slope(low) <= 0:
+            low -= 2
+        while slope(high) >= 0:
+            high += 2
+        return math.exp(brentq(slope, low, high, xtol=_TOLERANCE, rtol=_TOLERANCE))
+
+    def profile(self, b: float) -> float:
+        """Return the largest log-likelihood over tau."""
+        return self.at(self.best_tau(b), b)
+
+    def profile_slope(self, b: float) -> float:
+        """Return the derivative of the profile in a = 1 - b, for a sample of several groups, not all of one record."""
+        tau = self.best_tau(b)
+        joined = self._frequencies @ (digamma(b + self._others) - digamma(b))
+        return (
+            sum_of_weighted_reciprocals(tau, 1 - b, self._groups - 1)
+            + sum_of_reciprocals(tau + b, 1.0, self.records - 1)
+            - float(joined)
+        )
+
+    def tau_range(self, b: float, floor: float) -> tuple[float, float]:
+        """Return the smallest and the largest tau whose log-likelihood reaches `floor`; `best_tau` twice if none."""
+        best = self.best_tau(b)
+        target = floor - self._joining(b)
+        if self._founding(best, b) <= target:
+            return best, best
+
+        def excess(log_tau: float) -> float:
+            return self._founding(math.exp(log_tau), b) - target
+
+        middle = math.log(best) if 0 < best < math.inf else math.log(self.records)
+        low, high = best, best
+        if best > 0:
+            inside = outside = middle
+            while excess(outside) > 0:
+                inside, outside = outside, outside - 1
+            while excess(inside) < 0:
+                inside += 1
+            low = math.exp(brentq(excess, outside, inside, xtol=_TOLERANCE, rtol=_TOLERANCE))
+        if best < math.inf:
+            inside = outside = middle
+            while excess(outside) > 0:
+                inside, outside = outside, outside + 1
+            while excess(inside) < 0:
+                inside -= 1
+            high = math.exp(brentq(excess, inside, outside, xtol=_TOLERANCE, rtol=_TOLERANCE))
+        return low, high
+
+    def _founding(self, tau: float, b: float) -> float:
+        """Return the part that depends on tau."""
+        if math.isinf(tau):
+            return 0.0
+        return sum_of_logs(tau, 1 - b, self._groups - 1) - sum_of_logs(tau + b, 1.0, self.records - 1)
+
+    def _joining(self, b: float) -> float:
+        return float(self._frequencies @ (gammaln(b + self._others) - gammaln(b)))
+
+
+def probability_of_staying_unique(tau: float, b: float, records: int, population_size: int) -> float:
+    """Return the probability that a record unique among `records` (2 or more) is unique in the whole population.
+
+    It is ``G(theta + a + N - 1) G(theta + n) / (G(theta + a + n - 1) G(theta + N))``, with G the gamma function: none
+    of the next N - n people joins its group.
+    """
+    if math.isinf(tau):
+        return 1.0
+    return float(np.exp(log_gamma_ratio(tau + records - 1, b) - log_gamma_ratio(tau + population_size - 1, b)))
+
+
+def uniques_given_sample(tau: float, b: float, frequencies: GroupFrequencies, population_size: int) -> float:
+    """Return the expected number of population uniques, given the groups that the sample holds.
+
+    Those of the sample stay unique with the probability above; each of the N - n other people is, by exchangeability,
+    as likely unique as if last to come, which is ``(theta + U a) / (theta + a + n - 1)`` times that probability.
+    """
+    if math.isinf(tau):
+        return float(population_size)
+    records = frequencies.records
+    staying = probability_of_staying_unique(tau, b, records, population_size)
+    founding = (tau + (frequencies.groups - 1) * (1 - b)) / (tau + records - 1)
+    return staying * (frequencies.uniques + (population_size - records) * founding)

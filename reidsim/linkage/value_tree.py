@@ -1,0 +1,169 @@
+"""Value trees: which released values include which others, for records generalized to different levels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError, listed, nearest
+from reidsim.populations.domain import Attribute, Codes
+from reidsim.releases.hierarchy import Hierarchy
+
+TOP = -1
+
+
+@dataclass(frozen=True, eq=False)
+class ValueTree:
+    """The values of an attribute and the groups of them that a record may be released with.
+
+    A node is a value or a group; the values come first, in the order of the attribute, so that their nodes are their
+    codes. A node includes itself and everything below it.
+
+    Parameters
+    ----------
+    attribute : Attribute
+        Its categories are the ungeneralized values.
+    labels : tuple of str
+        Of all nodes, the attribute's categories first.
+    parent : ndarray of int32, shape (n_nodes,)
+        The node just above each; ``TOP`` (-1) where there is none.
+
+    Raises
+    ------
+    InputError
+        If labels are repeated or parents go round in a circle.
+    """
+
+    attribute: Attribute
+    labels: tuple[str, ...]
+    parent: NDArray[np.int32]
+
+    def __post_init__(self) -> None:
+        where = f"value tree of {self.attribute.name!r}"
+        if len(set(self.labels)) != len(self.labels):
+            repeated = next(label for label in self.labels if self.labels.count(label) > 1)
+            raise InputError("two values of one name", where=where, found=repeated)
+        node = np.arange(self.n_nodes)
+        # A chain that has not ended after as many steps as there are nodes goes round.
+        for _ in range(self.n_nodes):
+            node = self.parent[node[node != TOP]]
+            if not len(node):
+                break
+        if (node != TOP).any():
+            raise InputError("a group that is part of itself", where=where, found=self.labels[node[node != TOP][0]])
+
+    @classmethod
+    def from_groups(cls, attribute_name: str, groups: Mapping[str, Sequence[str]]) -> ValueTree:
+        """Make a tree of named groups, whose members are values or other groups.
+
+        Parameters
+        ----------
+        attribute_name : str
+        groups : mapping of str to sequence of str
+            Such as ``{"Asian or Pacific Islander": ["Asian", "Pacific Islander"]}``. What is not the name of a group
+            is a value.
+
+        Raises
+        ------
+        InputError
+            If a value or group is in two groups, a group is empty, or groups contain each other.
+        """
+        where = f"value tree of {attribute_name!r}"
+        members = [member for group in groups.values() for member in group]
+        values = [member for member in dict.fromkeys(members) if member not in groups]
+        if not values:
+            raise InputError("no values in the groups", where=where, found=listed(groups) or "no group")
+        labels = (*values, *groups)
+        number = {label: node for node, label in enumerate(labels)}
+        parent = np.full(len(labels), TOP, dtype=np.int32)
+        for group, below in groups.items():
+            if not below:
+                raise InputError("a group of nothing", where=where, found=group)
+            for member in below:
+                if parent[number[member]] not in (TOP, number[group]):
+                    raise InputError(
+                        "in two groups",
+                        where=where,
+                        found=member,
+                        hint=f"it is in {labels[parent[number[member]]]!r} and in {group!r}",
+                    )
+                parent[number[member]] = number[group]
+        return cls(Attribute(attribute_name, tuple(values)), labels, parent)
+
+    @classmethod
+    def from_hierarchy(cls, hierarchy: Hierarchy) -> ValueTree:
+        """Make the tree of a hierarchy's levels; a group that is the same at two levels, by name too, is one node.
+
+        Raises
+        ------
+        InputError
+            If groups of different values have one name.
+        """
+        labels = list(hierarchy.attribute.categories)
+        parent: list[int] = [TOP] * len(labels)
+        below = list(range(len(labels)))
+        for level in range(1, hierarchy.n_levels):
+            parents = hierarchy.parents(level - 1)
+            only_child = np.bincount(parents, minlength=hierarchy.n_groups[level]) == 1
+            node_of = [-1] * hierarchy.n_groups[level]
+            for group, node in enumerate(below):
+                above = int(parents[group])
+                label = hierarchy.labels[level][above]
+                if only_child[above] and label == labels[node]:
+                    node_of[above] = node
+                    continue
+                if node_of[above] < 0:
+                    node_of[above] = len(labels)
+                    labels.append(label)
+                    parent.append(TOP)
+                parent[node] = node_of[above]
+            below = node_of
+        return cls(hierarchy.attribute, tuple(labels), np.array(parent, dtype=np.int32))
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of values and groups."""
+        return len(self.labels)
+
+    @cached_property
+    def chain(self) -> NDArray[np.int32]:
+        """Each node and those above it, from the top down, shape (n_nodes, longest chain); -1 past the node itself."""
+        chains: list[list[int]] = []
+        for node in range(self.n_nodes):
+            upward = [node]
+            while self.parent[upward[-1]] != TOP:
+                upward.append(int(self.parent[upward[-1]]))
+            chains.append(upward[::-1])
+        longest = max(map(len, chains))
+        return np.array([chain + [-1] * (longest - len(chain)) for chain in chains], dtype=np.int32)
+
+    @cached_property
+    def depth(self) -> NDArray[np.int32]:
+        """Number of nodes above each, shape (n_nodes,)."""
+        return np.asarray((self.chain >= 0).sum(axis=1) - 1, dtype=np.int32)
+
+    def encode(self, values: Iterable[object], column: str | None = None) -> Codes:
+        """Return the node of each label.
+
+        Raises
+        ------
+        InputError
+            If a label is neither a value nor a group of the tree; names the row (counted from 1).
+        """
+        labels = pd.Series(list(values), dtype="str").str.strip()
+        nodes = pd.Index(list(self.labels), dtype="str").get_indexer(pd.Index(labels)).astype(np.int32)
+        if (nodes < 0).any():
+            row = int((nodes < 0).argmax())
+            raise InputError(
+                f"value that the value tree of {self.attribute.name!r} does not cover",
+                where=f"row {row + 1}, column {(column or self.attribute.name)!r}",
+                found=labels.iloc[row],
+                expected=f"one of {listed(self.labels)}",
+                hint=nearest(str(labels.iloc[row]), self.labels),
+            )
+        return nodes

@@ -1,0 +1,108 @@
+"""Matching records against a naive scan: value by value, record by record."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reidsim.errors import InputError
+from reidsim.linkage.equivalence import distinct_rows, group_sizes_on, make_elements
+from reidsim.linkage.value_tree import TOP, ValueTree
+
+TREES = (
+    ValueTree.from_groups("a", {"xy": ["x", "y"], "all": ["xy", "z"]}),
+    ValueTree.from_groups("b", {"all": ["p", "q"]}),
+)
+
+
+def includes(tree: ValueTree, group: int, value: int) -> bool:
+    while value not in (group, TOP):
+        value = int(tree.parent[value])
+    return value == group
+
+
+@st.composite
+def releases(draw):
+    """Persons' values over two attributes with trees and one without, their records, and the attributes known."""
+    n = draw(st.integers(1, 12))
+    persons, records = [], []
+    for _ in range(n):
+        # A person's own value may be known as a group only.
+        person = [draw(st.integers(0, tree.n_nodes - 1)) for tree in TREES] + [draw(st.integers(0, 2))]
+        record = list(person)
+        for position, tree in enumerate(TREES):
+            if draw(st.booleans()):
+                record[position] = draw(
+                    st.sampled_from(tree.chain[person[position]][tree.chain[person[position]] >= 0])
+                )
+        persons.append(person)
+        records.append(record)
+    known = draw(st.sets(st.integers(0, 2)))
+    return np.array(persons, dtype=np.int32), np.array(records, dtype=np.int32), sorted(known)
+
+
+def scanned(persons, records, known):
+    def matches(record, person):
+        return all(
+            includes(TREES[j], record[j], person[j]) if j < len(TREES) else record[j] == person[j] for j in known
+        )
+
+    return [sum(matches(record, person) for record in records) for person in persons]
+
+
+@given(release=releases())
+def test_records_match_whose_values_include_the_persons(release):
+    persons, records, known = release
+    elements = make_elements(persons, records, trees=dict(enumerate(TREES)))
+    assert group_sizes_on(elements, known).tolist() == scanned(persons, records, known)
+
+
+@given(release=releases())
+def test_reported_values_stand_for_the_true_ones_where_these_are_not_given(release):
+    _, records, known = release
+    elements = make_elements(records, trees=dict(enumerate(TREES)))
+    assert group_sizes_on(elements, known).tolist() == scanned(records, records, known)
+
+
+@given(release=releases())
+def test_rows_that_stand_for_several_records_count_as_often(release):
+    persons, records, known = release
+    first, kind = distinct_rows(list(records.T), len(records))
+    counts = np.bincount(kind).astype(np.int64)
+    merged = make_elements(persons, records[first], counts, dict(enumerate(TREES)))
+    assert group_sizes_on(merged, known).tolist() == scanned(persons, records, known)
+
+
+@given(release=releases(), data=st.data())
+def test_generalizing_a_record_never_makes_a_group_smaller(release, data):
+    persons, records, known = release
+    before = group_sizes_on(make_elements(persons, records, trees=dict(enumerate(TREES))), known)
+    row, position = data.draw(st.integers(0, len(records) - 1)), data.draw(st.integers(0, 1))
+    parent = TREES[position].parent[records[row, position]]
+    more = records.copy()
+    more[row, position] = records[row, position] if parent == TOP else parent
+    after = group_sizes_on(make_elements(persons, more, trees=dict(enumerate(TREES))), known)
+    assert (after >= before).all()
+
+
+@given(rows=st.lists(st.tuples(*[st.integers(0, 3)] * 4), max_size=20))
+def test_distinct_rows_are_those_of_a_set(rows):
+    columns = [np.array([row[j] for row in rows], dtype=np.int32) for j in range(4)]
+    first, kind = distinct_rows(columns, len(rows))
+    assert len(first) == len(set(rows))
+    assert [rows[first[k]] for k in kind] == rows
+
+
+def test_distinct_rows_of_more_columns_than_a_number_can_hold():
+    rng = np.random.default_rng(1)
+    rows = rng.integers(0, 1000, (50, 30))
+    rows = np.concatenate([rows, rows[::2]])
+    first, kind = distinct_rows(list(rows.T), len(rows))
+    assert len(first) == 50
+    assert (rows[first[kind]] == rows).all()
+
+
+def test_a_person_whom_no_record_matches_is_an_error():
+    persons = np.array([[0], [1]], dtype=np.int32)
+    with pytest.raises(InputError, match="person 1: a person whom no record matches"):
+        group_sizes_on(make_elements(persons, persons[:1]), [0])

@@ -1,0 +1,244 @@
+"""Surname inference against plain loops written from the paper, and what must hold for any genealogy."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
+from wan2021_oracle import distribution, infer_surname, nearest_neighbour
+
+from reidsim.errors import InputError
+from reidsim.linkage.surname_inference.inference import (
+    SurnameInference,
+    compare_target,
+    genealogy_arrays,
+    infer_surnames,
+    nearest_surname,
+    pack_bits,
+    workspace,
+)
+from reidsim.linkage.surname_inference.leaders import SurnamesOfTargets
+from reidsim.linkage.surname_inference.nearest_neighbour import nearest_neighbour_surname, nearest_neighbour_surnames
+from reidsim.linkage.surname_inference.tmrca import Ancestry, distance_cache, posterior
+
+RATES = (0.002381, 0.002081, 0.000425, 0.005762, 0.002081, 0.0)
+
+
+@st.composite
+def genealogies(draw, most_men=14, rates=RATES):
+    """Rates, alleles (0 = missing), surnames and one target; few values, so that ties are common."""
+    n_loci = draw(st.integers(1, 5))
+    n_men = draw(st.integers(1, most_men))
+    chosen = draw(st.lists(st.sampled_from(rates), min_size=n_loci, max_size=n_loci))
+    row = st.lists(st.integers(0, 3), min_size=n_loci, max_size=n_loci)
+    men = draw(st.lists(row, min_size=n_men, max_size=n_men))
+    surnames = draw(st.lists(st.integers(0, 3), min_size=n_men, max_size=n_men))
+    return chosen, men, surnames, draw(row)
+
+
+@given(genealogies(), st.data())
+def test_equals_plain_loops(genealogy, data):
+    rates, men, surnames, target = genealogy
+    shared = data.draw(st.lists(st.booleans(), min_size=len(rates), max_size=len(rates)))
+    surname, confidence = infer_surname(target, shared, list(zip(men, surnames, strict=True)), rates)
+    found = infer_surnames(Ancestry(np.array(rates)), np.array(men), np.array(surnames), np.array([target]), shared)
+    event("nothing shared" if surname is None else "inferred")
+    assert found.surnames[0] == (-1 if surname is None else surname)
+    assert found.confidence[0] == pytest.approx(confidence, abs=1e-12)
+
+
+@given(st.data())
+def test_equals_plain_loops_with_sixty_loci(data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    rates = rng.uniform(1e-4, 6e-3, 60)
+    men, surnames = rng.integers(0, 4, (12, 60)), rng.integers(0, 5, 12)
+    target, shared = rng.integers(0, 4, 60), rng.random(60) < 0.7
+    surname, confidence = infer_surname(
+        target.tolist(), shared.tolist(), list(zip(men.tolist(), surnames.tolist(), strict=True)), rates.tolist()
+    )
+    found = infer_surnames(Ancestry(rates), men, surnames, target[None], shared)
+    assert found.surnames[0] == surname
+    assert found.confidence[0] == pytest.approx(confidence, abs=1e-12)
+
+
+@given(
+    st.lists(st.sampled_from(RATES), min_size=1, max_size=6),
+    st.integers(0, 63),
+    st.sampled_from((1.0, 50.0, 10_000.0)),
+)
+def test_posterior_is_a_distribution_with_the_printed_ratios(rates, agreeing, n_e):
+    n = len(rates)
+    agree = [mu for j, mu in enumerate(rates) if agreeing >> j & 1]
+    differ = [mu for j, mu in enumerate(rates) if not agreeing >> j & 1]
+    out = np.zeros(201)
+    everything = (1 << n) - 1
+    mean = posterior(
+        Ancestry(np.array(rates), n_e).tables(),
+        np.uint64(agreeing & everything),
+        np.uint64(everything & ~agreeing),
+        out,
+    )
+    plain = distribution(agree, differ, n_e)
+    if plain is None:
+        assert mean == math.inf
+        assert not out.any()
+    else:
+        np.testing.assert_allclose(out, plain, rtol=1e-9, atol=1e-300)
+        assert mean == pytest.approx(sum(t * p for t, p in enumerate(plain)), rel=1e-9)
+
+
+def test_posterior_without_loci_is_geometric():
+    """With no locus known of both men P(t) is the cut-off exponential of N_e, whose mean has a closed form."""
+    out = np.zeros(201)
+    mean = posterior(Ancestry(np.array([0.002]), 100.0).tables(), np.uint64(0), np.uint64(0), out)
+    r = math.exp(-1 / 100)
+    closed = r / (1 - r) - 201 * r**201 / (1 - r**201)
+    assert mean == pytest.approx(closed, rel=1e-12)
+
+
+def test_equal_rates_give_bit_identical_distances():
+    """Which of the loci with one rate agree must not decide who is nearest: the earlier row does."""
+    rates = np.array([0.001, 0.003, 0.001, 0.003, 0.001])
+    men = np.array([[2, 1, 1, 2, 1], [1, 2, 1, 1, 2], [1, 1, 2, 2, 1]])
+    for order in ([0, 1, 2], [2, 1, 0], [1, 0, 2]):
+        found = infer_surnames(Ancestry(rates), men[order], np.array([7, 8, 9]), np.ones((1, 5), int), np.ones(5, bool))
+        assert found.surnames[0] == 7
+
+
+@given(genealogies(rates=RATES[:4]), st.randoms(use_true_random=False))
+def test_order_of_men_matters_only_between_equals(genealogy, random):
+    rates, men, surnames, target = genealogy
+    order = list(range(len(men)))
+    random.shuffle(order)
+    ancestry, shared = Ancestry(np.array(rates)), np.ones(len(rates), bool)
+    one = infer_surnames(ancestry, np.array(men), np.array(surnames), np.array([target]), shared)
+    other = infer_surnames(ancestry, np.array(men)[order], np.array(surnames)[order], np.array([target]), shared)
+    if one.surnames[0] != other.surnames[0]:
+        winners = [s for m, s in zip(men, surnames, strict=True) if s in (one.surnames[0], other.surnames[0])]
+        assert len(winners) >= 2
+        alone = [
+            infer_surnames(
+                ancestry, np.array([m for m, s in zip(men, surnames, strict=True) if s in kept]),
+                np.array([s for s in surnames if s in kept]), np.array([target]), shared,
+            ).confidence[0]
+            for kept in ([one.surnames[0]], [other.surnames[0]])
+        ]  # fmt: skip
+        assert alone[0] == pytest.approx(alone[1], abs=1e-12)
+
+
+@given(genealogies(), st.data())
+def test_sets_in_one_call_equal_sets_one_by_one(genealogy, data):
+    rates, men, surnames, _ = genealogy
+    n = len(rates)
+    targets = np.array(data.draw(st.lists(st.lists(st.integers(0, 3), min_size=n, max_size=n), min_size=1, max_size=3)))
+    masks = np.array(
+        data.draw(
+            st.lists(
+                st.lists(st.lists(st.booleans(), min_size=n, max_size=n), min_size=2, max_size=2),
+                min_size=len(targets),
+                max_size=len(targets),
+            )
+        )
+    )
+    inference = SurnameInference(Ancestry(np.array(rates)), np.array(men), np.array(surnames))
+    together = inference.infer(targets, masks)
+    for k in range(2):
+        alone = infer_surnames(Ancestry(np.array(rates)), np.array(men), np.array(surnames), targets, masks[:, k])
+        np.testing.assert_array_equal(together.surnames[:, k], alone.surnames)
+        np.testing.assert_array_equal(together.confidence[:, k], alone.confidence)
+
+
+@given(genealogies(), st.integers(1, 6), st.data())
+def test_keeping_the_men_who_agree_most_changes_nothing(genealogy, n_kept, data):
+    """However few men are kept per target, and in whatever order sets of loci are asked for."""
+    rates, men, surnames, target = genealogy
+    n = len(rates)
+    other = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
+    inference = SurnameInference(Ancestry(np.array(rates)), np.array(men), np.array(surnames))
+    targets = np.array([target, other])
+    keeping = SurnamesOfTargets(inference, targets, n_kept)
+    for _ in range(4):
+        shared = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+        rows = np.array(data.draw(st.sampled_from(([0, 1], [1], [1, 0, 1]))))
+        found, expected = keeping.infer(rows, shared), inference.infer(targets[rows], shared)
+        np.testing.assert_array_equal(found.surnames, expected.surnames)
+        np.testing.assert_array_equal(found.confidence, expected.confidence)
+
+
+def test_a_tiny_cache_changes_nothing():
+    """Patterns that push each other out of the cache are worked out again to the last bit."""
+    rng = np.random.default_rng(5)
+    ancestry = Ancestry(rng.uniform(1e-3, 5e-3, 8))
+    genealogy = genealogy_arrays(rng.integers(0, 3, (300, 8)), rng.integers(0, 9, 300))
+    tables, room = ancestry.tables(), workspace(genealogy, 200)
+    compare_target(genealogy, rng.integers(1, 3, 8).astype(np.int32), room)
+    small, large = distance_cache(1), distance_cache(18)
+    for shared in np.arange(256, dtype=np.uint64):
+        one, other = (nearest_surname(tables, genealogy, room, cache, shared, 0.8) for cache in (small, large))
+        assert one == other
+
+
+def test_confidence_grows_with_agreement():
+    """A perfect match at more loci is surer."""
+    rates = np.full(12, 0.003)
+    men = np.array([[1] * 12, [2] * 12])
+    masks = np.tri(12, dtype=bool)[None]
+    inference = SurnameInference(Ancestry(rates), men, np.array([0, 1]))
+    confidence = inference.infer(np.ones((1, 12), int), masks).confidence[0]
+    assert (np.diff(confidence) > 0).all()
+
+
+@given(genealogies(), st.data())
+def test_nearest_neighbour_equals_plain_loops_and_its_compiled_twin(genealogy, data):
+    rates, men, surnames, target = genealogy
+    shared = np.array(data.draw(st.lists(st.booleans(), min_size=len(rates), max_size=len(rates))))
+    surname, confidence = nearest_neighbour(target, shared.tolist(), list(zip(men, surnames, strict=True)))
+    found = nearest_neighbour_surnames(np.array(men), np.array(surnames), np.array([target]), shared)
+    assert found.surnames[0] == (-1 if surname is None else surname)
+    assert found.confidence[0] == confidence
+    arrays = genealogy_arrays(np.array(men), np.array(surnames))
+    compiled = nearest_neighbour_surname(arrays, np.array(target, np.int32), pack_bits(shared))
+    assert compiled == found.surnames[0]
+
+
+def test_nearest_neighbour_of_many_targets_with_masks_of_their_own():
+    rng = np.random.default_rng(2)
+    men, surnames = rng.integers(0, 9, (50, 4)), rng.integers(0, 20, 50)
+    targets, shared = rng.integers(1, 9, (30, 4)), rng.random((30, 4)) < 0.6
+    found = nearest_neighbour_surnames(men, surnames, targets, shared)
+    rows = list(zip(men.tolist(), surnames.tolist(), strict=True))
+    expected = [nearest_neighbour(t, s, rows)[0] for t, s in zip(targets.tolist(), shared.tolist(), strict=True)]
+    assert found.surnames.tolist() == [-1 if s is None else s for s in expected]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rates": [0.1, -0.1]}, "mutation rate out of range"),
+        ({"rates": [0.1, np.nan]}, "mutation rate out of range"),
+        ({"rates": [0.1] * 61}, "unusable number of mutation rates"),
+        ({"men": [[1.5, 2], [1, 2]]}, "row 1"),
+        ({"men": [[1, 2], [1, -2]]}, "row 2"),
+        ({"men": [["a", "b"]]}, "not numbers"),
+        ({"men": [[1, 2, 3]]}, "alleles have another shape"),
+        ({"men": np.zeros((0, 2)), "surnames": []}, "genealogy unusable"),
+        ({"surnames": [1]}, "genealogy unusable"),
+        ({"targets": [[1, 2.5]]}, "targets, row 1"),
+        ({"share": 1.5}, "candidate_share"),
+    ],
+)
+def test_bad_input_is_named(change, message):
+    given = {"rates": [0.1, 0.2], "men": [[1, 2], [1, 1]], "surnames": [0, 1], "targets": [[1, 2]], "share": 0.8}
+    given |= change
+    with pytest.raises(InputError, match=message):
+        infer_surnames(
+            Ancestry(np.array(given["rates"])), np.array(given["men"]), np.array(given["surnames"]),
+            np.array(given["targets"]), np.ones(2, bool), candidate_share=given["share"],
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("change", [{"effective_population": 0.0}, {"horizon": 0}, {"horizon": 1.5}])
+def test_bad_ancestry_is_named(change):
+    with pytest.raises(InputError, match="out of range"):
+        Ancestry(np.array([0.1]), **change)

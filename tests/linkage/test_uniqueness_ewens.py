@@ -1,0 +1,93 @@
+"""Ewens's formula: its number of groups is a sum of independent draws, which gives every oracle here."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reidsim.linkage.group_frequencies import GroupFrequencies
+from reidsim.linkage.uniqueness.ewens import ewens_uniqueness
+
+CHI_SQUARE = 3.841458820694124
+
+
+def expected_groups(theta, records):
+    return math.fsum(theta / (theta + i) for i in range(records))
+
+
+def log_likelihood(theta, groups, records):
+    return groups * math.log(theta) - math.fsum(math.log(theta + i) for i in range(records))
+
+
+def sample_of(groups, records):
+    """Any sample with so many groups and records; which one does not matter to theta."""
+    largest = records - groups + 1
+    if largest == 1:
+        return GroupFrequencies.from_mapping({1: groups})
+    return GroupFrequencies.from_mapping({1: groups - 1, largest: 1} if groups > 1 else {largest: 1})
+
+
+@given(data=st.data(), records=st.integers(3, 400), factor=st.integers(2, 1000))
+def test_theta_explains_the_number_of_groups(data, records, factor):
+    groups = data.draw(st.integers(2, records - 1))
+    people = factor * records
+    estimate = ewens_uniqueness(sample_of(groups, records), people)
+    theta = estimate.parameters["theta"]
+    assert expected_groups(theta, records) == pytest.approx(groups, rel=1e-9)
+    assert estimate.p_unique_given_sample_unique == pytest.approx(
+        (theta + records - 1) / (theta + people - 1), rel=1e-12
+    )
+    # Of the others, each is as likely unique as the last to come: a founder, theta / (theta + N - 1).
+    staying = (groups - 1) * estimate.p_unique_given_sample_unique
+    others = (people - records) * theta / (theta + people - 1)
+    assert estimate.expected_uniques == pytest.approx(staying + others, rel=1e-10)
+    top = log_likelihood(theta, groups, records)
+    for limit in (estimate.low, estimate.high):
+        end = (limit * (people - 1) - (records - 1)) / (1 - limit)
+        drop = 2 * (top - log_likelihood(end, groups, records))
+        # The limit gives theta back to a few digits only when it is near 1.
+        assert drop == pytest.approx(CHI_SQUARE, rel=1e-6 + 1e-10 / (1 - limit))
+    assert estimate.low < estimate.p_unique_given_sample_unique < estimate.high
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_intervals_hold_the_truth_of_simulated_samples_as_often_as_they_say(level):
+    theta, records, people, replicates = 60.0, 300, 5000, 600
+    rng = np.random.default_rng(5)
+    truth = (theta + records - 1) / (theta + people - 1)
+    # The record after i others founds a group with probability theta / (theta + i), whatever happened before.
+    founded = rng.random((replicates, records)) < theta / (theta + np.arange(records))
+    held = 0
+    for groups in founded.sum(axis=1).tolist():
+        estimate = ewens_uniqueness(sample_of(groups, records), people, level=level)
+        held += estimate.low <= truth <= estimate.high
+    # Four standard errors, and the lumps of a whole number of groups (one is about 3 % of probability here).
+    assert held / replicates == pytest.approx(level, abs=4 * math.sqrt(level * (1 - level) / replicates) + 0.03)
+
+
+def test_when_every_record_is_unique_so_may_be_everybody():
+    estimate = ewens_uniqueness(GroupFrequencies.from_mapping({1: 30}), 900)
+    assert (estimate.expected_uniques, estimate.p_unique_given_sample_unique, estimate.high) == (900, 1, 1)
+    assert estimate.parameters == {"theta": math.inf}
+    assert 0 < estimate.low < 1
+    assert estimate.note == "every record of the sample is unique: only the lower limits are informative"
+
+
+def test_when_all_are_in_one_group_nobody_need_be_unique():
+    estimate = ewens_uniqueness(GroupFrequencies.from_mapping({30: 1}), 900)
+    assert (estimate.expected_uniques, estimate.uniques_low, estimate.parameters) == (0, 0, {"theta": 0.0})
+    assert estimate.p_unique_given_sample_unique == estimate.low == pytest.approx(29 / 899)
+    theta = (estimate.high * 899 - 29) / (1 - estimate.high)
+    assert 2 * math.fsum(math.log1p(theta / i) for i in range(1, 30)) == pytest.approx(CHI_SQUARE, rel=1e-6)
+    assert estimate.note == "all records of the sample are in one group: only the upper limits are informative"
+
+
+def test_when_everybody_is_in_the_sample_nothing_is_estimated():
+    estimate = ewens_uniqueness(GroupFrequencies.from_mapping({1: 4, 3: 2}), 10)
+    assert (estimate.expected_uniques, estimate.low, estimate.level) == (4, 1, 1)
+
+
+def test_a_sample_without_uniques_is_noted():
+    assert ewens_uniqueness(GroupFrequencies.from_mapping({2: 9}), 100).note == "no record of the sample is unique"

@@ -1,0 +1,402 @@
+"""Pitman's formula against published software, the sequential rule itself, and simulated samples.
+
+`pitman_vectors.json` holds estimates of a separate program beside those of ARX (`arx_*`, its Newton iteration, commit
+aacd487). ARX does not bound a at 0, so the `toy` sample, whose likelihood is largest there, has no value of ARX.
+"""
+
+import itertools
+import json
+import math
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from reidsim.errors import InputError
+from reidsim.linkage.group_frequencies import GroupFrequencies
+from reidsim.linkage.uniqueness.ewens import ewens_uniqueness
+from reidsim.linkage.uniqueness.pitman import (
+    approximate_uniques,
+    expected_uniques,
+    fit_pitman,
+    log_likelihood,
+    pitman_uniqueness,
+)
+from reidsim.linkage.uniqueness.pitman_likelihood import (
+    PitmanLikelihood,
+    probability_of_staying_unique,
+    uniques_given_sample,
+)
+
+VECTORS = json.loads((Path(__file__).parent / "pitman_vectors.json").read_text(encoding="utf-8"))
+SIZES = {vector["name"]: {int(size): count for size, count in vector["sizes"].items()} for vector in VECTORS}
+POPULATIONS = [(vector, population) for vector in VECTORS for population in vector["populations"]]
+# The 95 % quantile of chi-square with one degree of freedom.
+CHI_SQUARE = 3.841458820694124
+
+samples = st.dictionaries(st.integers(1, 12), st.integers(1, 40), min_size=1, max_size=6).map(
+    GroupFrequencies.from_mapping
+)
+ordinary_samples = samples.filter(lambda sample: 1 < sample.groups < sample.records)
+parameters = st.tuples(st.floats(0, 0.95), st.floats(0.01, 30)).map(lambda pair: (pair[1] - pair[0], pair[0]))
+
+
+def sequential(theta, a, records, start=()):
+    """Probability of each list of group sizes after `records` records, by the rule for the next one."""
+    states = {tuple(start): 1.0}
+    for n in range(sum(start), records):
+        following = Counter()
+        for groups, probability in states.items():
+            founding = (theta + len(groups) * a) / (theta + n) if groups else 1.0
+            following[(*groups, 1)] += probability * founding
+            for at, size in enumerate(groups):
+                grown = (*groups[:at], size + 1, *groups[at + 1 :])
+                following[grown] += probability * (size - a) / (theta + n)
+        states = following
+    return states
+
+
+def by_definition(sizes, theta, a):
+    """Log-likelihood of {size: groups} from Hoshino 2001, without the factor that is free of parameters."""
+    records = sum(size * count for size, count in sizes.items())
+    groups = sum(sizes.values())
+    return (
+        math.fsum(math.log(theta + i * a) for i in range(1, groups))
+        - math.fsum(math.log(theta + i) for i in range(1, records))
+        + math.fsum(count * math.log(i - a) for size, count in sizes.items() for i in range(1, size))
+    )
+
+
+def simulated(theta, a, records, rng):
+    """Draw the group sizes of a sample."""
+    group_of, sizes = [0], [1]
+    for n in range(1, records):
+        if rng.random() * (theta + n) < theta + len(sizes) * a:
+            group_of.append(len(sizes))
+            sizes.append(1)
+            continue
+        # A record's group is drawn with probability size / n, and kept with (size - a) / size.
+        group = group_of[rng.integers(n)]
+        while rng.random() * sizes[group] < a:
+            group = group_of[rng.integers(n)]
+        group_of.append(group)
+        sizes[group] += 1
+    return sizes
+
+
+def as_mapping(sample):
+    return dict(zip(sample.sizes.tolist(), sample.frequencies.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["name"])
+def test_parameters_are_those_of_another_program(vector):
+    fit = fit_pitman(GroupFrequencies.from_mapping(SIZES[vector["name"]]))
+    # On the boundary the other program stopped a little short of the maximum.
+    tolerance = 1e-7 if vector["boundary"] else 1e-12
+    assert fit.theta == pytest.approx(vector["theta"], rel=tolerance)
+    assert fit.a == pytest.approx(vector["a"], abs=1e-12)
+    assert fit.on_boundary == vector["boundary"]
+    assert fit.log_likelihood == pytest.approx(vector["log_likelihood"], rel=1e-13)
+    assert fit.log_likelihood >= vector["log_likelihood"] - 1e-9
+
+
+@pytest.mark.parametrize(("vector", "population"), POPULATIONS)
+def test_uniques_are_those_of_other_programs(vector, population):
+    sample = GroupFrequencies.from_mapping(SIZES[vector["name"]])
+    people = population["population_size"]
+    fit = fit_pitman(sample)
+    # Theirs lose digits where gamma functions of N cancel.
+    assert expected_uniques(fit.theta, fit.a, people) == pytest.approx(population["expected_uniques"], rel=1e-7)
+    approximate = approximate_uniques(fit.theta, fit.a, people)
+    assert approximate == pytest.approx(population["approximate_uniques"], rel=1e-7)
+    if not vector["boundary"]:
+        assert approximate == pytest.approx(population["arx_pitman"], rel=1e-9)
+    estimate = pitman_uniqueness(sample, people)
+    assert estimate.p_unique_given_sample_unique == pytest.approx(population["p_unique_given_sample_unique"], rel=2e-8)
+
+
+@pytest.mark.parametrize(("fraction", "printed"), [(0.1, 0.27684993883653597), (0.01, 0.1446083531367384)])
+def test_the_share_of_uniques_is_that_of_arx_own_test(fraction, printed):
+    # TestRiskMetrics.testDecisionRule2 of ARX: Adult, 30,162 records, all nine columns.
+    sample = GroupFrequencies.from_mapping(SIZES["arx_adult_all9"])
+    people = round(sample.records / fraction)
+    fit = fit_pitman(sample)
+    assert approximate_uniques(fit.theta, fit.a, people) / people == pytest.approx(printed, rel=1e-9)
+
+
+@pytest.mark.parametrize(("theta", "a"), [(1.5, 0.0), (0.3, 0.6), (-0.4, 0.5), (40.0, 0.9)])
+def test_probabilities_are_those_of_the_sequential_rule(theta, a):
+    by_frequencies = Counter()
+    for groups, probability in sequential(theta, a, 8).items():
+        by_frequencies[tuple(sorted(Counter(groups).items()))] += probability
+    assert len(by_frequencies) == 22  # the partitions of 8
+    for sizes, probability in by_frequencies.items():
+        sample = GroupFrequencies.from_mapping(dict(sizes))
+        assert math.exp(log_likelihood(sample, theta, a)) == pytest.approx(probability, rel=1e-12)
+
+
+@pytest.mark.parametrize(("theta", "a"), [(1.5, 0.0), (0.3, 0.6), (-0.4, 0.5), (40.0, 0.9)])
+@pytest.mark.parametrize("people", [1, 2, 7])
+def test_expected_uniques_are_those_of_the_sequential_rule(theta, a, people):
+    exact = sum(probability * groups.count(1) for groups, probability in sequential(theta, a, people).items())
+    assert expected_uniques(theta, a, people) == pytest.approx(exact, rel=1e-12)
+
+
+@pytest.mark.parametrize(("theta", "a"), [(1.5, 0.0), (0.3, 0.6), (-0.4, 0.5), (40.0, 0.9)])
+@pytest.mark.parametrize("start", [(1, 1), (1, 2), (3, 1, 1), (2, 2)])
+def test_what_a_sample_says_is_what_the_sequential_rule_makes_of_it(theta, a, start):
+    people = sum(start) + 4
+    after = sequential(theta, a, people, start)
+    uniques = sum(probability * groups.count(1) for groups, probability in after.items())
+    sample = GroupFrequencies.from_group_sizes(start)
+    assert uniques_given_sample(theta + a, 1 - a, sample, people) == pytest.approx(uniques, rel=1e-12)
+    if 1 in start:
+        first = start.index(1)
+        staying = sum(probability for groups, probability in after.items() if groups[first] == 1)
+        found = probability_of_staying_unique(theta + a, 1 - a, sample.records, people)
+        assert found == pytest.approx(staying, rel=1e-12)
+
+
+def test_a_unique_record_stays_unique_if_nobody_of_many_joins_it():
+    theta, a, records, people = 2.5, 0.25, 400, 20_000
+    product = math.fsum(math.log1p(-(1 - a) / (theta + n)) for n in range(records, people))
+    found = probability_of_staying_unique(theta + a, 1 - a, records, people)
+    assert found == pytest.approx(math.exp(product), rel=1e-12)
+
+
+def test_the_approximation_is_the_limit_of_large_populations():
+    ratios = [expected_uniques(36.9, 0.66, n) / approximate_uniques(36.9, 0.66, n) - 1 for n in (10**4, 10**6, 10**8)]
+    assert abs(ratios[2]) < 1e-6
+    assert abs(ratios[0]) > 10 * abs(ratios[1]) > 100 * abs(ratios[2])
+
+
+@given(sample=ordinary_samples, parameters=parameters)
+def test_the_likelihood_is_that_of_the_definition(sample, parameters):
+    theta, a = parameters
+    found = PitmanLikelihood(sample).at(theta + a, 1 - a)
+    assert found == pytest.approx(by_definition(as_mapping(sample), theta, a), rel=1e-11, abs=1e-9)
+
+
+@given(sample=ordinary_samples, tau=st.floats(-9, 9), b=st.floats(-15, 0))
+def test_the_likelihood_keeps_its_digits_next_to_the_ends_of_its_range(sample, tau, b):
+    tau, b = 10**tau, 10**b
+    # The definition with theta = tau + b - 1 and a = 1 - b put in.
+    terms = [math.log(tau + i * (1 - b)) for i in range(sample.groups - 1)]
+    terms += [-math.log(tau + b + i) for i in range(sample.records - 1)]
+    for size, count in as_mapping(sample).items():
+        terms += [count * math.log(b + i) for i in range(size - 1)]
+    found = PitmanLikelihood(sample).at(tau, b)
+    assert found == pytest.approx(math.fsum(terms), abs=1e-12 * math.fsum(map(abs, terms)))
+
+
+@given(sample=ordinary_samples, parameters=parameters, step=st.sampled_from([1e-3, 1e-2, 0.1, 0.5]))
+@settings(max_examples=150)
+def test_no_parameters_are_likelier_than_those_found(sample, parameters, step):
+    sizes = as_mapping(sample)
+    fit = fit_pitman(sample)
+    assert 0 <= fit.a < 1
+    assert fit.theta > -fit.a
+    best = by_definition(sizes, fit.theta, fit.a)
+    assert fit.log_likelihood == pytest.approx(best, rel=1e-10, abs=1e-8)
+    assert best >= by_definition(sizes, *parameters) - 1e-8
+    for da, factor in itertools.product((-step, 0, step), (1 - step, 1, 1 + step)):
+        a = min(max(fit.a + da * (1 - fit.a), 0.0), 1 - 1e-9)
+        theta = (fit.theta + fit.a) * factor - a
+        if theta > -a:
+            assert best >= by_definition(sizes, theta, a) - 1e-8
+
+
+@given(sample=ordinary_samples, a=st.floats(0, 0.999))
+def test_the_likelihood_of_tau_has_one_top(sample, a):
+    likelihood = PitmanLikelihood(sample)
+    best = likelihood.best_tau(1 - a)
+    values = [likelihood.at(best * math.exp(x), 1 - a) for x in np.linspace(-8, 8, 33)]
+    noise = 1e-10 * max(map(abs, values))
+    assert all(x < y + noise for x, y in itertools.pairwise(values[:17]))
+    assert all(x > y - noise for x, y in itertools.pairwise(values[16:]))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "people"),
+    [(SIZES["toy"], 1000), (SIZES["tail"], 10_000), ({1: 6, 2: 2, 3: 1}, 100), ({1: 30, 2: 1}, 500)],
+)
+def test_intervals_hold_the_values_of_all_likely_parameters_and_no_others(sizes, people):
+    sample = GroupFrequencies.from_mapping(sizes)
+    estimate = pitman_uniqueness(sample, people)
+    floor = fit_pitman(sample).log_likelihood - CHI_SQUARE / 2
+    likelihood = PitmanLikelihood(sample)
+    likely, uniques = [], []
+    for a in np.linspace(0, 0.995, 200):
+        for tau in np.geomspace(1e-2, 1e6, 400):
+            if likelihood.at(tau, 1 - a) >= floor:
+                likely.append(probability_of_staying_unique(tau, 1 - a, sample.records, people))
+                uniques.append(uniques_given_sample(tau, 1 - a, sample, people))
+    assert min(likely) >= estimate.low * (1 - 1e-6)
+    assert max(likely) <= estimate.high * (1 + 1e-6)
+    assert min(uniques) >= estimate.uniques_low * (1 - 1e-6)
+    assert max(uniques) <= estimate.uniques_high * (1 + 1e-6)
+    # The grid is 2 % and .005 wide, so its extremes are that close to the edge.
+    assert min(likely) == pytest.approx(estimate.low, rel=0.05)
+    assert max(likely) == pytest.approx(estimate.high, rel=0.05)
+    assert min(uniques) == pytest.approx(estimate.uniques_low, rel=0.05)
+    assert max(uniques) == pytest.approx(estimate.uniques_high, rel=0.05)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_intervals_hold_the_truth_of_simulated_samples_as_often_as_they_say(level):
+    theta, a, records, people, replicates = 40.0, 0.5, 200, 5000, 100
+    rng = np.random.default_rng(12)
+    truth = probability_of_staying_unique(theta + a, 1 - a, records, people)
+    held = 0
+    for _ in range(replicates):
+        sample = GroupFrequencies.from_group_sizes(simulated(theta, a, records, rng))
+        estimate = pitman_uniqueness(sample, people, level=level)
+        held += estimate.low <= truth <= estimate.high
+    # Four standard errors of a binomial share.
+    assert held / replicates == pytest.approx(level, abs=4 * math.sqrt(level * (1 - level) / replicates))
+
+
+@given(sample=samples, extra=st.integers(0, 10**6), more=st.integers(1, 10**6))
+@example(sample=GroupFrequencies.from_mapping({1: 2}), extra=1, more=1)
+@example(sample=GroupFrequencies.from_mapping({2: 1}), extra=1, more=1)
+@example(sample=GroupFrequencies.from_mapping({1: 1, 12: 1}), extra=10**6, more=10**6)
+@example(sample=GroupFrequencies.from_mapping({1: 11, 2: 1}), extra=10**6, more=10**6)
+@settings(max_examples=40)
+def test_estimates_are_probabilities_and_numbers_of_people(sample, extra, more):
+    assume(sample.records > 1)
+    people = sample.records + extra
+    near, far = pitman_uniqueness(sample, people), pitman_uniqueness(sample, people + more)
+    for estimate, size in ((near, people), (far, people + more)):
+        assert 0 <= estimate.low <= estimate.p_unique_given_sample_unique <= estimate.high <= 1
+        assert 0 <= estimate.uniques_low <= estimate.expected_uniques <= estimate.uniques_high <= size
+    # The larger the population, the likelier somebody joins.
+    assert far.p_unique_given_sample_unique <= near.p_unique_given_sample_unique
+    assert far.low <= near.low * (1 + 1e-9)
+    assert far.high <= near.high * (1 + 1e-9)
+
+
+@given(sample=ordinary_samples)
+@settings(max_examples=15)
+def test_a_wider_level_gives_a_wider_interval(sample):
+    people = 10 * sample.records
+    narrow, wide = (pitman_uniqueness(sample, people, level=level) for level in (0.5, 0.99))
+    assert wide.low < narrow.low < narrow.high < wide.high
+    assert wide.p_unique_given_sample_unique == narrow.p_unique_given_sample_unique
+
+
+def test_a_sample_that_fits_ewens_is_estimated_as_by_ewens():
+    sample = GroupFrequencies.from_mapping(SIZES["toy"])
+    pitman, ewens = pitman_uniqueness(sample, 1000), ewens_uniqueness(sample, 1000)
+    assert pitman.parameters == {"theta": ewens.parameters["theta"], "a": 0.0}
+    assert pitman.expected_uniques == ewens.expected_uniques
+    assert pitman.p_unique_given_sample_unique == ewens.p_unique_given_sample_unique
+    assert pitman.note == "a = 0 fits best: the same as Ewens's formula"
+    # Among Pitman's likely parameters are all of Ewens's, and the lowest value is one of them.
+    assert pitman.low == pytest.approx(ewens.low, rel=1e-9)
+    assert pitman.high > 2 * ewens.high
+
+
+def test_when_every_record_is_unique_so_may_be_everybody():
+    estimate = pitman_uniqueness(GroupFrequencies.from_mapping({1: 100}), 5000)
+    assert (estimate.expected_uniques, estimate.p_unique_given_sample_unique, estimate.high) == (5000, 1, 1)
+    assert estimate.parameters == {"theta": math.inf, "a": 0.0}
+    assert estimate.note == "every record of the sample is unique: only the lower limits are informative"
+    # The lower limit has a = 0, where the likelihood is the product of theta / (theta + i).
+    theta = (estimate.low * 4999 - 99) / (1 - estimate.low)
+    assert -2 * math.fsum(math.log(theta / (theta + i)) for i in range(1, 100)) == pytest.approx(CHI_SQUARE, rel=1e-6)
+
+
+def test_when_all_are_in_one_group_nobody_need_be_unique():
+    estimate = pitman_uniqueness(GroupFrequencies.from_mapping({50: 1}), 500)
+    assert (estimate.expected_uniques, estimate.uniques_low) == (0, 0)
+    assert estimate.parameters == {"theta": 0.0, "a": 0.0}
+    assert estimate.p_unique_given_sample_unique == pytest.approx(49 / 499, rel=1e-12)
+    assert 0 < estimate.uniques_high < 50
+    assert estimate.note == "all records of the sample are in one group: only the upper limits are informative"
+
+
+def test_a_sample_without_uniques_still_has_a_fit():
+    estimate = pitman_uniqueness(GroupFrequencies.from_mapping({2: 100}), 10_000)
+    assert estimate.sample_uniques == 0
+    assert 0 < estimate.uniques_low < estimate.expected_uniques < estimate.uniques_high < 200
+    assert estimate.note.startswith("no record of the sample is unique; a = 0")
+
+
+@pytest.mark.parametrize("sizes", [{1: 1}, {1: 7}, {7: 1}, {1: 3, 2: 2}])
+def test_when_everybody_is_in_the_sample_nothing_is_estimated(sizes):
+    sample = GroupFrequencies.from_mapping(sizes)
+    estimate = pitman_uniqueness(sample, sample.records)
+    assert estimate.expected_uniques == estimate.uniques_low == estimate.uniques_high == sample.uniques
+    assert estimate.p_unique_given_sample_unique == estimate.low == estimate.high == estimate.level == 1
+    assert estimate.note == "the sample is the whole population"
+
+
+def test_uniques_meet_those_of_the_sample_as_it_becomes_the_population():
+    sample = GroupFrequencies.from_mapping(SIZES["tail"])
+    nearly = pitman_uniqueness(sample, sample.records + 1)
+    assert nearly.expected_uniques == pytest.approx(sample.uniques, abs=1)
+    assert nearly.p_unique_given_sample_unique > 0.999
+
+
+def test_one_pair_among_a_hundred_million_records_is_fitted_with_all_its_digits():
+    sample = GroupFrequencies.from_mapping({1: 10**8 - 2, 2: 1})
+    # Pairs are one in 10**16 / 2, so the largest log-likelihood is that of one event of a Poisson variable of mean 1
+    # (-1), times the chance that it is this pair of all.
+    pairs = 10**8 * (10**8 - 1) / 2
+    assert fit_pitman(sample).log_likelihood == pytest.approx(-1 - math.log(pairs), abs=1e-3)
+    estimate = pitman_uniqueness(sample, 10**9)
+    assert 1 - 1e-5 < estimate.low < estimate.p_unique_given_sample_unique < 1
+    assert estimate.uniques_low > 10**9 - 10**5
+
+
+def test_a_hundred_million_records_cost_no_more_than_their_sizes():
+    sample = GroupFrequencies.from_mapping({1: 10**7, 2: 10**6, 50: 10**6, 10**7: 3})
+    estimate = pitman_uniqueness(sample, 10**10)
+    # Exact sums over 10**8 terms are out of reach; the slope of the likelihood is known to change its sign here.
+    fit = fit_pitman(sample)
+    slope = PitmanLikelihood(sample).profile_slope
+    assert slope(1 - fit.a * (1 - 1e-6)) > 0 > slope(1 - fit.a * (1 + 1e-6))
+    assert 0 < estimate.low < estimate.p_unique_given_sample_unique < estimate.high < 1
+    assert estimate.high - estimate.low < 0.01
+
+
+@pytest.mark.parametrize(
+    ("sizes", "people", "level", "message"),
+    [
+        (
+            {1: 5},
+            4,
+            0.95,
+            "population_size: the population is smaller than the sample; found 4; expected at least the 5",
+        ),
+        ({1: 1}, 9, 0.95, "one record tells nothing of the population"),
+        ({1: 5}, 9, 1.0, "level: not a confidence level; found 1.0"),
+        ({1: 5}, 9.5, 0.95, "population_size: not a whole number of people; found 9.5"),
+        ({1: 5}, math.inf, 0.95, "population_size: not a whole number of people; found inf"),
+    ],
+)
+@pytest.mark.parametrize("estimator", [pitman_uniqueness, ewens_uniqueness])
+def test_what_cannot_be_estimated_is_said(estimator, sizes, people, level, message):
+    with pytest.raises(InputError) as error:
+        estimator(GroupFrequencies.from_mapping(sizes), people, level=level)
+    assert str(error.value).startswith(message)
+
+
+def test_one_record_fits_all_parameters():
+    with pytest.raises(InputError, match="one record tells nothing"):
+        fit_pitman(GroupFrequencies.from_mapping({1: 1}))
+
+
+@pytest.mark.parametrize(("theta", "a", "key"), [(1.0, 1.0, "a"), (1.0, -0.1, "a"), (-0.5, 0.5, "theta")])
+def test_parameters_outside_their_range_are_rejected(theta, a, key):
+    sample = GroupFrequencies.from_mapping({1: 3, 2: 1})
+    for function in (
+        lambda: log_likelihood(sample, theta, a),
+        lambda: expected_uniques(theta, a, 10),
+        lambda: approximate_uniques(theta, a, 10),
+    ):
+        with pytest.raises(InputError, match=f"^{key}: outside the range of Pitman's formula"):
+            function()

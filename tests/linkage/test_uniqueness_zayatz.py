@@ -1,0 +1,142 @@
+"""Zayatz's estimator against ARX, exact fractions, and a bootstrap small enough to list."""
+
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from reidsim.errors import InputError
+from reidsim.linkage.group_frequencies import GroupFrequencies
+from reidsim.linkage.uniqueness import zayatz as module
+from reidsim.linkage.uniqueness.zayatz import zayatz_uniqueness
+
+VECTORS = json.loads((Path(__file__).parent / "pitman_vectors.json").read_text(encoding="utf-8"))
+POPULATIONS = [(vector, population) for vector in VECTORS for population in vector["populations"]]
+
+samples = st.dictionaries(st.integers(1, 9), st.integers(1, 9), min_size=1, max_size=4).map(
+    GroupFrequencies.from_mapping
+)
+
+
+def estimate_of(sizes, people, seed=0, **options):
+    rng = np.random.default_rng(seed)
+    return zayatz_uniqueness(GroupFrequencies.from_mapping(sizes), people, rng=rng, **options)
+
+
+def by_fractions(sizes, people):
+    """Bayes's rule with hypergeometric probabilities."""
+    records = sum(size * count for size, count in sizes.items())
+
+    def one_drawn(size):
+        return Fraction(size * math.comb(people - size, records - 1), math.comb(people, records))
+
+    total = sum(count * one_drawn(size) for size, count in sizes.items())
+    p = sizes.get(1, 0) * one_drawn(1) / total if total else Fraction(0)
+    return p, sizes.get(1, 0) * p * people / records
+
+
+@pytest.mark.parametrize(("vector", "population"), POPULATIONS)
+def test_uniques_are_those_of_arx(vector, population):
+    sizes = {int(size): count for size, count in vector["sizes"].items()}
+    estimate = estimate_of(sizes, population["population_size"])
+    assert estimate.expected_uniques == pytest.approx(population["arx_zayatz"], rel=1e-13)
+
+
+@given(sample=samples, extra=st.integers(1, 300))
+def test_the_probability_is_that_of_exact_fractions(sample, extra):
+    assume(sample.records > 1)
+    sizes = dict(zip(sample.sizes.tolist(), sample.frequencies.tolist(), strict=True))
+    people = sample.records + extra
+    p, uniques = by_fractions(sizes, people)
+    estimate = estimate_of(sizes, people, replicates=50)
+    assert estimate.p_unique_given_sample_unique == pytest.approx(float(p), rel=1e-11)
+    assert estimate.expected_uniques == pytest.approx(float(uniques), rel=1e-11)
+    assert 0 <= estimate.low <= estimate.high <= 1
+    assert 0 <= estimate.uniques_low <= estimate.uniques_high <= people * (1 + 1e-12)
+
+
+def test_a_population_like_the_sample_is_told_exactly():
+    # 60 % of the population's groups are uniques and 40 % are pairs: Bayes's rule with the true shares.
+    shares, records, people = {1: 0.6, 2: 0.4}, 14, 1400
+    h = {1: records / people, 2: 2 * records * (people - records) / (people * (people - 1))}
+    expected = shares[1] * h[1] / sum(shares[size] * h[size] for size in shares)
+    assert estimate_of({1: 6, 2: 4}, people).p_unique_given_sample_unique == pytest.approx(expected, rel=1e-12)
+
+
+def test_intervals_are_percentiles_over_groups_drawn_again():
+    # Of two groups, one of one record, a draw has 0, 1 or 2 of one record with probabilities 1/4, 1/2, 1/4.
+    middle = float(by_fractions({1: 1, 3: 1}, 40)[0])
+    wide = estimate_of({1: 1, 3: 1}, 40, level=0.6, replicates=4000)
+    assert (wide.low, wide.high) == (0, 1)
+    narrow = estimate_of({1: 1, 3: 1}, 40, level=0.4, replicates=4000)
+    assert (narrow.low, narrow.high) == pytest.approx((middle, middle))
+    assert narrow.uniques_high == pytest.approx(middle * 10)
+
+
+def test_intervals_shrink_with_the_root_of_groups():
+    widths = [
+        (estimate.high - estimate.low) * math.sqrt(times)
+        for times in (1, 100)
+        for estimate in [estimate_of({1: 60 * times, 2: 20 * times, 4: 10 * times}, 10**6, replicates=2000)]
+    ]
+    # A percentile of 2000 draws is known to about 4 %.
+    assert widths[1] == pytest.approx(widths[0], rel=0.15)
+
+
+def test_the_seed_alone_decides_the_interval(monkeypatch):
+    sizes = {1: 40, 2: 10, 5: 3}
+    first = estimate_of(sizes, 5000, seed=3)
+    assert estimate_of(sizes, 5000, seed=3) == first
+    assert estimate_of(sizes, 5000, seed=4).low != first.low
+    monkeypatch.setattr(module, "_DRAWN_AT_ONCE", 7)
+    assert estimate_of(sizes, 5000, seed=3) == first
+
+
+def test_when_every_record_is_unique_the_lower_limit_allows_for_pairs_not_seen():
+    estimate = estimate_of({1: 40}, 4000)
+    assert (estimate.p_unique_given_sample_unique, estimate.high, estimate.expected_uniques) == (1, 1, 4000)
+    # With a share x of pairs, 40 groups of one record would be seen with probability (1 - x)^40 = 2.5 %.
+    share = 1 - 0.025 ** (1 / 40)
+    twice = 2 * (4000 - 40) / 3999
+    assert estimate.low == pytest.approx((1 - share) / (1 - share + share * twice), rel=1e-12)
+    assert 0 < estimate.uniques_low < 4000
+    assert estimate.note == "every record of the sample is unique: only the lower limits are informative"
+
+
+def test_when_no_record_is_unique_the_upper_limit_allows_for_uniques_not_seen():
+    estimate = estimate_of({2: 40}, 8000)
+    assert (estimate.p_unique_given_sample_unique, estimate.low, estimate.expected_uniques) == (0, 0, 0)
+    share = 1 - 0.025 ** (1 / 40)
+    twice = 2 * (8000 - 80) / 7999
+    assert estimate.high == pytest.approx(share / (share + (1 - share) * twice), rel=1e-12)
+    assert estimate.note == "no record of the sample is unique: only the upper limits are informative"
+
+
+def test_groups_too_large_to_be_seen_once_do_not_count():
+    # Of 5 people, 4 of them drawn, 3 or more of a group of 4 are always seen.
+    assert estimate_of({4: 1}, 5).p_unique_given_sample_unique == 0
+    assert estimate_of({1: 1, 4: 1}, 6).p_unique_given_sample_unique == 1
+
+
+def test_when_everybody_is_in_the_sample_nothing_is_estimated():
+    estimate = estimate_of({1: 4, 3: 2}, 10)
+    assert (estimate.expected_uniques, estimate.low, estimate.level) == (4, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "people", "options", "message"),
+    [
+        ({1: 5}, 4, {}, "population_size: the population is smaller than the sample"),
+        ({1: 1}, 4, {}, "one record tells nothing"),
+        ({1: 5}, 9, {"level": 0.0}, "level: not a confidence level"),
+        ({1: 5}, 9, {"replicates": 0}, "replicates: no bootstrap samples; found 0"),
+    ],
+)
+def test_what_cannot_be_estimated_is_said(sizes, people, options, message):
+    with pytest.raises(InputError, match=message):
+        estimate_of(sizes, people, **options)

@@ -1,0 +1,96 @@
+"""Value trees: nodes, chains and the errors of trees that are none."""
+
+import numpy as np
+import pytest
+
+from reidsim.errors import InputError
+from reidsim.linkage.value_tree import TOP, ValueTree
+from reidsim.populations.domain import Attribute
+from reidsim.releases.hierarchy import Hierarchy
+
+GROUPS = {
+    "Asian or Pacific Islander": ["Asian", "Pacific Islander"],
+    "not White": ["Asian or Pacific Islander", "Black"],
+    "any": ["not White", "White"],
+}
+
+
+def above(tree: ValueTree, label: str) -> list[str]:
+    node, found = tree.labels.index(label), []
+    while tree.parent[node] != TOP:
+        node = tree.parent[node]
+        found.append(tree.labels[node])
+    return found
+
+
+def test_values_come_first_and_groups_are_above_their_members():
+    tree = ValueTree.from_groups("race", GROUPS)
+    assert tree.attribute == Attribute("race", ("Asian", "Pacific Islander", "Black", "White"))
+    assert tree.labels[:4] == tree.attribute.categories
+    assert above(tree, "Asian") == ["Asian or Pacific Islander", "not White", "any"]
+    assert above(tree, "White") == ["any"]
+    assert above(tree, "any") == []
+
+
+def test_chains_run_from_the_top_to_the_node():
+    tree = ValueTree.from_groups("race", GROUPS)
+    for node, label in enumerate(tree.labels):
+        chain = [tree.labels[n] for n in tree.chain[node] if n >= 0]
+        assert chain == [*above(tree, label)[::-1], label]
+        assert tree.depth[node] == len(chain) - 1
+
+
+def test_groups_need_not_hold_all_values():
+    tree = ValueTree.from_groups("age", {"young": ["1", "2"]})
+    assert tree.attribute.categories == ("1", "2")
+    assert (tree.depth == [1, 1, 0]).all()
+
+
+def test_a_hierarchy_gives_a_node_per_group_of_values():
+    attribute = Attribute("age", ("1", "2", "3"))
+    hierarchy = Hierarchy.from_labels(attribute, [["1-2", "1-2", "3"], ["1-2", "1-2", "3"], ["*", "*", "*"]])
+    tree = ValueTree.from_hierarchy(hierarchy)
+    # "3" and "1-2" are the same group at two levels.
+    assert sorted(tree.labels) == sorted(["1", "2", "3", "1-2", "*"])
+    assert above(tree, "1") == ["1-2", "*"]
+    assert above(tree, "3") == ["*"]
+
+
+def test_a_group_of_another_name_is_another_node():
+    attribute = Attribute("age", ("1", "2"))
+    tree = ValueTree.from_hierarchy(Hierarchy.from_labels(attribute, [["one", "two"], ["*", "*"]]))
+    assert above(tree, "1") == ["one", "*"]
+
+
+def test_labels_are_encoded():
+    tree = ValueTree.from_groups("race", GROUPS)
+    codes = tree.encode([" White", "any", "not White"])
+    assert [tree.labels[code] for code in codes] == ["White", "any", "not White"]
+    assert codes.dtype == np.int32
+
+
+@pytest.mark.parametrize(
+    ("groups", "problem"),
+    [
+        ({"a": ["1", "2"], "b": ["2", "3"]}, "in two groups; found '2'"),
+        ({"a": ["b"], "b": ["a"]}, "no values in the groups"),
+        ({"a": ["b", "1"], "b": ["a", "2"]}, "a group that is part of itself"),
+        ({"a": ["1"], "b": []}, "a group of nothing; found 'b'"),
+        ({}, "no values in the groups"),
+    ],
+)
+def test_what_is_no_tree_is_refused(groups, problem):
+    with pytest.raises(InputError, match=problem):
+        ValueTree.from_groups("age", groups)
+
+
+def test_two_groups_of_one_name_are_refused():
+    attribute = Attribute("age", ("1", "2"))
+    with pytest.raises(InputError, match=r"two values of one name; found '2'"):
+        ValueTree.from_hierarchy(Hierarchy.from_labels(attribute, [["2", "x"], ["*", "*"]]))
+
+
+def test_a_value_that_is_not_covered_is_named_with_its_row():
+    tree = ValueTree.from_groups("race", GROUPS)
+    with pytest.raises(InputError, match=r"row 2, column 'Race': value that the value tree of 'race' does not cover"):
+        tree.encode(["White", "Whyte"], "Race")
