@@ -1,0 +1,63 @@
+"""A dataset generalized in one way, with some records suppressed: what is released, and what it tells."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.releases.hierarchy import SUPPRESSED
+from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.releases.strategy_space import Strategies
+
+
+def released_table(
+    lattice: GeneralizationLattice, strategies: Strategies, cell_of_record: NDArray[np.intp]
+) -> pd.DataFrame:
+    """Return the quasi-identifiers as released, in the order of the records.
+
+    Parameters
+    ----------
+    lattice : GeneralizationLattice
+        Over the distinct cells.
+    strategies : ndarray of int64, shape (n_cells,)
+        The node of each cell: the same for all cells that are released, under full-domain generalization; -1 where
+        the records are suppressed.
+    cell_of_record : ndarray of int, shape (n_records,)
+
+    Returns
+    -------
+    DataFrame
+        One categorical column per attribute; suppressed records have ``*`` in every one.
+    """
+    labels = lattice.released(strategies[cell_of_record], cell_of_record)
+    for name in labels.columns:
+        column = labels[name].cat
+        known = labels[name] if SUPPRESSED in column.categories else column.add_categories([SUPPRESSED])
+        labels[name] = known.fillna(SUPPRESSED)
+    return labels
+
+
+def released_class_sizes(released: pd.DataFrame) -> NDArray[np.int64]:
+    """Return the size of each record's equivalence class in a released table; 0 for suppressed records.
+
+    Parameters
+    ----------
+    released : DataFrame
+        Labels; a row of ``*`` alone is a suppressed record. (A record generalized to the top in every attribute pays
+        nothing and is never released, unless attributes are left out of the information loss.)
+
+    Returns
+    -------
+    ndarray of int64, shape (n_records,)
+    """
+    labels = released.astype("str")
+    shared = ~(labels == SUPPRESSED).all(axis=1).to_numpy()
+    columns = list(labels.columns)
+    sizes = labels.groupby(columns, sort=False)[columns[0]].transform("size").to_numpy()
+    return np.where(shared, sizes, 0).astype(np.int64)
+
+
+def common_levels(lattice: GeneralizationLattice, strategies: Strategies) -> tuple[int, ...]:
+    """Return the lowest levels that are at or above the strategies (n,) of all records, such as those of a rule."""
+    return tuple(int(level) for level in lattice.all_levels(strategies).max(axis=0))

@@ -1,0 +1,228 @@
+"""Sharing or masking each attribute of a record: the strategies of the masking game (Wan et al. 2021).
+
+An attribute may also have levels between shared and masked, such as age in groups of ten years; masking is its last
+level. The number of a strategy reads its levels as digits, the first attribute the most significant. So strategy 0
+shares everything, and with masking alone the bits of the number are the masked attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+from reidsim.releases.strategy_space import Floats, Rows, Strategies
+
+_MASKING = np.array([1.0, 0.0])
+
+
+@dataclass(frozen=True, eq=False)
+class MaskingSpace:
+    """All combinations of levels of the attributes of a record.
+
+    The utility of a strategy is ``min(1, sum of weight x kept share / total weight)``: with weights of entropy the
+    share of information that the record keeps (Wan et al. 2021).
+
+    Parameters
+    ----------
+    attributes : tuple of str
+        Names, in the order of the strategy's digits.
+    weights : ndarray of float64, shape (n_attributes,) or (n_records, n_attributes)
+        Worth of each attribute, 0 or more; one row for each record where it differs by record.
+    n_records : int
+    kept : tuple of ndarray of float64, optional
+        For each attribute the share of its weight kept at each level: from 1, falling, to 0. (1, 0) by default.
+    groups : tuple of tuple of ndarray of int, optional
+        For each attribute, and each of its levels between shared and masked, the group of each value 0, 1, ...
+    total_weight : float, optional
+        What utility 1 stands for; the mean over records of the sum of weights by default. Where weights differ by
+        record a record may be worth more than 1, and counts as 1.
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit, a weight is negative, all are 0, levels are out of order or strategies too many.
+    """
+
+    attributes: tuple[str, ...]
+    weights: Floats
+    n_records: int
+    kept: tuple[Floats, ...] = ()
+    groups: tuple[tuple[NDArray[np.int64], ...], ...] = ()
+    total_weight: float = 0.0
+
+    def __post_init__(self) -> None:
+        n = len(self.attributes)
+        weights = np.asarray(self.weights, dtype=np.float64)
+        if weights.shape not in ((n,), (self.n_records, n)):
+            expected = f"({n},), or ({self.n_records}, {n}) where they differ by record"
+            raise InputError("weights have another shape", found=weights.shape, expected=expected)
+        if weights.size and not (weights.min() >= 0 and np.isfinite(weights).all()):
+            raise InputError("weight out of range", found=float(weights.min()), expected="0 or more, finite")
+        kept = self.kept or (_MASKING,) * n
+        if len(kept) != n:
+            raise InputError("levels do not fit attributes", found=len(kept), expected=f"one list for each of {n}")
+        groups = self.groups or ((),) * n
+        for name, shares, maps in zip(self.attributes, kept, groups, strict=True):
+            falls = all(later <= earlier for earlier, later in pairwise(shares))
+            if len(shares) < 2 or shares[0] != 1 or shares[-1] != 0 or not falls:
+                raise InputError(
+                    "levels out of order", where=name, found=list(map(float, shares)), expected="from 1, falling, to 0"
+                )
+            if len(maps) != len(shares) - 2:
+                expected = f"{len(shares) - 2}, one for each level between shared and masked"
+                raise InputError(
+                    "groups of values do not fit the levels", where=name, found=len(maps), expected=expected
+                )
+        total = self.total_weight or float(weights.sum(axis=-1).mean() if weights.size else 0.0)
+        if not total > 0:
+            raise InputError("no attribute has a weight", found=total, expected="a sum above 0")
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "kept", tuple(np.asarray(shares, dtype=np.float64) for shares in kept))
+        object.__setattr__(self, "groups", groups)
+        object.__setattr__(self, "total_weight", total)
+        if self.size > 2**62:
+            raise InputError("too many strategies to number", found=f"{self.size:.1e}", expected="at most 2**62")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of levels of each attribute."""
+        return tuple(len(shares) for shares in self.kept)
+
+    @property
+    def size(self) -> int:
+        """Number of strategies."""
+        return prod(self.shape)
+
+    @property
+    def most_specific(self) -> int:
+        """The strategy that shares everything."""
+        return 0
+
+    @property
+    def most_masked(self) -> int:
+        """The strategy that masks everything."""
+        return self.size - 1
+
+    def levels(self, strategies: Strategies | int) -> NDArray[np.int64]:
+        """Return the level of each attribute, shape (..., n_attributes)."""
+        return np.asarray(np.asarray(strategies)[..., None] // self._place % np.array(self.shape))
+
+    def number(self, levels: NDArray[np.int64]) -> Strategies:
+        """Return the strategies that have these levels, shape (..., n_attributes)."""
+        return np.asarray((np.asarray(levels, dtype=np.int64) * self._place).sum(axis=-1))
+
+    def masking(self, shared: NDArray[np.bool_]) -> Strategies:
+        """Return the strategies that share these attributes as they are and mask the others."""
+        return self.number(np.where(shared, 0, np.array(self.shape) - 1))
+
+    def shared(self, strategies: Strategies | int) -> NDArray[np.bool_]:
+        """Tell which attributes are shared as they are, shape (..., n_attributes)."""
+        return np.asarray(self.levels(strategies) == 0)
+
+    def generalized(self, attribute: int, level: int, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return values of an attribute as released at a level that is not masked.
+
+        Raises
+        ------
+        InputError
+            If the level's groups do not cover a value.
+        """
+        if level == 0:
+            return values
+        groups = np.asarray(self.groups[attribute][level - 1])
+        if len(values) and values.max() >= len(groups):
+            expected = f"at most {len(groups) - 1}, as the groups of level {level} cover"
+            raise InputError(
+                "value without a group", where=self.attributes[attribute], found=int(values.max()), expected=expected
+            )
+        return np.asarray(groups[values], dtype=np.int64)
+
+    def successors(self, strategy: int) -> Iterator[int]:
+        """Yield the strategies with one attribute one level further, in lattice order."""
+        for place, size in zip(self._place[::-1].tolist(), self.shape[::-1], strict=True):
+            if strategy // place % size + 1 < size:
+                yield strategy + place
+
+    def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
+        """Tell for which of the minima the strategy is as protective in every attribute."""
+        return np.asarray((self.levels(strategy) >= self.levels(minimum)).all(axis=-1))
+
+    def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
+        """Return the utility of each record, or of each of `rows`."""
+        n = self.n_records if rows is None else len(rows)
+        weights = self.weights if self.weights.ndim == 1 or rows is None else self.weights[rows]
+        return np.broadcast_to(self._utility_of(weights, self.levels(strategy)), (n,))
+
+    def utilities(self, strategies: Strategies) -> Floats:
+        """Return the utility of each record under a strategy of its own, shape (n_records,)."""
+        return self._utility_of(self.weights, self.levels(strategies))
+
+    def average_utility(self, strategy: int) -> float:
+        """Return the mean utility over all records."""
+        return float(np.mean(self._utility_of(self.weights, self.levels(strategy))))
+
+    def generalization_intensity(self, strategies: Strategies) -> Floats:
+        """Return the levels gone as a share of all levels: with masking alone, the share of attributes masked."""
+        return np.asarray(self.levels(strategies).sum(axis=-1) / (sum(self.shape) - len(self.shape)))
+
+    def describe(self, strategy: int) -> str:
+        """Name the attributes shared, with the level of those that are neither shared nor masked."""
+        named = [
+            name if level == 0 else f"{name}~{level}"
+            for name, level, size in zip(self.attributes, self.levels(strategy).tolist(), self.shape, strict=True)
+            if level < size - 1
+        ]
+        return " ".join(named) or "nothing"
+
+    def _utility_of(self, weights: Floats, levels: NDArray[np.int64]) -> Floats:
+        share = np.stack([shares[levels[..., j]] for j, shares in enumerate(self.kept)], axis=-1)
+        return np.asarray(np.minimum((weights * share).sum(axis=-1) / self.total_weight, 1.0))
+
+    @cached_property
+    def _place(self) -> NDArray[np.int64]:
+        return np.array([prod(self.shape[j + 1 :]) for j in range(len(self.shape))], dtype=np.int64)
+
+
+def entropy(values: NDArray[np.generic]) -> float:
+    """Return the entropy of a column of values in natural logarithms, the published weight of an attribute."""
+    shares = np.unique(values, return_counts=True)[1] / len(values)
+    return float(-(shares * np.log(shares)).sum())
+
+
+def minority_weights(
+    weights: Floats, values: NDArray[np.int64], reference: tuple[NDArray[np.int64], ...], alpha: float
+) -> Floats:
+    """Give rare values more weight, so that sharing them is worth more (minority support of Wan et al. 2021).
+
+    The weight of an attribute is multiplied by ``beta ** alpha``, ``beta = log2(n / (k c) + 1)``, where c of the n
+    people of reference have the value and k values occur among them. A value as frequent as the average has beta 1.
+
+    Parameters
+    ----------
+    weights : ndarray of float64, shape (n_attributes,)
+    values : ndarray of int, shape (n_records, n_attributes)
+    reference : tuple of ndarray of int
+        The column of each attribute among the people of reference. A value that nobody has counts as had by one.
+    alpha : float
+        Degree of support, 0 for none.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_records, n_attributes)
+    """
+    if not 0 <= alpha < np.inf:
+        raise InputError("degree of minority support out of range", found=alpha, expected="0 or more, finite")
+    adjusted = np.empty(values.shape)
+    for j, column in enumerate(reference):
+        found, counts = np.unique(column, return_counts=True)
+        place = np.minimum(np.searchsorted(found, values[:, j]), len(found) - 1)
+        count = np.where(found[place] == values[:, j], counts[place], 1)
+        adjusted[:, j] = weights[j] * np.log2(len(column) / (len(found) * count) + 1.0) ** alpha
+    return adjusted

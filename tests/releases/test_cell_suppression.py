@@ -1,0 +1,92 @@
+"""k-anonymity by cell suppression: the promise kept, and how close to the smallest suppression."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reidsim.errors import InputError
+from reidsim.releases.cell_suppression import k_anonymous_cells
+
+
+@st.composite
+def tables(draw, most_rows=9):
+    k = draw(st.integers(1, 3))
+    n, m = draw(st.integers(k, most_rows)), draw(st.integers(1, 4))
+    rows = draw(st.lists(st.lists(st.integers(0, 2), min_size=m, max_size=m), min_size=n, max_size=n))
+    return np.array(rows), k
+
+
+@given(tables())
+def test_every_record_looks_like_k_others(table):
+    values, k = table
+    shared = k_anonymous_cells(values, k)
+    shown = [
+        tuple(v if s else "*" for v, s in zip(*row, strict=True))
+        for row in zip(values.tolist(), shared.tolist(), strict=True)
+    ]
+    assert all(shown.count(row) >= k for row in shown)
+
+
+def smallest_suppression(values, k):
+    """All partitions into clusters of k .. 2k - 1 records tried."""
+    n = len(values)
+
+    def best(left):
+        if not left:
+            return 0
+        first, *rest = left
+        costs = []
+        for size in range(k, min(2 * k, len(left) + 1)):
+            for others in itertools.combinations(rest, size - 1):
+                after = [r for r in rest if r not in others]
+                if 0 < len(after) < k:
+                    continue
+                cluster = values[[first, *others]]
+                differ = (cluster != cluster[0]).any(axis=0).sum()
+                costs.append(size * differ + best(after))
+        return min(costs, default=np.inf)
+
+    return best(list(range(n)))
+
+
+@given(tables(most_rows=7))
+def test_suppression_is_never_smaller_than_the_smallest(table):
+    values, k = table
+    suppressed = (~k_anonymous_cells(values, k)).sum()
+    assert suppressed >= smallest_suppression(values, k)
+
+
+def test_clear_pairs_are_found():
+    values = np.array([[1, 5, 9], [2, 6, 7], [1, 5, 8], [2, 6, 7]])
+    expected = np.array([[1, 1, 0], [1, 1, 1], [1, 1, 0], [1, 1, 1]], dtype=bool)
+    np.testing.assert_array_equal(k_anonymous_cells(values, 2), expected)
+
+
+def test_weights_decide_what_is_given_up():
+    """The middle record can pair with either neighbour: it joins the one with whom it shares the worthier column."""
+    values = np.array([[1, 1], [1, 2], [3, 2], [3, 9]])
+    kept_first = k_anonymous_cells(values[[1, 0, 2, 3]], 2, np.array([5.0, 1.0]))
+    kept_second = k_anonymous_cells(values[[1, 0, 2, 3]], 2, np.array([1.0, 5.0]))
+    assert kept_first[0].tolist() == [True, False]
+    assert kept_second[0].tolist() == [False, True]
+
+
+def test_one_record_more_joins_a_cluster():
+    values = np.array([[1, 1], [1, 1], [1, 2]])
+    np.testing.assert_array_equal(k_anonymous_cells(values, 2), np.array([[True, False]] * 3))
+
+
+@pytest.mark.parametrize(
+    ("values", "k", "weights", "message"),
+    [
+        (np.zeros((3, 2), int), 0, None, "k of k-anonymity too small"),
+        (np.zeros((3, 2), int), 4, None, "too few records"),
+        (np.zeros((3, 2), int), 2, np.ones(3), "weights have another shape"),
+    ],
+)
+def test_bad_input_is_named(values, k, weights, message):
+    with pytest.raises(InputError, match=message):
+        k_anonymous_cells(values, k, weights)

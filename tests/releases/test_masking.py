@@ -1,0 +1,151 @@
+"""The space of masking strategies: numbers, order, utility; weights by entropy and minority support."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reidsim.errors import InputError
+from reidsim.releases.masking import MaskingSpace, entropy, minority_weights
+
+
+@st.composite
+def spaces(draw):
+    """A space of a few attributes with two to four levels, weights common or per record."""
+    n, n_records = draw(st.integers(1, 4)), draw(st.integers(1, 3))
+    kept, groups = [], []
+    for _ in range(n):
+        between = sorted(draw(st.lists(st.floats(0, 1), max_size=2)), reverse=True)
+        kept.append(np.array([1.0, *between, 0.0]))
+        groups.append(tuple(np.array(draw(st.lists(st.integers(0, 2), min_size=4, max_size=4))) for _ in between))
+    weight = st.floats(0.01, 9)
+    row = st.lists(weight, min_size=n, max_size=n)
+    weights = draw(row | st.lists(row, min_size=n_records, max_size=n_records))
+    return MaskingSpace(tuple(f"a{j}" for j in range(n)), np.array(weights), n_records, tuple(kept), tuple(groups))
+
+
+@given(spaces())
+def test_numbers_are_the_order_of_levels(space):
+    levels = list(itertools.product(*(range(size) for size in space.shape)))
+    assert space.size == len(levels)
+    for number, expected in enumerate(levels):
+        assert tuple(space.levels(number).tolist()) == expected
+        assert space.number(np.array(expected)) == number
+    assert space.most_specific == 0
+    assert space.most_masked == space.size - 1
+
+
+@given(spaces())
+def test_space_keeps_what_solvers_rely_on(space):
+    """Successors have higher numbers and no higher utility; what is above has at least as much."""
+    for strategy in range(space.size):
+        levels = space.levels(strategy)
+        following = list(space.successors(strategy))
+        assert following == sorted(following)
+        one_further = [
+            number for number in range(space.size)
+            if (space.levels(number) - levels).min() >= 0 and (space.levels(number) - levels).sum() == 1
+        ]  # fmt: skip
+        assert following == one_further
+        for number in following:
+            assert number > strategy
+            assert (space.utility(number) <= space.utility(strategy)).all()
+            assert space.average_utility(number) <= space.average_utility(strategy)
+            assert space.at_least(number, np.array([strategy, number])).all()
+            assert not space.at_least(strategy, np.array([number]))[0]
+        assert 0 <= space.generalization_intensity(np.array([strategy]))[0] <= 1
+
+
+@given(spaces(), st.data())
+def test_utility_is_the_share_of_weight_kept(space, data):
+    strategies = np.array(
+        data.draw(st.lists(st.integers(0, space.size - 1), min_size=space.n_records, max_size=space.n_records))
+    )
+    weights = np.broadcast_to(space.weights, (space.n_records, len(space.attributes)))
+    total = np.mean([sum(row) for row in weights])
+    each = space.utilities(strategies)
+    for i, strategy in enumerate(strategies.tolist()):
+        levels = space.levels(strategy)
+        kept = sum(weights[i, j] * space.kept[j][level] for j, level in enumerate(levels))
+        assert each[i] == pytest.approx(min(kept / total, 1.0))
+        assert space.utility(strategy)[i] == pytest.approx(each[i])
+        assert space.utility(strategy, np.array([i]))[0] == pytest.approx(each[i])
+
+
+def test_masking_and_describe():
+    space = MaskingSpace(
+        ("age", "state", "DYS19"), np.array([2.0, 1.0, 1.0]), 2,
+        (np.array([1.0, 0.6, 0.0]), np.array([1.0, 0.0]), np.array([1.0, 0.0])),
+        ((np.arange(100) // 10,), (), ()),
+    )  # fmt: skip
+    strategies = space.masking(np.array([[True, False, True], [False, False, False]]))
+    assert strategies.tolist() == [2, 11]
+    assert space.describe(0) == "age state DYS19"
+    assert space.describe(int(space.number(np.array([1, 1, 0])))) == "age~1 DYS19"
+    assert space.describe(11) == "nothing"
+    assert space.shared(2).tolist() == [True, False, True]
+    assert space.generalized(0, 1, np.array([7, 42])).tolist() == [0, 4]
+    assert space.generalized(0, 0, np.array([7, 42])).tolist() == [7, 42]
+    with pytest.raises(InputError, match="age: value without a group; found 100; expected at most 99"):
+        space.generalized(0, 1, np.array([100]))
+
+
+def test_with_masking_alone_bits_are_masked_attributes():
+    space = MaskingSpace(tuple("abcd"), np.ones(4), 1)
+    for number in range(16):
+        assert space.shared(number).tolist() == [bit == "0" for bit in f"{number:04b}"]
+
+
+def test_entropy_of_known_columns():
+    assert entropy(np.array([3, 3, 3])) == 0
+    assert entropy(np.arange(8)) == pytest.approx(np.log(8))
+    assert entropy(np.array(["a", "b", "b", "b"])) == pytest.approx(-0.25 * np.log(0.25) - 0.75 * np.log(0.75))
+
+
+def test_minority_support_favours_rare_values():
+    """Of 8 people 6, 1 and 1 have the values 0, 1 and 2: beta = log2(8 / (3 c) + 1)."""
+    reference = np.array([0, 0, 0, 0, 0, 0, 1, 2])
+    values = np.array([[0], [1], [9]])
+    for alpha in (0.0, 1.0, 2.5):
+        found = minority_weights(np.array([2.0]), values, (reference,), alpha)
+        beta = np.log2(np.array([8 / 18, 8 / 3, 8 / 3]) + 1)
+        np.testing.assert_allclose(found[:, 0], 2.0 * beta**alpha)
+    even = minority_weights(np.array([3.0]), np.array([[0], [1]]), (np.array([0, 1, 0, 1]),), 5.0)
+    np.testing.assert_allclose(even, 3.0)
+
+
+def test_utility_of_minorities_is_capped():
+    weights = np.array([[1.0, 1.0], [8.0, 1.0]])
+    space = MaskingSpace(("a", "b"), weights, 2, total_weight=2.0)
+    np.testing.assert_allclose(space.utility(0), [1.0, 1.0])
+    np.testing.assert_allclose(space.utility(1), [0.5, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"weights": np.ones(3)}, "weights have another shape"),
+        ({"weights": np.array([1.0, -1.0])}, "weight out of range"),
+        ({"weights": np.array([1.0, np.nan])}, "weight out of range"),
+        ({"weights": np.zeros(2)}, "no attribute has a weight"),
+        ({"kept": (np.array([1.0, 0.0]),)}, "levels do not fit attributes"),
+        ({"kept": (np.array([1.0, 0.0]), np.array([1.0, 0.4, 0.5, 0.0]))}, "b: levels out of order"),
+        ({"kept": (np.array([1.0]), np.array([1.0, 0.0]))}, "a: levels out of order"),
+        ({"kept": (np.array([1.0, 0.5, 0.0]), np.array([1.0, 0.0]))}, "a: groups of values do not fit"),
+    ],
+)
+def test_bad_input_is_named(change, message):
+    with pytest.raises(InputError, match=message):
+        MaskingSpace(**({"attributes": ("a", "b"), "weights": np.ones(2), "n_records": 2} | change))
+
+
+def test_too_many_strategies_to_number():
+    with pytest.raises(InputError, match="too many strategies to number"):
+        MaskingSpace(tuple(map(str, range(63))), np.ones(63), 1)
+
+
+def test_minority_support_out_of_range():
+    with pytest.raises(InputError, match="minority support"):
+        minority_weights(np.ones(1), np.zeros((1, 1), int), (np.zeros(1, int),), -1.0)
