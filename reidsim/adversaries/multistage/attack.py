@@ -1,0 +1,196 @@
+"""The adversary who attacks in stages and uses each only if it believes that it pays (Wan et al. 2021)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.multistage.stages import Identify, Inference, InferSurname, Stage
+from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response
+from reidsim.errors import InputError, listed
+from reidsim.linkage.number_checks import check_share
+from reidsim.linkage.surname_inference.tmrca import Ancestry
+from reidsim.releases.strategy_space import Floats, Rows
+
+
+@dataclass(frozen=True)
+class PlanLinkage(Linkage):
+    """What linkage yields for each plan, that is for each choice of stages to use.
+
+    Group sizes are those of the plan that infers nothing. A plan that is not available has success and believed
+    success 0.
+
+    Parameters
+    ----------
+    plans : tuple of tuple of int
+        The inference stages that each plan uses; fewer stages first, then in declared order.
+    plan_believed, plan_success : ndarray of float64, shape (n_plans, n)
+        Probability of naming the right person, as the adversary believes and in truth.
+    prices : ndarray of float64, shape (n_plans,)
+    """
+
+    plans: tuple[tuple[int, ...], ...] = ((),)
+    plan_believed: Floats | None = None
+    plan_success: Floats | None = None
+    prices: Floats | None = None
+
+
+@dataclass(frozen=True)
+class PlannedResponse(Response):
+    """A reply, with the number of the plan behind each.
+
+    Parameters
+    ----------
+    plan : ndarray of int64
+        Position among the plans of the linkage; 0 infers nothing.
+    """
+
+    plan: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class MultistageAttack:
+    """An adversary who may infer attributes that were not released before linking to a registry.
+
+    The adversary may leave out any inference stage. A plan is the set of stages used: it is believed to succeed with
+    the product of their confidences over the number of people of the registry who match what is released and
+    inferred. A stage is not available where its confidence is below the threshold, a plan where nobody matches. The
+    plan with the highest believed payoff ``gain x success - prices - cost`` is chosen; one that uses more stages
+    must be strictly better. The adversary attacks if that payoff is above 0. In truth the attack names the right
+    person with probability 1 / matching people if all inferred values are right and the target is in the registry,
+    and else never.
+
+    Parameters
+    ----------
+    stages : tuple of InferSurname, InferByLinkage or Identify
+        In the order in which they are carried out; Identify comes last.
+    gain, cost : float or ndarray of shape (n_records,)
+        Worth of naming the right person and price of an attack, in currency units per record.
+    confidence_threshold : float
+        theta, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If stages are out of order, an attribute is inferred twice, or an amount or the threshold is out of range.
+    """
+
+    stages: tuple[Stage, ...]
+    gain: float | Floats
+    cost: float | Floats
+    confidence_threshold: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_share("confidence_threshold", self.confidence_threshold)
+        for name in ("gain", "cost"):
+            amounts = np.asarray(getattr(self, name), dtype=np.float64)
+            if not (amounts.size and amounts.min() >= 0 and np.isfinite(amounts).all()):
+                lowest = float(amounts.min()) if amounts.size else "nothing"
+                raise InputError(f"{name} of the adversary out of range", found=lowest, expected="0 or more, finite")
+        ends = [isinstance(stage, Identify) for stage in self.stages]
+        if not ends or not ends[-1] or any(ends[:-1]):
+            kinds = [type(stage).__name__ for stage in self.stages]
+            raise InputError("stages out of order", found=kinds, expected="inferences, then Identify once, at the end")
+        inferred = [stage.infers for stage in self.inferences]
+        repeated = [name for name in inferred if inferred.count(name) > 1]
+        if repeated:
+            raise InputError("attribute inferred by two stages", found=repeated[0])
+
+    @property
+    def inferences(self) -> tuple[Inference, ...]:
+        """All stages but the last."""
+        return tuple(stage for stage in self.stages if not isinstance(stage, Identify))
+
+    @property
+    def identify(self) -> Identify:
+        """The last stage."""
+        last = self.stages[-1]
+        assert isinstance(last, Identify)  # noqa: S101 # checked when it was made
+        return last
+
+    def one_stage(self) -> MultistageAttack:
+        """Return the attack of the same adversary without any inference, which links on what is released alone."""
+        inferred = [stage.infers for stage in self.inferences]
+        on = tuple(name for name in self.identify.on if name not in inferred)
+        return replace(self, stages=(replace(self.identify, on=on),))
+
+    def check_attributes(self, released: tuple[str, ...]) -> None:
+        """Check that each stage links on attributes that are released or inferred before.
+
+        Raises
+        ------
+        InputError
+            Naming the stage and the attribute.
+        """
+        known = list(released)
+        for number, stage in enumerate(self.stages, start=1):
+            needed = stage.loci if isinstance(stage, InferSurname) else stage.on
+            missing = [name for name in needed if name not in known]
+            if missing:
+                raise InputError(
+                    "attribute neither released nor inferred by an earlier stage",
+                    where=f"stage {number}",
+                    found=missing[0],
+                    expected=f"one of {listed(known, 20)}",
+                )
+            if not isinstance(stage, Identify):
+                known.append(stage.infers)
+
+    def respond(self, linkage: Linkage, rows: Rows | None = None) -> PlannedResponse:
+        """Return the reply to each record; a linkage without plans is linked on what is released alone."""
+        gain, cost = _of_rows(self.gain, rows), _of_rows(self.cost, rows)
+        if isinstance(linkage, PlanLinkage) and linkage.plan_believed is not None:
+            believed_by_plan, success_by_plan, prices = linkage.plan_believed, linkage.plan_success, linkage.prices
+        else:
+            believed_by_plan, success_by_plan = _guesses(linkage.believed_group_sizes), _guesses(linkage.group_sizes)
+            prices = np.zeros(1)
+        assert success_by_plan is not None and prices is not None  # noqa: S101, PT018 # they come together
+        plan = np.zeros(believed_by_plan.shape[1], dtype=np.int64)
+        best = gain * believed_by_plan[0] - prices[0]
+        for number in range(1, len(prices)):
+            worth = gain * believed_by_plan[number] - prices[number]
+            better = worth > best + INDIFFERENCE * gain
+            best = np.where(better, worth, best)
+            plan[better] = number
+        each = np.arange(len(plan))
+        believed, success, price = believed_by_plan[plan, each], success_by_plan[plan, each], prices[plan] + cost
+        attacks = gain * believed > price * (1 + INDIFFERENCE)
+        return PlannedResponse(
+            attacks=attacks,
+            success=success,
+            believed_success=believed,
+            adversary_payoff=np.where(attacks, gain * success - price, 0.0),
+            exploits=attacks.astype(np.float64),
+            plan=plan,
+        )
+
+
+def two_stage_attack(
+    loci: tuple[str, ...],
+    mutation_rates: Floats,
+    *,
+    linked: tuple[str, ...] = ("age", "state"),
+    gain: float | Floats = 150.0,
+    cost: float | Floats = 10.0,
+    confidence_threshold: float = 0.5,
+    effective_population: float = 10_000.0,
+) -> MultistageAttack:
+    """Return the published attack: genealogy to surname, then surname and demographics to identity.
+
+    Defaults are those of Wan et al. 2021: gain 150, cost 10, theta .5, N_e 10,000.
+    """
+    ancestry = Ancestry(np.asarray(mutation_rates, dtype=np.float64), effective_population)
+    stages = (InferSurname(loci, ancestry), Identify((*linked, "surname")))
+    return MultistageAttack(stages, gain, cost, confidence_threshold)
+
+
+def _guesses(sizes: NDArray[np.generic]) -> Floats:
+    """Return 1 / size, 0 where nobody matches, shape (1, n)."""
+    people = np.asarray(sizes, dtype=np.float64)
+    return np.where(people > 0, 1.0 / np.maximum(people, 1.0), 0.0)[None]
+
+
+def _of_rows(amount: float | Floats, rows: Rows | None) -> float | Floats:
+    return amount if rows is None or np.ndim(amount) == 0 else np.asarray(amount)[rows]

@@ -1,0 +1,248 @@
+"""What each plan of a multistage attack leads to, for any chain of stages and many targets at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.multistage.attack import MultistageAttack, PlanLinkage
+from reidsim.adversaries.multistage.stages import InferByLinkage, Inference, InferSurname
+from reidsim.adversaries.multistage.world import MultistageWorld
+from reidsim.errors import InputError
+from reidsim.linkage.row_groups import Common, RowGroups
+from reidsim.linkage.surname_inference.inference import NO_SURNAME, InferredSurnames, SurnameInference, pack_bits
+from reidsim.linkage.surname_inference.leaders import SurnamesOfTargets
+from reidsim.linkage.surname_inference.nearest_neighbour import nearest_neighbour_surnames
+from reidsim.releases.masking import MaskingSpace
+from reidsim.releases.strategy_space import Floats, Rows
+
+Integers = NDArray[np.int64]
+
+_MOST_INFERENCES = 8
+
+# Inferred surnames are kept for the sets of shared loci met last, up to this many values.
+_MOST_KEPT = 20_000_000
+
+
+class _Plan(NamedTuple):
+    """Stages used so far and what they yield; arrays of shape (n,)."""
+
+    stages: tuple[int, ...]
+    inferred: dict[str, Integers]
+    confidence: Floats
+    right: NDArray[np.bool_]
+    price: float
+
+
+# The attributes linked on, with the level at which each is released; None where it is inferred.
+_Link = tuple[tuple[str, int | None], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class MultistageLinker:
+    """Links released records stage by stage; a `Linker` of the record game.
+
+    A one-shot adversary who is given this linkage links on what is released alone: the one-stage attack. There, as
+    elsewhere in the package, a group that holds nobody counts as the record alone.
+
+    Parameters
+    ----------
+    attack : MultistageAttack
+    world : MultistageWorld
+    space : MaskingSpace
+        The forms in which the targets are released; its attributes are columns of the targets.
+
+    Raises
+    ------
+    InputError
+        If a stage needs an attribute that nobody releases or infers or a column that its resource lacks, or a target
+        who should be in the registry is not.
+    """
+
+    attack: MultistageAttack
+    world: MultistageWorld
+    space: MaskingSpace
+    _groups: dict[tuple[str, _Link], RowGroups] = field(default_factory=dict, repr=False)
+    _common: dict[tuple[int, _Link], Common] = field(default_factory=dict, repr=False)
+    _inferences: dict[int, SurnamesOfTargets] = field(default_factory=dict, repr=False)
+    _inferred: dict[tuple[int, int], InferredSurnames] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.space.n_records != self.world.n_targets:
+            expected = f"{self.world.n_targets}, the number of targets"
+            raise InputError("strategy space for another number", found=self.space.n_records, expected=expected)
+        if len(self.attack.inferences) > _MOST_INFERENCES:
+            expected = f"at most {_MOST_INFERENCES}"
+            raise InputError("too many stages that infer", found=len(self.attack.inferences), expected=expected)
+        self.attack.check_attributes(self.space.attributes)
+        self.world.targets.matrix(self.space.attributes)
+        for stage in self.attack.inferences:
+            table = self.world.resource(stage.resource)
+            table.matrix((*(stage.loci if isinstance(stage, InferSurname) else stage.on), stage.infers))
+            self.world.targets.column(stage.infers)
+        check_registered(self.attack, self.world)
+
+    def link(self, strategy: int, rows: Rows | None = None) -> PlanLinkage:
+        """Link all records, or those of `rows`, shared as `strategy`, under every plan."""
+        chosen = np.arange(self.world.n_targets) if rows is None else np.asarray(rows)
+        n = len(chosen)
+        levels = self.space.levels(strategy).tolist()
+        released = {
+            name: level
+            for name, level, size in zip(self.space.attributes, levels, self.space.shape, strict=True)
+            if level < size - 1
+        }
+        plans = [_Plan((), {}, np.ones(n), np.ones(n, dtype=np.bool_), 0.0)]
+        for number, stage in enumerate(self.attack.inferences):
+            if released.get(stage.infers) == 0:
+                # What is released as it is need not be inferred.
+                continue
+            plans += self._extended(plans, number, stage, released, chosen)
+        plans.sort(key=lambda plan: (len(plan.stages), plan.stages))
+        identify = self.attack.identify
+        sizes = [self._matching(identify.resource, identify.on, released, plan.inferred, chosen) for plan in plans]
+        guess = [np.where(size > 0, 1.0 / np.maximum(size, 1), 0.0) for size in sizes]
+        alone = np.maximum(sizes[0], 1)
+        registered = np.ones(n, dtype=np.bool_) if self.world.registered is None else self.world.registered[chosen]
+        return PlanLinkage(
+            group_sizes=alone,
+            believed_group_sizes=alone,
+            plans=tuple(plan.stages for plan in plans),
+            plan_believed=np.stack([plan.confidence * share for plan, share in zip(plans, guess, strict=True)]),
+            plan_success=np.stack(
+                [
+                    np.where(plan.right & registered & (plan.confidence > 0), share, 0.0)
+                    for plan, share in zip(plans, guess, strict=True)
+                ]
+            ),
+            prices=np.array([plan.price for plan in plans]),
+        )
+
+    def _extended(
+        self, plans: list[_Plan], number: int, stage: Inference, released: dict[str, int], rows: Rows
+    ) -> list[_Plan]:
+        """Return each plan with one stage more; a confidence of 0 marks targets for whom it is not available."""
+        from_loci = self._surnames(number, stage, released, rows) if isinstance(stage, InferSurname) else None
+        truth = self.world.targets.column(stage.infers)[rows]
+        extended = []
+        for plan in plans:
+            if from_loci is not None:
+                values, confidence = from_loci.surnames, from_loci.confidence
+            else:
+                assert isinstance(stage, InferByLinkage)  # noqa: S101 # the only other kind
+                values, confidence = self._by_linkage(number, stage, released, plan.inferred, rows)
+            available = (confidence >= self.attack.confidence_threshold) & (values >= 0)
+            extended.append(
+                _Plan(
+                    (*plan.stages, number),
+                    {**plan.inferred, stage.infers: values},
+                    plan.confidence * np.where(available, confidence, 0.0),
+                    plan.right & (values == truth),
+                    plan.price + stage.price,
+                )
+            )
+        return extended
+
+    def _surnames(self, number: int, stage: InferSurname, released: dict[str, int], rows: Rows) -> InferredSurnames:
+        """Infer surnames of `rows`, keeping what was inferred for the same set of loci and other rows."""
+        shared = np.array([released.get(locus) == 0 for locus in stage.loci])
+        n = self.world.n_targets
+        key = (number, int(pack_bits(shared)))
+        kept = self._inferred.pop(key, None) or InferredSurnames(np.full(n, NO_SURNAME), np.full(n, -1.0))
+        self._inferred[key] = kept
+        while len(self._inferred) > max(1, _MOST_KEPT // n):
+            del self._inferred[next(iter(self._inferred))]
+        new = rows[kept.confidence[rows] < 0]
+        if len(new):
+            found = self._infer(number, stage, shared, new)
+            kept.surnames[new], kept.confidence[new] = found.surnames, found.confidence
+        return InferredSurnames(kept.surnames[rows], kept.confidence[rows])
+
+    def _infer(self, number: int, stage: InferSurname, shared: NDArray[np.bool_], rows: Rows) -> InferredSurnames:
+        genealogy = self.world.resource(stage.resource)
+        alleles, surnames = genealogy.matrix(stage.loci), genealogy.column(stage.infers)
+        targets = self.world.targets.matrix(stage.loci)
+        if stage.method == "nearest-neighbour":
+            return nearest_neighbour_surnames(alleles, surnames, targets[rows], shared)
+        if number not in self._inferences:
+            inference = SurnameInference(stage.ancestry, alleles, surnames, candidate_share=stage.candidate_share)
+            self._inferences[number] = SurnamesOfTargets(inference, targets)
+        return self._inferences[number].infer(rows, shared)
+
+    def _by_linkage(
+        self, number: int, stage: InferByLinkage, released: dict[str, int], inferred: dict[str, Integers], rows: Rows
+    ) -> tuple[Integers, Floats]:
+        link = _link(stage.on, released, inferred)
+        groups = self._row_groups(stage.resource, link)
+        if (number, link) not in self._common:
+            values = self.world.resource(stage.resource).column(stage.infers)
+            self._common[number, link] = groups.most_frequent(values)
+        common = self._common[number, link]
+        group = groups.find(self._queries(link, inferred, rows), len(rows))
+        met = group >= 0
+        return np.where(met, common.values[group], -1), np.where(met, common.shares[group], 0.0)
+
+    def _matching(
+        self, resource: str, on: tuple[str, ...], released: dict[str, int], inferred: dict[str, Integers], rows: Rows
+    ) -> Integers:
+        """Return how many rows of a resource match each target."""
+        link = _link(on, released, inferred)
+        groups = self._row_groups(resource, link)
+        return groups.sizes_of(groups.find(self._queries(link, inferred, rows), len(rows)))
+
+    def _row_groups(self, resource: str, link: _Link) -> RowGroups:
+        if (resource, link) not in self._groups:
+            table = self.world.resource(resource)
+            columns = [self._released_as(name, level, table.column(name)) for name, level in link]
+            self._groups[resource, link] = RowGroups(columns, table.n_rows)
+        return self._groups[resource, link]
+
+    def _queries(self, link: _Link, inferred: dict[str, Integers], rows: Rows) -> list[Integers]:
+        return [
+            inferred[name] if level is None else self._released_as(name, level, self.world.targets.column(name)[rows])
+            for name, level in link
+        ]
+
+    def _released_as(self, name: str, level: int | None, values: Integers) -> Integers:
+        return values if not level else self.space.generalized(self.space.attributes.index(name), level, values)
+
+
+def check_registered(attack: MultistageAttack, world: MultistageWorld) -> None:
+    """Check that every target who is said to be in the registry is there with all that the attack may link on.
+
+    Raises
+    ------
+    InputError
+        Naming the row of the first target who is not.
+    """
+    identify = attack.identify
+    table = world.resource(identify.resource)
+    columns = [table.column(name) for name in identify.on]
+    values = [world.targets.column(name) for name in identify.on]
+    absent = RowGroups(columns, table.n_rows).find(values, world.n_targets) < 0
+    if world.registered is not None:
+        absent &= world.registered
+    missing = np.flatnonzero(absent)
+    if len(missing):
+        row = missing[0]
+        raise InputError(
+            f"target is not in the {table.name}",
+            source=world.targets.name,
+            where=f"row {row + 1}",
+            found={name: int(column[row]) for name, column in zip(identify.on, values, strict=True)},
+            expected="everybody to be in it, or a list of those who are",
+        )
+
+
+def _link(on: tuple[str, ...], released: dict[str, int], inferred: dict[str, Integers]) -> _Link:
+    """Return what can be linked on; a value released in part and inferred is linked on twice."""
+    known: list[tuple[str, int | None]] = []
+    for name in on:
+        if name in released:
+            known.append((name, released[name]))
+        if name in inferred:
+            known.append((name, None))
+    return tuple(known)

@@ -1,0 +1,279 @@
+"""The multistage attack against plain loops written from the paper, for chains of two and three stages."""
+
+import numpy as np
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+from masking_worlds import small_worlds
+
+from reidsim.adversaries.multistage.attack import MultistageAttack, two_stage_attack
+from reidsim.adversaries.multistage.linkage import MultistageLinker
+from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname
+from reidsim.adversaries.multistage.two_stage import compile_two_stage, is_two_stage, memory_for, reply_to
+from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
+from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.errors import InputError
+from reidsim.linkage.surname_inference.tmrca import Ancestry
+from reidsim.releases.masking import MaskingSpace
+
+CHAINS = ("two-stage", "neighbour", "three-stage")
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_replies_equal_plain_loops(chain, data):
+    """Every strategy of every target: attack, true and believed success, price."""
+    world = data.draw(small_worlds(chain=chain, levels=data.draw(st.booleans())))
+    linker = MultistageLinker(world.game.attack, world.game.world, world.space)
+    for strategy in range(world.space.size):
+        response = world.game.attack.respond(linker.link(strategy))
+        for i, plain in enumerate(world.plain):
+            attacks, success, believed, price = plain.attack.reply(world.levels(strategy), plain.masked)
+            event(f"attacks {attacks}, plan {response.plan[i]}")
+            assert response.attacks[i] == attacks
+            assert response.success[i] == pytest.approx(success, abs=1e-12)
+            assert response.believed_success[i] == pytest.approx(believed, abs=1e-9)
+            expected = plain.attack.gain * success - price if attacks else 0.0
+            assert response.adversary_payoff[i] == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("chain", ["two-stage", "neighbour"])
+@settings(max_examples=40)
+@given(data=st.data())
+def test_compiled_two_stage_attack_equals_the_chain(chain, data):
+    """The published rule as compiled, and as one instance of a chain of stages."""
+    small = data.draw(small_worlds(chain=chain, levels=data.draw(st.booleans())))
+    game = small.game
+    arrays = compile_two_stage(game.attack, game.world, small.space)
+    memory = memory_for(arrays)
+    linker = MultistageLinker(game.attack, game.world, small.space)
+    for strategy in range(small.space.size):
+        response = game.attack.respond(linker.link(strategy))
+        for i in range(game.n_records):
+            reply = reply_to(arrays, memory, i, strategy)
+            assert reply.attacks == response.attacks[i]
+            assert reply.success == response.success[i]
+            assert reply.believed == response.believed_success[i]
+
+
+def example(n_loci=2, **change):
+    """Three people of one age; the genealogy knows the surname of the first, who is alone in having it."""
+    loci = tuple(f"l{j}" for j in range(n_loci))
+    given = {
+        "targets": {"age": [40], "state": [1], "surname": [7], "zip": [3], **{name: [5] for name in loci}},
+        "genealogy": {"surname": [7], **{name: [5] for name in loci}},
+        "registry": {"age": [40, 40, 40], "state": [1, 1, 2], "surname": [7, 8, 7], "zip": [3, 3, 4]},
+        "voters": {"surname": [7, 7, 8], "age": [40, 40, 40], "zip": [3, 4, 4]},
+    }
+    for table, columns in change.items():
+        given[table] |= columns
+    tables = {
+        name: PersonTable(name, {column: np.array(values) for column, values in columns.items()})
+        for name, columns in given.items()
+    }
+    targets = tables.pop("targets")
+    space = MaskingSpace(("age", "state", *loci), np.ones(n_loci + 2), 1)
+    return MultistageWorld(targets, tables), space, loci
+
+
+def test_first_stage_is_used_only_if_it_pays():
+    """Two people match the demographics; the surname singles out the target, at the cost of the confidence."""
+    world, space, loci = example()
+    attack = two_stage_attack(loci, np.array([0.003, 0.003]), confidence_threshold=0.0)
+    linker = MultistageLinker(attack, world, space)
+    response = attack.respond(linker.link(0))
+    confidence = linker.link(0).plan_believed[1, 0]
+    assert 0.5 < confidence < 1.0
+    assert response.plan[0] == 1
+    assert response.success[0] == 1.0
+    masked = int(space.number(np.array([0, 0, 1, 1])))
+    assert attack.respond(linker.link(masked)).success[0] == 0.5
+    fair = 150 * (confidence - 0.5)
+    for theta, price, used in ((confidence + 1e-9, 0.0, 0), (0.0, fair - 1e-6, 1), (0.0, fair + 1e-6, 0)):
+        first = InferSurname(loci, Ancestry(np.array([0.003, 0.003])), price=price)
+        priced = MultistageAttack((first, Identify(("age", "state", "surname"))), 150.0, 10.0, theta)
+        assert priced.respond(MultistageLinker(priced, world, space).link(0)).plan[0] == used
+
+
+def test_sharing_less_can_raise_what_a_two_stage_adversary_believes():
+    """Three loci point at a man whose surname nobody in the registry has; masking them leaves the right surname."""
+    world, space, loci = example(
+        4,
+        genealogy={"surname": [9, 7], "l0": [5, 0], "l1": [5, 0], "l2": [5, 0], "l3": [0, 5]},
+    )
+    attack = two_stage_attack(loci, np.full(4, 0.01))
+    linker = MultistageLinker(attack, world, space)
+    everything = attack.respond(linker.link(0))
+    last_locus = attack.respond(linker.link(int(space.masking(np.array([True, True, False, False, False, True])))))
+    assert (everything.plan[0], everything.believed_success[0], everything.success[0]) == (0, 0.5, 0.5)
+    assert (last_locus.plan[0], last_locus.success[0]) == (1, 1.0)
+    assert last_locus.believed_success[0] > 0.7
+
+
+@settings(max_examples=40)
+@given(data=st.data())
+def test_sharing_less_never_raises_what_a_one_stage_adversary_believes(data):
+    small = data.draw(small_worlds(levels=data.draw(st.booleans())))
+    attack, space = small.game.attack.one_stage(), small.space
+    registered = small.game.world.registered
+    linker = MultistageLinker(attack, small.game.world, space)
+    for strategy in range(space.size):
+        more = attack.respond(linker.link(strategy))
+        for following in space.successors(strategy):
+            less = attack.respond(linker.link(following))
+            assert (less.believed_success <= more.believed_success)[registered].all()
+
+
+def test_plain_linkage_and_one_shot_adversaries_attack_in_one_stage():
+    world, space, loci = example()
+    attack = two_stage_attack(loci, np.array([0.003, 0.003]))
+    linkage = MultistageLinker(attack, world, space).link(0)
+    one_stage = MultistageLinker(attack.one_stage(), world, space).link(0)
+    expected = attack.one_stage().respond(one_stage)
+    for found in (OneShotAdversary(150.0, 10.0).respond(linkage), attack.one_stage().respond(one_stage)):
+        assert found.success == expected.success == 0.5
+        assert found.attacks == expected.attacks
+        assert found.adversary_payoff == expected.adversary_payoff == 65.0
+
+
+def test_three_stages_chain_what_they_infer():
+    """Genealogy to surname, voters to ZIP code by surname, registry to one person: 1 x 2/3 confidence, one match."""
+    world, space, loci = example(
+        voters={"surname": [7, 7, 7, 8], "age": [40, 40, 40, 40], "zip": [3, 4, 3, 4]},
+        registry={"age": [40] * 5, "state": [1] * 5, "surname": [7, 7, 7, 8, 8], "zip": [3, 4, 4, 3, 3]},
+    )
+    ancestry = Ancestry(np.array([0.003, 0.003]))
+    stages = (
+        InferSurname(loci, ancestry, method="nearest-neighbour"),
+        InferByLinkage("zip", "voters", ("age", "surname")),
+        Identify(("age", "state", "surname", "zip")),
+    )
+    attack = MultistageAttack(stages, 150.0, 10.0, 0.5)
+    linkage = MultistageLinker(attack, world, space).link(0)
+    assert linkage.plans == ((), (0,), (1,), (0, 1))
+    # Without the surname the ZIP codes 3 and 4 are equally frequent, and 3 is met first.
+    np.testing.assert_allclose(linkage.plan_believed[:, 0], [1 / 5, 1 / 3, 1 / 2 / 3, 2 / 3])
+    np.testing.assert_allclose(linkage.plan_success[:, 0], [1 / 5, 1 / 3, 1 / 3, 1.0])
+    assert attack.respond(linkage).plan[0] == 3
+
+
+def test_released_values_are_not_inferred():
+    world, _, loci = example()
+    space = MaskingSpace(("age", "surname", *loci), np.ones(4), 1)
+    attack = MultistageAttack(
+        (InferSurname(loci, Ancestry(np.array([0.003, 0.003]))), Identify(("age", "surname"))), 150.0, 10.0, 0.0
+    )
+    linker = MultistageLinker(attack, world, space)
+    assert linker.link(0).plans == ((),)
+    assert linker.link(int(space.number(np.array([0, 1, 0, 0])))).plans == ((), (0,))
+    assert not is_two_stage(attack, space)
+
+
+def test_a_target_who_is_not_registered_is_never_identified():
+    world, space, loci = example(targets={"age": [41]})
+    attack = two_stage_attack(loci, np.array([0.003, 0.003]))
+    with pytest.raises(InputError, match="target is not in the registry"):
+        MultistageLinker(attack, world, space)
+    world = MultistageWorld(world.targets, world.resources, np.array([False]))
+    arrays = compile_two_stage(attack, world, space)
+    memory = memory_for(arrays)
+    linker = MultistageLinker(attack, world, space)
+    for strategy in range(space.size):
+        assert attack.respond(linker.link(strategy)).success[0] == 0
+        assert reply_to(arrays, memory, 0, strategy).success == 0
+    # Age 41 matches nobody: no attack. Masked, the three others of the state and surname seem to match.
+    assert not attack.respond(linker.link(0)).attacks[0]
+    assert attack.respond(linker.link(int(space.number(np.array([1, 0, 0, 0]))))).attacks[0]
+
+
+ANCESTRY = Ancestry(np.array([0.003, 0.003]))
+
+
+@pytest.mark.parametrize(
+    ("stages", "message"),
+    [
+        ((), "stages out of order"),
+        ((Identify(("age",)), InferByLinkage("zip", "voters", ("age",))), "stages out of order"),
+        ((Identify(("age",)), Identify(("age",))), "stages out of order"),
+        ((InferByLinkage("zip", "voters", ("age",)),) * 2 + (Identify(("zip",)),), "inferred by two stages"),
+    ],
+)
+def test_unusable_chains_are_named(stages, message):
+    with pytest.raises(InputError, match=message):
+        MultistageAttack(stages, 150.0, 10.0)
+
+
+@pytest.mark.parametrize(
+    ("stages", "message"),
+    [
+        ((Identify(("age", "surname")),), "stage 1: attribute neither released nor inferred.*'surname'"),
+        (
+            (InferByLinkage("zip", "voters", ("surname",)), InferSurname(("l0", "l1"), ANCESTRY), Identify(("zip",))),
+            "stage 1: attribute neither released nor inferred.*'surname'",
+        ),
+        ((InferSurname(("l0", "l9"), ANCESTRY), Identify(("age",))), "stage 1: .*'l9'"),
+        ((InferByLinkage("zip", "voter", ("age",)), Identify(("zip",))), "resource unknown.*did you mean 'voters'"),
+        ((InferByLinkage("income", "voters", ("age",)), Identify(("age",))), "voters: income: column missing"),
+        ((InferByLinkage("zip", "genealogy", ("age",)), Identify(("age",))), "genealogy: age: column missing"),
+        ((Identify(("age",), "people"),), "resource unknown"),
+    ],
+)
+def test_chains_that_do_not_fit_the_world_are_named(stages, message):
+    world, space, _ = example()
+    with pytest.raises(InputError, match=message):
+        MultistageLinker(MultistageAttack(stages, 150.0, 10.0), world, space)
+
+
+def test_loci_of_targets_that_the_genealogy_lacks_are_named():
+    world, space, loci = example()
+    men = PersonTable("genealogy", {"surname": np.array([7]), "l0": np.array([5])})
+    lacking = MultistageWorld(world.targets, {**world.resources, "genealogy": men})
+    with pytest.raises(InputError, match="genealogy: l1: column missing"):
+        MultistageLinker(two_stage_attack(loci, np.array([0.003, 0.003])), lacking, space)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: PersonTable("targets", {"age": np.array([30, -1])}), "targets: age, row 2: .*found -1"),
+        (lambda: PersonTable("genealogy", {"l0": np.array([14.2])}), "genealogy: l0, row 1: .*found 14.2"),
+        (lambda: PersonTable("genealogy", {"l0": np.array([np.nan])}), "genealogy: l0, row 1"),
+        (lambda: PersonTable("genealogy", {"l0": np.array(["14"])}), "values are not numbers"),
+        (lambda: PersonTable("genealogy", {"a": np.zeros(2), "b": np.zeros(3)}), "columns differ in length"),
+        (lambda: PersonTable("genealogy", {}), "no columns"),
+        (lambda: PersonTable("genealogy", {"a": np.zeros((2, 2))}), "column is not a list"),
+        (lambda: PersonTable.from_array("genealogy", ("a",), np.zeros((2, 2))), "array has another shape"),
+        (lambda: MultistageWorld(PersonTable("targets", {"age": np.zeros(0)}), {}), "nobody in the table"),
+        (lambda: two_stage_attack(("a",), [0.1], confidence_threshold=1.2), "confidence_threshold.*1.2"),
+        (lambda: two_stage_attack(("a",), [0.1], confidence_threshold=-0.1), "confidence_threshold"),
+        (lambda: two_stage_attack(("a",), [0.1], gain=-1.0), "gain of the adversary out of range"),
+        (lambda: two_stage_attack(("a",), [0.1], cost=np.inf), "cost of the adversary out of range"),
+        (lambda: two_stage_attack(("a", "b"), [0.1]), "mutation rates do not fit the loci"),
+        (lambda: two_stage_attack(("a", "a"), [0.1, 0.1]), "attribute named twice"),
+        (lambda: InferSurname(("a",), Ancestry(np.array([0.1])), method="knn"), "unknown method"),
+        (lambda: InferSurname(("a",), Ancestry(np.array([0.1])), price=-1.0), "price of a stage"),
+        (lambda: InferByLinkage("zip", "voters", ("zip",)), "links on what it infers"),
+        (lambda: InferByLinkage("zip", "voters", ()), "no attributes"),
+    ],
+)
+def test_bad_input_is_named(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def test_registered_must_be_one_flag_per_target():
+    world, _, _ = example()
+    with pytest.raises(InputError, match="unusable list of registered targets"):
+        MultistageWorld(world.targets, world.resources, np.array([True, False]))
+
+
+@pytest.mark.parametrize("limit", ["_MOST_GROUP_SIZES", "_MOST_FORMS"])
+def test_too_many_forms_are_not_compiled(monkeypatch, limit):
+    world, space, loci = example()
+    attack = two_stage_attack(loci, np.array([0.003, 0.003]))
+    assert is_two_stage(attack, space)
+    monkeypatch.setattr(f"reidsim.adversaries.multistage.two_stage.{limit}", 3)
+    assert not is_two_stage(attack, space)
+    with pytest.raises(InputError, match=r"cannot take.*best-first search takes any chain"):
+        compile_two_stage(attack, world, space)
