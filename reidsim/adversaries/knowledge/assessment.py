@@ -1,0 +1,219 @@
+"""How identifiable released records are to an adversary with some knowledge: the risks of every person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.knowledge.expectation import Progress, Risks, risks_of
+from reidsim.adversaries.knowledge.groups import Knowledge
+from reidsim.adversaries.knowledge.monte_carlo import draw_sets
+from reidsim.adversaries.knowledge.sets import KnowledgeSets, count_sets, enumerate_sets
+from reidsim.adversaries.knowledge.uniqueness import (
+    KnownPopulation,
+    SetUniqueness,
+    UniquenessModel,
+    uniqueness_by_set,
+)
+from reidsim.errors import InputError
+from reidsim.linkage.equivalence import distinct_rows, make_elements
+from reidsim.linkage.uniqueness.estimate import UniquenessEstimate
+from reidsim.linkage.value_tree import ValueTree
+from reidsim.populations.domain import Codes
+
+Method = Literal["auto", "exact", "monte-carlo"]
+
+# Beyond these, sets are drawn rather than listed: about a minute's work.
+_MOST_SETS = 2**16
+_MOST_WORK = 4 * 10**9
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """Risks of the persons behind released records, and how they were worked out.
+
+    Parameters
+    ----------
+    risks : Risks
+        Of each person.
+    sets : tuple of tuple of str
+        Attributes known, for each knowledge set that counted.
+    probability : ndarray of float64, shape (n_sets,)
+        Of each set, averaged over persons.
+    chances : ndarray of float64, shape (3, n_sets)
+        Chance of being unique in the population for who is unique on the set among the records, and the two ends of its
+        interval; missing where the population is known.
+    uniqueness : tuple of UniquenessEstimate or None
+        Estimate behind each chance; None where nothing was estimated.
+    n_cells : int
+        Persons told apart: of the same values, and told about alike.
+    """
+
+    risks: Risks
+    sets: tuple[tuple[str, ...], ...]
+    probability: NDArray[np.float64]
+    chances: NDArray[np.float64]
+    uniqueness: tuple[UniquenessEstimate | None, ...]
+    n_cells: int
+
+
+def assess(
+    persons: Codes,
+    knowledge: Knowledge,
+    uniqueness: UniquenessModel,
+    *,
+    released: Codes | None = None,
+    trees: Mapping[str, ValueTree] | None = None,
+    method: Method = "auto",
+    trials: int = 1000,
+    rng: np.random.Generator | None = None,
+    progress: Progress | None = None,
+) -> Assessment:
+    """Work out the risks of every person behind some released records (Xia et al. 2021).
+
+    Parameters
+    ----------
+    persons : ndarray of int32, shape (n, n_attributes)
+        True values, over ``knowledge.attributes``; nodes of the value tree where an attribute has one.
+    knowledge : Knowledge
+        What the adversary may know about each of the persons.
+    uniqueness : FixedUniqueness, EstimatedUniqueness or KnownPopulation
+        Behind journalist risk.
+    released : ndarray of int32, shape (n, n_attributes), optional
+        The persons' records as released, in the same order; their true values, if not given.
+    trees : mapping of str to ValueTree, optional
+        By attribute; without one, only equal values match.
+    method : {"auto", "exact", "monte-carlo"}
+        By default exact, unless there are more than 65,536 knowledge sets, or 4 * 10**9 of them times different
+        persons.
+    trials : int
+        Knowledge sets drawn by Monte Carlo.
+    rng : numpy.random.Generator, optional
+        Of the Monte Carlo.
+    progress : callable, optional
+        Called with knowledge sets done and in all.
+
+    Raises
+    ------
+    InputError
+        If persons, records and knowledge do not fit together, a person's record does not include its values, the
+        population is known and records are generalized, there are too many sets to list for the exact method, or the
+        Monte Carlo lacks a generator.
+    """
+    n = knowledge.n_persons
+    for name, codes in (("persons", persons), ("released records", persons if released is None else released)):
+        if codes.shape != (n, len(knowledge.attributes)):
+            raise InputError(
+                f"{name} do not fit the knowledge about them",
+                found=codes.shape,
+                expected=f"({n}, {len(knowledge.attributes)})",
+            )
+    by_position = {knowledge.attributes.index(name): tree for name, tree in (trees or {}).items()}
+    if released is not None:
+        _require_own_records(persons, released, by_position, knowledge.attributes)
+    kinds = knowledge.kind_of_person
+    sets, drawn = _sets(persons, knowledge, method, trials, rng)
+    asked = _what_matters(persons, knowledge, sets)
+    relevant = _known_by_some(sets)
+    given = asked if released is None else [*asked, *(released[:, position] for position in relevant)]
+    # Persons alike in all that matters share a question; records alike, which may be of different persons, a row.
+    first, cell = distinct_rows(asked, n)
+    record, record_of = distinct_rows(given, n)
+    counts = np.bincount(record_of).astype(np.int64)
+    rows = persons if released is None else released
+    used = {position: by_position[position] for position in relevant if position in by_position}
+    elements = make_elements(persons[first], None if released is None else rows[record], counts, used)
+    if isinstance(uniqueness, KnownPopulation):
+        if released is not None and (released != persons).any():
+            raise InputError("uniques of a known population are told of records shared as they are", where="released")
+        uncounted = risks_of(elements, kinds[first], sets, np.zeros(sets.n_sets), progress=progress)
+        risks = _with_known_population(uncounted, persons[first], kinds[first], sets, uniqueness, used)
+        chances, estimates = SetUniqueness(np.full((3, sets.n_sets), np.nan), (None,) * sets.n_sets)
+    else:
+        chances, estimates = uniqueness_by_set(rows[record], counts, sets, uniqueness)
+        risks = risks_of(elements, kinds[first], sets, chances, progress=progress)
+    shares = np.bincount(kinds, minlength=len(sets.probability)) / max(n, 1)
+    return Assessment(
+        risks=_of_persons(risks, cell, trials if drawn else None),
+        sets=tuple(tuple(knowledge.attributes[position] for position in known) for known in sets.sets),
+        probability=shares @ sets.probability,
+        chances=chances,
+        uniqueness=estimates,
+        n_cells=len(first),
+    )
+
+
+def _known_by_some(sets: KnowledgeSets) -> list[int]:
+    return sorted({position for known in sets.sets for position in known})
+
+
+def _what_matters(persons: Codes, knowledge: Knowledge, sets: KnowledgeSets) -> list[NDArray[np.integer]]:
+    """Return columns on which persons agree whose risks are the same, if their records are."""
+    return [knowledge.kind_of_person, *(persons[:, position] for position in _known_by_some(sets))]
+
+
+def _sets(
+    persons: Codes, knowledge: Knowledge, method: Method, trials: int, rng: np.random.Generator | None
+) -> tuple[KnowledgeSets, bool]:
+    """Return the knowledge sets, and whether they are drawn."""
+    if method == "exact":
+        return enumerate_sets(knowledge), False
+    if method == "auto" and count_sets(knowledge) <= _MOST_SETS:
+        listed = enumerate_sets(knowledge)
+        n = knowledge.n_persons
+        if listed.n_sets * n > _MOST_WORK:
+            n = len(distinct_rows(_what_matters(persons, knowledge, listed), n)[0])
+        if listed.n_sets * n <= _MOST_WORK:
+            return listed, False
+    if rng is None:
+        raise InputError("Monte Carlo needs a random generator", where="rng", expected="numpy.random.Generator")
+    return draw_sets(knowledge, trials, rng), True
+
+
+def _with_known_population(
+    risks: Risks,
+    persons: Codes,
+    kinds: NDArray[np.integer],
+    sets: KnowledgeSets,
+    population: KnownPopulation,
+    trees: Mapping[int, ValueTree],
+) -> Risks:
+    """Return the risks with journalist risk counted in the population: the person is its only match there."""
+    everybody = make_elements(persons, population.cells, population.counts.astype(np.int64), trees)
+    try:
+        alone = risks_of(everybody, kinds, sets, np.zeros(sets.n_sets)).prosecutor
+    except InputError:
+        raise InputError(
+            "a person whom the known population lacks", expected="everybody of the records in it"
+        ) from None
+    # Records that are no sample of the population may show two of a kind that it has one of.
+    alone = np.minimum(alone, risks.prosecutor)
+    return replace(risks, journalist=alone, journalist_square=alone, journalist_low=alone, journalist_high=alone)
+
+
+def _require_own_records(
+    persons: Codes, released: Codes, trees: Mapping[int, ValueTree], attributes: tuple[str, ...]
+) -> None:
+    """Check that every record includes the values of its own person."""
+    for position, name in enumerate(attributes):
+        own, shown = persons[:, position], released[:, position]
+        tree = trees.get(position)
+        included = own == shown if tree is None else tree.chain[own, tree.depth[shown]] == shown
+        if not included.all():
+            row = int((~included).argmax())
+            raise InputError(
+                "a record that does not include its person's value",
+                where=f"row {row + 1}, {name!r}",
+                found=int(shown[row]) if tree is None else tree.labels[shown[row]],
+                expected=str(own[row]) if tree is None else f"{tree.labels[own[row]]!r} or a group that holds it",
+            )
+
+
+def _of_persons(risks: Risks, cell: NDArray[np.intp], trials: int | None) -> Risks:
+    """Return the risks of everybody from those of distinct persons."""
+    arrays = {name: value[cell] for name, value in vars(risks).items() if isinstance(value, np.ndarray)}
+    return replace(risks, **arrays, trials=trials)

@@ -1,0 +1,304 @@
+"""Expected prosecutor, journalist and marketer risk of every person, over all that an adversary may know.
+
+Sets of known attributes are visited as a tree: from a set to those with one attribute more, groups of people who agree
+only split. Whoever is the only match stays so whatever else is known, and leaves the tree with the probability of all
+sets below; people who cannot be known by any set below are not looked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.knowledge.network import Network
+from reidsim.adversaries.knowledge.sets import KnowledgeSets
+from reidsim.linkage.equivalence import (
+    Elements,
+    Split,
+    distinct_rows,
+    keep_groups,
+    matching_records,
+    require_matches,
+    split_groups,
+    whole,
+)
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Positions = NDArray[np.int32]
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Risks:
+    """Risks of each person, arrays of shape (n_persons,) in [0, 1] (Xia et al. 2021).
+
+    Parameters
+    ----------
+    prosecutor : ndarray of float64
+        Probability that only the person's own record matches what is known.
+    journalist : ndarray of float64
+        Probability that, besides, nobody else in the population has the known values.
+    marketer : ndarray of float64
+        Expectation of 1 / number of records that match.
+    journalist_square, marketer_square : ndarray of float64
+        Expectations of the squares of what the two are expectations of.
+    journalist_low, journalist_high : ndarray of float64
+        Interval of `journalist`: its values if every probability of being unique in the population, given that one is
+        unique in the sample, is at the end of its interval.
+    trials : int, optional
+        Knowledge sets drawn; None when the expectation is exact.
+    """
+
+    prosecutor: Floats
+    journalist: Floats
+    marketer: Floats
+    journalist_square: Floats
+    marketer_square: Floats
+    journalist_low: Floats
+    journalist_high: Floats
+    trials: int | None = None
+
+    @property
+    def method(self) -> Literal["exact", "monte-carlo"]:
+        """How the risks were worked out."""
+        return "exact" if self.trials is None else "monte-carlo"
+
+    def overall(self, network: Network) -> Floats:
+        """Return the overall probability of re-identification through a network."""
+        return network.overall(self.prosecutor, self.journalist, self.marketer)
+
+    def standard_error(self, risk: Literal["prosecutor", "journalist", "marketer"] | Network) -> Floats:
+        """Return the standard error of a risk, or of the overall probability through a network; 0 when exact.
+
+        Parameters
+        ----------
+        risk : {"prosecutor", "journalist", "marketer"} or Network
+
+        Returns
+        -------
+        ndarray of float64, shape (n_persons,)
+        """
+        if self.trials is None:
+            return np.zeros(len(self.prosecutor))
+        if isinstance(risk, Network):
+            mean = self.overall(risk)
+            p, j, m = risk.coefficients
+            square = (
+                (p + m) ** 2 * self.prosecutor
+                + 2 * (p + m) * j * self.journalist
+                + j**2 * self.journalist_square
+                + m**2 * (self.marketer_square - self.prosecutor)
+            )
+        else:
+            mean = getattr(self, risk)
+            square = {
+                "prosecutor": self.prosecutor,
+                "journalist": self.journalist_square,
+                "marketer": self.marketer_square,
+            }[risk]
+        return np.sqrt(np.maximum(square - mean**2, 0.0) / max(self.trials - 1, 1))
+
+
+def risks_of(
+    elements: Elements,
+    kinds: NDArray[np.integer],
+    sets: KnowledgeSets,
+    unique: Floats,
+    *,
+    progress: Progress | None = None,
+) -> Risks:
+    """Work out the risks of some persons exactly, over the sets they may be known by.
+
+    Parameters
+    ----------
+    elements : Elements
+        The persons and the released records.
+    kinds : ndarray of int, shape (n_persons,)
+        Kind of each person: its row of ``sets.probability``.
+    sets : KnowledgeSets
+        Over the attributes of `elements`.
+    unique : ndarray of float64, shape (n_sets,) or (3, n_sets)
+        Probability of being unique in the population for who is unique among the records, by knowledge set; with three
+        rows also the ends of its interval.
+    progress : callable, optional
+        Called with sets done and in all.
+
+    Returns
+    -------
+    Risks
+
+    Raises
+    ------
+    InputError
+        If a person matches no record.
+    """
+    chances = np.atleast_2d(np.asarray(unique, dtype=np.float64))
+    tree = _Tree(elements, np.ascontiguousarray(kinds, dtype=np.int64), sets, chances, progress)
+    tree.visit()
+    sums = np.clip(tree.sums, 0.0, 1.0)
+    low, high = (3, 3) if len(chances) == 1 else (4, 5)
+    return Risks(sums[0], sums[3], sums[1], sums[6], sums[2], sums[low], sums[high])
+
+
+class _Tree:
+    """A walk over all knowledge sets, depth first."""
+
+    def __init__(
+        self, elements: Elements, kinds: Integers, sets: KnowledgeSets, unique: Floats, progress: Progress | None
+    ) -> None:
+        self._elements, self._kinds, self._progress = elements, kinds, progress
+        parts = _parts(elements, sets.sets)
+        self._columns = [_joined(elements, part) for part in parts]
+        place = {attribute: number for number, part in enumerate(parts) for attribute in part}
+        paths = [tuple(sorted({place[attribute] for attribute in known})) for known in sets.sets]
+        order = sorted(range(sets.n_sets), key=paths.__getitem__)
+        self._paths = [paths[number] for number in order]
+        # Sums from the first set to each: those of a subtree, whose sets stand together, are differences.
+        p = sets.probability[:, order]
+        b = unique[:, order]
+        weights = np.stack([p, *(p * row for row in b), *([p * b[0]] * (3 - len(b))), p * b[0] ** 2])
+        self._p = p
+        self._below = np.concatenate([np.zeros((*weights.shape[:2], 1)), np.cumsum(weights, axis=2)], axis=2)
+        self._wanted = np.zeros(elements.n_persons, dtype=np.bool_)
+        self._matches = np.zeros(elements.n_persons, dtype=np.int64)
+        self._count = [np.zeros(int(column.max(initial=0)) + 1, dtype=np.int64) for column in self._columns]
+        # Rows: unique; 1 / matches and its square; unique here and in the population, with low and high, and squared.
+        self.sums = np.zeros((7, elements.n_persons))
+
+    def visit(self) -> None:
+        """Visit all sets and add up."""
+        if self._paths:
+            self._node(whole(self._elements), 0, len(self._paths), 0)
+
+    def _node(self, split: Split, first: int, last: int, depth: int) -> None:
+        """Visit the subtree of the sets from `first` up to `last`, whose first `depth` parts are alike."""
+        elements = self._elements
+        ends_here = len(self._paths[first]) == depth
+        children = self._children(first + ends_here, last, depth)
+        below = np.ascontiguousarray(self._below[:, :, last] - self._below[:, :, first])
+        here = np.ascontiguousarray(self._p[:, first]) if ends_here else np.zeros(len(self._p))
+        persons, met = _add_up(
+            split.order, split.starts, split.persons, elements.asks, elements.records, self._kinds, here, below,
+            self._wanted, self._matches, self.sums,
+        )  # fmt: skip
+        if not met:
+            require_matches(np.zeros(1, dtype=np.int64))
+        if self._progress is not None and ends_here:
+            self._progress(first + 1, len(self._paths))
+        if children and len(persons):
+            self._wanted[persons] = True
+            order, starts = keep_groups(split.order, split.starts, elements.asks, elements.records, self._wanted)
+            self._wanted[persons] = False
+            for start, stop in children:
+                part = self._paths[start][depth]
+                self._node(
+                    Split(*split_groups(order, starts, self._columns[part], self._count[part]), persons),
+                    start,
+                    stop,
+                    depth + 1,
+                )
+
+    def _children(self, first: int, last: int, depth: int) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+        start = first
+        for number in range(first, last):
+            if number + 1 == last or self._paths[number + 1][depth] != self._paths[start][depth]:
+                found.append((start, number + 1))
+                start = number + 1
+        return found
+
+
+@numba.njit(cache=True)
+def _add_up(
+    order: Positions,
+    starts: Integers,
+    persons: Positions,
+    asks: Positions,
+    records: Integers,
+    kinds: Integers,
+    here: Floats,
+    below: Floats,
+    wanted: NDArray[np.bool_],
+    matches: Integers,
+    sums: Floats,
+) -> tuple[Positions, bool]:
+    """Add what a node of the tree contributes to the sums of the persons asked for.
+
+    Parameters
+    ----------
+    order, starts, persons : ndarray
+        The node's split.
+    asks, records, kinds : ndarray
+        Of elements and persons.
+    here : ndarray of float64, shape (n_kinds,)
+        Probability of the node's own set.
+    below : ndarray of float64, shape (5, n_kinds)
+        Sums over the sets of the subtree: probability, its product with the chance of being unique in the population,
+        with the low and the high end of that, and with its square.
+    wanted, matches : ndarray, shape (n_persons,)
+        False and 0, to work with.
+    sums : ndarray of float64, shape (7, n_persons)
+
+    Returns
+    -------
+    persons : ndarray of int32
+        Those who match several records and may be known by a set below.
+    met : bool
+        Whether everybody matches a record.
+    """
+    for person in persons:
+        wanted[person] = below[0, kinds[person]] > 0
+    matching_records(order, starts, asks, records, wanted, matches)
+    several = np.empty(len(persons), dtype=np.int32)
+    n = 0
+    met = True
+    for person in persons:
+        if not wanted[person]:
+            continue
+        wanted[person] = False
+        found = matches[person]
+        matches[person] = 0
+        kind = kinds[person]
+        if found == 1:
+            sums[0, person] += below[0, kind]
+            sums[1, person] += below[0, kind]
+            sums[2, person] += below[0, kind]
+            for row in range(4):
+                sums[3 + row, person] += below[1 + row, kind]
+        elif found > 1:
+            sums[1, person] += here[kind] / found
+            sums[2, person] += here[kind] / found / found
+            several[n] = person
+            n += 1
+        else:
+            met = False
+    return several[:n].copy(), met
+
+
+def _parts(elements: Elements, sets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Return attributes that are always known together, those of more values first: they tell people apart sooner."""
+    holders: dict[int, list[int]] = {}
+    for number, known in enumerate(sets):
+        for attribute in known:
+            holders.setdefault(attribute, []).append(number)
+    parts: dict[tuple[int, ...], list[int]] = {}
+    for attribute, numbers in sorted(holders.items()):
+        parts.setdefault(tuple(numbers), []).append(attribute)
+
+    def values(part: tuple[int, ...]) -> int:
+        return int(np.prod([np.float64(elements.columns[a].max(initial=0)) + 1 for a in part]))
+
+    return sorted((tuple(part) for part in parts.values()), key=lambda part: (-values(part), part))
+
+
+def _joined(elements: Elements, part: tuple[int, ...]) -> Positions:
+    """Return one column for attributes that are always known together."""
+    if len(part) == 1:
+        return elements.columns[part[0]]
+    return distinct_rows([elements.columns[attribute] for attribute in part], elements.n_elements)[1].astype(np.int32)

@@ -1,0 +1,114 @@
+"""Knowledge sets: which sets of attributes an adversary may know about a person, and how likely each is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.knowledge.groups import Knowledge, SourceProfile
+from reidsim.errors import InputError
+
+Floats = NDArray[np.float64]
+
+_MOST_LISTED = 2**20
+
+
+@dataclass(frozen=True)
+class KnowledgeSets:
+    """Knowledge sets and their probabilities for each kind of person.
+
+    Parameters
+    ----------
+    sets : tuple of tuple of int
+        Positions of the attributes known, ascending. Sets that nobody can be known by are not there.
+    probability : ndarray of float64, shape (n_kinds, n_sets)
+        Each row sums to 1.
+    """
+
+    sets: tuple[tuple[int, ...], ...]
+    probability: Floats
+
+    @property
+    def n_sets(self) -> int:
+        """Number of sets."""
+        return len(self.sets)
+
+
+def count_sets(knowledge: Knowledge) -> int:
+    """Return an upper bound on the number of knowledge sets of one kind of person, without making them."""
+    return max((_most_sets(kind) for kind in knowledge.kinds), default=1)
+
+
+def _most_sets(profiles: Sequence[SourceProfile]) -> int:
+    most = 1
+    for profile in profiles:
+        open_groups = sum(0 < group.probability < 1 for group in profile.groups)
+        most *= (1 << open_groups) + (profile.presence < 1)
+    return most
+
+
+def enumerate_sets(knowledge: Knowledge) -> KnowledgeSets:
+    """List every set that somebody can be known by.
+
+    Within a source groups are told independently, given that it knows the person; sources are independent, and what
+    is known is the union of what they tell.
+
+    Raises
+    ------
+    InputError
+        If one kind of person may be known by more than 1,048,576 sets.
+    """
+    if count_sets(knowledge) > _MOST_LISTED:
+        raise InputError(
+            "too many knowledge sets to list",
+            found=f"up to {count_sets(knowledge):.2g} for a person",
+            expected=f"at most {_MOST_LISTED:,}",
+            hint="Monte Carlo draws them",
+        )
+    by_kind = [_sets_of(knowledge, kind) for kind in knowledge.kinds]
+    return as_knowledge_sets(by_kind)
+
+
+def as_knowledge_sets(by_kind: Sequence[dict[int, float]]) -> KnowledgeSets:
+    """Bring the probabilities of each kind's sets, by their bits, into one table."""
+    masks = sorted({mask for sets in by_kind for mask in sets}, key=positions_in)
+    place = {mask: number for number, mask in enumerate(masks)}
+    probability = np.zeros((len(by_kind), len(masks)))
+    for kind, sets in enumerate(by_kind):
+        for mask, p in sets.items():
+            probability[kind, place[mask]] = p
+    return KnowledgeSets(tuple(positions_in(mask) for mask in masks), probability)
+
+
+def positions_in(mask: int) -> tuple[int, ...]:
+    """Return the positions of the bits of a set, ascending."""
+    return tuple(position for position in range(mask.bit_length()) if mask >> position & 1)
+
+
+def _sets_of(knowledge: Knowledge, profiles: Sequence[SourceProfile]) -> dict[int, float]:
+    known = {0: 1.0}
+    for profile in profiles:
+        told = _told(knowledge, profile)
+        both: dict[int, float] = {}
+        for mask, p in known.items():
+            for more, q in told.items():
+                both[mask | more] = both.get(mask | more, 0.0) + p * q
+        known = both
+    return known
+
+
+def _told(knowledge: Knowledge, profile: SourceProfile) -> dict[int, float]:
+    """Return the sets that one source tells, with their probabilities."""
+    told = {0: profile.presence} if profile.presence > 0 else {}
+    for group in profile.groups:
+        bits, p = knowledge.mask(group.attributes), group.probability
+        if p > 0:
+            # Groups are disjoint, so no two ways lead to one set.
+            without = {mask: q * (1 - p) for mask, q in told.items()} if p < 1 else {}
+            told = without | {mask | bits: q * p for mask, q in told.items()}
+    if profile.presence < 1:
+        told[0] = told.get(0, 0.0) + 1 - profile.presence
+    return told

@@ -1,0 +1,131 @@
+"""Whether a person unique among the records is unique in the population, for every set of known attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.knowledge.sets import KnowledgeSets
+from reidsim.errors import InputError
+from reidsim.linkage.equivalence import distinct_rows
+from reidsim.linkage.group_frequencies import GroupFrequencies
+from reidsim.linkage.uniqueness.estimate import FixedUniqueness, UniquenessEstimate
+from reidsim.linkage.uniqueness.estimators import UniquenessMethod, estimate_uniqueness
+from reidsim.populations.domain import Codes
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class EstimatedUniqueness:
+    """Estimate it from the sizes of the groups of records, for each knowledge set on its own.
+
+    Parameters
+    ----------
+    method : {"pitman", "ewens", "snb", "zayatz"}
+    population_size : int
+        People of whom the records are a random sample.
+    level : float
+        Confidence level of the intervals.
+    seed : int
+        Of Zayatz's bootstrap; the other methods draw nothing.
+    """
+
+    method: UniquenessMethod
+    population_size: int
+    level: float = 0.95
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class KnownPopulation:
+    """Count it in the population, which is known.
+
+    Parameters
+    ----------
+    cells : ndarray of int32, shape (n_cells, n_attributes)
+        Values of the people over the attributes of the records, ungeneralized.
+    counts : ndarray of int64, shape (n_cells,)
+        People of each.
+
+    Raises
+    ------
+    InputError
+        If the counts are not of whole people.
+    """
+
+    cells: Codes
+    counts: Integers
+
+    def __post_init__(self) -> None:
+        if not np.issubdtype(self.counts.dtype, np.integer):
+            raise InputError("uniques cannot be told from expected counts", expected="counts of whole people")
+
+
+UniquenessModel = FixedUniqueness | EstimatedUniqueness | KnownPopulation
+
+
+class SetUniqueness(NamedTuple):
+    """Chances of being unique in the population, given that one is unique among the records, by knowledge set.
+
+    Parameters
+    ----------
+    chances : ndarray of float64, shape (3, n_sets)
+        The chance and the two ends of its interval; 0 for sets on which no record is unique.
+    estimates : tuple of UniquenessEstimate or None
+        Behind each chance; None where nothing was estimated.
+    """
+
+    chances: Floats
+    estimates: tuple[UniquenessEstimate | None, ...]
+
+
+def uniqueness_by_set(
+    released: Codes, counts: Integers, sets: KnowledgeSets, model: FixedUniqueness | EstimatedUniqueness
+) -> SetUniqueness:
+    """Take or estimate the chance of being unique in the population for every knowledge set.
+
+    Parameters
+    ----------
+    released : ndarray of int32, shape (n_rows, n_attributes)
+        Distinct released records.
+    counts : ndarray of int64, shape (n_rows,)
+        Records of each.
+    sets : KnowledgeSets
+    model : FixedUniqueness or EstimatedUniqueness
+
+    Raises
+    ------
+    InputError
+        If the population is smaller than the sample, or the method cannot be used.
+    """
+    if isinstance(model, FixedUniqueness):
+        chance = np.full((3, sets.n_sets), model.p_unique_given_sample_unique)
+        return SetUniqueness(chance, (None,) * sets.n_sets)
+    columns = [np.ascontiguousarray(released[:, position]) for position in range(released.shape[1])]
+    chances = np.zeros((3, sets.n_sets))
+    estimates: list[UniquenessEstimate | None] = []
+    for number, known in enumerate(sets.sets):
+        frequencies = _frequencies([columns[position] for position in known], counts)
+        if frequencies.uniques == 0:
+            estimates.append(None)
+            continue
+        rng = np.random.default_rng(np.random.SeedSequence(model.seed, spawn_key=(*b"uniqueness", *known)))
+        estimate = estimate_uniqueness(
+            frequencies, model.population_size, method=model.method, level=model.level, rng=rng
+        )
+        chances[:, number] = (estimate.p_unique_given_sample_unique, estimate.low, estimate.high)
+        estimates.append(estimate)
+    return SetUniqueness(chances, tuple(estimates))
+
+
+def _frequencies(columns: Sequence[Codes], counts: Integers) -> GroupFrequencies:
+    _, group = distinct_rows(columns, len(counts))
+    sizes = np.zeros(int(group.max()) + 1, dtype=np.int64)
+    np.add.at(sizes, group, counts)
+    return GroupFrequencies.from_group_sizes(sizes)

@@ -1,0 +1,173 @@
+"""Released records that are not the persons' values, population uniqueness by knowledge set, and what is refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_knowledge import NAMES, cases, known_sets
+
+from reidsim.adversaries.knowledge.assessment import assess
+from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
+from reidsim.adversaries.knowledge.network import Network
+from reidsim.adversaries.knowledge.uniqueness import EstimatedUniqueness, KnownPopulation
+from reidsim.errors import InputError
+from reidsim.linkage.group_frequencies import GroupFrequencies
+from reidsim.linkage.uniqueness.estimate import FixedUniqueness
+from reidsim.linkage.uniqueness.pitman import pitman_uniqueness
+from reidsim.linkage.value_tree import TOP, ValueTree
+
+HALF = FixedUniqueness(0.5)
+NETWORK = Network(p_m=0.4, p_fm=0.7, p_cu=0.3, p_c=0.6)
+TREE = ValueTree.from_groups("a", {"01": ["0", "1"], "all": ["01", "2"]})
+TREES = {"a": TREE, "b": TREE}
+
+
+def generalized(data, codes):
+    """Records released with groups that hold their persons' values."""
+    released = codes.copy()
+    for row in range(len(codes)):
+        for position in range(len(TREES)):
+            chain = TREE.chain[codes[row, position]]
+            released[row, position] = data.draw(st.sampled_from(chain[chain >= 0].tolist()))
+    return released
+
+
+def is_in(node, value):
+    while value not in (node, TOP):
+        value = int(TREE.parent[value])
+    return value == node
+
+
+@given(case=cases(), data=st.data())
+def test_records_released_with_groups(case, data):
+    released = generalized(data, case.codes)
+    risks = assess(case.codes, case.knowledge, HALF, released=released, trees=TREES).risks
+    for person in range(case.n):
+        expected = 0.0
+        for known, p in known_sets(case, person):
+            size = sum(
+                all(
+                    is_in(row[j], case.codes[person][j]) if j < len(TREES) else row[j] == case.codes[person][j]
+                    for j in (NAMES.index(name) for name in known)
+                )
+                for row in released
+            )
+            expected += p / size
+        assert risks.marketer[person] == pytest.approx(expected, abs=1e-12)
+
+
+@given(case=cases(), data=st.data())
+def test_generalizing_a_value_never_raises_a_risk(case, data):
+    released = generalized(data, case.codes)
+    more = released.copy()
+    row, position = data.draw(st.integers(0, case.n - 1)), data.draw(st.integers(0, len(TREES) - 1))
+    parent = TREE.parent[released[row, position]]
+    more[row, position] = released[row, position] if parent == TOP else parent
+    before, after = (
+        assess(case.codes, case.knowledge, HALF, released=records, trees=TREES).risks for records in (released, more)
+    )
+    for name in ("prosecutor", "journalist", "marketer"):
+        assert (getattr(after, name) <= getattr(before, name) + 1e-12).all()
+    assert (after.overall(NETWORK) <= before.overall(NETWORK) + 1e-12).all()
+
+
+@given(case=cases())
+@settings(max_examples=30)
+def test_records_shared_as_they_are_may_be_left_out(case):
+    short = assess(case.codes, case.knowledge, HALF).risks
+    full = assess(case.codes, case.knowledge, HALF, released=case.codes, trees=TREES).risks
+    np.testing.assert_allclose(full.marketer, short.marketer, atol=1e-12)
+    np.testing.assert_allclose(full.prosecutor, short.prosecutor, atol=1e-12)
+
+
+@given(case=cases(), others=st.lists(st.tuples(*[st.integers(0, 2)] * 4), max_size=10))
+def test_journalist_risk_in_a_known_population(case, others):
+    everybody = np.concatenate([case.codes, np.array(others, dtype=np.int32).reshape(-1, 4)])
+    cells, counts = np.unique(everybody, axis=0, return_counts=True)
+    risks = assess(case.codes, case.knowledge, KnownPopulation(cells, counts)).risks
+    for person in range(case.n):
+        expected = sum(
+            p
+            for known, p in known_sets(case, person)
+            if sum(all(row[NAMES.index(n)] == case.codes[person][NAMES.index(n)] for n in known) for row in everybody)
+            == 1
+        )
+        assert risks.journalist[person] == pytest.approx(expected, abs=1e-12)
+        assert risks.journalist[person] <= risks.prosecutor[person] + 1e-12
+
+
+def test_uniqueness_is_estimated_for_every_set_on_its_own():
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 12, (400, 3)).astype(np.int32)
+    groups = (AttributeGroup(("x", "y"), 0.4), AttributeGroup(("z",), 0.3))
+    knowledge = Knowledge(("x", "y", "z"), (Source("s", (SourceProfile(groups),), np.zeros(400, dtype=np.intp)),))
+    found = assess(codes, knowledge, EstimatedUniqueness("pitman", 50_000))
+    expected = {}
+    for known, columns, p in ((("x", "y"), [0, 1], 0.28), (("x", "y", "z"), [0, 1, 2], 0.12)):
+        sizes = np.unique(codes[:, columns], axis=0, return_counts=True)[1]
+        expected[known] = pitman_uniqueness(GroupFrequencies.from_group_sizes(sizes), 50_000)
+        number = found.sets.index(known)
+        assert found.probability[number] == pytest.approx(p)
+        estimate = expected[known]
+        assert tuple(found.chances[:, number]) == (estimate.p_unique_given_sample_unique, estimate.low, estimate.high)
+    alone = {
+        known: assess(
+            codes[:, [("x", "y", "z").index(n) for n in known]], everything(known, 400), HALF
+        ).risks.prosecutor
+        for known in expected
+    }
+    for risk, of in (
+        (found.risks.journalist, "p_unique_given_sample_unique"),
+        (found.risks.journalist_low, "low"),
+        (found.risks.journalist_high, "high"),
+    ):
+        sums = sum(
+            p * alone[known] * getattr(expected[known], of)
+            for known, p in ((("x", "y"), 0.28), (("x", "y", "z"), 0.12))
+        )
+        np.testing.assert_allclose(risk, sums, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["pitman", "ewens", "zayatz"])
+def test_journalist_risk_is_within_its_interval(method):
+    rng = np.random.default_rng(2)
+    codes = rng.integers(0, 20, (300, 2)).astype(np.int32)
+    found = assess(codes, everything(("x", "y"), 300), EstimatedUniqueness(method, 5_000, seed=3))
+    risks = found.risks
+    assert (risks.journalist_low <= risks.journalist + 1e-12).all()
+    assert (risks.journalist <= risks.journalist_high + 1e-12).all()
+    again = assess(codes, everything(("x", "y"), 300), EstimatedUniqueness(method, 5_000, seed=3))
+    assert (again.chances == found.chances).all()
+
+
+def test_who_is_alone_among_alike_persons_of_different_kinds():
+    # Two persons of equal values whom a source tells about differently are still two records that match.
+    codes = np.zeros((2, 1), dtype=np.int32)
+    told = tuple(SourceProfile((AttributeGroup(("a",)),), presence) for presence in (0.5, 1.0))
+    knowledge = Knowledge(("a",), (Source("s", told, np.array([0, 1])),))
+    risks = assess(codes, knowledge, HALF).risks
+    assert risks.marketer.tolist() == [0.5, 0.5]
+    assert risks.prosecutor.tolist() == [0.0, 0.0]
+
+
+def test_what_is_refused():
+    codes = np.array([[0], [1], [2]], dtype=np.int32)
+    knowledge = everything(("a",), 3)
+    with pytest.raises(InputError, match=r"persons do not fit the knowledge about them; found \(2, 1\)"):
+        assess(codes[:2], knowledge, HALF)
+    with pytest.raises(InputError, match=r"released records do not fit .* found \(3, 2\)"):
+        assess(codes, knowledge, HALF, released=np.zeros((3, 2), dtype=np.int32))
+    wrong = np.array([[0], [3], [3]], dtype=np.int32)
+    with pytest.raises(InputError, match=r"row 3, 'a': a record that does not include .* found '01'; expected '2'"):
+        assess(codes, knowledge, HALF, released=wrong, trees={"a": TREE})
+    with pytest.raises(InputError, match=r"row 2, 'a': a record that does not include .* found 3; expected 1"):
+        assess(codes, knowledge, HALF, released=wrong)
+    with pytest.raises(InputError, match="a person whom the known population lacks"):
+        assess(codes, knowledge, KnownPopulation(codes[:2], np.array([1, 1])))
+    known = KnownPopulation(codes, np.ones(3, dtype=np.int64))
+    with pytest.raises(InputError, match="uniques of a known population are told of records shared as they are"):
+        assess(codes, knowledge, known, released=np.full((3, 1), 4, dtype=np.int32), trees={"a": TREE})
+    with pytest.raises(InputError, match="uniques cannot be told from expected counts"):
+        KnownPopulation(codes, np.array([0.5, 1, 1]))
+    with pytest.raises(InputError, match="the population is smaller than the sample"):
+        assess(codes, knowledge, EstimatedUniqueness("pitman", 2))

@@ -1,0 +1,76 @@
+"""What a description of knowledge may not be."""
+
+import numpy as np
+import pytest
+
+from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
+from reidsim.errors import InputError
+
+NAMES = ("age", "sex", "race")
+
+
+def source(*profiles: SourceProfile, of=(0,), name="registry", price=0.0) -> Source:
+    return Source(name, profiles, np.array(of, dtype=np.intp), price)
+
+
+def test_overlapping_groups_are_refused():
+    with pytest.raises(InputError, match=r"groups overlap; found 'sex'; expected each attribute in one group"):
+        SourceProfile((AttributeGroup(("age", "sex")), AttributeGroup(("sex",))))
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan")])
+def test_probabilities_outside_0_and_1_are_refused(value):
+    with pytest.raises(InputError, match=r"probability: probability outside \[0, 1\]"):
+        AttributeGroup(("age",), value)
+    with pytest.raises(InputError, match=r"presence: probability outside \[0, 1\]"):
+        SourceProfile((), value)
+
+
+def test_a_group_that_names_an_unknown_attribute_is_refused():
+    wrong = source(SourceProfile((AttributeGroup(("raze",)),)))
+    with pytest.raises(InputError, match=r"registry': a group names an attribute .* found 'raze'.*did you mean 'race'"):
+        Knowledge(NAMES, (wrong,))
+
+
+def test_more_that_is_refused():
+    fine = SourceProfile((AttributeGroup(("age",)),))
+    with pytest.raises(InputError, match="a group without attributes"):
+        AttributeGroup(())
+    with pytest.raises(InputError, match="attribute named twice in a group"):
+        AttributeGroup(("age", "age"))
+    with pytest.raises(InputError, match="negative price"):
+        SourceProfile((), price=-1)
+    with pytest.raises(InputError, match="negative price"):
+        source(fine, price=-1)
+    with pytest.raises(InputError, match="a person without a profile"):
+        source(fine, of=(0, 1))
+    with pytest.raises(InputError, match="no source of knowledge"):
+        Knowledge(NAMES, ())
+    with pytest.raises(InputError, match="sources are about different persons"):
+        Knowledge(NAMES, (source(fine), source(fine, of=(0, 0))))
+    with pytest.raises(InputError, match="too many attributes; found 63"):
+        Knowledge(tuple(map(str, range(63))), (source(SourceProfile(())),))
+
+
+def test_prices_are_paid_for_the_kinds_of_people_that_there_are():
+    profiles = tuple(SourceProfile((), price=price) for price in (10.0, 100.0, 1000.0))
+    lists = source(*profiles, of=(0, 2, 2))
+    feed = source(SourceProfile(()), of=(0, 0, 0), price=5.0)
+    assert lists.total_price == 1010
+    assert Knowledge(NAMES, (lists, feed)).total_price == 1015
+
+
+def test_people_told_about_alike_are_of_one_kind():
+    first = source(SourceProfile((), 0.1), SourceProfile((), 0.2), of=(0, 0, 1, 1, 0))
+    second = source(SourceProfile((), 0.3), SourceProfile((), 0.4), of=(0, 1, 1, 1, 0))
+    knowledge = Knowledge(NAMES, (first, second))
+    kinds = [tuple(profile.presence for profile in knowledge.kinds[kind]) for kind in knowledge.kind_of_person]
+    assert kinds == [(0.1, 0.3), (0.1, 0.4), (0.2, 0.4), (0.2, 0.4), (0.1, 0.3)]
+    assert len(knowledge.kinds) == 3
+
+
+def test_the_worst_case_knows_everything():
+    worst = everything(NAMES, 3)
+    assert worst.n_persons == 3
+    assert worst.mask(NAMES) == 0b111
+    assert worst.kinds == ((SourceProfile((AttributeGroup(NAMES, 1.0),), 1.0, 0.0),),)

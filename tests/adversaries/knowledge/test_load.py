@@ -1,0 +1,241 @@
+"""Knowledge recipes: the bundled ones over the national population, the user's own, and what is refused."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reidsim.adversaries.knowledge.load import RECIPES, load_knowledge
+from reidsim.adversaries.knowledge.sets import enumerate_sets
+from reidsim.bundled import bundled_folder, bundled_names
+from reidsim.errors import InputError
+from reidsim.populations.attribute_model.model import build_model
+from reidsim.populations.attribute_model.recipe import AttributeModelRecipe
+from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.social_media import load_social_media
+from reidsim.populations.voter_profiles import voter_profile, voter_profiles
+from reidsim.validation import read_toml, validated
+
+NATIONAL = (
+    "worst-case",
+    "voter-registration",
+    "twitter",
+    "twitter-by-age",
+    "voter-registration-and-twitter",
+)
+SMALL = Domain(
+    (
+        Attribute("state", ("Ohio", "Tennessee")),
+        Attribute("age", ("17", "18", "40", "65")),
+        Attribute("sex", ("F", "M")),
+    )
+)
+PERSONS = np.array([[0, 1, 0], [1, 2, 1], [1, 0, 0]], dtype=np.int32)
+
+
+@pytest.fixture(scope="module")
+def national() -> Domain:
+    path = bundled_folder("populations") / "united-states-xia2021.toml"
+    return build_model(validated(AttributeModelRecipe, read_toml(path), path), path.parent).domain
+
+
+def person(domain: Domain, **values: str) -> np.ndarray:
+    given = {name.replace("_", " "): value for name, value in values.items()}
+    return np.array(
+        [domain[name].categories.index(given.get(name, domain[name].categories[0])) for name in domain.names]
+    )
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def refused(tmp_path: Path, text: str, domain: Domain = SMALL, persons: np.ndarray = PERSONS) -> str:
+    with pytest.raises(InputError) as error:
+        load_knowledge(write(tmp_path, text), domain, persons)
+    assert str(tmp_path / "mine.toml") in str(error.value)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("recipe", NATIONAL)
+def test_bundled_recipes_are_about_the_national_population(recipe, national):
+    persons = np.stack([person(national, state=state) for state in national["state"].categories]).astype(np.int32)
+    sets = enumerate_sets(load_knowledge(recipe, national, persons))
+    np.testing.assert_allclose(sets.probability.sum(axis=1), 1)
+
+
+def test_all_bundled_recipes_are_looked_at():
+    assert set(bundled_names(RECIPES)) == {*NATIONAL, "tennessee-voters", "twitter-age-race-sex"}
+    for name in bundled_names(RECIPES):
+        content = read_toml(bundled_folder(RECIPES) / f"{name}.toml")
+        assert content["title"], name
+        assert content["source"], name
+
+
+def test_a_voter_list_tells_what_the_list_of_the_state_carries(national):
+    carried = {"birth": "year of birth", "sex": "sex", "race": "race", "ethnicity": "ethnicity"}
+    persons = np.stack([person(national, state=state) for state in voter_profiles()]).astype(np.int32)
+    knowledge = load_knowledge("voter-registration", national, persons)
+    (lists,) = knowledge.sources
+    for row, (state, facts) in enumerate(voter_profiles().items()):
+        profile = lists.profiles[lists.profile_of_person[row]]
+        assert profile.presence == facts.registered_share, state
+        assert profile.price == facts.price, state
+        told = {"state", *(carried[fact] for fact in facts.attributes if fact in carried)}
+        assert {name for group in profile.groups for name in group.attributes} == told, state
+        assert all(group.probability == 1 for group in profile.groups)
+    assert lists.total_price == sum(facts.price for facts in voter_profiles().values())
+
+
+def test_who_is_too_young_to_vote_is_on_no_list(tmp_path):
+    path = write(
+        tmp_path, '[[sources]]\nkind = "voter-lists"\nattributes = { state = "state", age = "age", sex = "sex" }'
+    )
+    (lists,) = load_knowledge(path, SMALL, PERSONS).sources
+    ohio, tennessee = voter_profile("Ohio"), voter_profile("TN")
+    np.testing.assert_allclose(lists.presence, [ohio.registered_share, tennessee.registered_share, 0])
+
+
+def test_years_of_birth_are_reckoned_from_the_year_of_the_list(tmp_path):
+    domain = Domain((Attribute("born", ("2000", "2001")), Attribute("sex", ("F", "M"))))
+    text = """
+        [[sources]]
+        kind = "voter-lists"
+        state = "Tennessee"
+        reference_year = 2018
+        attributes = { year_of_birth = "born", sex = "sex" }
+        """
+    (lists,) = load_knowledge(write(tmp_path, text), domain, np.array([[0, 0], [1, 0]], dtype=np.int32)).sources
+    assert lists.presence.tolist() == [voter_profile("Tennessee").registered_share, 0]
+
+
+def test_facts_of_a_list_can_be_replaced(tmp_path):
+    text = """
+        [[sources]]
+        kind = "voter-lists"
+        attributes = { state = "state", age = "age", sex = "sex" }
+        [sources.overrides.TN]
+        sex = false
+        birth = "none"
+        registered_share = 0.5
+        """
+    (lists,) = load_knowledge(write(tmp_path, text), SMALL, PERSONS).sources
+    tennessee = lists.profiles[lists.profile_of_person[1]]
+    assert (tennessee.presence, tennessee.groups[0].attributes) == (0.5, ("state",))
+
+
+def test_twitter_tells_each_attribute_on_its_own(national):
+    (twitter,) = load_knowledge("twitter", national, person(national)[None].astype(np.int32)).sources
+    (profile,) = twitter.profiles
+    told = {group.attributes: group.probability for group in profile.groups}
+    model = load_social_media("twitter-attributes")
+    assert told == {(name,): model.learnable(name) for name in model.attributes}
+    assert profile.presence == 1
+
+
+def test_use_by_age_makes_what_is_learned_of_a_person_hang_together(national):
+    years = ["1977", "1960", "1940"]
+    persons = np.stack([person(national, year_of_birth=year) for year in years]).astype(np.int32)
+    (twitter,) = load_knowledge("twitter-by-age", national, persons).sources
+    model = load_social_media("twitter-use-by-age")
+    for row, year in enumerate(years):
+        profile = twitter.profiles[twitter.profile_of_person[row]]
+        age = 2021 - int(year)
+        assert profile.presence == model.use(age)
+        for group in profile.groups:
+            assert group.probability * profile.presence == pytest.approx(model.learnable(group.attributes[0], age))
+
+
+def test_the_first_profile_that_fits_counts(tmp_path):
+    text = """
+        [[sources]]
+        kind = "groups"
+        name = "club"
+        [[sources.profile]]
+        when = { state = ["Tennessee"], age = ["18..64"] }
+        presence = 0.5
+        price = 20
+        groups = [ { attributes = ["age", "sex"], probability = 0.9 } ]
+        [[sources.profile]]
+        when = { age = ["..17"] }
+        [[sources.profile]]
+        presence = 0.1
+        groups = [ { attributes = ["sex"] } ]
+        """
+    (club,) = load_knowledge(write(tmp_path, text), SMALL, PERSONS).sources
+    assert club.profile_of_person.tolist() == [2, 0, 1]
+    assert club.presence.tolist() == [0.1, 0.5, 1.0]
+    assert club.profiles[0].groups[0].probability == 0.9
+    assert club.total_price == 20
+
+
+GROUPS = '[[sources]]\nkind = "groups"\nname = "club"\n[[sources.profile]]\n'
+MEDIA = '[[sources]]\nkind = "social-media"\n'
+LISTS = '[[sources]]\nkind = "voter-lists"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (GROUPS + 'groups = [{ attributes = ["age"] }, { attributes = ["age"] }]', "groups overlap; found 'age'"),
+        (GROUPS + 'groups = [{ attributes = ["age"], probability = 1.5 }]', "groups[0].probability: value not allowed"),
+        (GROUPS + "presence = -0.5", "sources[0].profile[0].presence: value not allowed; found -0.5"),
+        (GROUPS + 'groups = [{ attributes = ["aeg"] }]', "source 'club': a group names an attribute that the records"),
+        (GROUPS + 'when = { county = ["x"] }', "sources[0]: profile[0]: no such attribute; found 'county'"),
+        (GROUPS + 'when = { state = ["Ohoi"] }', "no value of 'state'; found 'Ohoi'"),
+        (GROUPS + 'when = { age = ["18.."] }', "no profile for a person; found 'age = 17'"),
+        (GROUPS + "pressence = 0.5", "sources[0].profile[0].pressence: unknown key"),
+        ('[[sources]]\nkind = "voter-rolls"', "sources[0].kind: value not allowed; found 'voter-rolls'"),
+        ("title = 'x'", "sources: key missing"),
+        (LISTS + 'attributes = { age = "age" }', "the state is not told, or twice"),
+        (LISTS + 'state = "Ohio"\nattributes = { state = "state", age = "age" }', "the state is not told, or twice"),
+        (LISTS + 'state = "Ohoi"\nattributes = { age = "age" }', "sources[0]: state: no such state; found 'Ohoi'"),
+        (LISTS + 'state = "Ohio"\nattributes = { year_of_birth = "age" }', "reference_year: key missing"),
+        (LISTS + 'state = "Ohio"\nattributes = { age = "aeg" }', "attributes: no such attribute; found 'aeg'"),
+        (LISTS + 'state = "Ohio"\nattributes = { age = "sex" }', "so ages cannot be told; found 'F'"),
+        (
+            LISTS + 'state = "Ohio"\nattributes = { age = "age" }\n[sources.overrides.Utah]\nsex = true',
+            "overrides: a state that nobody can be of; found 'Utah'",
+        ),
+        (
+            MEDIA + 'recipe = "twitter-attributes"',
+            "attributes: no such attribute; found 'year of birth'",
+        ),
+        (
+            MEDIA + 'recipe = "twitter-attributes"\nattributes = { hair = "sex" }',
+            "no such attribute; found 'hair'",
+        ),
+        (
+            MEDIA + 'recipe = "twitter-use-by-age"\nattributes = { sex = "sex" }\nage = "age"',
+            "sources[0]: recipe twitter-use-by-age: use: no figure for an age; found 17",
+        ),
+        (
+            MEDIA + 'recipe = "x"\nage = "age"\nyear_of_birth = "born"',
+            "the age is told twice",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_refused(tmp_path, text, message):
+    assert message in refused(tmp_path, text)
+
+
+def test_a_state_without_a_profile_is_refused(tmp_path):
+    domain = Domain((Attribute("state", ("Ohio", "Ontario")), Attribute("age", ("18", "19"))))
+    message = refused(
+        tmp_path, LISTS + 'attributes = { state = "state", age = "age" }', domain, np.zeros((1, 2), dtype=np.int32)
+    )
+    assert "no such state; found 'Ontario'" in message
+
+
+def test_what_is_told_may_not_hang_on_a_generalized_value(tmp_path):
+    persons = PERSONS.copy()
+    persons[0, 0] = 2
+    message = refused(tmp_path, GROUPS + 'when = { state = ["Ohio"] }\n[[sources.profile]]', SMALL, persons)
+    assert "what is told depends on a value that is generalized" in message
+
+
+def test_an_unknown_recipe_is_refused():
+    with pytest.raises(InputError, match=r"no bundled knowledge recipe of this name; found 'voters'"):
+        load_knowledge("voters", SMALL, PERSONS)

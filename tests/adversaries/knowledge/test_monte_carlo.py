@@ -1,0 +1,102 @@
+"""Drawn knowledge sets against exact expectations, with the bounds that standard errors promise."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from small_knowledge import cases
+
+from reidsim.adversaries.knowledge import assessment
+from reidsim.adversaries.knowledge.assessment import assess
+from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
+from reidsim.adversaries.knowledge.monte_carlo import draw_sets
+from reidsim.adversaries.knowledge.network import Network
+from reidsim.errors import InputError
+from reidsim.linkage.uniqueness.estimate import FixedUniqueness
+
+NETWORK = Network(p_m=0.4, p_fm=0.7, p_cu=0.3, p_c=0.6)
+HALF = FixedUniqueness(0.5)
+NAMES = tuple("abcdefg")
+
+
+def seven_groups(n: int, seed: int) -> tuple[np.ndarray, Knowledge]:
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 4, (n, 7)).astype(np.int32)
+    told = tuple(
+        SourceProfile(tuple(AttributeGroup((name,), p) for name in NAMES), presence)
+        for p, presence in ((0.3, 1.0), (0.6, 0.7))
+    )
+    return codes, Knowledge(NAMES, (Source("s", told, rng.integers(0, 2, n)),))
+
+
+def test_drawn_risks_are_within_four_standard_errors_of_exact_ones():
+    codes, knowledge = seven_groups(300, 1)
+    exact = assess(codes, knowledge, HALF).risks
+    drawn = assess(codes, knowledge, HALF, method="monte-carlo", trials=4000, rng=np.random.default_rng(2)).risks
+    assert (exact.method, drawn.method, drawn.trials) == ("exact", "monte-carlo", 4000)
+    for risk in ("prosecutor", "journalist", "marketer", NETWORK):
+        ours = drawn.overall(NETWORK) if risk is NETWORK else getattr(drawn, risk)
+        truth = exact.overall(NETWORK) if risk is NETWORK else getattr(exact, risk)
+        # A person never drawn alone has an estimated error of 0, so the true one is taken where it is larger.
+        error = np.maximum(drawn.standard_error(risk), np.sqrt(truth * (1 - truth) / 4000) * (truth < 0.01))
+        assert (np.abs(ours - truth) <= 4 * error + 1e-12).all(), risk
+
+
+def test_standard_errors_are_the_spread_of_many_estimates():
+    codes, knowledge = seven_groups(40, 3)
+    runs = [
+        assess(codes, knowledge, HALF, method="monte-carlo", trials=50, rng=np.random.default_rng([4, run])).risks
+        for run in range(300)
+    ]
+    for risk in ("prosecutor", "marketer", NETWORK):
+        estimates = np.array([run.overall(NETWORK) if risk is NETWORK else getattr(run, risk) for run in runs])
+        claimed = np.sqrt(np.mean([run.standard_error(risk) ** 2 for run in runs], axis=0))
+        # A standard deviation over 300 runs is within 5 / sqrt(2 x 300) of the truth for each of 40 persons.
+        ratio = estimates.std(axis=0, ddof=1)[claimed > 0.005] / claimed[claimed > 0.005]
+        assert (np.abs(ratio - 1) < 0.3).all(), risk
+
+
+@given(case=cases())
+@settings(max_examples=20)
+def test_sets_that_cannot_be_are_never_drawn(case):
+    rng = np.random.default_rng(5)
+    possible = assess(case.codes, case.knowledge, HALF).sets
+    drawn = assess(case.codes, case.knowledge, HALF, method="monte-carlo", trials=20, rng=rng)
+    assert set(drawn.sets) <= set(possible)
+
+
+def test_draws_depend_on_the_seed_alone():
+    _, knowledge = seven_groups(30, 6)
+    first, again = (draw_sets(knowledge, 100, np.random.default_rng(7)) for _ in range(2))
+    assert first.sets == again.sets
+    assert (first.probability == again.probability).all()
+
+
+@pytest.mark.parametrize("limit", ["_MOST_SETS", "_MOST_WORK"])
+def test_the_choice_is_made_from_the_size(limit, monkeypatch):
+    codes, knowledge = seven_groups(30, 8)
+    assert assess(codes, knowledge, HALF).risks.method == "exact"
+    monkeypatch.setattr(assessment, limit, 100)
+    drawn = assess(codes, knowledge, HALF, trials=20, rng=np.random.default_rng(9)).risks
+    assert (drawn.method, drawn.trials) == ("monte-carlo", 20)
+    assert assess(codes, knowledge, HALF, method="exact").risks.method == "exact"
+
+
+def test_many_groups_are_drawn():
+    names = tuple(f"a{j}" for j in range(40))
+    rng = np.random.default_rng(10)
+    codes = rng.integers(0, 2, (100, 40)).astype(np.int32)
+    groups = tuple(AttributeGroup((name,), 0.1) for name in names)
+    knowledge = Knowledge(names, (Source("s", (SourceProfile(groups),), np.zeros(100, dtype=np.intp)),))
+    risks = assess(codes, knowledge, HALF, trials=500, rng=rng).risks
+    assert risks.method == "monte-carlo"
+    assert 0 < risks.marketer.mean() < 1
+    with pytest.raises(InputError, match=r"too many knowledge sets to list; found 'up to 1.1e\+12 for a person'"):
+        assess(codes, knowledge, HALF, method="exact")
+
+
+def test_what_monte_carlo_needs():
+    codes, knowledge = seven_groups(5, 11)
+    with pytest.raises(InputError, match="Monte Carlo needs a random generator"):
+        assess(codes, knowledge, HALF, method="monte-carlo")
+    with pytest.raises(InputError, match="too few trials; found 1"):
+        assess(codes, knowledge, HALF, method="monte-carlo", trials=1, rng=np.random.default_rng(0))
