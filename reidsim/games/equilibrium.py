@@ -36,6 +36,8 @@ class Equilibrium:
         Strategies whose payoff the solver worked out.
     exact : bool
         Whether the strategies are proved optimal for what the publisher believed.
+    gap : ndarray of float64, optional
+        By how much a better strategy could pay more at most, where the solver bounds it.
     """
 
     strategies: NDArray[np.int64]
@@ -48,6 +50,7 @@ class Equilibrium:
     solver: str
     evaluated: NDArray[np.int64]
     exact: bool
+    gap: Floats | None = None
 
     @property
     def withheld(self) -> NDArray[np.bool_]:

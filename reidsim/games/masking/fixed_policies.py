@@ -1,0 +1,117 @@
+"""The eight scenarios of Wan et al. 2021: four fixed policies and four games."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, get_args
+
+import numpy as np
+
+from reidsim.errors import InputError, nearest
+from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.masking.best_first import best_first
+from reidsim.games.masking.game import MaskingGame
+from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.linkage.number_checks import check_share
+from reidsim.releases.strategy_space import Strategies
+
+PublishedPolicy = Literal[
+    "no-protection",
+    "demographics-only",
+    "random-opt-in",
+    "random-masking",
+    "opt-in",
+    "masking",
+    "no-attack-masking",
+    "one-stage-masking",
+]
+MASKING_POLICIES: tuple[PublishedPolicy, ...] = get_args(PublishedPolicy)
+
+Solver = Callable[..., Choice]
+
+
+def solve_policy(
+    game: MaskingGame,
+    policy: PublishedPolicy,
+    rng: np.random.Generator,
+    *,
+    solver: Solver = best_first,
+    opt_in_rate: float = 0.05,
+    sharing_rate: float = 0.15,
+) -> Equilibrium:
+    """Pick strategies by one of the eight policies and work out what they lead to.
+
+    Parameters
+    ----------
+    game : MaskingGame
+        Against the multistage attack; demographics-only and one-stage-masking are played against the same adversary
+        without inference.
+    policy : str
+        One of `MASKING_POLICIES`.
+    rng : numpy.random.Generator
+        For the two random policies.
+    solver : callable
+        Solves the three masking games: takes a game and `no_attack`.
+    opt_in_rate : float
+        Probability of sharing everything under random-opt-in.
+    sharing_rate : float
+        Probability of sharing each attribute under random-masking.
+
+    Returns
+    -------
+    Equilibrium
+
+    Raises
+    ------
+    InputError
+        If the policy is unknown or a rate is not a share.
+    """
+    if policy not in MASKING_POLICIES:
+        expected = f"one of {', '.join(MASKING_POLICIES)}"
+        raise InputError("policy unknown", found=policy, expected=expected, hint=nearest(policy, MASKING_POLICIES))
+    played = game_of_policy(game, policy)
+    if policy in ("masking", "one-stage-masking"):
+        return played.evaluate(solver(played, no_attack=False))
+    if policy == "no-attack-masking":
+        return played.evaluate(solver(played, no_attack=True))
+    return played.evaluate(fixed_choice(game, policy, rng, opt_in_rate=opt_in_rate, sharing_rate=sharing_rate))
+
+
+def game_of_policy(game: MaskingGame, policy: str) -> MaskingGame:
+    """Return the game in which a policy is played: against an adversary without inference for two of the eight."""
+    return game.one_stage() if policy in ("demographics-only", "one-stage-masking") else game
+
+
+def fixed_choice(
+    game: MaskingGame,
+    policy: PublishedPolicy,
+    rng: np.random.Generator,
+    *,
+    opt_in_rate: float = 0.05,
+    sharing_rate: float = 0.15,
+) -> Choice:
+    """Return the strategies of the policies that need no search.
+
+    opt-in is the game with two strategies: share everything if that pays more than 0, else nothing.
+    """
+    check_share("opt_in_rate", opt_in_rate)
+    check_share("sharing_rate", sharing_rate)
+    n, space = game.n_records, game.space
+    everything = np.full(n, space.most_specific, dtype=np.int64)
+    if policy == "no-protection":
+        return _fixed(policy, everything)
+    if policy == "demographics-only":
+        linked = np.array([name in game.attack.identify.on for name in space.attributes])
+        return _fixed(policy, np.broadcast_to(space.masking(linked), (n,)).copy())
+    if policy == "random-opt-in":
+        return _fixed(policy, np.where(rng.random(n) < opt_in_rate, everything, WITHHELD))
+    if policy == "random-masking":
+        return _fixed(policy, space.masking(rng.random((n, len(space.attributes))) < sharing_rate))
+    if policy == "opt-in":
+        payoff = game.evaluate(_fixed(policy, everything)).publisher_payoff
+        return _fixed(policy, np.where(payoff > 0, everything, WITHHELD), exact=True)
+    raise InputError("policy needs a search", found=policy)
+
+
+def _fixed(policy: str, strategies: Strategies, *, exact: bool = False) -> Choice:
+    return Choice(strategies, policy, np.ones(len(strategies), dtype=np.int64), exact)

@@ -1,0 +1,295 @@
+"""The masking game: a subject picks what to share of a record, an adversary attacks in stages (Wan et al. 2021)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.multistage.attack import MultistageAttack
+from reidsim.adversaries.multistage.linkage import MultistageLinker
+from reidsim.adversaries.multistage.two_stage import (
+    Memory,
+    Reply,
+    TwoStageArrays,
+    compile_two_stage,
+    count_bits,
+    is_two_stage,
+    memory_for,
+    reply_to,
+)
+from reidsim.adversaries.multistage.world import MultistageWorld
+from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.errors import InputError
+from reidsim.games.equilibrium import Equilibrium, evaluate
+from reidsim.games.record_game import WITHHELD, Choice, RecordGame
+from reidsim.linkage.surname_inference.inference import NO_SURNAME
+from reidsim.releases.masking import MaskingSpace
+from reidsim.releases.strategy_space import Floats, Rows, Strategies
+
+Progress = Callable[[int, int], None]
+
+# Records solved per compiled call: long runs can be watched and interrupted between two of them.
+_CHUNK = 250
+
+
+class GameArrays(NamedTuple):
+    """The subjects' side of a masking game as the compiled solvers read it.
+
+    Parameters
+    ----------
+    weights : ndarray of float64, shape (1 or n_targets, n_attributes)
+    form_kept : ndarray of float64, shape (n_forms, n_linked)
+        Share of the weight that each attribute before the loci keeps in each form.
+    total_weight : float
+    benefit, loss, tie : ndarray of float64, shape (n_targets,)
+    places : ndarray of int64, shape (n_attributes,)
+        What one level more adds to the number of a strategy.
+    sizes : ndarray of int64, shape (n_attributes,)
+        Levels of each attribute.
+    n_bits : int
+        Attributes at the end that are shared or masked whole.
+    """
+
+    weights: Floats
+    form_kept: Floats
+    total_weight: float
+    benefit: Floats
+    loss: Floats
+    tie: Floats
+    places: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    n_bits: int
+
+
+@numba.njit(cache=True)
+def utility_of(game: GameArrays, target: int, strategy: int) -> float:
+    """Return the utility of a strategy for a target, in [0, 1]."""
+    weights = game.weights[target if len(game.weights) > 1 else 0]
+    form = strategy >> game.n_bits
+    n_linked = game.form_kept.shape[1]
+    kept = 0.0
+    for j in range(n_linked):
+        kept += weights[j] * game.form_kept[form, j]
+    for j in range(n_linked, len(weights)):
+        if not strategy & game.places[j]:
+            kept += weights[j]
+    return min(kept / game.total_weight, 1.0)
+
+
+@numba.njit(cache=True)
+def payoff_of(game: GameArrays, target: int, strategy: int, reply: Reply) -> float:
+    """Return the subject's payoff of a strategy, given the adversary's reply."""
+    worth = game.benefit[target] * utility_of(game, target, strategy)
+    return float(worth - game.loss[target] * reply.success if reply.attacks else worth)
+
+
+@numba.njit(cache=True)
+def is_ahead(payoff: float, confidence: float, best: float, best_confidence: float, tie: float) -> int:
+    """Compare two strategies: 1 if the first is preferred, -1 if the second is, 0 if neither.
+
+    The higher payoff wins; of equal ones the lower confidence of the adversary in the surname it infers.
+    """
+    if payoff > best + tie:
+        return 1
+    if payoff < best - tie:
+        return -1
+    if confidence < best_confidence - INDIFFERENCE:
+        return 1
+    return -1 if confidence > best_confidence + INDIFFERENCE else 0
+
+
+@dataclass(frozen=True, eq=False)
+class MaskingGame:
+    """Every subject against one adversary, each record on its own.
+
+    The subject gets ``benefit x utility`` and expects to lose ``loss x success probability`` if the adversary
+    attacks. It may also withhold the record: no benefit, no attack, payoff 0. A subject with mistaken beliefs picks a
+    strategy in a game that holds them, and is paid in the game that holds the truth.
+
+    Of equally good strategies the one with the lower confidence in the inferred surname is picked, then the one met
+    first: the lowest number. Chains other than the two-stage attack are solved by the record game, which goes by the
+    number alone.
+
+    Parameters
+    ----------
+    space : MaskingSpace
+    attack : MultistageAttack
+    world : MultistageWorld
+    benefit, loss : float or ndarray of shape (n_targets,)
+        In currency units per record.
+
+    Raises
+    ------
+    InputError
+        If a benefit or loss is negative, or attack, world and space do not fit together.
+    """
+
+    space: MaskingSpace
+    attack: MultistageAttack
+    world: MultistageWorld
+    benefit: float | Floats = 100.0
+    loss: float | Floats = 150.0
+
+    def __post_init__(self) -> None:
+        # Refuses what cannot be played, and reads the amounts as one per record.
+        game = self.record_game
+        object.__setattr__(self, "benefit", game.benefit)
+        object.__setattr__(self, "loss", game.loss)
+
+    @property
+    def n_records(self) -> int:
+        """Number of subjects."""
+        return self.space.n_records
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the attack is one for which there are compiled solvers."""
+        return is_two_stage(self.attack, self.space)
+
+    def one_stage(self) -> MaskingGame:
+        """Return the game against the same adversary without inference."""
+        return replace(self, attack=self.attack.one_stage())
+
+    @cached_property
+    def record_game(self) -> RecordGame:
+        """The same game for solvers that know nothing of masking."""
+        linker = MultistageLinker(self.attack, self.world, self.space)
+        return RecordGame(self.space, linker, self.attack, np.asarray(self.benefit), np.asarray(self.loss))
+
+    @cached_property
+    def attack_arrays(self) -> TwoStageArrays:
+        """The attack as compiled solvers read it.
+
+        Raises
+        ------
+        InputError
+            If it is not a two-stage attack.
+        """
+        return compile_two_stage(self.attack, self.world, self.space)
+
+    @cached_property
+    def arrays(self) -> GameArrays:
+        """The subjects' side as compiled solvers read it; see `attack_arrays` for errors."""
+        space, n = self.space, self.n_records
+        n_bits = count_bits(self.attack, space)
+        n_linked = len(space.attributes) - n_bits
+        n_forms = len(self.attack_arrays.form_columns)
+        levels = space.levels(np.arange(n_forms) << n_bits)[:, :n_linked]
+        form_kept = np.ones((len(levels), n_linked))
+        for j in range(n_linked):
+            form_kept[:, j] = space.kept[j][levels[:, j]]
+        sizes = np.array(space.shape, dtype=np.int64)
+        return GameArrays(
+            weights=np.ascontiguousarray(np.atleast_2d(space.weights)),
+            form_kept=form_kept,
+            total_weight=space.total_weight,
+            benefit=np.broadcast_to(self.benefit, (n,)).copy(),
+            loss=np.broadcast_to(self.loss, (n,)).copy(),
+            tie=INDIFFERENCE * (np.asarray(self.benefit) + np.asarray(self.loss)),
+            places=np.append(np.cumprod(sizes[:0:-1])[::-1], 1),
+            sizes=sizes,
+            n_bits=n_bits,
+        )
+
+    @cached_property
+    def memory(self) -> Memory:
+        """What compiled solvers keep from one call to the next; results do not depend on it."""
+        return memory_for(self.attack_arrays)
+
+    def evaluate(self, choice: Choice) -> Equilibrium:
+        """Work out what the chosen strategies lead to in this game, which holds the truth."""
+        if not self.is_compiled:
+            return evaluate(self.record_game, choice)
+        n, strategies = self.n_records, np.asarray(choice.strategies, dtype=np.int64)
+        columns = np.zeros((4, n))
+        attacked = np.zeros(n, dtype=np.bool_)
+        _evaluate(self.arrays, self.attack_arrays, self.memory, strategies, columns, attacked)
+        withheld = strategies == WITHHELD
+        intensity = self.space.generalization_intensity(np.maximum(strategies, 0))
+        return Equilibrium(
+            strategies=strategies,
+            publisher_payoff=columns[0],
+            adversary_payoff=columns[1],
+            attacked=attacked,
+            success_probability=columns[2],
+            utility=columns[3],
+            generalization_intensity=np.where(withheld, 1.0, intensity),
+            solver=choice.solver,
+            evaluated=choice.evaluated,
+            exact=choice.exact,
+        )
+
+    def confidence(self, strategies: Strategies) -> tuple[NDArray[np.int64], Floats]:
+        """Return the surname inferred of each record and the confidence in it; -1 and 0 where nothing is.
+
+        Raises
+        ------
+        InputError
+            If the attack is not a two-stage attack.
+        """
+        arrays = self.attack_arrays
+        confidence = np.zeros(self.n_records)
+        surnames = np.full(self.n_records, NO_SURNAME, dtype=np.int64)
+        _infer(arrays, self.memory, np.asarray(strategies, dtype=np.int64), surnames, confidence)
+        return np.where(surnames >= 0, arrays.surname_codes[surnames], NO_SURNAME), confidence
+
+    def in_chunks(self, solve: Callable[[Rows], None], progress: Progress | None) -> None:
+        """Call a compiled solver on some records after the others."""
+        for start in range(0, self.n_records, _CHUNK):
+            rows = np.arange(start, min(start + _CHUNK, self.n_records))
+            solve(rows)
+            if progress is not None:
+                progress(int(rows[-1]) + 1, self.n_records)
+
+    def chosen(
+        self, solver: str, strategies: Strategies, payoffs: Floats, evaluated: NDArray[np.int64], *, exact: bool
+    ) -> Choice:
+        """Return a solver's choice, withholding the records whose best payoff is negative."""
+        worth_sharing = payoffs >= -INDIFFERENCE * (np.asarray(self.benefit) + np.asarray(self.loss))
+        return Choice(np.where(worth_sharing, strategies, WITHHELD), solver, evaluated, exact)
+
+    def require_size(self, most: int, solver: str) -> None:
+        """Raise an error if there are more strategies than a solver that visits all of them can take."""
+        if self.space.size > most:
+            raise InputError(
+                f"too many strategies for {solver}", found=self.space.size, expected=f"at most {most:,}",
+                hint="best-first search takes any number",
+            )  # fmt: skip
+
+
+@numba.njit(cache=True)
+def _evaluate(
+    game: GameArrays,
+    attack: TwoStageArrays,
+    memory: Memory,
+    strategies: Strategies,
+    columns: Floats,
+    attacked: NDArray[np.bool_],
+) -> None:
+    for target in range(len(strategies)):
+        strategy = strategies[target]
+        if strategy < 0:
+            continue
+        reply = reply_to(attack, memory, target, strategy)
+        columns[0, target] = payoff_of(game, target, strategy, reply)
+        if reply.attacks:
+            columns[1, target] = attack.gain[target] * reply.success - reply.price
+        columns[2, target] = reply.success
+        columns[3, target] = utility_of(game, target, strategy)
+        attacked[target] = reply.attacks
+
+
+@numba.njit(cache=True)
+def _infer(
+    attack: TwoStageArrays, memory: Memory, strategies: Strategies, surnames: NDArray[np.int64], confidence: Floats
+) -> None:
+    for target in range(len(strategies)):
+        if strategies[target] >= 0:
+            reply = reply_to(attack, memory, target, strategies[target])
+            surnames[target], confidence[target] = reply.surname, reply.confidence

@@ -1,0 +1,103 @@
+"""What sharing leaves of a dataset, and how evenly it treats groups (Wan et al. 2021, notes S7 and S8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+from reidsim.releases.strategy_space import Floats
+
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+# Added to all values before a Gini coefficient, as published; it keeps the coefficient of zeros at 0.
+_OFFSET = 1e-7
+
+PUBLISHED_YEAR = 2020
+"""Year in which the ages of the published study count."""
+
+
+def usefulness(values: Integers, shared: Flags, weights: Floats) -> float:
+    """Return how much the shared values look like all of them, in [0, 1].
+
+    The weighted mean over attributes of 1 - total variation distance between the distribution among all targets and
+    among those who share the attribute; nobody sharing counts as distance 1.
+
+    Parameters
+    ----------
+    values : ndarray of int, shape (n, n_attributes)
+    shared : ndarray of bool, shape (n, n_attributes)
+    weights : ndarray of float64, shape (n_attributes,)
+    """
+    kept = 0.0
+    for j, weight in enumerate(weights):
+        distinct, code = np.unique(values[:, j], return_inverse=True)
+        sharing = shared[:, j]
+        if sharing.any():
+            everybody = np.bincount(code, minlength=len(distinct)) / len(code)
+            visible = np.bincount(code[sharing], minlength=len(distinct)) / sharing.sum()
+            kept += weight * (1.0 - 0.5 * np.abs(everybody - visible).sum())
+    return float(kept / np.sum(weights))
+
+
+def gini(values: Floats) -> float:
+    """Return the Gini coefficient, 0 for equal values; negative values are moved up so that the lowest is 0."""
+    given = np.asarray(values, dtype=np.float64)
+    if given.ndim != 1 or not len(given):
+        raise InputError("no values to compare", found=given.shape, expected="a list")
+    ordered = np.sort(given - min(given.min(), 0.0)) + _OFFSET
+    n = len(ordered)
+    return float(((2 * np.arange(1, n + 1) - n - 1) * ordered).sum() / (n * ordered.sum()))
+
+
+def fairness(values: Floats, groupings: Sequence[Integers]) -> float:
+    """Return how evenly a measure is spread over groups: the mean over groupings of 1 - Gini of the group means.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n,)
+        Such as payoff, privacy or utility of each subject.
+    groupings : sequence of ndarray of int, shape (n,)
+        Each gives every subject a group; see `birth_decades` and `state_groups`.
+    """
+    evenness = []
+    for groups in groupings:
+        _, code = np.unique(groups, return_inverse=True)
+        evenness.append(1.0 - gini(np.bincount(code, weights=values) / np.bincount(code)))
+    return float(np.mean(evenness))
+
+
+def fairness_of_usefulness(
+    values: Integers, shared: Flags, weights: Floats, groupings: Sequence[tuple[int, Integers]]
+) -> float:
+    """Return how evenly usefulness is spread over groups.
+
+    Subjects who mask the attribute that makes up the groups cannot be told to belong to one, so they do not count
+    among those who share.
+
+    Parameters
+    ----------
+    values, shared, weights
+        See `usefulness`.
+    groupings : sequence of tuple of int and ndarray of int, shape (n,)
+        Position of the attribute that makes up the groups, and the group of every subject.
+    """
+    evenness = []
+    for attribute, groups in groupings:
+        visible = shared & shared[:, [attribute]]
+        by_group = [usefulness(values[groups == g], visible[groups == g], weights) for g in np.unique(groups)]
+        evenness.append(1.0 - gini(np.array(by_group)))
+    return float(np.mean(evenness))
+
+
+def birth_decades(ages: Integers, year: int = PUBLISHED_YEAR) -> Integers:
+    """Return ten groups by birth year: before 1910, the eight decades from 1910 on, 1990 and later."""
+    return np.clip((year - ages) // 10 - 190, 0, 9)
+
+
+def state_groups(states: Integers) -> Integers:
+    """Return five groups of state codes 0 .. 50: 0 to 10, then ten each."""
+    return np.maximum(states - 1, 0) // 10

@@ -1,0 +1,123 @@
+"""One strategy for all subjects: the masking game when a data holder must treat every record alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import heappop, heappush
+from itertools import islice
+
+import numba
+import numpy as np
+
+from reidsim.adversaries.multistage.two_stage import Memory, TwoStageArrays, reply_to
+from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.games.masking.game import GameArrays, MaskingGame, Progress
+from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.releases.strategy_space import Floats, Rows, Strategies
+
+_BLOCK = 256
+
+
+def same_strategy(game: MaskingGame, *, progress: Progress | None = None) -> Choice:
+    """Find the strategy with the highest mean payoff when all subjects must use the same one.
+
+    Strategies are taken in order of falling mean benefit, which bounds the mean payoff, until the bound is below the
+    best mean. Within a block of strategies subjects are worked out one after the other, those who lost most so far
+    first; a strategy is dropped as soon as its losses put it below the best. Both rules discard only strategies that
+    cannot win, so the result is exact. Of equal means the lowest number wins.
+
+    Parameters
+    ----------
+    game : MaskingGame
+        Against a two-stage attack.
+    progress : callable, optional
+        Called with strategies done and in all.
+
+    Returns
+    -------
+    Choice
+        The same strategy for every record, or all withheld if the best mean is negative.
+
+    Raises
+    ------
+    InputError
+        If the attack is another.
+    """
+    arrays, attack, memory, n = game.arrays, game.attack_arrays, game.memory, game.n_records
+    scale = float(np.mean(arrays.benefit + arrays.loss)) * n
+    tie = INDIFFERENCE * scale
+    lost = np.zeros(n)
+    evaluated = np.zeros(n, dtype=np.int64)
+    best, chosen = -np.inf, WITHHELD
+    done = 0
+    ordered = _by_mean_benefit(game)
+    # One form each with all loci and with none: a fair first mark, so that most strategies are dropped early.
+    every_bit = (1 << arrays.n_bits) - 1
+    forms = np.arange(len(arrays.form_kept), dtype=np.int64) << arrays.n_bits
+    block = np.unique(np.concatenate([forms, forms | every_bit]))
+    while len(block):
+        totals = np.array([_total_benefit(game, int(strategy)) for strategy in block])
+        order = np.argsort(-lost, kind="stable")
+        _add_losses(arrays, attack, memory, block, order, best - tie, totals, lost, evaluated)
+        for strategy, total in zip(block.tolist(), totals.tolist(), strict=True):
+            if total > best + tie or (total >= best - tie and strategy < chosen):
+                best, chosen = total, strategy
+        done += len(block)
+        if progress is not None:
+            progress(min(done, game.space.size), game.space.size)
+        following = list(islice(ordered, _BLOCK))
+        block = np.array([strategy for bound, strategy in following if bound >= best - tie], dtype=np.int64)
+    strategies = np.full(n, chosen if best >= -tie else WITHHELD, dtype=np.int64)
+    return Choice(strategies, "same-strategy", evaluated, exact=True)
+
+
+def _total_benefit(game: MaskingGame, strategy: int) -> float:
+    return float((np.asarray(game.benefit) * game.space.utility(strategy)).sum())
+
+
+def _by_mean_benefit(game: MaskingGame) -> Iterator[tuple[float, int]]:
+    """Yield bounds on the sum of payoffs, falling, and the strategies they bound; see `best_first` for the order."""
+    arrays = game.arrays
+    worth = (arrays.benefit[:, None] * arrays.weights).sum(axis=0) / arrays.total_weight
+    n_linked = arrays.form_kept.shape[1]
+    bits = n_linked + np.argsort(worth[n_linked:], kind="stable")
+    queue: list[tuple[float, int, int]] = []
+    for form, kept in enumerate(arrays.form_kept):
+        heappush(queue, (float((worth[:n_linked] * (1.0 - kept)).sum()), form << arrays.n_bits, -1))
+    whole = float(worth.sum())
+    while queue:
+        masked, strategy, heaviest = heappop(queue)
+        yield whole - masked, strategy
+        if heaviest + 1 < len(bits):
+            following = int(bits[heaviest + 1])
+            grown, place = masked + float(worth[following]), int(arrays.places[following])
+            heappush(queue, (grown, strategy | place, heaviest + 1))
+            if heaviest >= 0:
+                last = int(bits[heaviest])
+                swapped = strategy & ~int(arrays.places[last]) | place
+                heappush(queue, (grown - float(worth[last]), swapped, heaviest + 1))
+
+
+@numba.njit(cache=True)
+def _add_losses(
+    game: GameArrays,
+    attack: TwoStageArrays,
+    memory: Memory,
+    strategies: Strategies,
+    order: Rows,
+    mark: float,
+    totals: Floats,
+    lost: Floats,
+    evaluated: Strategies,
+) -> None:
+    """Turn sums of benefits into sums of payoffs; a strategy below the mark is left where it fell below it."""
+    for target in order:
+        for k in range(len(strategies)):
+            if totals[k] < mark:
+                continue
+            reply = reply_to(attack, memory, target, strategies[k])
+            evaluated[target] += 1
+            if reply.attacks:
+                loss = game.loss[target] * reply.success
+                totals[k] -= loss
+                lost[target] += loss

@@ -1,0 +1,109 @@
+"""The masking game where some attributes cannot be masked, against all strategies of the game where they can."""
+
+import numpy as np
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+from masking_worlds import small_worlds
+
+from reidsim.errors import InputError
+from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaskingSpace
+from reidsim.games.masking.backward_induction import masking_backward_induction
+from reidsim.games.masking.best_first import best_first
+from reidsim.games.masking.fixed_policies import fixed_choice, solve_policy
+from reidsim.games.masking.greedy import greedy
+from reidsim.games.masking.same_strategy import same_strategy
+from reidsim.games.record_game import WITHHELD, Choice
+
+
+def partial(game, n_always):
+    space = game.space
+    rest = (space.n_records, space.kept, space.groups, space.total_weight)
+    limited = PartialMaskingSpace(space.attributes, space.weights, *rest, n_always)
+    return PartialMaskingGame(limited, game.attack, game.world, game.benefit, game.loss)
+
+
+def payoffs_that_share(game, n_always, no_attack=False):
+    """Payoffs of all strategies of the whole game that share the first attributes, shape (n_strategies, n_records)."""
+    rows = []
+    for strategy in range(game.space.size):
+        if not game.space.shared(strategy)[:n_always].all():
+            continue
+        one = Choice(np.full(game.n_records, strategy), "", np.zeros(game.n_records, np.int64), exact=False)
+        found = game.evaluate(one)
+        rows.append(np.where(found.attacked & no_attack, -np.inf, found.publisher_payoff))
+    return np.array(rows)
+
+
+@settings(max_examples=40)
+@given(small_worlds(), st.integers(1, 2), st.booleans())
+def test_exact_solvers_find_the_best_that_shares_what_must_be(small, n_always, no_attack):
+    whole, limited = small.game, partial(small.game, n_always)
+    best = np.maximum(payoffs_that_share(whole, n_always, no_attack).max(axis=0), 0.0)
+    for solver in (best_first, masking_backward_induction):
+        found = limited.evaluate(solver(limited, no_attack=no_attack))
+        np.testing.assert_allclose(found.publisher_payoff, best, atol=1e-9)
+        shared = limited.space.shared(np.maximum(found.strategies, 0))
+        assert (shared[:, :n_always].all(axis=1) | found.withheld).all()
+    costs = whole.evaluate(best_first(whole)).publisher_payoff > best + 1e-9
+    event(f"the rule costs something: {costs.any()}")
+
+
+@settings(max_examples=20)
+@given(small_worlds(chain="three-stage", most_targets=2), st.integers(1, 2))
+def test_longer_chains_too(small, n_always):
+    limited = partial(small.game, n_always)
+    best = np.maximum(payoffs_that_share(small.game, n_always).max(axis=0), 0.0)
+    np.testing.assert_allclose(limited.evaluate(best_first(limited)).publisher_payoff, best, atol=1e-9)
+
+
+@settings(max_examples=30)
+@given(small_worlds(levels=True), st.sampled_from(["greedy", "same-strategy", "demographics-only", "random-masking"]))
+def test_every_other_way_to_choose_shares_what_must_be(small, way):
+    limited = partial(small.game, 1)
+    if way == "greedy":
+        choice = greedy(limited)
+    elif way == "same-strategy":
+        choice = same_strategy(limited)
+    else:
+        choice = fixed_choice(limited, way, np.random.default_rng(1), sharing_rate=0.3)
+    found = limited.evaluate(choice)
+    assert (found.withheld | limited.space.shared(np.maximum(found.strategies, 0))[:, 0]).all()
+    best = np.maximum(payoffs_that_share(small.game, 1).max(axis=0), 0.0)
+    assert (found.publisher_payoff <= best + 1e-9).all()
+
+
+@given(small_worlds())
+def test_the_space_holds_the_strategies_that_share_the_first_attributes(small):
+    space = partial(small.game, 2).space
+    whole = small.space
+    allowed = [s for s in range(whole.size) if whole.shared(s)[:2].all()]
+    assert list(range(space.size)) == allowed
+    for strategy in allowed:
+        assert list(space.successors(strategy)) == [s for s in whole.successors(strategy) if s in allowed]
+        np.testing.assert_array_equal(space.utility(strategy), whole.utility(strategy))
+    nothing = np.zeros((1, len(space.attributes)), dtype=bool)
+    assert space.masking(nothing).tolist() == [space.most_masked]
+
+
+@given(small_worlds())
+def test_one_stage_masking_keeps_the_rule(small):
+    limited = partial(small.game, 2)
+    found = solve_policy(limited, "one-stage-masking", np.random.default_rng(0))
+    # With the demographics told, masking loci against an adversary who does not use them is a loss.
+    assert set(found.strategies.tolist()) <= {0, WITHHELD}
+
+
+def test_something_must_be_left_to_mask():
+    with pytest.raises(InputError, match="nothing can be masked; found 2; expected fewer than 2"):
+        PartialMaskingSpace(("age", "state"), np.ones(2), 1, n_always=2)
+
+
+@given(small_worlds())
+def test_what_is_always_shared_must_be_linked_on(small):
+    game = small.game
+    n = len(game.space.attributes)
+    if n < 4:
+        return
+    with pytest.raises(InputError, match="attribute always shared that identifies nobody; found 'locus0'"):
+        partial(game, 3)

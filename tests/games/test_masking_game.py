@@ -1,0 +1,462 @@
+"""The masking game: record by record against the published code, and against brute force on tiny worlds."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+from masking_worlds import small_worlds
+
+from reidsim.adversaries.multistage.attack import MultistageAttack, two_stage_attack
+from reidsim.adversaries.multistage.stages import InferByLinkage
+from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
+from reidsim.errors import InputError
+from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.masking.anytime import anytime
+from reidsim.games.masking.backward_induction import masking_backward_induction
+from reidsim.games.masking.best_first import best_first
+from reidsim.games.masking.fixed_policies import MASKING_POLICIES, fixed_choice, solve_policy
+from reidsim.games.masking.game import MaskingGame
+from reidsim.games.masking.greedy import greedy
+from reidsim.games.masking.measures import (
+    birth_decades,
+    fairness,
+    fairness_of_usefulness,
+    state_groups,
+    usefulness,
+)
+from reidsim.games.masking.same_strategy import same_strategy
+from reidsim.games.record_game import WITHHELD, Choice, Constraint
+from reidsim.releases.masking import MaskingSpace, entropy
+
+CARRIED = Path(__file__).parent / "wan2021"
+FULL_SIZE = Path(__file__).resolve().parents[3] / "shared" / "oracles" / "wan2021"
+EXACT_SOLVERS = (best_first, masking_backward_induction)
+
+
+def game_of(inputs, weights=None):
+    """The game of the published code's input arrays."""
+    weights = inputs["weights"] if weights is None else weights
+    n_loci = len(weights) - 2
+    loci = tuple(f"locus{j + 1}" for j in range(n_loci))
+    attributes = ("age", "state", *loci)
+    at = [*range(4, 4 + n_loci)]
+    targets = PersonTable.from_array("targets", (*attributes, "surname"), inputs["S"][:, [2, 3, *at, 20]])
+    genealogy = PersonTable.from_array("genealogy", (*loci, "surname"), inputs["G"][:, [*at, 4 + n_loci]])
+    registry = PersonTable.from_array("registry", ("age", "state", "surname"), inputs["I"][:, [2, 3, 20]])
+    world = MultistageWorld(targets, {"genealogy": genealogy, "registry": registry})
+    attack = two_stage_attack(loci, inputs["mu"][:n_loci])
+    return MaskingGame(MaskingSpace(attributes, weights, targets.n_rows), attack, world)
+
+
+def assert_equals_published(game, choice, outputs, scenario):
+    """Strategy, attack, success and both payoffs of every subject."""
+    found = game.evaluate(choice)
+    strategy = game.space.shared(np.maximum(found.strategies, 0)) & (found.strategies >= 0)[:, None]
+    # The research code's cache may mix two subjects; these columns are without it.
+    suffix = "_uncached" if f"s{scenario}_attack_uncached" in outputs else ""
+    np.testing.assert_array_equal(strategy, outputs[f"s{scenario}_strategy"])
+    np.testing.assert_array_equal(found.attacked, outputs[f"s{scenario}_attack{suffix}"])
+    for name, values in (
+        (f"success_rate{suffix}", found.success_probability),
+        ("payoff", found.publisher_payoff),
+        ("attacker_payoff", found.adversary_payoff),
+        ("utility", found.utility),
+    ):
+        np.testing.assert_allclose(values, outputs[f"s{scenario}_{name}"], rtol=0, atol=1e-9)
+
+
+def published_choice(game, outputs, scenario):
+    """The strategies of a scenario without search, as drawn or decided by the published code."""
+    shared = outputs[f"s{scenario}_strategy"]
+    strategies = game.space.masking(shared)
+    if scenario in (2, 4):
+        strategies[~shared.any(axis=1)] = WITHHELD
+    return Choice(strategies, "published", np.ones(len(strategies), np.int64), exact=False)
+
+
+@pytest.fixture(scope="module", params=["small_bf_m6", "small_bf_m6_missing0", "mid_bf_m8_clean"])
+def exact_oracle(request):
+    outputs = np.load(CARRIED / f"{request.param}.npz", allow_pickle=False)
+    return game_of(outputs), outputs
+
+
+@pytest.fixture(scope="module")
+def full_size():
+    if not (FULL_SIZE / "inputs_p2021_i0.npz").is_file():
+        pytest.skip(f"the full-size inputs are not in {FULL_SIZE}: too large for the repository")
+    inputs = np.load(FULL_SIZE / "inputs_p2021_i0.npz", allow_pickle=False)
+    return game_of(inputs), inputs, np.load(FULL_SIZE / "greedy_p2021_i0.npz", allow_pickle=False)
+
+
+@pytest.mark.parametrize("scenario", range(5))
+def test_fixed_policies_equal_the_published_code(exact_oracle, scenario):
+    game, outputs = exact_oracle
+    assert_equals_published(game, published_choice(game, outputs, scenario), outputs, scenario)
+
+
+def test_policies_without_chance_pick_the_published_strategies(exact_oracle):
+    game, outputs = exact_oracle
+    rng = np.random.default_rng(0)
+    for scenario, policy in ((0, "no-protection"), (1, "demographics-only"), (4, "opt-in")):
+        assert_equals_published(game, fixed_choice(game, policy, rng), outputs, scenario)
+
+
+@pytest.mark.parametrize("solver", EXACT_SOLVERS)
+@pytest.mark.parametrize("scenario", [5, 6, 7])
+def test_exact_solvers_equal_the_published_code(exact_oracle, solver, scenario):
+    game, outputs = exact_oracle
+    played = game.one_stage() if scenario == 7 else game
+    choice = solver(played, no_attack=scenario == 6)
+    assert choice.exact
+    assert_equals_published(played, choice, outputs, scenario)
+
+
+@pytest.mark.parametrize("solver", EXACT_SOLVERS)
+@pytest.mark.parametrize("scenario", [5, 6, 7])
+def test_exact_solvers_break_ties_as_the_published_code(solver, scenario):
+    """With equal weights many strategies are worth the same, and the confidence decides."""
+    inputs = np.load(CARRIED / "mid_bf_m8_clean.npz", allow_pickle=False)
+    outputs = np.load(CARRIED / "mid_bf_m8_uniform_clean.npz", allow_pickle=False)
+    game = game_of(inputs, np.ones(10))
+    played = game.one_stage() if scenario == 7 else game
+    assert_equals_published(played, solver(played, no_attack=scenario == 6), outputs, scenario)
+
+
+def test_confidence_and_surname_equal_the_published_code():
+    """Only this file: in the others the published code broke ties between equally near men by chance."""
+    outputs = np.load(CARRIED / "mid_bf_m8_clean.npz", allow_pickle=False)
+    game = game_of(outputs)
+    for scenario in (0, 3, 5, 6, 7):
+        surnames, confidence = game.confidence(published_choice(game, outputs, scenario).strategies)
+        np.testing.assert_allclose(confidence, outputs[f"s{scenario}_confidence"], atol=1e-7)
+        np.testing.assert_array_equal(surnames, outputs[f"s{scenario}_inferred_surname"])
+
+
+def test_weights_are_entropies(exact_oracle):
+    _, outputs = exact_oracle
+    columns = [outputs["I"][:, 2], outputs["I"][:, 3], *outputs["G"].T[4 : 2 + len(outputs["weights"])]]
+    np.testing.assert_allclose([entropy(column) for column in columns], outputs["weights"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("scenario", range(8))
+def test_full_size_equals_the_published_greedy_code(full_size, scenario):
+    game, _, outputs = full_size
+    if scenario < 5:
+        assert_equals_published(game, published_choice(game, outputs, scenario), outputs, scenario)
+        return
+    played = game.one_stage() if scenario == 7 else game
+    assert_equals_published(played, greedy(played, no_attack=scenario == 6), outputs, scenario)
+
+
+def test_full_size_exact_games_equal_the_reference(full_size):
+    """Means of the exact games on this population, as another exact solver found them (to the digits noted)."""
+    game, _, _ = full_size
+    expected = {
+        "masking": (85.19, 0.8612, 0.9938), "no-attack-masking": (84.99, 0.8499, 1.0),
+        "one-stage-masking": (90.58, 0.9153, 0.9936),
+    }  # fmt: skip
+    for policy, (payoff, utility, privacy) in expected.items():
+        found = solve_policy(game, policy, np.random.default_rng(0))
+        assert found.publisher_payoff.mean() == pytest.approx(payoff, abs=0.005)
+        assert found.utility.mean() == pytest.approx(utility, abs=5e-5)
+        assert 1 - (found.attacked * found.success_probability).mean() == pytest.approx(privacy, abs=5e-5)
+
+
+def test_usefulness_and_fairness_equal_the_published_code(full_size):
+    game, inputs, outputs = full_size
+    values = game.world.targets.matrix(game.space.attributes)
+    decades, states = birth_decades(values[:, 0]), state_groups(values[:, 1])
+    assert set(decades) == set(range(10))
+    assert set(states) == set(range(5))
+    for scenario in range(8):
+        shared = outputs[f"s{scenario}_strategy"]
+        found = {"usefulness": usefulness(values, shared, inputs["weights"])}
+        for name in ("payoff", "privacy", "utility"):
+            found[f"fairness_wrt_{name}"] = fairness(outputs[f"s{scenario}_{name}"], [decades, states])
+        found["fairness_wrt_usefulness"] = fairness_of_usefulness(
+            values, shared, inputs["weights"], [(0, decades), (1, states)]
+        )
+        for name, value in found.items():
+            assert value == pytest.approx(outputs[f"s{scenario}_{name}"][0], abs=1e-12), (scenario, name)
+
+
+@pytest.mark.parametrize("chain", ["two-stage", "neighbour"])
+@settings(max_examples=30)
+@given(data=st.data())
+def test_exact_solvers_equal_brute_force(chain, data):
+    """Every strategy tried, in plain loops written from the paper: same payoff and, but for rounding, same strategy."""
+    small = data.draw(small_worlds(chain=chain, levels=data.draw(st.booleans())))
+    for no_attack in (False, True):
+        expected = [plain.solve(no_attack) for plain in small.plain]
+        for solver in EXACT_SOLVERS:
+            choice = solver(small.game, no_attack=no_attack)
+            for s, best in zip(choice.strategies.tolist(), expected, strict=True):
+                event("withheld" if best is None else "shared")
+                assert (None if s == WITHHELD else small.levels(s)) == best
+        payoffs = small.game.evaluate(choice).publisher_payoff
+        plain_payoffs = [0.0 if s is None else p.payoff(s) for p, s in zip(small.plain, expected, strict=True)]
+        np.testing.assert_allclose(payoffs, plain_payoffs, atol=1e-9)
+
+
+@settings(max_examples=30)
+@given(data=st.data())
+def test_greedy_equals_plain_greedy(data):
+    small = data.draw(small_worlds(levels=data.draw(st.booleans())))
+    for no_attack in (False, True):
+        found = greedy(small.game, no_attack=no_attack).strategies.tolist()
+        expected = [plain.greedy(no_attack) for plain in small.plain]
+        assert [None if s == WITHHELD else small.levels(s) for s in found] == expected
+
+
+@settings(max_examples=20)
+@given(data=st.data())
+def test_three_stage_games_equal_brute_force(data):
+    """Chains without a compiled form go to branch and bound; payoffs equal those of trying everything."""
+    small = data.draw(small_worlds(chain="three-stage", most_targets=2))
+    assert not small.game.is_compiled
+    for no_attack in (False, True):
+        choice = best_first(small.game, no_attack=no_attack)
+        found = small.game.evaluate(choice).publisher_payoff
+        expected = [0.0 if (s := plain.solve(no_attack)) is None else plain.payoff(s) for plain in small.plain]
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+@settings(max_examples=30)
+@given(data=st.data())
+def test_compiled_and_general_solvers_agree(data):
+    """Branch and bound knows nothing of surnames: it goes through the chain of stages and the record game."""
+    small = data.draw(small_worlds())
+    compiled = small.game.evaluate(best_first(small.game)).publisher_payoff
+    general = small.game.evaluate(branch_and_bound(small.game.record_game, Constraint())).publisher_payoff
+    np.testing.assert_allclose(compiled, np.maximum(general, 0.0), atol=1e-9)
+
+
+@settings(max_examples=30)
+@given(data=st.data())
+def test_order_between_policies(data):
+    """masking >= opt-in >= 0, masking >= no-attack masking, exact >= greedy, all subject by subject."""
+    small = data.draw(small_worlds())
+    rng = np.random.default_rng(0)
+    payoff = {p: solve_policy(small.game, p, rng).publisher_payoff for p in ("masking", "opt-in", "no-attack-masking")}
+    payoff["greedy"] = small.game.evaluate(greedy(small.game)).publisher_payoff
+    assert (payoff["masking"] >= payoff["opt-in"] - 1e-9).all()
+    assert (payoff["opt-in"] >= 0).all()
+    assert (payoff["masking"] >= payoff["no-attack-masking"] - 1e-9).all()
+    assert (payoff["masking"] >= payoff["greedy"] - 1e-9).all()
+
+
+def test_order_of_subjects_and_registry_never_matters(exact_oracle):
+    game, _ = exact_oracle
+    rng = np.random.default_rng(4)
+    subjects = rng.permutation(game.n_records)
+    moved = MultistageWorld(
+        in_order(game.world.targets, subjects),
+        {**game.world.resources, "registry": shuffled(game.world.resource("registry"), rng)},
+    )
+    found = best_first(MaskingGame(game.space, game.attack, moved)).strategies
+    np.testing.assert_array_equal(found, best_first(game).strategies[subjects])
+
+
+def test_order_of_men_matters_only_through_ties(exact_oracle):
+    """Whatever is shared, the payoff stays unless another of equally near men comes first."""
+    game, _ = exact_oracle
+    men = shuffled(game.world.resource("genealogy"), np.random.default_rng(4))
+    world = MultistageWorld(game.world.targets, {**game.world.resources, "genealogy": men})
+    other = MaskingGame(game.space, game.attack, world)
+    ties = 0
+    for strategy in range(0, game.space.size, 3):
+        choice = Choice(np.full(game.n_records, strategy), "", np.ones(1, np.int64), exact=False)
+        surnames, confidence = game.confidence(choice.strategies)
+        other_surnames, other_confidence = other.confidence(choice.strategies)
+        same = (surnames == other_surnames) & (confidence == other_confidence)
+        payoffs = [played.evaluate(choice).publisher_payoff[same] for played in (game, other)]
+        np.testing.assert_array_equal(*payoffs)
+        ties += (~same).mean()
+    assert 0 < ties < game.space.size / 3
+
+
+def in_order(table, rows):
+    return PersonTable(table.name, {name: column[rows] for name, column in table.columns.items()})
+
+
+def shuffled(table, rng):
+    return in_order(table, rng.permutation(table.n_rows))
+
+
+@settings(max_examples=30)
+@given(data=st.data())
+def test_anytime_search_bounds_what_is_missed(data):
+    small = data.draw(small_worlds())
+    no_attack = data.draw(st.booleans())
+    best = small.game.evaluate(best_first(small.game, no_attack=no_attack)).publisher_payoff
+    before = np.full(len(best), -np.inf)
+    gap_before = np.full(len(best), np.inf)
+    for budget in (1, 2, 5, 50):
+        choice = anytime(small.game, most_evaluated=budget, no_attack=no_attack)
+        found = small.game.evaluate(choice).publisher_payoff
+        assert (found + choice.gap >= best - 1e-9).all()
+        assert (found <= best + 1e-9).all()
+        assert (found >= before - 1e-9).all()
+        assert (choice.gap <= gap_before + 1e-9).all()
+        before, gap_before = found, choice.gap
+    assert choice.exact
+    np.testing.assert_allclose(found, best, atol=1e-9)
+
+
+def random_game(n, n_loci, seed=0, size=300):
+    """A made-up world of any number of loci; alleles 1 .. 6, a third missing in the genealogy."""
+    rng = np.random.default_rng(seed)
+    loci = tuple(f"locus{j}" for j in range(n_loci))
+    people = np.column_stack([rng.integers(0, 90, size), rng.integers(0, 50, size), rng.integers(0, 40, size)])
+    alleles = rng.integers(1, 7, (size, n_loci))
+    men = alleles[rng.permutation(size)] * (rng.random((size, n_loci)) > 0.3)
+    targets = PersonTable.from_array(
+        "targets", ("age", "state", "surname", *loci), np.hstack([people[:n], alleles[:n]])
+    )
+    world = MultistageWorld(
+        targets,
+        {
+            "registry": PersonTable.from_array("registry", ("age", "state", "surname"), people),
+            "genealogy": PersonTable.from_array(
+                "genealogy", ("surname", *loci), np.column_stack([rng.permutation(people[:, 2]), men])
+            ),
+        },
+    )
+    weights = rng.uniform(0.5, 4.0, n_loci + 2)
+    space = MaskingSpace(("age", "state", *loci), weights, n)
+    return MaskingGame(space, two_stage_attack(loci, rng.uniform(5e-4, 6e-3, n_loci)), world)
+
+
+def test_sixty_loci_are_searched_within_a_budget():
+    game = random_game(20, 60)
+    choice = anytime(game, most_evaluated=300)
+    found = game.evaluate(choice)
+    assert (choice.evaluated <= 300 + 61 * 63).all()
+    assert (found.publisher_payoff + choice.gap <= 100).all()
+    assert (choice.gap >= 0).all()
+    assert (found.publisher_payoff >= game.evaluate(greedy(game)).publisher_payoff - 1e-9).all()
+
+
+def three_stage_game():
+    """The made-up world, with the state inferred from a voter list by surname."""
+    game = random_game(10, 3)
+    voters = PersonTable("voters", dict(game.world.resource("registry").columns))
+    world = MultistageWorld(game.world.targets, {**game.world.resources, "voters": voters})
+    first, last = game.attack.stages
+    attack = MultistageAttack((first, InferByLinkage("state", "voters", ("surname",)), last), 150.0, 10.0)
+    return MaskingGame(game.space, attack, world)
+
+
+def test_same_strategy_is_the_best_mean(exact_oracle):
+    """All strategies tried on all subjects."""
+    game, _ = exact_oracle
+    means = [
+        game.evaluate(Choice(np.full(game.n_records, s), "", np.ones(1, np.int64), exact=False)).publisher_payoff.mean()
+        for s in range(game.space.size)
+    ]
+    choice = same_strategy(game)
+    assert len(set(choice.strategies.tolist())) == 1
+    assert means[choice.strategies[0]] == pytest.approx(max(means), abs=1e-9)
+
+
+@settings(max_examples=30)
+@given(data=st.data())
+def test_same_strategy_equals_brute_force(data):
+    small = data.draw(small_worlds(levels=data.draw(st.booleans())))
+    sums = {s: sum(p.payoff(small.levels(s)) for p in small.plain) for s in range(small.space.size)}
+    best = max(sums.values())
+    chosen = same_strategy(small.game).strategies[0]
+    if best < -1e-9:
+        assert chosen == WITHHELD
+    else:
+        assert sums[chosen] == pytest.approx(best, abs=1e-9)
+        assert all(s >= chosen for s, total in sums.items() if total > best - 1e-10)
+
+
+def test_beliefs_and_truth():
+    """Strategies picked for an adversary with a cost of 30 are paid against one with a cost of 10: never better."""
+    outputs = np.load(CARRIED / "small_bf_m6.npz", allow_pickle=False)
+    truth = game_of(outputs)
+    attack = truth.attack
+    believed = MaskingGame(truth.space, MultistageAttack(attack.stages, 150.0, 30.0, 0.5), truth.world)
+    naive = truth.evaluate(best_first(believed)).publisher_payoff
+    informed = truth.evaluate(best_first(truth)).publisher_payoff
+    assert (naive <= informed + 1e-9).all()
+    assert naive.mean() < informed.mean() - 1
+
+
+def test_weights_per_record_change_only_their_record():
+    outputs = np.load(CARRIED / "small_bf_m6.npz", allow_pickle=False)
+    game = game_of(outputs)
+    weights = np.tile(outputs["weights"], (game.n_records, 1))
+    weights[3] *= np.array([9.0, 1, 1, 1, 1, 1, 1, 1])
+    space = MaskingSpace(game.space.attributes, weights, game.n_records, total_weight=float(outputs["weights"].sum()))
+    other = MaskingGame(space, game.attack, game.world)
+    for solver in EXACT_SOLVERS:
+        one, two = solver(game).strategies, solver(other).strategies
+        np.testing.assert_array_equal(np.delete(one, 3), np.delete(two, 3))
+    found = other.evaluate(best_first(other))
+    assert found.utility[3] == pytest.approx(1.0)
+    assert found.publisher_payoff[3] == other.evaluate(masking_backward_induction(other)).publisher_payoff[3]
+
+
+def test_random_policies_have_their_rates_and_repeat():
+    """3,000 subjects: shares within four standard errors of the rates."""
+    game = random_game(100, 4)
+    first = solve_policy(game, "random-masking", np.random.default_rng(3))
+    again = solve_policy(game, "random-masking", np.random.default_rng(3))
+    np.testing.assert_array_equal(first.strategies, again.strategies)
+    shared = [
+        game.space.shared(fixed_choice(game, "random-masking", np.random.default_rng(s)).strategies) for s in range(30)
+    ]
+    assert np.mean(shared) == pytest.approx(0.15, abs=4 * np.sqrt(0.15 * 0.85 / (3000 * 6)))
+    opted = [fixed_choice(game, "random-opt-in", np.random.default_rng(s)).strategies == 0 for s in range(30)]
+    assert np.mean(opted) == pytest.approx(0.05, abs=4 * np.sqrt(0.05 * 0.95 / 3000))
+
+
+def test_every_policy_runs_and_withheld_records_are_paid_nothing():
+    game = random_game(40, 4)
+    for policy in MASKING_POLICIES:
+        found = solve_policy(game, policy, np.random.default_rng(1), opt_in_rate=0.5)
+        withheld = found.withheld
+        assert not found.publisher_payoff[withheld].any()
+        assert not found.attacked[withheld].any()
+        assert (found.generalization_intensity[withheld] == 1).all()
+        np.testing.assert_allclose(
+            found.publisher_payoff, 100 * found.utility - 150 * found.success_probability * found.attacked
+        )
+
+
+def test_progress_is_told():
+    seen = []
+    best_first(random_game(40, 3), progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(40, 40)]
+
+
+def test_carried_files_say_what_they_are():
+    for path in CARRIED.glob("*_m?.npz"):
+        parameters = json.loads(str(np.load(path, allow_pickle=False)["params"][0]))
+        assert (parameters["loss"], parameters["cost"], parameters["theta"]) == (150, 10, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda g: solve_policy(g, "masked", np.random.default_rng(0)), "policy unknown.*did you mean 'masking'"),
+        (lambda g: fixed_choice(g, "masking", np.random.default_rng(0)), "policy needs a search"),
+        (lambda g: solve_policy(g, "opt-in", np.random.default_rng(0), opt_in_rate=2), "opt_in_rate"),
+        (lambda g: anytime(g, most_evaluated=0), "budget"),
+        (lambda g: MaskingGame(g.space, g.attack, g.world, -1.0), "benefit of the publisher is negative"),
+        (lambda g: MaskingGame(g.space, g.attack, g.world, 100.0, np.zeros(3)), "loss of the publisher"),
+        (lambda g: MaskingGame(MaskingSpace(("age",), np.ones(1), 10), g.attack, g.world), "neither released"),
+        (lambda g: MaskingGame(MaskingSpace(g.space.attributes, np.ones(5), 9), g.attack, g.world), "another number"),
+        (lambda g: masking_backward_induction(random_game(2, 25)), "too many strategies for backward induction"),
+        (lambda g: greedy(three_stage_game()), "attack that this solver cannot take.*best-first"),
+    ],
+)
+def test_bad_input_is_named(make, message):
+    with pytest.raises(InputError, match=message):
+        make(random_game(10, 3))
