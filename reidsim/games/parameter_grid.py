@@ -99,6 +99,10 @@ def undominated_options(
     best strategy, ties included, is never dropped. (A constraint of no attack keeps this true, since g' is attacked
     only where g is.)
 
+    Where sharing is worth nothing, utility does not count: the best strategy is the first in lattice order that is
+    not attacked, else the first of the least success probability. Either is less likely to succeed than every one
+    before it, and such strategies are kept whatever their utility.
+
     Parameters
     ----------
     space : StrategySpace
@@ -217,8 +221,14 @@ def _undominated(utility: Floats, success: Floats, same: float) -> tuple[NDArray
     n, size = utility.shape
     keep = np.empty(n * size, dtype=np.int64)
     per_record = np.zeros(n, dtype=np.int64)
+    safer_than_all_before = np.empty(size, dtype=np.bool_)
     found = 0
     for i in range(n):
+        safest = np.inf
+        for strategy in range(size):
+            safer_than_all_before[strategy] = utility[i, strategy] >= 0.0 and success[i, strategy] < safest
+            if safer_than_all_before[strategy]:
+                safest = success[i, strategy]
         order = np.argsort(-utility[i], kind="mergesort")
         safest_above = np.inf
         begin = 0
@@ -230,8 +240,10 @@ def _undominated(utility: Floats, success: Floats, same: float) -> tuple[NDArray
             level = np.sort(order[begin:end])
             safest = safest_above
             for strategy in level:
-                if utility[i, strategy] >= 0.0 and success[i, strategy] < safest:
-                    safest = success[i, strategy]
+                if utility[i, strategy] < 0.0:
+                    continue
+                if success[i, strategy] < safest or safer_than_all_before[strategy]:
+                    safest = min(safest, success[i, strategy])
                     keep[found] = strategy
                     found += 1
                     per_record[i] += 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_games import amounts, game_of, positive_amounts, small_games
+from small_games import amounts, game_of, small_games
 
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.equilibrium import evaluate
@@ -25,12 +25,12 @@ MEASURES = ("publisher_payoff", "adversary_payoff", "generalization_intensity", 
 
 @st.composite
 def points_of(draw, small):
-    """Money for one point: what the small game was drawn with (often a tie), or anything with a positive benefit."""
-    if small.benefit[0] > 0 and draw(st.booleans()):
+    """Money for one point: what the small game was drawn with (often a tie), or anything else."""
+    if draw(st.booleans()):
         return small.benefit[0], small.loss[0], small.gain[0], small.cost[0]
     gain = draw(amounts)
     worth = gain / small.paper(0).n_p(draw(st.sampled_from(small.paper(0).strategies)))
-    return draw(positive_amounts), draw(amounts), gain, draw(st.sampled_from([worth, 4.0, 0.0]))
+    return draw(amounts), draw(amounts), gain, draw(st.sampled_from([worth, 4.0, 0.0]))
 
 
 def averages(equilibrium, weights):
@@ -98,7 +98,8 @@ def test_options_are_strategies_that_nothing_better_or_earlier_dominates(small):
         undominated = [
             b
             for b in numbers
-            if not any(
+            if all(pi[a] > pi[b] for a in range(b))
+            or not any(
                 pi[a] <= pi[b] and (utility[a] > utility[b] or (utility[a] == utility[b] and a < b)) for a in numbers
             )
         ]
@@ -144,6 +145,16 @@ def test_of_options_that_pay_the_same_the_first_in_lattice_order_is_played_thoug
     points = ParameterPoints.broadcast(100.0, [75.0, 75.0 - 1e-6], 75.0, 5.0)
     assert best_strategies(options, points, 0).tolist() == [1]
     assert best_strategies(options, points, 1).tolist() == [2]
+
+
+def test_where_sharing_is_worth_nothing_utility_does_not_count():
+    a, b = ((0, 1), (0, 0)), ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
+    people = [(0, 0)] + [(1, 0)] * 9 + [(0, 2)] * 9
+    game = game_of([a, b], people, [(0, 0)], benefit=0.0, loss=10.0, gain=10.0, cost=1.0)
+    points = ParameterPoints.broadcast(0.0, 10.0, 10.0, 1.0)
+    best = backward_induction(game.game(), {"it": Constraint()})["it"].strategies
+    found = best_strategies(undominated_options(game.lattice(), game.linker()), points, 0)
+    np.testing.assert_array_equal(found, best)
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))

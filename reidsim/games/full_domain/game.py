@@ -1,0 +1,219 @@
+"""The game of a publisher who generalizes a whole dataset in one way and suppresses the records that do not pay."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+from reidsim.games.full_domain.class_table import ClassTable, RollUp
+from reidsim.games.full_domain.node_payoffs import (
+    Thresholds,
+    basic_payoffs,
+    kept_records,
+    no_attack_payoffs,
+    payoffs_by_record,
+)
+from reidsim.games.full_domain.prices import Prices
+from reidsim.games.full_domain.risk import finest_classes
+from reidsim.games.full_domain.walk import NOBODY, Followed
+from reidsim.populations.population import Population
+from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.releases.strategy_space import Floats
+
+NO_SOLUTION = -1
+
+
+@dataclass(frozen=True, eq=False)
+class FullDomainGame:
+    """One publisher against a one-shot adversary, at dataset level (Prasser et al. 2017).
+
+    The publisher picks one node of the lattice for the whole dataset. A record of a class of ``k`` people is attacked
+    where ``G > C k`` and pays ``B (1 - IL) - [attacked] L / k``; it is suppressed where that is not above zero. The
+    class sizes of the others do not change by that. In the No-Attack game (`no_attack`) records of classes of at most
+    ``G / C`` people are suppressed instead (with ``G = 0`` none), which is k-anonymity under prosecutor risk and k-map
+    under journalist risk.
+
+    Parameters
+    ----------
+    lattice : GeneralizationLattice
+        Over distinct cells of the records; where prices differ by record, over distinct cells and prices.
+    released : ndarray of int64, shape (n_cells,)
+        Records in each cell.
+    prices : Prices
+        At each parameter point, for each kind of record.
+    kind : ndarray of int64, shape (n_cells,), optional
+        The kind of each cell's records; may be left out when there is one kind.
+    population : Population, optional
+        Over the lattice's domain: journalist risk. Prosecutor risk if not given.
+    no_attack : bool
+    suppression_limit : float
+        A node is feasible if no more than this share of the records (rounded down) is suppressed.
+    minimum : sequence of int, optional
+        Lowest level allowed for each attribute (Safe-Harbor-friendly).
+
+    Raises
+    ------
+    InputError
+        If there is no record, a limit is not in [0, 1], or numbers of cells, kinds or levels do not fit together.
+    """
+
+    lattice: GeneralizationLattice
+    released: NDArray[np.int64]
+    prices: Prices
+    kind: NDArray[np.int64] | None = None
+    population: Population | None = None
+    no_attack: bool = False
+    suppression_limit: float = 1.0
+    minimum: Sequence[int] | None = None
+
+    def __post_init__(self) -> None:
+        cells = self.lattice.n_records
+        if self.released.shape != (cells,) or not self.released.sum() > 0 or (self.released < 0).any():
+            raise InputError(
+                "no records in the cells of the lattice", found=self.released.shape, expected=f"counts of {cells} cells"
+            )
+        if not 0 <= self.suppression_limit <= 1:
+            raise InputError(
+                "not a share of the records", where="suppression limit", found=self.suppression_limit, expected="0 to 1"
+            )
+        if self.kind is None and self.prices.n_kinds > 1:
+            raise InputError("prices by kind of record, but no kinds", found=self.prices.n_kinds, expected="one price")
+        if self.kind is not None and (
+            self.kind.shape != (cells,) or self.kind.min() < 0 or self.kind.max() >= self.prices.n_kinds
+        ):
+            raise InputError(
+                "kinds do not fit the cells and prices",
+                found=self.kind.shape,
+                expected=f"{cells} numbers below {self.prices.n_kinds}",
+            )
+        self.lattice.index(self.lowest)
+
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+        return int(self.released.sum())
+
+    @property
+    def lowest(self) -> tuple[int, ...]:
+        """Lowest level of each attribute."""
+        return tuple(self.minimum) if self.minimum is not None else (0,) * len(self.lattice.shape)
+
+    @property
+    def most_suppressed(self) -> int:
+        """The most records that may be suppressed."""
+        return math.floor(self.suppression_limit * self.n_records)
+
+    @cached_property
+    def best_case(self) -> Floats:
+        """The payout if every record were shared as it is and none attacked, shape (n_points,)."""
+        return np.asarray(self.prices.benefit @ self._by_kind(self.released))
+
+    @cached_property
+    def cell_kind(self) -> NDArray[np.int64]:
+        """The kind of each cell, shape (n_cells,)."""
+        return np.zeros(self.lattice.n_records, dtype=np.int64) if self.kind is None else self.kind.astype(np.int64)
+
+    def _by_kind(self, amounts: NDArray[np.number[Any]]) -> Floats:
+        """Add up amounts of cells (n_cells,) by kind of record, shape (n_kinds,)."""
+        sums = np.bincount(self.cell_kind, weights=amounts, minlength=self.prices.n_kinds)
+        return np.asarray(sums, dtype=np.float64)
+
+    @cached_property
+    def finest(self) -> tuple[RollUp, ClassTable, NDArray[np.int32]]:
+        """What rolls classes up, the ungeneralized classes, and the class of each cell."""
+        return finest_classes(self.lattice, self.released, self.population)
+
+    @cached_property
+    def by_class(self) -> bool:
+        """Whether all records of a class pay the same, so that classes can stand for their records."""
+        return self.prices.n_kinds == 1 and self.finest[0].loss_is_of_class
+
+    @cached_property
+    def thresholds(self) -> Thresholds:
+        """Points in the order of attack and of ruin; for one kind of record."""
+        return Thresholds.of(self.prices, no_attack=self.no_attack)
+
+    @property
+    def followed(self) -> Followed:
+        """Rows to follow in a walk: none when classes stand for their records."""
+        if self.by_class:
+            return NOBODY
+        cells = self.lattice.n_records
+        return Followed(np.arange(cells), self.finest[2], np.zeros(cells))
+
+    def outcomes(self, table: ClassTable, followed: Followed) -> Floats:
+        """Return payout, suppressed records, attacked records and adversary's payoff of a node, shape (n_points, 4)."""
+        outcomes = np.empty((self.prices.n_points, 4))
+        prices = self.prices
+        if not self.by_class:
+            rows = followed.rows
+            payoffs_by_record(
+                self.released[rows], followed.group_of, followed.loss, self.cell_kind[rows], table.people,
+                prices.benefit, prices.loss, prices.gain, prices.cost, self.no_attack, outcomes,
+            )  # fmt: skip
+        elif self.no_attack:
+            attacked_below, attack_order, _, _ = self.thresholds
+            no_attack_payoffs(
+                table.released,
+                table.people,
+                table.loss,
+                attacked_below,
+                attack_order,
+                self._column("benefit"),
+                outcomes,
+            )
+        else:
+            basic_payoffs(
+                table.released, table.people, table.loss, *self.thresholds, self._column("benefit"),
+                self._column("loss"), self._column("gain"), self._column("cost"), outcomes,
+            )  # fmt: skip
+        return outcomes
+
+    def _column(self, price: str) -> Floats:
+        return np.ascontiguousarray(getattr(self.prices, price)[:, 0])
+
+    @cached_property
+    def _bound_losses(self) -> Floats:
+        # Benefit that each level takes from all records, (n_attributes, most levels, n_points).
+        taken = np.zeros((len(self.lattice.shape), max(self.lattice.shape), self.prices.n_points))
+        for at, losses in enumerate(self.lattice.losses):
+            for level, loss in enumerate(losses):
+                lost = self._by_kind(self.released * loss[self.lattice.codes[:, at]])
+                taken[at, level] = self.prices.benefit @ lost
+        return taken
+
+    def bound(self, levels: Sequence[int]) -> Floats:
+        """Return the most that a node, or one that generalizes it, can pay, shape (n_points,).
+
+        That is the benefit at the node if nobody attacks (the maximal payout of Eq. 6).
+        """
+        taken = self._bound_losses
+        return np.asarray(self.best_case - taken[np.arange(len(taken)), levels].sum(axis=0))
+
+    def classes_at(self, node: int) -> tuple[ClassTable, NDArray[np.int32]]:
+        """Return the classes at a node, and the class of each cell."""
+        roll_up, table, group_of = self.finest
+        return roll_up.at(table, self.lattice.levels(node), group_of)
+
+    def sizes_at(self, node: int) -> Floats:
+        """Return among how many people a record of each cell hides at a node, shape (n_cells,)."""
+        table, group_of = self.classes_at(node)
+        return np.asarray(np.maximum(table.people[group_of], 1.0))
+
+    def kept_at(self, node: int, point: int = 0) -> NDArray[np.bool_]:
+        """Tell which cells' records are kept at a node, shape (n_cells,)."""
+        if node == NO_SOLUTION:
+            return np.zeros(self.lattice.n_records, dtype=np.bool_)
+        sizes, loss = self.sizes_at(node), 1.0 - self.lattice.utility(node)
+        benefit, harm, gain, cost = (
+            np.ascontiguousarray(getattr(self.prices, price)[point, self.cell_kind])
+            for price in ("benefit", "loss", "gain", "cost")
+        )
+        return np.asarray(kept_records(loss, sizes, benefit, harm, gain, cost, self.no_attack))

@@ -1,0 +1,238 @@
+"""What a node pays at many parameter points, from the sizes of its classes (Prasser et al. 2017, Eqs. 3 to 9).
+
+A class of ``k`` people whose records keep utility ``u`` is attacked where ``G > C k``, and kept where it pays: ``B u``
+where it is not attacked, ``B u - L / k > 0`` where it is. So all that a point asks of a class is whether ``k`` is at
+least ``G / C`` and whether ``u k`` exceeds ``L / B``. Points are sorted by both ratios; each class is put once into a
+table by how many points leave it unattacked and how many keep it under attack, and each point reads its sums off the
+table. That makes many points cost little more than one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.games.full_domain.prices import Prices
+from reidsim.releases.strategy_space import Floats
+
+# Columns of the outcomes of a node.
+PAYOUT, SUPPRESSED, ATTACKED, ADVERSARY = range(4)
+# Losses closer than this to 1 are suppression: rounding must not leave a benefit of 1e-16.
+_SUPPRESSED_ABOVE = 1.0 - 1e-12
+
+
+class Thresholds(NamedTuple):
+    """Points in two orders, for prices that are the same for all records; arrays of shape (n_points,).
+
+    Parameters
+    ----------
+    attacked_below : ndarray of float64
+        Sorted: classes of fewer people are attacked (``G / C``).
+    attack_order : ndarray of int64
+        Position of each point in it.
+    ruinous_at : ndarray of float64
+        Sorted: attacked classes whose people times utility are no more are suppressed (``L / B``).
+    ruin_order : ndarray of int64
+        Position of each point in it.
+    """
+
+    attacked_below: Floats
+    attack_order: NDArray[np.int64]
+    ruinous_at: Floats
+    ruin_order: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, prices: Prices, *, no_attack: bool) -> Thresholds:
+        """Work out the thresholds of prices for one kind of record."""
+        benefit, loss, gain, cost = (array[:, 0] for array in (prices.benefit, prices.loss, prices.gain, prices.cost))
+        # Equality must not turn into an attack by rounding; nor, in the No-Attack game, into safety.
+        rounding = 1 + INDIFFERENCE if no_attack else 1 / (1 + INDIFFERENCE)
+        attacked_below = _ratio(gain, cost) * rounding
+        ruinous_at = np.where(benefit > 0, _ratio(loss, benefit), np.inf) * (1 + INDIFFERENCE)
+        return cls(*_sorted(attacked_below), *_sorted(ruinous_at))
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    """Divide amounts; nothing by nothing is nothing, anything else by nothing is without limit."""
+    return np.divide(above, below, out=np.where(above > 0, np.inf, 0.0), where=below > 0)
+
+
+def _sorted(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    order = np.argsort(values, kind="stable")
+    position = np.empty(len(values), dtype=np.int64)
+    position[order] = np.arange(len(values))
+    return values[order], position
+
+
+@numba.njit(cache=True)
+def utility_of(loss: float) -> float:
+    """Return what is left of the benefit of a record with this information loss."""
+    return 0.0 if loss > _SUPPRESSED_ABOVE else 1.0 - loss
+
+
+@numba.njit(cache=True)
+def basic_payoffs(
+    released: NDArray[np.int64],
+    people: Floats,
+    loss: Floats,
+    attacked_below: Floats,
+    attack_order: NDArray[np.int64],
+    ruinous_at: Floats,
+    ruin_order: NDArray[np.int64],
+    benefit: Floats,
+    harm: Floats,
+    gain: Floats,
+    cost: Floats,
+    outcomes: Floats,
+) -> None:
+    """Fill in the outcomes of a node in the basic game, shape (n_points, 4).
+
+    `benefit`, `harm` (the publisher's loss), `gain` and `cost` have shape (n_points,).
+    """
+    points = len(benefit)
+    # By the number of points at which a class is not attacked, and at which an attack would not make it a loss.
+    worth = np.zeros((points + 1, points + 1))
+    odds = np.zeros((points + 1, points + 1))
+    records = np.zeros((points + 1, points + 1))
+    total = 0.0
+    for i in range(len(released)):
+        count = released[i]
+        if count == 0:
+            continue
+        total += count
+        utility = utility_of(loss[i])
+        if utility == 0.0:
+            continue
+        size = max(people[i], 1.0)
+        safe = np.searchsorted(attacked_below, size, side="right")
+        borne = np.searchsorted(ruinous_at, utility * size, side="left")
+        worth[safe, borne] += count * utility
+        odds[safe, borne] += count / size
+        records[safe, borne] += count
+    for safe in range(points + 1):
+        for borne in range(points - 1, -1, -1):
+            worth[safe, borne] += worth[safe, borne + 1]
+            odds[safe, borne] += odds[safe, borne + 1]
+            records[safe, borne] += records[safe, borne + 1]
+    for safe in range(1, points + 1):
+        for borne in range(points + 1):
+            worth[safe, borne] += worth[safe - 1, borne]
+            odds[safe, borne] += odds[safe - 1, borne]
+            records[safe, borne] += records[safe - 1, borne]
+    for point in range(points):
+        attack, ruin = attack_order[point], ruin_order[point] + 1
+        attacked = records[attack, ruin]
+        unattacked = records[points, 0] - records[attack, 0] if benefit[point] > 0 else 0.0
+        kept_worth = worth[points, 0] - worth[attack, 0] + worth[attack, ruin]
+        outcomes[point, PAYOUT] = benefit[point] * kept_worth - harm[point] * odds[attack, ruin]
+        outcomes[point, SUPPRESSED] = total - attacked - unattacked
+        outcomes[point, ATTACKED] = attacked
+        outcomes[point, ADVERSARY] = gain[point] * odds[attack, ruin] - cost[point] * attacked
+
+
+@numba.njit(cache=True)
+def no_attack_payoffs(
+    released: NDArray[np.int64],
+    people: Floats,
+    loss: Floats,
+    attacked_below: Floats,
+    attack_order: NDArray[np.int64],
+    benefit: Floats,
+    outcomes: Floats,
+) -> None:
+    """Fill in the outcomes of a node in the No-Attack game: only classes of more than ``G / C`` people are kept."""
+    points = len(benefit)
+    worth = np.zeros(points + 1)
+    records = np.zeros(points + 1)
+    total = 0.0
+    for i in range(len(released)):
+        count = released[i]
+        if count == 0:
+            continue
+        total += count
+        safe = np.searchsorted(attacked_below, max(people[i], 1.0), side="left")
+        worth[safe] += count * utility_of(loss[i])
+        records[safe] += count
+    for safe in range(points - 1, -1, -1):
+        worth[safe] += worth[safe + 1]
+        records[safe] += records[safe + 1]
+    for point in range(points):
+        first = attack_order[point] + 1
+        outcomes[point, PAYOUT] = benefit[point] * worth[first]
+        outcomes[point, SUPPRESSED] = total - records[first]
+        outcomes[point, ATTACKED] = 0.0
+        outcomes[point, ADVERSARY] = 0.0
+
+
+@numba.njit(cache=True)
+def record_payoff(
+    loss: float, people: float, benefit: float, harm: float, gain: float, cost: float, no_attack: bool
+) -> tuple[float, bool, bool]:
+    """Return what one record pays the publisher, whether it is attacked and whether it is kept."""
+    utility = utility_of(loss)
+    size = max(people, 1.0)
+    if no_attack:
+        safe = gain == 0.0 or cost * size > gain * (1 + INDIFFERENCE)
+        return (benefit * utility if safe else 0.0), False, safe
+    if not gain > cost * size * (1 + INDIFFERENCE):
+        return benefit * utility, False, benefit * utility > 0
+    # Rounding must not make a profit of equal amounts.
+    kept = benefit * utility * size > harm * (1 + INDIFFERENCE)
+    return (benefit * utility - harm / size if kept else 0.0), kept, kept
+
+
+@numba.njit(cache=True)
+def payoffs_by_record(
+    released: NDArray[np.int64],
+    group_of: NDArray[np.int32],
+    loss: Floats,
+    kind: NDArray[np.int64],
+    people: Floats,
+    benefit: Floats,
+    harm: Floats,
+    gain: Floats,
+    cost: Floats,
+    no_attack: bool,
+    outcomes: Floats,
+) -> None:
+    """Fill in the outcomes of a node where prices or losses differ within classes.
+
+    `released`, `group_of`, `loss` and `kind` have shape (n_rows,), `people` that of the classes, prices
+    (n_points, n_kinds).
+    """
+    outcomes[:] = 0.0
+    for i in range(len(released)):
+        count, of = released[i], kind[i]
+        size = people[group_of[i]]
+        for point in range(len(benefit)):
+            payoff, attacked, kept = record_payoff(
+                loss[i], size, benefit[point, of], harm[point, of], gain[point, of], cost[point, of], no_attack
+            )
+            if not kept:
+                outcomes[point, SUPPRESSED] += count
+                continue
+            outcomes[point, PAYOUT] += count * payoff
+            if attacked:
+                outcomes[point, ATTACKED] += count
+                outcomes[point, ADVERSARY] += count * (gain[point, of] / max(size, 1.0) - cost[point, of])
+
+
+@numba.njit(cache=True)
+def kept_records(
+    loss: Floats,
+    people: Floats,
+    benefit: Floats,
+    harm: Floats,
+    gain: Floats,
+    cost: Floats,
+    no_attack: bool,
+) -> NDArray[np.bool_]:
+    """Tell which records are kept; arrays of shape (n_rows,)."""
+    kept = np.empty(len(loss), dtype=np.bool_)
+    for i in range(len(loss)):
+        kept[i] = record_payoff(loss[i], people[i], benefit[i], harm[i], gain[i], cost[i], no_attack)[2]
+    return kept

@@ -1,0 +1,85 @@
+"""What sharing and attacking are worth: one amount for all records or one per kind of record, at several points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reidsim.errors import InputError
+from reidsim.releases.strategy_space import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """Benefit, loss, gain and cost at each parameter point, for each kind of record.
+
+    Parameters
+    ----------
+    benefit, loss : ndarray of float64, shape (n_points, n_kinds)
+        What the publisher gets for a record shared as it is, and loses when the record is re-identified; currency
+        units per record. Scalars, (n_points,) and (n_points, n_kinds) are accepted and spread over the others' shape.
+    gain, cost : ndarray of float64, shape (n_points, n_kinds)
+        What the adversary gets for a re-identified record, and pays for an attempt.
+
+    Raises
+    ------
+    InputError
+        If an amount is negative or not finite, or the shapes do not fit together.
+    """
+
+    benefit: Floats
+    loss: Floats
+    gain: Floats
+    cost: Floats
+
+    def __post_init__(self) -> None:
+        given = {item.name: np.asarray(getattr(self, item.name), dtype=np.float64) for item in fields(self)}
+        try:
+            spread = np.broadcast_arrays(
+                *(array if array.ndim > 1 else array.reshape(-1, 1) for array in given.values())
+            )
+        except ValueError:
+            raise InputError(
+                "prices of different shapes",
+                found=", ".join(f"{name} {array.shape}" for name, array in given.items()),
+                expected="one amount, one per point, or one per point and kind of record",
+            ) from None
+        for name, array in zip(given, spread, strict=True):
+            if array.ndim != 2 or not array.size:
+                raise InputError("no prices", where=name, found=array.shape, expected="(n_points, n_kinds)")
+            if not (array >= 0).all() or not np.isfinite(array).all():
+                wrong = array[~((array >= 0) & np.isfinite(array))][0].item()
+                raise InputError("price that is not an amount", where=name, found=wrong, expected="0 or more")
+            object.__setattr__(self, name, np.ascontiguousarray(array))
+
+    @classmethod
+    def of_points(cls, benefit: ArrayLike, loss: ArrayLike, gain: ArrayLike, cost: ArrayLike) -> Prices:
+        """Return prices that are the same for all records, each one amount or an array of shape (n_points,)."""
+        return cls(*(np.asarray(price, dtype=np.float64) for price in (benefit, loss, gain, cost)))
+
+    @classmethod
+    def of_kinds(cls, benefit: ArrayLike, loss: ArrayLike, gain: ArrayLike, cost: ArrayLike) -> Prices:
+        """Return the prices of kinds of records, arrays of shape (n_kinds,), at one point."""
+        return cls(
+            *(np.atleast_1d(np.asarray(price, dtype=np.float64))[None, :] for price in (benefit, loss, gain, cost))
+        )
+
+    @property
+    def n_points(self) -> int:
+        """Number of parameter points."""
+        return len(self.benefit)
+
+    @property
+    def n_kinds(self) -> int:
+        """Number of kinds of records."""
+        return int(self.benefit.shape[1])
+
+    def point(self, number: int) -> Prices:
+        """Return the prices at one point."""
+        return self.points(np.array([number]))
+
+    def points(self, numbers: NDArray[np.intp]) -> Prices:
+        """Return the prices at some points."""
+        return Prices(self.benefit[numbers], self.loss[numbers], self.gain[numbers], self.cost[numbers])

@@ -1,0 +1,277 @@
+"""Exact search over the whole lattice: the best node at each parameter point, and every node's outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.errors import InputError
+from reidsim.games.full_domain.class_table import ClassTable
+from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
+from reidsim.games.full_domain.node_payoffs import ADVERSARY, ATTACKED, PAYOUT, SUPPRESSED
+from reidsim.games.full_domain.walk import Followed, walk
+from reidsim.releases.strategy_space import Floats, Strategies
+
+# Points solved in one walk: the table that points share has as many rows and columns.
+_POINTS_PER_WALK = 100
+# Nodes whose outcomes are kept one by one.
+_MOST_NODES_LISTED = 5_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class FullDomainSolution:
+    """The best node at each parameter point; arrays of shape (n_points,), money in currency units.
+
+    Where no node keeps to the suppression limit there is no solution: nothing is released.
+
+    Parameters
+    ----------
+    nodes : ndarray of int64
+        -1 where there is no solution.
+    payout : ndarray of float64
+        Publisher's payoff over all records; 0 without a solution.
+    suppressed, attacked : ndarray of int64
+        Records.
+    adversary_payoff : ndarray of float64
+        Over all records.
+    bound : ndarray of float64
+        No node pays more than this.
+    best_case : ndarray of float64
+        The payout if every record were shared as it is and none attacked.
+    evaluated : int
+        Nodes whose payout was worked out.
+    exact : bool
+        Whether the nodes are proved optimal.
+    """
+
+    nodes: Strategies
+    payout: Floats
+    suppressed: NDArray[np.int64]
+    attacked: NDArray[np.int64]
+    adversary_payoff: Floats
+    bound: Floats
+    best_case: Floats
+    evaluated: int
+    exact: bool
+
+    @property
+    def relative_payout(self) -> Floats:
+        """Payout as a share of the best case (0 where that is 0)."""
+        return np.divide(self.payout, self.best_case, out=np.zeros_like(self.payout), where=self.best_case > 0)
+
+    @property
+    def gap(self) -> Floats:
+        """How far the payout may be from the optimum, as a share of the best case; 0 when proved optimal."""
+        distance = np.maximum(self.bound - self.payout, 0.0)
+        return np.divide(distance, self.best_case, out=np.zeros_like(distance), where=self.best_case > 0)
+
+
+class Incumbents:
+    """The best nodes so far, one for each point.
+
+    Among payouts that differ by rounding alone the node with the lower total level is better, then the one that comes
+    first in lattice order.
+    """
+
+    def __init__(self, game: FullDomainGame) -> None:
+        points = game.prices.n_points
+        self._game = game
+        self.outcomes = np.zeros((points, 4))
+        self.outcomes[:, SUPPRESSED] = game.n_records
+        self.payout = np.full(points, -np.inf)
+        self.nodes = np.full(points, NO_SOLUTION, dtype=np.int64)
+        self._height = np.full(points, np.iinfo(np.int64).max, dtype=np.int64)
+        self._tie = INDIFFERENCE * np.maximum(game.best_case, 1.0)
+
+    def offer(self, node: int, height: int, outcomes: Floats) -> None:
+        """Take a node where it is better; `height` is the sum of its levels."""
+        payout = outcomes[:, PAYOUT]
+        better = self._beats(payout, node, height) & (outcomes[:, SUPPRESSED] <= self._game.most_suppressed)
+        if better.any():
+            self.payout[better] = payout[better]
+            self.nodes[better] = node
+            self._height[better] = height
+            self.outcomes[better] = outcomes[better]
+
+    def beaten_by(self, bound: Floats, node: int, height: int) -> bool:
+        """Tell whether at some point a node that pays at most `bound`, or one that generalizes it, can be better."""
+        return bool(self._beats(bound, node, height).any())
+
+    def _beats(self, payout: Floats, node: int, height: int) -> NDArray[np.bool_]:
+        ahead = payout - self.payout
+        first = (height < self._height) | ((height == self._height) & (node < self.nodes))
+        return np.asarray((ahead > self._tie) | (first & (ahead >= -self._tie)))
+
+    def solution(self, bound: Floats, evaluated: int, *, exact: bool) -> FullDomainSolution:
+        """Return the nodes held."""
+        return FullDomainSolution(
+            nodes=self.nodes,
+            payout=self.outcomes[:, PAYOUT],
+            suppressed=np.rint(self.outcomes[:, SUPPRESSED]).astype(np.int64),
+            attacked=np.rint(self.outcomes[:, ATTACKED]).astype(np.int64),
+            adversary_payoff=self.outcomes[:, ADVERSARY],
+            bound=np.maximum(bound, self.outcomes[:, PAYOUT]),
+            best_case=self._game.best_case,
+            evaluated=evaluated,
+            exact=exact,
+        )
+
+
+class _BestNodes:
+    """A visitor that keeps the best nodes and leaves out branches that cannot hold a better one."""
+
+    def __init__(self, game: FullDomainGame, prune: bool, progress: Callable[[int], None]) -> None:
+        self._game = game
+        self._prune = prune
+        self._progress = progress
+        self.incumbents = Incumbents(game)
+        self.seen = 0
+
+    def enter(self, node: int, levels: Sequence[int], followed: Followed) -> Followed | None:
+        if self._prune and not self.incumbents.beaten_by(self._game.bound(levels), node, sum(levels)):
+            return None
+        return followed
+
+    def visit(self, node: int, levels: Sequence[int], table: ClassTable, followed: Followed) -> None:
+        self.seen += 1
+        self._progress(self.seen)
+        self.incumbents.offer(node, sum(levels), self._game.outcomes(table, followed))
+
+
+def search(
+    game: FullDomainGame, *, prune: bool = True, progress: Callable[[int, int], None] | None = None
+) -> FullDomainSolution:
+    """Find the best node at every parameter point.
+
+    Parameters
+    ----------
+    game : FullDomainGame
+    prune : bool
+        Leave out a node and those that generalize it when its benefit without any attack is no more than the best
+        payout so far. That changes the time taken, never the solution.
+    progress : callable, optional
+        Called with nodes done and in all; with pruning the end comes early.
+
+    Returns
+    -------
+    FullDomainSolution
+        Exact.
+    """
+    points = game.prices.n_points
+    parts = []
+    for begin in range(0, points, _POINTS_PER_WALK):
+        numbers = np.arange(begin, min(begin + _POINTS_PER_WALK, points))
+        part = game if len(numbers) == points else replace(game, prices=game.prices.points(numbers))
+        parts.append(_search(part, prune, progress))
+    return parts[0] if len(parts) == 1 else joined(parts)
+
+
+def _search(game: FullDomainGame, prune: bool, progress: Callable[[int, int], None] | None) -> FullDomainSolution:
+    size = game.lattice.size
+    report = (lambda done: None) if progress is None else (lambda done: progress(done, size))
+    visitor = _BestNodes(game, prune, report)
+    roll_up, finest, _ = game.finest
+    shown = walk(roll_up, finest, visitor, followed=game.followed, start=game.lowest)
+    return visitor.incumbents.solution(visitor.incumbents.outcomes[:, PAYOUT], shown, exact=True)
+
+
+def joined(parts: Sequence[FullDomainSolution]) -> FullDomainSolution:
+    """Return the solutions of several points as one."""
+    arrays = {
+        item.name: np.concatenate([getattr(part, item.name) for part in parts])
+        for item in fields(FullDomainSolution)
+        if isinstance(getattr(parts[0], item.name), np.ndarray)
+    }
+    return FullDomainSolution(
+        **arrays, evaluated=sum(part.evaluated for part in parts), exact=all(part.exact for part in parts)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class NodeOutcomes:
+    """What every node leads to at one parameter point; arrays of shape (n_nodes,), in lattice order.
+
+    Nodes below the minimum levels are left out.
+
+    Parameters
+    ----------
+    nodes : ndarray of int64
+    payout, adversary_payoff : ndarray of float64
+        Over all records, in currency units.
+    suppressed, attacked : ndarray of int64
+        Records.
+    feasible : ndarray of bool
+        Whether the node keeps to the suppression limit.
+    """
+
+    nodes: Strategies
+    payout: Floats
+    suppressed: NDArray[np.int64]
+    attacked: NDArray[np.int64]
+    adversary_payoff: Floats
+    feasible: NDArray[np.bool_]
+
+    def take(self, rows: NDArray[np.intp]) -> NodeOutcomes:
+        """Return some of the nodes."""
+        return NodeOutcomes(**{item.name: getattr(self, item.name)[rows] for item in fields(self)})
+
+    def best(self, count: int) -> NodeOutcomes:
+        """Return the feasible nodes that pay most, in falling order; the first in lattice order among equals."""
+        rows = np.flatnonzero(self.feasible)
+        return self.take(rows[np.argsort(-self.payout[rows], kind="stable")][:count])
+
+    def pareto_front(self) -> NodeOutcomes:
+        """Return the feasible nodes that no other beats in both payout and share attacked, in order of that share."""
+        rows = np.flatnonzero(self.feasible)
+        rows = rows[np.lexsort((self.nodes[rows], -self.payout[rows], self.attacked[rows]))]
+        best_before = np.concatenate([[-np.inf], np.maximum.accumulate(self.payout[rows])])[:-1]
+        tie = INDIFFERENCE * np.abs(self.payout[rows])
+        return self.take(rows[self.payout[rows] > best_before + tie])
+
+
+class _EveryNode:
+    """A visitor that keeps the outcome of every node at one point."""
+
+    def __init__(self, game: FullDomainGame) -> None:
+        self._game = game
+        self.nodes: list[int] = []
+        self.outcomes: list[Floats] = []
+
+    def enter(self, node: int, levels: Sequence[int], followed: Followed) -> Followed | None:
+        return followed
+
+    def visit(self, node: int, levels: Sequence[int], table: ClassTable, followed: Followed) -> None:
+        self.nodes.append(node)
+        self.outcomes.append(self._game.outcomes(table, followed)[0])
+
+
+def every_node(game: FullDomainGame) -> NodeOutcomes:
+    """Work out every node at the game's first parameter point.
+
+    Raises
+    ------
+    InputError
+        If the lattice has too many nodes to list.
+    """
+    if game.lattice.size > _MOST_NODES_LISTED:
+        raise InputError("too many nodes to list", found=game.lattice.size, expected=f"at most {_MOST_NODES_LISTED:,}")
+    if game.prices.n_points > 1:
+        game = replace(game, prices=game.prices.point(0))
+    visitor = _EveryNode(game)
+    roll_up, finest, _ = game.finest
+    walk(roll_up, finest, visitor, followed=game.followed, start=game.lowest)
+    order = np.argsort(visitor.nodes)
+    outcomes = np.array(visitor.outcomes)[order]
+    suppressed, attacked = (np.rint(outcomes[:, column]).astype(np.int64) for column in (SUPPRESSED, ATTACKED))
+    return NodeOutcomes(
+        nodes=np.array(visitor.nodes)[order],
+        payout=outcomes[:, PAYOUT],
+        suppressed=suppressed,
+        attacked=attacked,
+        adversary_payoff=outcomes[:, ADVERSARY],
+        feasible=suppressed <= game.most_suppressed,
+    )

@@ -1,0 +1,119 @@
+"""Record-level generalization and local recoding with the class sizes of a dataset."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from full_domain_oracle import AMOUNTS, datasets, game_of, variants
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.games.backward_induction import backward_induction
+from reidsim.games.equilibrium import evaluate
+from reidsim.games.full_domain.local_recoding import local_recoding
+from reidsim.games.full_domain.prices import Prices
+from reidsim.games.full_domain.record_level import record_level
+from reidsim.games.full_domain.search import search
+from reidsim.games.record_game import Constraint, PopulationLinker, RecordGame
+from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.populations.population import Population
+
+
+@given(variants(datasets()))
+def test_each_record_gets_its_best_payout_over_all_nodes(small):
+    game = game_of(small)
+    solution = record_level(game)
+    assert solution.payoff[0].tolist() == pytest.approx([small.best_of_record(i) for i in range(small.n)], abs=1e-7)
+    for i, strategy in enumerate(solution.strategies[0].tolist()):
+        if strategy >= 0:
+            node = game.lattice.levels(strategy)
+            assert small.record(i, node)[0] == pytest.approx(solution.payoff[0, i], abs=1e-7)
+            assert solution.sizes[0, i] == max(small.class_size(small.records[i], node), 1)
+
+
+@given(datasets())
+def test_record_level_is_the_record_game_of_the_package(small):
+    """Same strategies, but that a record which pays nothing is withheld instead of being released suppressed."""
+    game = game_of(small)
+    people = game.population or Population.from_records(game.lattice.domain, game.lattice.codes)
+    linker = PopulationLinker(GroupSizes(people, game.lattice))
+    adversary = OneShotAdversary(np.array(small.gain, dtype=float), np.array(small.cost, dtype=float))
+    record_game = RecordGame(game.lattice, linker, adversary, np.array(small.benefit), np.array(small.loss))
+    choice = backward_induction(record_game, {"basic": Constraint()})["basic"]
+    payoffs = evaluate(record_game, choice).publisher_payoff
+    solution = record_level(game)
+    assert solution.payoff[0] == pytest.approx(np.maximum(payoffs, 0), abs=1e-9)
+    pays = payoffs > 1e-9
+    assert (solution.strategies[0][pays] == choice.strategies[pays]).all()
+    assert (solution.strategies[0][~pays] == -1).all()
+
+
+@given(datasets(most_records=1))
+def test_full_domain_is_record_level_when_the_record_is_alone(small):
+    game = game_of(small)
+    best, alone = search(game), record_level(game)
+    assert best.payout[0] == pytest.approx(alone.payoff[0, 0], abs=1e-9)
+
+
+@given(datasets())
+def test_record_level_pays_at_least_as_much_as_full_domain(small):
+    game = game_of(small)
+    assert record_level(game).payoff[0].sum() >= search(game).payout[0] - 1e-7
+
+
+@given(datasets(same_prices=True), st.lists(st.tuples(*[AMOUNTS] * 4), min_size=2, max_size=5), st.booleans())
+def test_many_points_are_the_points_one_by_one(small, rows, no_attack):
+    prices = Prices(*np.array(rows, dtype=float).T)
+    game = replace(game_of(replace(small, no_attack=no_attack)), prices=prices)
+    together = record_level(game)
+    for point in range(len(rows)):
+        alone = record_level(replace(game, prices=prices.point(point)))
+        assert together.payoff[point] == pytest.approx(alone.payoff[0], abs=1e-9)
+        assert (together.strategies[point] == alone.strategies[0]).all()
+
+
+# Local recoding.
+
+
+def paid(small, rounds):
+    """Work out what records get when each is released at the node of its round, those left before it being gone."""
+    left, total = list(range(small.n)), 0.0
+    for node in rounds:
+        part = replace(
+            small,
+            records=tuple(small.records[i] for i in left),
+            **{name: tuple(getattr(small, name)[i] for i in left) for name in ("benefit", "loss", "gain", "cost")},
+        )
+        kept = [i for at, i in enumerate(left) if part.record(at, node)[2]]
+        total += part.node(node)[0]
+        left = [i for i in left if i not in kept]
+    return total, left
+
+
+@given(variants(datasets()))
+def test_local_recoding_plays_each_round_on_what_is_left(small):
+    game = game_of(small)
+    recoded = local_recoding(game)
+    rounds = [game.lattice.levels(int(solution.nodes[0])) for solution in recoded.rounds]
+    total, left = paid(small, rounds)
+    if len(left) > game.most_suppressed:
+        assert recoded.payout == 0
+        assert (recoded.strategies == -1).all()
+        return
+    assert recoded.payout == pytest.approx(total, abs=1e-7)
+    assert np.flatnonzero(recoded.strategies == -1).tolist() == left
+    assert recoded.suppressed(game.released) == len(left)
+
+
+@given(datasets())
+def test_local_recoding_pays_at_least_as_much_and_no_more_in_fewer_rounds(small):
+    game = game_of(small)
+    whole = search(game).payout[0]
+    one, several = local_recoding(game, rounds=1), local_recoding(game)
+    assert one.payout == pytest.approx(whole, abs=1e-9)
+    assert several.payout >= whole - 1e-9
+    # What remains cannot be released at a profit.
+    if several.suppressed(game.released):
+        remaining = np.where(several.strategies == -1, game.released, 0)
+        assert search(replace(game, released=remaining, suppression_limit=1.0)).payout[0] == 0

@@ -1,0 +1,347 @@
+"""Exact and anytime search against every node worked out record by record."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from full_domain_oracle import AMOUNTS, SmallDataset, datasets, game_of, variants
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reidsim.errors import InputError
+from reidsim.games.full_domain.anytime import anytime_search
+from reidsim.games.full_domain.game import FullDomainGame
+from reidsim.games.full_domain.prices import Prices
+from reidsim.games.full_domain.search import every_node, search
+from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.population import Population
+from reidsim.releases.hierarchy import Hierarchy
+from reidsim.releases.lattice import GeneralizationLattice
+
+
+def assert_solution(solution, game, expected, point=0):
+    if expected is None:
+        assert solution.nodes[point] == -1
+        assert solution.payout[point] == 0
+        assert solution.suppressed[point] == game.n_records
+        return
+    node, (payout, suppressed, attacked, adversary) = expected
+    assert game.lattice.levels(int(solution.nodes[point])) == node
+    assert solution.payout[point] == pytest.approx(payout, abs=1e-7, rel=1e-9)
+    assert solution.suppressed[point] == suppressed
+    assert solution.attacked[point] == attacked
+    assert solution.adversary_payoff[point] == pytest.approx(adversary, abs=1e-7, rel=1e-9)
+
+
+@settings(max_examples=250)
+@given(variants(datasets()), st.booleans())
+def test_exact_search_is_the_best_of_all_nodes(small, prune):
+    game = game_of(small)
+    solution = search(game, prune=prune)
+    assert_solution(solution, game, small.best())
+    assert solution.exact
+    assert solution.gap == 0
+
+
+@given(variants(datasets()))
+def test_every_node_is_worked_out_as_the_paper_says(small):
+    game = game_of(small)
+    nodes = every_node(game)
+    assert [game.lattice.levels(node) for node in nodes.nodes.tolist()] == small.nodes()
+    for at, node in enumerate(small.nodes()):
+        payout, suppressed, attacked, adversary = small.node(node)
+        assert nodes.payout[at] == pytest.approx(payout, abs=1e-7)
+        assert nodes.suppressed[at] == suppressed
+        assert nodes.attacked[at] == attacked
+        assert nodes.adversary_payoff[at] == pytest.approx(adversary, abs=1e-7)
+        kept = game.kept_at(int(nodes.nodes[at]))
+        assert kept.tolist() == [small.record(i, node)[2] for i in range(small.n)]
+
+
+@given(variants(datasets(same_prices=True)), st.data())
+def test_many_points_in_one_walk_are_the_points_one_by_one(small, data):
+    """Whatever the order of the points by G / C and by L / B."""
+    rows = data.draw(st.lists(st.tuples(*[AMOUNTS] * 4), min_size=1, max_size=8))
+    points = [
+        replace(
+            small,
+            **{
+                name: (amount,) * small.n for name, amount in zip(("benefit", "loss", "gain", "cost"), row, strict=True)
+            },
+        )
+        for row in rows
+    ]
+    game = game_of(small, points=points)
+    assert game.by_class
+    solution = search(game)
+    for number, point in enumerate(points):
+        assert_solution(solution, game, point.best(), number)
+
+
+@given(variants(datasets(same_prices=False)), st.data())
+def test_many_points_of_prices_by_record(small, data):
+    other = data.draw(st.permutations(small.loss))
+    points = (small, replace(small, loss=tuple(other)))
+    solution = search(game_of(small, points=points))
+    for number, point in enumerate(points):
+        assert_solution(solution, game_of(point), point.best(), number)
+
+
+def test_more_points_than_one_walk_takes():
+    small = SmallDataset((((0, 1), (0, 0)),), ((0,), (0,), (1,)), None, (100,) * 3, (50,) * 3, (20,) * 3, (4,) * 3)
+    gains = np.linspace(0, 40, 250)
+    game = replace(game_of(small), prices=Prices(100, gains, gains, 4))
+    solution = search(game)
+    for number in (0, 99, 100, 101, 249):
+        alone = search(replace(game, prices=game.prices.point(number)))
+        assert solution.payout[number] == alone.payout[0]
+        assert solution.nodes[number] == alone.nodes[0]
+    assert solution.exact
+
+
+@given(variants(datasets()))
+def test_order_of_records_and_attributes_does_not_matter(small):
+    turned = replace(
+        small,
+        hierarchies=small.hierarchies[::-1],
+        records=tuple(record[::-1] for record in small.records[::-1]),
+        people=None if small.people is None else tuple(person[::-1] for person in small.people[::-1]),
+        minimum=None if small.minimum is None else small.minimum[::-1],
+        **{name: getattr(small, name)[::-1] for name in ("benefit", "loss", "gain", "cost")},
+    )
+    straight, other = search(game_of(small)), search(game_of(turned))
+    assert other.payout[0] == pytest.approx(straight.payout[0], abs=1e-7)
+    assert (other.nodes[0] == -1) == (straight.nodes[0] == -1)
+
+
+@given(variants(datasets()))
+def test_payout_rises_with_the_limit_and_with_levels_below_the_minimum(small):
+    payouts = [search(game_of(replace(small, limit=limit))).payout[0] for limit in (0.0, 0.25, 0.5, 1.0)]
+    assert all(later >= earlier - 1e-9 for earlier, later in itertools.pairwise(payouts))
+    assert search(game_of(replace(small, minimum=None))).payout[0] >= search(game_of(small)).payout[0] - 1e-9
+
+
+@given(variants(datasets()))
+def test_no_attack_pays_no_more_than_basic(small):
+    basic, no_attack = (search(game_of(replace(small, no_attack=variant))).payout[0] for variant in (False, True))
+    assert no_attack <= basic + 1e-9
+
+
+@given(variants(datasets()))
+def test_pareto_front_and_best_nodes(small):
+    nodes = every_node(game_of(small))
+    pairs = [(p, a) for p, a, f in zip(nodes.payout, nodes.attacked, nodes.feasible, strict=True) if f]
+    front = nodes.pareto_front()
+    for payout, attacked in zip(front.payout, front.attacked, strict=True):
+        assert not any(p > payout + 1e-7 and a <= attacked for p, a in pairs)
+        assert not any(a < attacked and p > payout - 1e-9 for p, a in pairs)
+    for payout, attacked in pairs:
+        assert any(p >= payout - 1e-7 and a <= attacked for p, a in zip(front.payout, front.attacked, strict=True))
+    best = nodes.best(3)
+    assert best.payout.tolist() == sorted((p for p, _ in pairs), reverse=True)[:3]
+
+
+# The anytime search.
+
+
+@settings(max_examples=150)
+@given(variants(datasets()), st.integers(1, 30))
+def test_anytime_search_never_reports_a_gap_that_the_optimum_contradicts(small, budget):
+    game = game_of(small)
+    solution, expected = anytime_search(game, nodes=budget), small.best()
+    best = 0.0 if expected is None else expected[1][0]
+    assert solution.evaluated <= budget
+    assert solution.payout[0] <= best + 1e-7
+    assert solution.bound[0] >= best - 1e-7
+    # Whatever could pay more than the bound was worked out.
+    assert sum(game.bound(node)[0] > solution.bound[0] + 1e-7 for node in small.nodes()) <= solution.evaluated
+    if solution.best_case[0]:
+        assert solution.payout[0] + solution.gap[0] * solution.best_case[0] >= best - 1e-7
+    if solution.exact:
+        assert_solution(solution, game, expected)
+
+
+@given(variants(datasets()))
+def test_anytime_search_with_enough_budget_proves_the_optimum(small):
+    game = game_of(small)
+    solution = anytime_search(game, nodes=10_000)
+    assert solution.exact
+    assert solution.gap[0] == 0
+    assert_solution(solution, game, small.best())
+
+
+def test_anytime_search_at_several_points():
+    small = SmallDataset((((0, 1), (0, 0)),), ((0,), (0,), (1,)), None, (100,) * 3, (50,) * 3, (20,) * 3, (4,) * 3)
+    game = replace(game_of(small), prices=Prices(100, [0.0, 50.0, 500.0], [0.0, 20.0, 20.0], 4))
+    assert anytime_search(game, nodes=100).payout.tolist() == search(game).payout.tolist()
+
+
+def test_anytime_search_stops_in_time_and_on_a_lattice_of_a_million_nodes():
+    random = np.random.default_rng(7)
+    levels = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
+    records = tuple(map(tuple, random.integers(0, 4, (300, 13)).tolist()))
+    small = SmallDataset((levels,) * 13, records, None, (1200,) * 300, (300,) * 300, (300,) * 300, (4,) * 300)
+    game = game_of(small)
+    assert game.lattice.size == 3**13
+    some = anytime_search(game, nodes=300)
+    assert not some.exact
+    assert 0 < some.gap[0] < 1
+    assert some.evaluated == 300
+    more = anytime_search(game, nodes=900)
+    assert more.payout[0] >= some.payout[0]
+    assert more.bound[0] <= some.bound[0]
+    assert anytime_search(game, seconds=1e-9).evaluated >= 1
+
+
+def test_the_bound_is_the_highest_one_still_open():
+    random = np.random.default_rng(3)
+    levels = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
+    records = tuple(map(tuple, random.integers(0, 4, (60, 6)).tolist()))
+    game = game_of(SmallDataset((levels,) * 6, records, None, (1200,) * 60, (900,) * 60, (900,) * 60, (40,) * 60))
+    bounds = np.array([game.bound(game.lattice.levels(node))[0] for node in range(game.lattice.size)])
+    for budget in (50, 150, 300):
+        solution = anytime_search(game, nodes=budget)
+        assert not solution.exact
+        assert (bounds > solution.bound[0] + 1e-7).sum() <= solution.evaluated
+
+
+def by_hand(game, node):
+    """Return the payout of a node from the lattice's utility and the sizes of its classes, cell by cell."""
+    benefit, loss, gain, cost = (
+        array[0, 0] for array in (game.prices.benefit, game.prices.loss, game.prices.gain, game.prices.cost)
+    )
+    sizes = game.sizes_at(node)
+    payoff = benefit * game.lattice.utility(node) - np.where(gain > cost * sizes, loss / sizes, 0)
+    return float(np.maximum(payoff, 0) @ game.released)
+
+
+def test_levels_that_cost_nothing_leave_different_losses_in_a_class():
+    """A costless merger of groups of two and of one charges their values as the groups below."""
+    attribute = Attribute("race", ("a", "b", "c", "d"))
+    hierarchy = Hierarchy.from_labels(
+        attribute, [["ab", "ab", "c", "d"], ["abc", "abc", "abc", "d"]], costless_levels=[2]
+    )
+    lattice = GeneralizationLattice((hierarchy,), np.arange(4, dtype=np.int32)[:, None])
+    game = FullDomainGame(lattice, np.array([2, 1, 3, 6]), Prices.of_points(100, 200, 24, 4))
+    assert not game.by_class
+    payouts = [by_hand(game, node) for node in range(lattice.size)]
+    solution = search(game)
+    assert solution.payout[0] == pytest.approx(max(payouts))
+    assert solution.nodes[0] == int(np.argmax(payouts))
+    assert every_node(game).payout.tolist() == pytest.approx(payouts)
+
+
+def test_expected_counts_below_one_make_classes_of_one():
+    domain = Domain((Attribute("sex", ("F", "M")),))
+    lattice = GeneralizationLattice(
+        (Hierarchy.from_labels(domain.attributes[0], [["*", "*"]]),), np.array([[0], [1]], dtype=np.int32)
+    )
+    people = Population(domain, np.array([[0], [1]], dtype=np.int32), np.array([0.25, 2.5]))
+    prices = Prices.of_points(100, 50, 20, 4)
+    solution = search(FullDomainGame(lattice, np.array([1, 1]), prices, population=people))
+    assert solution.payout[0] == pytest.approx((100 - 50) + (100 - 50 / 2.5))
+    assert solution.adversary_payoff[0] == pytest.approx((20 - 4) + (20 / 2.5 - 4))
+
+
+@pytest.mark.parametrize("budget", [{"nodes": 0}, {"seconds": 0.0}])
+def test_a_budget_of_nothing_is_refused(budget):
+    small = SmallDataset((((0, 1),),), ((0,),), None, (1,), (1,), (1,), (1,))
+    with pytest.raises(InputError, match="not a budget"):
+        anytime_search(game_of(small), **budget)
+
+
+# Cases printed with the reference.
+
+
+def one_attribute(sizes, benefit, loss, gain, cost, **options):
+    """One attribute of two values, with so many records each."""
+    records = tuple((value,) for value, size in enumerate(sizes) for _ in range(size))
+    n = len(records)
+    return SmallDataset(
+        (((0, 1), (0, 0)),), records, None, (benefit,) * n, (loss,) * n, (gain,) * n, (cost,) * n, **options
+    )
+
+
+@pytest.mark.parametrize(
+    ("small", "payout", "suppressed"),
+    [
+        (one_attribute((5, 50), 100, 1000, 20, 4), 5500, 0),
+        (one_attribute((4, 50), 100, 1000, 20, 4), 5000, 4),
+        (one_attribute((1, 50), 100, 100, 100, 1), None, 1),
+        (one_attribute((5, 50), 100, 1000, 20, 4, no_attack=True), 5000, 5),
+        (one_attribute((6, 50), 100, 1000, 20, 4, no_attack=True), 5600, 0),
+    ],
+)  # fmt: skip
+def test_small_cases_of_the_reference(small, payout, suppressed):
+    solution = search(game_of(small))
+    assert solution.nodes[0] == 0
+    assert solution.suppressed[0] == suppressed
+    if payout is not None:
+        assert solution.payout[0] == pytest.approx(payout, rel=1e-12)
+
+
+@pytest.mark.parametrize("gain", [1050, 1170, 1230])
+def test_a_class_of_exactly_gain_over_cost_is_not_attacked(gain):
+    """G / k - C is a tiny positive number in floating point at k = G / C for cost 10 and these gains."""
+    small = one_attribute((gain // 10, 0), 100, 100, gain, 10)
+    assert search(game_of(small)).attacked[0] == 0
+    assert search(game_of(replace(small, no_attack=True))).suppressed[0] == small.n
+
+
+def test_rounding_of_the_threshold_with_fractions():
+    """3 x .1 is not .3 in floating point: neither an attack nor, in the No-Attack game, safety."""
+    small = one_attribute((3, 0), 1, 1, 0.3, 0.1)
+    assert search(game_of(small)).attacked[0] == 0
+    assert search(game_of(replace(small, no_attack=True))).suppressed[0] == 3
+
+
+def test_free_attacks_leave_nothing_to_the_no_attack_game():
+    small = one_attribute((3, 4), 10, 1, 1, 0, no_attack=True)
+    assert search(game_of(small)).payout[0] == 0
+    assert search(game_of(replace(small, limit=0.5))).nodes[0] == -1
+
+
+# Bad input.
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"suppression_limit": 1.5}, "not a share of the records"),
+        ({"suppression_limit": float("nan")}, "not a share of the records"),
+        ({"released": np.zeros(7, dtype=np.int64)}, "no records"),
+        ({"released": np.ones(3, dtype=np.int64)}, "counts of 7 cells"),
+        ({"minimum": (2,)}, "no such strategy"),
+        ({"kind": np.full(7, 2)}, "kinds do not fit"),
+        ({"prices": Prices(np.ones((1, 2)), 1, 1, 1)}, "no kinds"),
+    ],
+)
+def test_games_that_do_not_fit_together_are_refused(changes, message):
+    game = game_of(one_attribute((3, 4), 10, 1, 1, 1))
+    with pytest.raises(InputError, match=message):
+        replace(game, **changes)
+
+
+def test_prices_are_checked():
+    with pytest.raises(InputError, match=r"loss: price that is not an amount; found -1\.0"):
+        Prices(1, [1, -1], 1, 1)
+    with pytest.raises(InputError, match="cost: price that is not an amount; found inf"):
+        Prices(1, 1, 1, float("inf"))
+    with pytest.raises(InputError, match="prices of different shapes"):
+        Prices([1, 2], [1, 2, 3], 1, 1)
+
+
+def test_a_lattice_too_large_to_list_is_refused():
+    small = SmallDataset((((0, 1), (0, 0)),) * 23, ((0,) * 23,), None, (1,), (1,), (1,), (1,))
+    with pytest.raises(InputError, match="too many nodes to list"):
+        every_node(game_of(small))
+
+
+def test_values_that_need_too_many_bits_are_refused():
+    wide = (tuple(range(300)), (0,) * 300)
+    records = tuple((value,) * 8 for value in range(300))
+    small = SmallDataset((wide,) * 8, records, None, *[(1,) * 300] * 4)
+    game: FullDomainGame = game_of(small)
+    with pytest.raises(InputError, match="72 bits"):
+        search(game)

@@ -1,0 +1,186 @@
+"""The game at dataset level on a handful of records, worked out record by record from the paper in plain Python."""
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from hypothesis import strategies as st
+
+from reidsim.games.full_domain.game import FullDomainGame
+from reidsim.games.full_domain.prices import Prices
+from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.population import Population
+from reidsim.releases.hierarchy import Hierarchy
+from reidsim.releases.lattice import GeneralizationLattice
+
+
+@dataclass(frozen=True)
+class SmallDataset:
+    """Records as tuples of values 0, 1, ...; per attribute, the group label of each value at each level."""
+
+    hierarchies: tuple  # per attribute: tuple of levels, each a tuple with the group of every value
+    records: tuple
+    people: tuple | None  # None: prosecutor risk
+    benefit: tuple  # per record, as the three after it
+    loss: tuple
+    gain: tuple
+    cost: tuple
+    limit: float = 1.0
+    no_attack: bool = False
+    minimum: tuple | None = None
+
+    @property
+    def n(self):
+        return len(self.records)
+
+    @property
+    def shape(self):
+        return tuple(len(levels) for levels in self.hierarchies)
+
+    def nodes(self):
+        lowest = self.minimum or (0,) * len(self.shape)
+        return [
+            node
+            for node in itertools.product(*(range(levels) for levels in self.shape))
+            if all(level >= low for level, low in zip(node, lowest, strict=True))
+        ]
+
+    def generalized(self, row, node):
+        return tuple(levels[level][value] for levels, level, value in zip(self.hierarchies, node, row, strict=True))
+
+    def information_loss(self, row, node):
+        """1 + log(prod share_i) / log(prod size_i), over all rows of the hierarchies."""
+        share, sizes = 1.0, 1
+        for levels, level, value in zip(self.hierarchies, node, row, strict=True):
+            column = levels[level]
+            share *= column.count(column[value]) / len(column)
+            sizes *= len(column)
+        return 0.0 if sizes == 1 else 1 + math.log(share) / math.log(sizes)
+
+    def class_size(self, row, node):
+        among = self.records if self.people is None else self.people
+        return sum(self.generalized(other, node) == self.generalized(row, node) for other in among)
+
+    def record(self, i, node):
+        """Return payout, whether attacked and whether kept, of a record at a node."""
+        size = max(self.class_size(self.records[i], node), 1)
+        worth = self.benefit[i] * (1 - self.information_loss(self.records[i], node))
+        gain, cost = self.gain[i], self.cost[i]
+        if self.no_attack:
+            kept = gain == 0 or cost * size > gain
+            return (worth if kept else 0.0), False, kept
+        attacked = gain > cost * size
+        payout = worth - (self.loss[i] / size if attacked else 0.0)
+        # Amounts are such that payouts are zero or far from it.
+        if payout <= 1e-9:
+            return 0.0, False, False
+        return payout, attacked, True
+
+    def node(self, node):
+        """Return payout, suppressed, attacked and adversary's payoff at a node."""
+        payout = suppressed = attacked = adversary = 0
+        for i in range(self.n):
+            value, attacks, kept = self.record(i, node)
+            payout += value
+            suppressed += not kept
+            if attacks:
+                attacked += 1
+                adversary += self.gain[i] / max(self.class_size(self.records[i], node), 1) - self.cost[i]
+        return payout, suppressed, attacked, adversary
+
+    def best(self):
+        """Return the best node and its outcome: payout, then lower total level, then lattice order; None if none."""
+        best = None
+        for node in self.nodes():
+            outcome = self.node(node)
+            if outcome[1] > math.floor(self.limit * self.n):
+                continue
+            better = best is None or outcome[0] > best[1][0] + 1e-7
+            tied = best is not None and abs(outcome[0] - best[1][0]) <= 1e-7
+            if better or (tied and (sum(node), node) < (sum(best[0]), best[0])):
+                best = node, outcome
+        return best
+
+    def best_of_record(self, i):
+        """Return the record's best payout over all nodes, 0 if none pays."""
+        return max(0.0, *(self.record(i, node)[0] for node in self.nodes()))
+
+
+def game_of(small, *, points=()):
+    """Return the package's game of a small dataset, one cell per record; `points` are datasets with other prices."""
+    hierarchies = tuple(
+        Hierarchy.from_labels(
+            Attribute(f"q{number}", tuple(f"v{value}" for value in range(len(levels[0])))),
+            [[f"{depth}/{group}" for group in level] for depth, level in enumerate(levels) if depth],
+        )
+        for number, levels in enumerate(small.hierarchies)
+    )
+    codes = np.array(small.records, dtype=np.int32)
+    lattice = GeneralizationLattice(hierarchies, codes)
+    population = None
+    if small.people is not None:
+        domain = Domain(tuple(h.attribute for h in hierarchies))
+        population = Population.from_records(domain, np.array(small.people, dtype=np.int32))
+    datasets = points or (small,)
+    arrays = [np.array([getattr(d, price) for d in datasets]) for price in ("benefit", "loss", "gain", "cost")]
+    if all((array == array[:, :1]).all() for array in arrays):
+        prices, kind = Prices(*(array[:, 0] for array in arrays)), None
+    else:
+        prices, kind = Prices(*arrays), np.arange(small.n)
+    return FullDomainGame(
+        lattice=lattice,
+        released=np.ones(small.n, dtype=np.int64),
+        prices=prices,
+        kind=kind,
+        population=population,
+        no_attack=small.no_attack,
+        suppression_limit=small.limit,
+        minimum=small.minimum,
+    )
+
+
+@st.composite
+def hierarchies(draw, most_values=4):
+    """Groups that only merge, over values 0, 1, ...; the last level may suppress."""
+    size = draw(st.integers(1, most_values))
+    levels = [tuple(range(size))]
+    for _ in range(draw(st.integers(0, 2))):
+        below = levels[-1]
+        joined = draw(st.lists(st.integers(0, 1), min_size=max(below) + 1, max_size=max(below) + 1))
+        order = {group: number for number, group in enumerate(dict.fromkeys(joined[group] for group in below))}
+        levels.append(tuple(order[joined[group]] for group in below))
+    if draw(st.booleans()):
+        levels.append((0,) * size)
+    return tuple(levels)
+
+
+# Whole amounts, so that the attack's threshold and equal payouts are met often.
+AMOUNTS = st.sampled_from([0, 1, 2, 4, 6, 10, 12, 30, 100])
+
+
+@st.composite
+def datasets(draw, *, same_prices=None, most_records=7, risk=None):
+    attributes = draw(st.lists(hierarchies(), min_size=1, max_size=3))
+    row = st.tuples(*(st.integers(0, len(levels[0]) - 1) for levels in attributes))
+    records = draw(st.lists(row, min_size=1, max_size=most_records))
+    people = None
+    if draw(st.booleans()) if risk is None else risk == "journalist":
+        people = tuple(records + draw(st.lists(row, max_size=8)))
+    same = draw(st.booleans()) if same_prices is None else same_prices
+    prices = [
+        (draw(AMOUNTS),) * len(records)
+        if same
+        else tuple(draw(st.lists(AMOUNTS, min_size=len(records), max_size=len(records))))
+        for _ in range(4)
+    ]
+    return SmallDataset(tuple(attributes), tuple(records), people, *prices)
+
+
+@st.composite
+def variants(draw, dataset):
+    """The same dataset under a suppression limit, minimum levels, and either game."""
+    small = draw(dataset)
+    minimum = tuple(draw(st.integers(0, levels - 1)) for levels in small.shape) if draw(st.booleans()) else None
+    limit = draw(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.75, 1.0]))
+    return replace(small, limit=limit, minimum=minimum, no_attack=draw(st.booleans()))
