@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
+from reidsim.adversaries.knowledge.load import load_knowledge
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
@@ -17,7 +20,7 @@ from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess
 from reidsim.bundled import bundled_folder, resolve
 from reidsim.errors import InputError
-from reidsim.games.record_game import PopulationLinker, RecordGame
+from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.domain import Codes, Domain, unique_rows
@@ -27,7 +30,7 @@ from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population
 from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.records import read_release
-from reidsim.scenarios.schema import EconomicsSection, Scenario
+from reidsim.scenarios.schema import EconomicsSection, RecordScenario, SafeHarborSection, ScenarioHead
 from reidsim.tables import numbers, read_table
 
 
@@ -47,22 +50,22 @@ class RecordStudy:
         Over the distinct cells.
     cell_of_record : ndarray of int, shape (n_records,)
         The cell of each record.
-    linker : PopulationLinker
+    linker : PopulationLinker or KnowledgeLinker
         Of the distinct cells.
     safe_harbor : ndarray of int64, shape (n_cells,), optional
         The least generalization that Safe Harbor accepts.
     """
 
-    loaded: LoadedScenario
+    loaded: LoadedScenario[RecordScenario]
     linked_population: Population
     registry: Population | None
     lattice: GeneralizationLattice
     cell_of_record: NDArray[np.intp]
-    linker: PopulationLinker
+    linker: PopulationLinker | KnowledgeLinker
     safe_harbor: Strategies | None
 
     @property
-    def scenario(self) -> Scenario:
+    def scenario(self) -> RecordScenario:
         """The scenario as run."""
         return self.loaded.scenario
 
@@ -100,7 +103,7 @@ class RecordStudy:
     @property
     def belief(self) -> RecordGame:
         """The game as the publisher believes it to be when it plans."""
-        return self.game(_believed_economics(self.scenario))
+        return self.game(self.scenario.beliefs.of(self.scenario.economics))
 
     def game(self, economics: EconomicsSection) -> RecordGame:
         """Return the game of the distinct cells under some economics."""
@@ -112,9 +115,9 @@ class RecordStudy:
         economics = self.scenario.economics
         return record_game(lattice, self.linker_of(lattice), economics, self.adversary(economics))
 
-    def linker_of(self, lattice: GeneralizationLattice) -> PopulationLinker:
+    def linker_of(self, lattice: GeneralizationLattice) -> PopulationLinker | KnowledgeLinker:
         """Return what links the records of another lattice over the same hierarchies."""
-        return _linker(self.scenario, self.linked_population, self.registry, lattice)
+        return _linker(self.loaded, self.linked_population, self.registry, lattice)
 
     def lattice_of(self, codes: Codes) -> GeneralizationLattice:
         """Return the same lattice over other records."""
@@ -150,14 +153,21 @@ class RecordStudy:
         )
 
 
-def build_study(loaded: LoadedScenario) -> RecordStudy:
+def is_record_level(loaded: LoadedScenario[ScenarioHead]) -> TypeGuard[LoadedScenario[RecordScenario]]:
+    """Tell whether in a scenario a publisher chooses the form of each record."""
+    return isinstance(loaded.scenario, RecordScenario)
+
+
+def build_study(loaded: LoadedScenario[ScenarioHead]) -> RecordStudy:
     """Read everything that a scenario names and put the game together.
 
     Raises
     ------
     InputError
-        If a file, value or hierarchy cannot be used.
+        If the scenario is of another game, or a file, value or hierarchy cannot be used.
     """
+    if not is_record_level(loaded):
+        raise InputError("a scenario of another game", source=loaded.path, where="game", expected="record-level")
     scenario = loaded.scenario
     try:
         population, codes, hierarchies = read_release(loaded)
@@ -169,8 +179,8 @@ def build_study(loaded: LoadedScenario) -> RecordStudy:
         else:
             linked = Population.from_records(lattice.domain, codes, name="the released records")
         registry = _registry(loaded, lattice, linked)
-        linker = _linker(scenario, linked, registry, lattice)
-        safe_harbor = _safe_harbor(scenario, lattice, linked if population is None else population)
+        linker = _linker(loaded, linked, registry, lattice)
+        safe_harbor = safe_harbor_minimum(scenario.safe_harbor, lattice, linked if population is None else population)
         _check_analysis(scenario, lattice.domain)
     except InputError as error:
         raise error.located(loaded.path) from None
@@ -179,7 +189,7 @@ def build_study(loaded: LoadedScenario) -> RecordStudy:
 
 def record_game(
     lattice: GeneralizationLattice,
-    linker: PopulationLinker,
+    linker: Linker,
     economics: EconomicsSection,
     adversary: Adversary | None = None,
 ) -> RecordGame:
@@ -211,7 +221,7 @@ def coded_records(domain: Domain, records: Sequence[Mapping[str, str]], where: s
         raise error.located(where=where) from None
 
 
-def _check_analysis(scenario: Scenario, domain: Domain) -> None:
+def _check_analysis(scenario: RecordScenario, domain: Domain) -> None:
     """Check the records that an analysis names before anything is solved."""
     wanted = scenario.analysis
     if wanted.strategies is not None:
@@ -220,13 +230,18 @@ def _check_analysis(scenario: Scenario, domain: Domain) -> None:
         coded_records(domain, wanted.maps.records, "analysis.maps.records")
 
 
-def _registry(loaded: LoadedScenario, lattice: GeneralizationLattice, people: Population) -> Population | None:
+def _registry(
+    loaded: LoadedScenario[RecordScenario], lattice: GeneralizationLattice, people: Population
+) -> Population | None:
     adversary = loaded.scenario.adversary
     if adversary.planner != "fmdp" or adversary.sequential.registry is None:
         return None
     where = "adversary.sequential.registry"
     recipe = resolve(adversary.sequential.registry, "populations", "population", base=loaded.folder)
-    registry = load_population(recipe).marginal(lattice.domain.names)
+    try:
+        registry = load_population(recipe).marginal(lattice.domain.names)
+    except InputError as error:
+        raise error.located(where=where) from None
     if registry.total > people.total:
         raise InputError(
             "the registry has more people than the population",
@@ -238,8 +253,15 @@ def _registry(loaded: LoadedScenario, lattice: GeneralizationLattice, people: Po
 
 
 def _linker(
-    scenario: Scenario, people: Population, registry: Population | None, lattice: GeneralizationLattice
-) -> PopulationLinker:
+    loaded: LoadedScenario[RecordScenario],
+    people: Population,
+    registry: Population | None,
+    lattice: GeneralizationLattice,
+) -> PopulationLinker | KnowledgeLinker:
+    scenario = loaded.scenario
+    if scenario.adversary.knowledge is not None:
+        knowledge = load_knowledge(scenario.adversary.knowledge, lattice.domain, lattice.codes, base=loaded.folder)
+        return KnowledgeLinker(lattice, people, knowledge)
     everybody = GroupSizes(people, lattice)
     if registry is None:
         guesses = scenario.adversary.planner == "fmdp" and scenario.adversary.sequential.belief == "unknown"
@@ -247,18 +269,10 @@ def _linker(
     return PopulationLinker(GroupSizes(registry, lattice, holds_records=False), population=everybody)
 
 
-def _believed_economics(scenario: Scenario) -> EconomicsSection:
-    truth, beliefs = scenario.economics, scenario.beliefs
-    return EconomicsSection(
-        benefit=truth.benefit,
-        loss=truth.loss if beliefs.loss is None else beliefs.loss,
-        gain=truth.adversary_gain if beliefs.gain is None else beliefs.gain,
-        cost=truth.cost if beliefs.cost is None else beliefs.cost,
-    )
-
-
-def _safe_harbor(scenario: Scenario, lattice: GeneralizationLattice, population: Population) -> Strategies | None:
-    section = scenario.safe_harbor
+def safe_harbor_minimum(
+    section: SafeHarborSection | None, lattice: GeneralizationLattice, population: Population
+) -> Strategies | None:
+    """Return the least generalization of each record that Safe Harbor accepts; None if a scenario does not ask."""
     if section is None:
         return None
     zip3_population = None

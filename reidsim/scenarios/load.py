@@ -2,27 +2,55 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from reidsim.bundled import resolve
-from reidsim.errors import InputError
-from reidsim.scenarios.schema import Scenario
-from reidsim.validation import read_toml, validated
+from reidsim.bundled import BUNDLED, resolve
+from reidsim.errors import InputError, listed, nearest
+from reidsim.overrides import override, validated_after
+from reidsim.scenarios.full_domain_schema import FullDomainScenario
+from reidsim.scenarios.masking_schema import MaskingScenario
+from reidsim.scenarios.risk_schema import RiskScenario
+from reidsim.scenarios.schema import RecordScenario, ScenarioHead
+from reidsim.validation import read_toml
 
 # Keys whose value may be a file. In a scenario file they are relative to it; in an override, to the working folder.
-_PATH_KEYS = ("release.path", "attributes.*.hierarchy.file")
+_PATH_KEYS = (
+    "release.path",
+    "population.path",
+    "attributes.*.hierarchy.file",
+    "targets.file",
+    "resources.*.file",
+    "trees.*.file",
+    "adversary.stages.*.mutation_rates",
+)
 # Keys whose value is the name of a bundled population, or a recipe file.
-_RECIPE_KEYS = ("population.recipe", "release.table", "adversary.sequential.registry")
+_RECIPE_KEYS = (
+    "population.recipe",
+    "release.table",
+    "adversary.sequential.registry",
+    "adversary.knowledge",
+    "knowledge.*",
+)
+
+
+# Kinds of scenario, by their key `game`.
+GAMES: dict[str, type[ScenarioHead]] = {
+    "record-level": RecordScenario,
+    "masking": MaskingScenario,
+    "full-domain": FullDomainScenario,
+    "risk": RiskScenario,
+}
+_DEFAULT_GAME = "record-level"
+
+S_co = TypeVar("S_co", bound=ScenarioHead, covariant=True)
 
 
 @dataclass(frozen=True)
-class LoadedScenario:
+class LoadedScenario(Generic[S_co]):
     """A scenario and where it came from.
 
     Parameters
@@ -31,7 +59,7 @@ class LoadedScenario:
         File name without its ending.
     path : Path
         The file.
-    scenario : Scenario
+    scenario : RecordScenario or another kind
         As run, overrides included.
     content : dict
         The same as plain data, as written.
@@ -39,7 +67,7 @@ class LoadedScenario:
 
     name: str
     path: Path
-    scenario: Scenario
+    scenario: S_co
     content: dict[str, Any]
 
     @property
@@ -53,7 +81,7 @@ def load_scenario(
     overrides: Mapping[str, object] | None = None,
     *,
     seed: int | None = None,
-) -> LoadedScenario:
+) -> LoadedScenario[ScenarioHead]:
     """Read and validate a scenario.
 
     Parameters
@@ -71,87 +99,84 @@ def load_scenario(
         Names the file, the key path, the value found and the values allowed.
     """
     path = resolve(name_or_path, "scenarios", "scenario")
-    content = read_toml(path)
-    changes = dict(overrides or {})
+    content = scenario_content(path)
+    changes = {key: _from_working_folder(key, value) for key, value in (overrides or {}).items()}
     if seed is not None:
         changes["seed"] = seed
-    for key, value in changes.items():
-        if not str(value).isprintable() and not _is_text(str(value)):
-            raise InputError("not valid text", source="--set", where=key)
-        _set(content, key, _from_working_folder(key, value))
-    try:
-        scenario = validated(Scenario, content, path)
-    except InputError as error:
-        culprit = next((key for key in changes if _overlap(key, error.where or "")), None)
-        if culprit is None:
-            raise
-        given = "seed" if culprit == "seed" and seed is not None else "--set"
-        raise _blamed_on_override(error, given) from None
+    override(content, changes)
+    scenario = validated_after(changes, _kind(content, path), content, path, seed_given=seed is not None)
     return LoadedScenario(path.stem, path, scenario, content)
 
 
-def parse_override(text: str) -> tuple[str, object]:
-    """Split ``economics.loss=600`` into key path and value; the value is TOML, or text if it is not.
+def scenario_content(path: Path, needed_by: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """Read a scenario as plain data, on top of the one that its key ``extends`` names, if any.
+
+    Sections are merged key by key; any other value takes the place of the one it extends. `needed_by` are the files
+    that extend this one.
 
     Raises
     ------
     InputError
-        If there is no ``=`` or no key.
+        If a file cannot be read, or extends itself.
     """
-    key, separator, value = text.partition("=")
-    key = key.strip()
-    if not separator or not all(part for part in key.split(".")):
-        raise InputError("cannot be read", source="--set", found=text, expected="KEY=VALUE, such as economics.loss=600")
-    try:
-        parsed = tomllib.loads(f"value = {value}")
-    except tomllib.TOMLDecodeError:
-        return key, value.strip()
-    except (ValueError, RecursionError) as error:
-        # Numbers of thousands of digits, and lists nested a thousand deep.
-        raise InputError(f"cannot be read: {error}", source="--set", where=key) from None
-    return key, parsed["value"] if len(parsed) == 1 else value.strip()
+    content = read_toml(path)
+    extends = content.pop("extends", None)
+    if extends is None:
+        return content
+    if not isinstance(extends, str):
+        expected = "a scenario's name or file"
+        raise InputError("wrong type", source=path, where="extends", found=extends, expected=expected)
+    base = resolve(extends, "scenarios", "scenario", base=path.parent)
+    needed_by = (*needed_by, path.resolve())
+    if base.resolve() in needed_by:
+        raise InputError("a scenario cannot extend itself", source=path, where="extends", found=extends)
+    inherited = scenario_content(base, needed_by)
+    return _merged(_anchored(inherited, base.parent), content)
 
 
-def _is_text(text: str) -> bool:
-    """Tell whether a text can be written in UTF-8; what a terminal passes on need not be."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def _merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(below)
+    for key, value in above.items():
+        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
+        merged[key] = _merged(merged[key], value) if both else value
+    return merged
 
 
-def _set(content: dict[str, Any], key: str, value: object) -> None:
-    *sections, last = key.split(".")
-    table = content
-    for depth, section in enumerate(sections, start=1):
-        table = table.setdefault(section, {})
-        if not isinstance(table, dict):
-            where = ".".join(sections[:depth])
-            raise InputError(
-                "is a value, not a section", source="--set", where=where, found=table, expected="a section"
-            )
-    table[last] = deepcopy(value)
+def _anchored(content: Any, folder: Path, key: str = "") -> Any:
+    """Make the paths of a scenario absolute, so that they mean the same in a scenario elsewhere that extends it."""
+    below = f"{key}." if key else ""
+    if isinstance(content, dict):
+        return {name: _anchored(value, folder, f"{below}{name}") for name, value in content.items()}
+    if isinstance(content, list):
+        return [_anchored(value, folder, f"{below}{number}") for number, value in enumerate(content)]
+    return _absolute(key, content, folder)
+
+
+def _kind(content: dict[str, Any], path: Path) -> type[ScenarioHead]:
+    game = content.get("game", _DEFAULT_GAME)
+    if not isinstance(game, str) or game not in GAMES:
+        raise InputError(
+            "value not allowed",
+            source=path,
+            where="game",
+            found=game,
+            expected=f"one of {listed(GAMES)}",
+            hint=nearest(str(game), GAMES),
+        )
+    return GAMES[game]
 
 
 def _from_working_folder(key: str, value: object) -> object:
     """Make a relative path absolute, so that an override means the folder in which it is given."""
-    if not isinstance(value, str | Path) or not str(value):
+    return _absolute(key, value, Path())
+
+
+def _absolute(key: str, value: object, folder: Path) -> object:
+    if not isinstance(value, str | Path) or not str(value) or str(value).startswith(BUNDLED):
         return value
     text = str(value)
-    if any(fnmatchcase(key, pattern) for pattern in _PATH_KEYS):
-        return str(Path(text).absolute())
-    is_file = text.endswith(".toml") or "/" in text or "\\" in text
-    return str(Path(text).absolute()) if key in _RECIPE_KEYS and is_file else value
-
-
-def _overlap(key: str, where: str) -> bool:
-    """Tell whether a key path and the place of an error are the same, or one holds the other."""
-    place = where.partition(":")[0].replace("[", ".[")
-    return bool(place) and (f"{place}.".startswith(f"{key}.") or f"{key}.".startswith(f"{place}."))
-
-
-def _blamed_on_override(error: InputError, label: str) -> InputError:
-    return InputError(
-        error.problem, source=label, where=error.where, found=error.found, expected=error.expected, hint=error.hint
-    )
+    is_file = text.endswith((".toml", ".parquet")) or "/" in text or "\\" in text
+    patterns = (*_PATH_KEYS, *_RECIPE_KEYS) if is_file else _PATH_KEYS
+    if any(fnmatchcase(key, pattern) for pattern in patterns):
+        return str((folder / text).absolute())
+    return value

@@ -8,7 +8,8 @@ import pandas as pd
 
 from reidsim.bundled import resolve
 from reidsim.errors import InputError
-from reidsim.populations.catalogue import load_population, natural_categories
+from reidsim.populations.catalogue import load_population
+from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.population import Population
 from reidsim.populations.sampling import complete_records
@@ -19,11 +20,20 @@ from reidsim.releases.hierarchy_file import read_hierarchy, read_hierarchy_rows
 from reidsim.releases.hierarchy_rules import group_levels, interval_levels, prefix_levels, suppression_level
 from reidsim.releases.records import code_records, records_of, redraw_top_code, select_columns
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.schema import AttributeSection, Groups, HierarchySection, Intervals, Prefix, Suppress, Table
+from reidsim.scenarios.schema import (
+    AttributeSection,
+    Groups,
+    HierarchySection,
+    Intervals,
+    Prefix,
+    RecordScenario,
+    Suppress,
+    Table,
+)
 from reidsim.tables import read_table
 
 
-def read_release(loaded: LoadedScenario) -> tuple[Population | None, Codes, tuple[Hierarchy, ...]]:
+def read_release(loaded: LoadedScenario[RecordScenario]) -> tuple[Population | None, Codes, tuple[Hierarchy, ...]]:
     """Read the population, the records and their hierarchies.
 
     Returns
@@ -50,7 +60,7 @@ def read_release(loaded: LoadedScenario) -> tuple[Population | None, Codes, tupl
             raise InputError("top codes are redrawn from a population", where="population", expected="a recipe")
     else:
         for name in attributes:
-            _require_attribute(population, name)
+            require_attribute(population, name)
         rng = random_stream(scenario.seed, "release")
         people = population.marginal(tuple(attributes))
         domain = people.domain
@@ -63,13 +73,13 @@ def read_release(loaded: LoadedScenario) -> tuple[Population | None, Codes, tupl
         except InputError as error:
             raise error.located(source) from None
     hierarchies = tuple(
-        _hierarchy(domain[name], attribute.hierarchy, loaded.folder, f"attributes.{name}.hierarchy")
+        hierarchy_of(domain[name], attribute.hierarchy, loaded.folder, f"attributes.{name}.hierarchy")
         for name, attribute in attributes.items()
     )
     return population, codes, hierarchies
 
 
-def _population(loaded: LoadedScenario) -> Population | None:
+def _population(loaded: LoadedScenario[RecordScenario]) -> Population | None:
     section = loaded.scenario.population
     if section is None:
         return None
@@ -77,7 +87,8 @@ def _population(loaded: LoadedScenario) -> Population | None:
     return load_population(recipe, counts=section.counts, seed=section.seed)
 
 
-def _require_attribute(population: Population, name: str) -> None:
+def require_attribute(population: Population, name: str) -> None:
+    """Raise an error that names the key of an attribute if the population lacks it."""
     try:
         population.domain.position(name)
     except InputError as error:
@@ -89,7 +100,7 @@ def _require_attribute(population: Population, name: str) -> None:
         ) from None
 
 
-def _release_table(loaded: LoadedScenario) -> tuple[str | Path, pd.DataFrame]:
+def _release_table(loaded: LoadedScenario[RecordScenario]) -> tuple[str | Path, pd.DataFrame]:
     section = loaded.scenario.release
     if section.path is not None:
         path = loaded.folder / section.path
@@ -112,7 +123,8 @@ def _categories(attribute: AttributeSection, labels: pd.Series[str], folder: Pat
     return natural_categories(labels)
 
 
-def _hierarchy(attribute: Attribute, section: HierarchySection, folder: Path, where: str) -> Hierarchy:
+def hierarchy_of(attribute: Attribute, section: HierarchySection, folder: Path, where: str) -> Hierarchy:
+    """Make the hierarchy that a scenario asks for at the key `where`."""
     try:
         if isinstance(section, Suppress):
             return Hierarchy.from_labels(attribute, [suppression_level(attribute)])

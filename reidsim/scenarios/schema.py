@@ -137,6 +137,15 @@ class BeliefsSection(Section):
     gain: Money | None = None
     cost: Money | None = None
 
+    def of(self, truth: EconomicsSection) -> EconomicsSection:
+        """Return the economics believed in; a gain that is not stated follows the true loss."""
+        return EconomicsSection(
+            benefit=truth.benefit,
+            loss=truth.loss if self.loss is None else self.loss,
+            gain=truth.adversary_gain if self.gain is None else self.gain,
+            cost=truth.cost if self.cost is None else self.cost,
+        )
+
 
 class UnconfirmedSection(Section):
     """A noisy signal in place of certainty about a hit; the first positive one is claimed."""
@@ -181,10 +190,17 @@ class AdversarySection(Section):
     risk: Literal["journalist", "prosecutor"] = Field(
         default="journalist", description="group sizes counted in the population, or in the released records"
     )
+    knowledge: str | None = Field(
+        default=None, description="knowledge recipe: what it knows about people; everything if not given"
+    )
     sequential: SequentialSection = SequentialSection()
 
     @model_validator(mode="after")
     def _consistent(self) -> AdversarySection:
+        if self.knowledge is not None and self.planner != "one-shot":
+            raise InputError(
+                "partial knowledge is of one-shot adversaries", where="planner", found=self.planner, expected="one-shot"
+            )
         if self.risk == "prosecutor" and self.sequential.registry is not None:
             raise InputError("a registry is not attacked under prosecutor risk", where="sequential.registry")
         if self.sequential.unconfirmed is not None and self.sequential.belief == "unknown":
@@ -211,12 +227,18 @@ class SafeHarborSection(Section):
     )
 
 
-class Scenario(Section):
-    """A scenario: population, release, adversary, publisher and what to analyse."""
+class ScenarioHead(Section):
+    """What every scenario tells about itself."""
 
     title: str = ""
     source: str = ""
     seed: Annotated[int, Field(ge=0)] = Field(default=0, description="root of all random draws of a run")
+
+
+class RecordScenario(ScenarioHead):
+    """A publisher chooses the form of each record: population, release, adversary and what to analyse."""
+
+    game: Literal["record-level"] = "record-level"
     population: PopulationSection | None = Field(default=None, description="not needed under prosecutor risk")
     release: ReleaseSection
     attributes: dict[str, AttributeSection] = Field(min_length=1, description="quasi-identifiers, in lattice order")
@@ -228,7 +250,7 @@ class Scenario(Section):
     analysis: AnalysisSection = AnalysisSection()
 
     @model_validator(mode="after")
-    def _consistent(self) -> Scenario:
+    def _consistent(self) -> RecordScenario:
         taken = [name for name in self.attributes if name in RECORD_COLUMNS]
         if taken:
             raise InputError("name of a column of the results", where="attributes", found=taken[0])

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from reidsim.bundled import bundled_folder, bundled_names, resolve
 from reidsim.errors import InputError
+from reidsim.overrides import parse_override
 from reidsim.scenarios.build import build_study
-from reidsim.scenarios.load import LoadedScenario, load_scenario, parse_override
+from reidsim.scenarios.load import LoadedScenario, load_scenario
 
 TOWN = Path(__file__).parent / "town"
 
@@ -402,3 +403,73 @@ def test_a_mutated_scenario_can_be_built_or_is_an_input_error(scratch_town, cont
     if loaded is not None:
         _, refusal = result_or_refusal(build_study, loaded)
         assert refusal is None or (refusal.source and "\n" not in str(refusal))
+
+
+# A scenario on top of another.
+
+
+@pytest.fixture
+def extending(tmp_path):
+    """Return what writes a scenario that extends the town in another folder."""
+    town = tmp_path / "town"
+    shutil.copytree(Path(__file__).parent / "town", town)
+
+    def write(text, extends="town/town.toml"):
+        (tmp_path / "mine.toml").write_text(f'extends = "{extends}"\n{text}', encoding="utf-8")
+        return tmp_path / "mine.toml"
+
+    return write
+
+
+def test_a_scenario_is_what_it_extends_but_for_what_it_says(extending, tmp_path):
+    base = load_scenario(tmp_path / "town" / "town.toml")
+    mine = load_scenario(extending('title = "Mine"\n[economics]\nloss = 77\n'))
+    assert (mine.name, mine.scenario.title) == ("mine", "Mine")
+    assert mine.scenario.economics.loss == 77
+    assert mine.scenario.economics.cost == base.scenario.economics.cost
+    assert mine.scenario.attributes.keys() == base.scenario.attributes.keys()
+    # Paths of the town still lead to its folder.
+    assert Path(mine.content["release"]["path"]) == tmp_path / "town" / base.content["release"]["path"]
+    assert "extends" not in mine.content
+
+
+def test_a_bundled_scenario_is_extended_by_name(extending):
+    mine = load_scenario(extending("seed = 5\n", extends="wan2015"))
+    assert mine.scenario.seed == 5
+    assert mine.scenario.economics == load_scenario("wan2015").scenario.economics
+
+
+def test_lists_take_the_place_of_those_they_extend(extending):
+    mine = load_scenario(extending('[publisher]\npolicies = ["basic"]\n'))
+    assert mine.scenario.publisher.policies == ("basic",)
+
+
+@pytest.mark.parametrize(
+    ("extends", "problem"),
+    [
+        ("mine.toml", "extends: a scenario cannot extend itself; found 'mine.toml'"),
+        ("none.toml", "no such file"),
+        ("wan2051", "no bundled scenario of this name; found 'wan2051'"),
+    ],
+)
+def test_what_cannot_be_extended(extending, extends, problem):
+    with pytest.raises(InputError) as error:
+        load_scenario(extending("", extends))
+    assert problem in str(error.value)
+
+
+def test_extends_is_text(extending, tmp_path):
+    (tmp_path / "mine.toml").write_text("extends = 3\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"mine.toml: extends: wrong type; found 3"):
+        load_scenario(tmp_path / "mine.toml")
+
+
+@pytest.mark.parametrize("entry", ["2", "x"])
+def test_entries_of_lists_are_replaced_by_number(entry):
+    changed = load_scenario("wan2021", {"adversary.stages.0.method": "nearest-neighbour"})
+    assert changed.scenario.adversary.stages[0].method == "nearest-neighbour"
+    assert load_scenario("wan2021").scenario.adversary.stages[0].method == "tmrca"
+    with pytest.raises(InputError) as error:
+        load_scenario("wan2021", {f"adversary.stages.{entry}.stage": "identify"})
+    problem = f"no such entry of the list; found '{entry}'; expected 0 to 1"
+    assert str(error.value) == f"--set: adversary.stages: {problem}"

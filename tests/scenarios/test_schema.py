@@ -12,15 +12,13 @@ from pydantic import ValidationError
 from reidsim.bundled import bundled_folder, bundled_names
 from reidsim.errors import InputError
 from reidsim.scenarios.analysis_schema import Range
-from reidsim.scenarios.schema import Scenario
+from reidsim.scenarios.load import GAMES, scenario_content
+from reidsim.scenarios.schema import RecordScenario
 from reidsim.validation import validated
 
-SCHEMA = Scenario.model_json_schema(by_alias=True)
+SCHEMA = RecordScenario.model_json_schema(by_alias=True)
 TOWN = tomllib.loads((Path(__file__).parent / "town" / "town.toml").read_text(encoding="utf-8"))
-BUNDLED = {
-    name: tomllib.loads((bundled_folder("scenarios") / f"{name}.toml").read_text(encoding="utf-8"))
-    for name in bundled_names("scenarios")
-}
+BUNDLED = {name: scenario_content(bundled_folder("scenarios") / f"{name}.toml") for name in bundled_names("scenarios")}
 SMALLEST = {
     "release": {"path": "records.csv"},
     "attributes": {"age": {"hierarchy": {"rule": "suppress"}}},
@@ -45,7 +43,7 @@ def changed(content, **changes):
 
 
 def scenario(content=SMALLEST, **changes):
-    return validated(Scenario, changed(content, **changes), "any.toml")
+    return validated(RecordScenario, changed(content, **changes), "any.toml")
 
 
 # Defaults, as the scenario files leave them out.
@@ -180,12 +178,12 @@ def test_sections_that_fit_each_other_are_accepted(changes):
 # The JSON Schema.
 
 
-def violations(value, schema, at="scenario"):
+def violations(value, schema, definitions, at="scenario"):
     """Yield what a value does against a schema (the part of JSON Schema that scenarios need)."""
     if "$ref" in schema:
-        schema = {**schema, **SCHEMA["$defs"][schema["$ref"].removeprefix("#/$defs/")]}
+        schema = {**schema, **definitions[schema["$ref"].removeprefix("#/$defs/")]}
     for choice in ("anyOf", "oneOf"):
-        if choice in schema and all(list(violations(value, option)) for option in schema[choice]):
+        if choice in schema and all(list(violations(value, option, definitions, at)) for option in schema[choice]):
             yield f"{at} is none of its kinds"
     kinds = {
         "object": dict, "array": list, "string": str, "boolean": bool, "null": type(None), "integer": int,
@@ -208,26 +206,26 @@ def violations(value, schema, at="scenario"):
             yield f"{at} is too small"
         for key, inner in value.items():
             if key in schema.get("properties", {}):
-                yield from violations(inner, schema["properties"][key], f"{at}.{key}")
+                yield from violations(inner, schema["properties"][key], definitions, f"{at}.{key}")
             elif isinstance(more, dict):
-                yield from violations(inner, more, f"{at}.{key}")
+                yield from violations(inner, more, definitions, f"{at}.{key}")
             elif not more:
                 yield f"{at}.{key} is unknown"
     elif isinstance(value, list):
         if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
             yield f"{at} has a wrong number of items"
         for number, inner in enumerate(value):
-            yield from violations(inner, schema.get("items", {}), f"{at}.{number}")
+            yield from violations(inner, schema.get("items", {}), definitions, f"{at}.{number}")
     elif isinstance(value, str) and not schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)):
         yield f"{at} has a wrong length"
 
 
-def schema_accepts(content):
+def schema_accepts(content, schema=SCHEMA):
     try:
         from jsonschema import Draft202012Validator
     except ImportError:
-        return not list(violations(content, SCHEMA))
-    return Draft202012Validator(SCHEMA).is_valid(content)
+        return not list(violations(content, schema, schema["$defs"]))
+    return Draft202012Validator(schema).is_valid(content)
 
 
 def every_schema_in(part):
@@ -258,7 +256,7 @@ def test_the_schema_is_a_json_schema():
 
 
 def test_the_schema_has_the_sections_of_a_scenario_and_no_others():
-    assert set(SCHEMA["properties"]) == set(Scenario.model_fields)
+    assert set(SCHEMA["properties"]) == set(RecordScenario.model_fields)
     assert set(SCHEMA["required"]) == {"release", "attributes", "economics"}
     assert SCHEMA["additionalProperties"] is False
 
@@ -275,7 +273,8 @@ def test_every_section_of_the_schema_is_described_and_closed(section):
 
 @pytest.mark.parametrize("name", sorted(BUNDLED))
 def test_the_schema_accepts_every_bundled_scenario(name):
-    assert schema_accepts(BUNDLED[name])
+    model = GAMES[BUNDLED[name].get("game", "record-level")]
+    assert schema_accepts(BUNDLED[name], model.model_json_schema(by_alias=True))
 
 
 def test_the_schema_accepts_what_is_valid():
@@ -332,4 +331,4 @@ def test_the_schema_refuses_what_loading_refuses(changes):
     content = changed(SMALLEST, **changes)
     assert not schema_accepts(content)
     with pytest.raises(InputError):
-        validated(Scenario, content, "any.toml")
+        validated(RecordScenario, content, "any.toml")

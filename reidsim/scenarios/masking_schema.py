@@ -1,0 +1,294 @@
+"""What a scenario of the masking game may say: one section class per table of the file."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from reidsim.errors import InputError, listed, nearest
+from reidsim.games.masking.fixed_policies import PublishedPolicy
+from reidsim.scenarios.analysis_schema import Money
+from reidsim.scenarios.schema import RECORD_COLUMNS, BeliefsSection, EconomicsSection, ScenarioHead
+from reidsim.validation import Section
+
+TARGETS = "targets"
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Years = Annotated[int, Field(ge=1)]
+MaskingPolicy = Literal[PublishedPolicy, "same-strategy", "k-anonymity"]
+
+
+def _refuse_repeated(names: tuple[str, ...], where: str) -> None:
+    """Raise an error if an attribute is listed twice."""
+    repeated = [name for name in names if names.count(name) > 1]
+    if repeated:
+        raise InputError("attribute given twice", where=where, found=repeated[0])
+
+
+class PeopleSection(Section):
+    """The people from whom targets and resources are drawn."""
+
+    recipe: str = Field(description="name of a bundled population, or a recipe file (TOML)")
+    seed: Annotated[int, Field(ge=0)] | None = Field(
+        default=None, description="of the population; the recipe's own if not given"
+    )
+    generations: Years | None = Field(
+        default=None, description="of a genealogy: the last so many, men only; everybody if not given"
+    )
+    reference_year: int | None = Field(default=None, description="year in which `birth_year` makes an `age`")
+
+
+class TableSection(Section):
+    """Who is in a table: drawn from the people, or the rows of a file."""
+
+    size: Annotated[int, Field(ge=1)] | None = Field(default=None, description="people drawn")
+    file: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="CSV or Parquet file instead")
+    delimiter: str = Field(default=",", min_length=1, max_length=1, description="of a CSV file")
+    columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where names differ")
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> TableSection:
+        if (self.size is None) == (self.file is None):
+            raise InputError("nobody is in the table, or two say who", expected="either size or file")
+        return self
+
+
+class ResourceSection(TableSection):
+    """A table that the adversary holds."""
+
+    holds: Literal["targets", "others", "anyone"] = Field(
+        default="anyone",
+        description="all targets and more people, nobody of another table drawn, or people at random",
+    )
+    attributes: tuple[str, ...] = Field(min_length=1, description="that it carries")
+    missing_alleles: Share = Field(default=0.0, description="share of the alleles of a table drawn that are unknown")
+    count: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="column of a file that says how many people each row stands for"
+    )
+
+    @model_validator(mode="after")
+    def _fits_origin(self) -> ResourceSection:
+        _refuse_repeated(self.attributes, "attributes")
+        if self.file is not None and self.missing_alleles:
+            found, expected = self.missing_alleles, "alleles left empty in the file"
+            raise InputError("alleles of a file are not lost", where="missing_alleles", found=found, expected=expected)
+        if self.file is None and self.count is not None:
+            raise InputError("people who are drawn are not counted", where="count", found=self.count, expected="a file")
+        return self
+
+
+class InferSurnameSection(Section):
+    """A surname inferred from loci through a genealogy."""
+
+    stage: Literal["infer-surname"]
+    resource: str
+    infers: str = "surname"
+    loci: tuple[str, ...] | None = Field(
+        default=None, min_length=1, description="used where released; all loci released that the resource carries"
+    )
+    method: Literal["tmrca", "nearest-neighbour"] = "tmrca"
+    mutation_rates: str | None = Field(
+        default=None, description="CSV file with columns locus and mutation_rate; those of the population if not given"
+    )
+    effective_population: Annotated[float, Field(gt=0)] = 10_000.0
+    candidate_share: Share = 0.8
+    price: Money = 0.0
+
+
+class InferByLinkageSection(Section):
+    """An attribute inferred as the most frequent value among the rows that match."""
+
+    stage: Literal["infer-by-linkage"]
+    resource: str
+    infers: str
+    on: tuple[str, ...] = Field(min_length=1)
+    price: Money = 0.0
+
+
+class IdentifySection(Section):
+    """Naming one of the people who match: the last stage."""
+
+    stage: Literal["identify"]
+    resource: str
+    on: tuple[str, ...] = ()
+
+
+StageSection = Annotated[InferSurnameSection | InferByLinkageSection | IdentifySection, Field(discriminator="stage")]
+
+
+class MultistageSection(Section):
+    """How the adversary attacks."""
+
+    confidence_threshold: Share = Field(default=0.5, description="theta: a stage is not used below this confidence")
+    stages: tuple[StageSection, ...] = Field(min_length=1)
+
+
+class GeneralizedAttribute(Section):
+    """Levels of an attribute between shared and masked."""
+
+    widths: tuple[Annotated[int, Field(ge=2)], ...] = Field(
+        default=(), description="of intervals of whole numbers, from 0 on"
+    )
+    groups: tuple[tuple[tuple[str, ...], ...], ...] = Field(default=(), description="of categories, per level")
+    kept: tuple[Share, ...] = Field(min_length=1, description="share of the attribute's weight kept at each level")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> GeneralizedAttribute:
+        levels = len(self.widths) or len(self.groups)
+        for finer, coarser in pairwise(self.widths):
+            if coarser % finer:
+                raise InputError(
+                    "intervals that do not fit into those of the next level",
+                    where="widths", found=list(self.widths), expected=f"a multiple of {finer} after {finer}",
+                )  # fmt: skip
+        if bool(self.widths) == bool(self.groups) or levels != len(self.kept):
+            raise InputError(
+                "levels are not told",
+                found=f"{len(self.widths)} widths, {len(self.groups)} groupings, {len(self.kept)} shares kept",
+                expected="either widths or groups, and a share kept for each",
+            )
+        return self
+
+
+class SubjectsSection(Section):
+    """What the data subjects may share, what it is worth, and how they decide."""
+
+    attributes: tuple[str, ...] = Field(min_length=1, description="that can be shared or masked")
+    always_shared: tuple[str, ...] = Field(
+        default=(), description="attributes, first in the list, that nobody can mask; only a whole record is withheld"
+    )
+    weights: Literal["entropy", "uniform"] | dict[str, Annotated[float, Field(ge=0)]] = Field(
+        default="entropy", description="worth of each attribute"
+    )
+    minority_support: Annotated[float, Field(ge=0)] = Field(
+        default=0.0, description="alpha: how much more sharing rare values is worth"
+    )
+    generalize: dict[str, GeneralizedAttribute] = Field(
+        default={}, description="attribute = its levels between shared and masked"
+    )
+    policies: tuple[MaskingPolicy, ...] = Field(default=("opt-in", "masking", "no-attack-masking"), min_length=1)
+    solver: Literal["best-first", "backward-induction", "greedy", "anytime"] = "best-first"
+    most_evaluated: Annotated[int, Field(ge=1)] = Field(
+        default=20_000, description="of solver anytime: strategies worked out per subject after a greedy search"
+    )
+    k: Annotated[int, Field(ge=1)] = Field(default=2, description="of policy k-anonymity: records that look alike")
+    opt_in_rate: Share = Field(default=0.05, description="of policy random-opt-in: probability to share all")
+    sharing_rate: Share = Field(default=0.15, description="of policy random-masking: probability of each attribute")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> SubjectsSection:
+        _refuse_repeated(self.attributes, "attributes")
+        taken = [name for name in self.attributes if name in (*RECORD_COLUMNS, "gap")]
+        if taken:
+            raise InputError("name of a column of the results", where="attributes", found=taken[0])
+        repeated = [policy for policy in self.policies if self.policies.count(policy) > 1]
+        if repeated:
+            raise InputError("policy given twice", where="policies", found=repeated[0])
+        for name in self.generalize:
+            if name not in self.attributes:
+                hint = nearest(name, self.attributes)
+                raise InputError("not an attribute that can be shared", where=f"generalize.{name}", hint=hint)
+        always = self.always_shared
+        if self.attributes[: len(always)] != always:
+            raise InputError(
+                "attributes that are always shared do not come first in the list of attributes",
+                where="always_shared", found=list(always), expected=f"{list(self.attributes[: len(always)])}",
+            )  # fmt: skip
+        for name in always:
+            if name in self.generalize:
+                raise InputError("attribute always shared as it is", where=f"generalize.{name}")
+        if always and "k-anonymity" in self.policies:
+            expected = "attributes that can all be masked"
+            raise InputError("policy k-anonymity suppresses any attribute", where="always_shared", expected=expected)
+        return self
+
+
+class MaskingLine(Section):
+    """Every policy while one key of the scenario changes."""
+
+    key: str = Field(min_length=1, description="path of the key, such as economics.loss")
+    values: tuple[float | int | str | tuple[str, ...], ...] = Field(min_length=1)
+    labels: tuple[str, ...] = Field(default=(), description="what results call the values, if not by themselves")
+    title: str = Field(default="", description="what results call the line; its key if not given")
+    set: dict[str, float | int | str | bool] = Field(default={}, description="key path = value of other keys changed")
+    replications: Annotated[int, Field(ge=1)] = Field(default=20, description="draws at every value")
+
+    @model_validator(mode="after")
+    def _a_label_each(self) -> MaskingLine:
+        if self.labels and len(self.labels) != len(self.values):
+            raise InputError(
+                "labels do not fit the values", where="labels", found=len(self.labels), expected=f"{len(self.values)}"
+            )
+        return self
+
+
+class MaskingBeliefsSection(BeliefsSection):
+    """What subjects believe when they choose; the truth where not given."""
+
+    sizes: dict[str, Annotated[int, Field(ge=1)]] = Field(
+        default={}, description="resource = number of people believed to be in it, of those drawn"
+    )
+
+
+class MaskingAnalysisSection(Section):
+    """What is worked out besides the policies."""
+
+    lines: tuple[MaskingLine, ...] = ()
+
+    search_path: Annotated[int, Field(ge=0)] | None = Field(
+        default=None, description="record, from 0, whose greedy search is told strategy by strategy"
+    )
+
+
+class MaskingScenario(ScenarioHead):
+    """Data subjects choose what to share of their records, an adversary attacks in stages."""
+
+    game: Literal["masking"]
+    replications: Annotated[int, Field(ge=1)] = Field(default=1, description="draws of targets and resources")
+    population: PeopleSection | None = Field(default=None, description="needed unless every table is a file")
+    targets: TableSection
+    resources: dict[str, ResourceSection] = Field(min_length=1)
+    economics: EconomicsSection
+    beliefs: MaskingBeliefsSection = MaskingBeliefsSection()
+    adversary: MultistageSection
+    subjects: SubjectsSection
+    analysis: MaskingAnalysisSection = MaskingAnalysisSection()
+
+    @model_validator(mode="after")
+    def _beliefs_fit(self) -> MaskingScenario:
+        for name in self.beliefs.sizes:
+            if name not in self.resources or self.resources[name].size is None:
+                drawn = [resource for resource, table in self.resources.items() if table.size is not None]
+                raise InputError(
+                    "not a resource that is drawn", where=f"beliefs.sizes.{name}", expected=f"one of {listed(drawn)}"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _tables_fit(self) -> MaskingScenario:
+        if TARGETS in self.resources:
+            raise InputError("name of the targets' own table", where=f"resources.{TARGETS}", expected="another name")
+        tables: dict[str, TableSection] = {TARGETS: self.targets, **self.resources}
+        drawn = [name for name, table in tables.items() if table.size is not None]
+        if drawn and len(drawn) < len(tables):
+            raise InputError(
+                "some tables are drawn and others are files", found=drawn, expected="all of one kind: values must match"
+            )
+        if drawn and self.population is None:
+            raise InputError("section missing", where="population", expected=f"people to draw {drawn[0]!r} from")
+        if not drawn and self.replications > 1:
+            raise InputError(
+                "files are the same every time", where="replications", found=self.replications, expected="1"
+            )
+        for number, stage in enumerate(self.adversary.stages):
+            if stage.resource not in self.resources:
+                raise InputError(
+                    "no such resource",
+                    where=f"adversary.stages[{number}].resource",
+                    found=stage.resource,
+                    expected=f"one of {', '.join(self.resources)}",
+                    hint=nearest(stage.resource, self.resources),
+                )
+        return self

@@ -1,0 +1,310 @@
+"""The tables of a masking scenario: targets and resources, drawn from people or read from files, in whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
+from reidsim.bundled import data_file, resolve
+from reidsim.errors import InputError
+from reidsim.linkage.row_groups import RowGroups
+from reidsim.populations.catalogue import as_individuals, make
+from reidsim.populations.counted import natural_categories
+from reidsim.populations.genealogy.genealogy import Genealogy
+from reidsim.populations.genealogy.people import genealogy_individuals
+from reidsim.populations.individuals import Individuals
+from reidsim.populations.sampling import UNKNOWN
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.masking_schema import (
+    TARGETS,
+    IdentifySection,
+    MaskingScenario,
+    ResourceSection,
+    TableSection,
+)
+from reidsim.tables import read_table, require_columns
+
+AGE, BIRTH_YEAR = "age", "birth_year"
+# What an allele that is not known is written as.
+NO_ALLELE = 0
+# People whom rows with counts may stand for: each takes a row in memory.
+_MOST_COUNTED = 50_000_000
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class MaskingTables:
+    """Where targets and resources come from.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+    loci : tuple of str
+        Attributes whose values are alleles, 0 for unknown.
+    values : mapping of str to ndarray of int64, shape (n_people,)
+        Attributes of the people that tables are drawn from; of none, if tables are files.
+    labels : mapping of str to tuple of str
+        Of attributes whose numbers are codes of categories.
+    files : mapping of str to PersonTable
+        Tables that were read.
+    """
+
+    loaded: LoadedScenario[MaskingScenario]
+    loci: tuple[str, ...]
+    values: Mapping[str, Integers]
+    labels: Mapping[str, tuple[str, ...]]
+    files: Mapping[str, PersonTable]
+
+    @cached_property
+    def n_people(self) -> int:
+        """People that tables are drawn from."""
+        return len(next(iter(self.values.values()))) if self.values else 0
+
+    def draw(self, rng: np.random.Generator, sizes: Mapping[str, int] | None = None) -> MultistageWorld:
+        """Draw targets and resources, or return those read from files.
+
+        The people are put in random order: targets come first, resources that hold them start with them, and
+        resources of others are taken from the end (Wan et al. 2021). A target counts as registered if drawn for the
+        registry on which the attack ends, or in files if someone there has all that the attack links on.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+        sizes : mapping of str to int, optional
+            Of resources, instead of the scenario's. They hold the same people, as far as they go.
+
+        Raises
+        ------
+        InputError
+            If there are too few people for tables that have nobody in common.
+        """
+        scenario = self.loaded.scenario
+        if self.files:
+            resources = {name: self.files[name] for name in scenario.resources}
+            return MultistageWorld(self.files[TARGETS], resources, self._found_in_registry())
+        order = rng.permutation(self.n_people)
+        believed = sizes or {}
+        n_targets = self._size(scenario.targets.size, self.n_people, TARGETS)
+        rows = {TARGETS: order[:n_targets]}
+        taken, end = n_targets, self.n_people
+        for name, section in scenario.resources.items():
+            if section.holds == "targets":
+                size = self._size(believed.get(name, section.size), self.n_people, name, least=n_targets)
+                rows[name] = order[:size]
+                taken = max(taken, size)
+        for name, section in scenario.resources.items():
+            if section.holds == "others":
+                size = self._size(believed.get(name, section.size), end - taken, name)
+                rows[name] = order[end - size : end]
+                end -= size
+            elif section.holds == "anyone":
+                size = self._size(believed.get(name, section.size), self.n_people, name)
+                rows[name] = rng.permutation(self.n_people)[:size]
+        targets = PersonTable(TARGETS, {attribute: values[rows[TARGETS]] for attribute, values in self.values.items()})
+        resources = {name: self._resource(name, rows[name], rng) for name in scenario.resources}
+        registered = np.isin(rows[TARGETS], rows[scenario.adversary.stages[-1].resource])
+        return MultistageWorld(targets, resources, registered)
+
+    def label(self, attribute: str, values: Integers) -> list[str]:
+        """Return values of an attribute as text."""
+        labels = self.labels.get(attribute)
+        return [str(value) if labels is None else labels[value] for value in values.tolist()]
+
+    def _found_in_registry(self) -> NDArray[np.bool_] | None:
+        """Tell for each target of a file whether the registry has someone with all that the attack links on.
+
+        Raises
+        ------
+        InputError
+            If the registry is said to hold all targets and does not; names the row.
+        """
+        last = self.loaded.scenario.adversary.stages[-1]
+        targets, registry = self.files[TARGETS], self.files[last.resource]
+        on = last.on if isinstance(last, IdentifySection) else ()
+        if not (set(on) <= set(targets.columns) and set(on) <= set(registry.columns)):
+            # The attack itself says what is wrong with that.
+            return None
+        groups = RowGroups([registry.column(name) for name in on], registry.n_rows)
+        found = np.asarray(groups.find([targets.column(name) for name in on], targets.n_rows) >= 0)
+        if self.loaded.scenario.resources[last.resource].holds == "targets" and not found.all():
+            row = int((~found).argmax())
+            raise InputError(
+                f"target is not in resource {last.resource!r}, which is said to hold all targets",
+                source=targets.name,
+                where=f"row {row + 1}",
+                found={name: self.label(name, targets.column(name)[row : row + 1])[0] for name in on},
+                expected=f"someone like that in {registry.name}",
+            )
+        return found
+
+    def _size(self, size: int | None, most: int, name: str, *, least: int = 1) -> int:
+        if size is None or not least <= size <= most:
+            where = "targets.size" if name == TARGETS else f"resources.{name}.size"
+            raise InputError("size that cannot be drawn", where=where, found=size, expected=f"{least} to {most}")
+        return size
+
+    def _resource(self, name: str, rows: NDArray[np.intp], rng: np.random.Generator) -> PersonTable:
+        section = self.loaded.scenario.resources[name]
+        columns = {attribute: self.values[attribute][rows] for attribute in section.attributes}
+        loci = [attribute for attribute in section.attributes if attribute in self.loci]
+        if section.missing_alleles and loci:
+            alleles = np.stack([columns[locus] for locus in loci], axis=1)
+            lost = rng.choice(alleles.size, int(alleles.size * section.missing_alleles), replace=False, shuffle=False)
+            alleles.ravel()[lost] = NO_ALLELE
+            columns |= {locus: alleles[:, position] for position, locus in enumerate(loci)}
+        return PersonTable(name, columns)
+
+
+def masking_tables(loaded: LoadedScenario[MaskingScenario], *, alleles: tuple[str, ...]) -> MaskingTables:
+    """Make or read what a scenario's tables are drawn from.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+    alleles : tuple of str
+        Attributes that files hold as alleles.
+
+    Raises
+    ------
+    InputError
+        If a recipe or file cannot be used, or lacks an attribute that the scenario names.
+    """
+    scenario = loaded.scenario
+    wanted = {TARGETS: scenario.subjects.attributes} | {n: s.attributes for n, s in scenario.resources.items()}
+    if scenario.targets.file is not None:
+        return _read_tables(loaded, wanted, alleles)
+    values, labels, loci = _people(loaded)
+    for table, attributes in wanted.items():
+        for attribute in attributes:
+            if attribute not in values:
+                where = "subjects.attributes" if table == TARGETS else f"resources.{table}.attributes"
+                raise InputError(
+                    "no such attribute", where=where, found=attribute, expected=f"one of {', '.join(values)}"
+                )
+    return MaskingTables(loaded, loci, values, labels, {})
+
+
+def _people(
+    loaded: LoadedScenario[MaskingScenario],
+) -> tuple[dict[str, Integers], dict[str, tuple[str, ...]], tuple[str, ...]]:
+    section = loaded.scenario.population
+    if section is None:
+        raise InputError("section missing", where="population")
+    made = make(resolve(section.recipe, "populations", "population", base=loaded.folder), seed=section.seed)
+    loci: tuple[str, ...] = ()
+    if isinstance(made, Genealogy):
+        loci = made.loci
+        people = genealogy_individuals(made, None if section.generations is None else made.living(section.generations))
+    elif section.generations is not None:
+        raise InputError("not a genealogy", where="population.generations", found=section.recipe)
+    else:
+        people = as_individuals(made)
+    values, labels = _whole_numbers(people)
+    if section.reference_year is not None:
+        if BIRTH_YEAR not in values:
+            raise InputError(f"no attribute {BIRTH_YEAR!r}", where="population.reference_year", found=section.recipe)
+        # The last generation spreads over decades, so that a few of its people are born after the year.
+        born = values[BIRTH_YEAR] <= section.reference_year
+        if not born.any():
+            where, expected = "population.reference_year", f"{values[BIRTH_YEAR].min()} or later"
+            raise InputError("nobody is born yet", where=where, found=section.reference_year, expected=expected)
+        values = {attribute: column[born] for attribute, column in values.items()}
+        values[AGE] = section.reference_year - values[BIRTH_YEAR]
+    return values, labels, loci
+
+
+def _whole_numbers(people: Individuals) -> tuple[dict[str, Integers], dict[str, tuple[str, ...]]]:
+    """Return attributes as numbers: their own where all categories are whole numbers, else codes; 0 if missing."""
+    values, labels = {}, {}
+    for position, attribute in enumerate(people.domain.attributes):
+        codes = people.codes[:, position]
+        if all(category.isdecimal() for category in attribute.categories):
+            numbers = np.array([int(category) for category in attribute.categories], dtype=np.int64)
+            values[attribute.name] = np.where(codes == UNKNOWN, NO_ALLELE, numbers[codes])
+        elif (codes == UNKNOWN).any():
+            raise InputError("value missing", where=f"{people.name}, {attribute.name!r}")
+        else:
+            values[attribute.name] = codes.astype(np.int64)
+            labels[attribute.name] = attribute.categories
+    return values, labels
+
+
+def _read_tables(
+    loaded: LoadedScenario[MaskingScenario], wanted: Mapping[str, tuple[str, ...]], loci: tuple[str, ...]
+) -> MaskingTables:
+    scenario = loaded.scenario
+    sections: dict[str, TableSection] = {TARGETS: scenario.targets, **scenario.resources}
+    # Whatever the attack infers of the targets must be known to tell whether it is right.
+    inferred = tuple(s.infers for s in scenario.adversary.stages if s.stage != "identify")
+    wanted = {**wanted, TARGETS: tuple(dict.fromkeys((*wanted[TARGETS], *inferred)))}
+    frames, paths, counts = {}, {}, {}
+    for table, section in sections.items():
+        path = paths[table] = data_file(str(section.file), loaded.folder, "scenarios")
+        frame = read_table(path, delimiter=section.delimiter, comment="#")
+        columns = {attribute: section.columns.get(attribute, attribute) for attribute in wanted[table]}
+        require_columns(frame, columns.values(), path)
+        frames[table] = pd.DataFrame({attribute: frame[column] for attribute, column in columns.items()})
+        if isinstance(section, ResourceSection) and section.count is not None:
+            require_columns(frame, [section.count], path)
+            counts[table] = _people_counted(frame[section.count], path)
+    labels: dict[str, tuple[str, ...]] = {}
+    for attribute in dict.fromkeys(name for names in wanted.values() for name in names):
+        columns_of = {paths[table]: frame[attribute] for table, frame in frames.items() if attribute in frame}
+        if attribute not in loci and _is_text(columns_of):
+            labels[attribute] = natural_categories(pd.concat(list(columns_of.values())))
+    files = {}
+    for table, frame in frames.items():
+        path = paths[table]
+        values = {a: _numbers(frame[a], labels.get(a), a in loci, path) for a in wanted[table]}
+        if table in counts:
+            values = {attribute: np.asarray(column).repeat(counts[table]) for attribute, column in values.items()}
+        files[table] = PersonTable(str(path), values)
+    return MaskingTables(loaded, loci, {}, labels, files)
+
+
+def _is_text(columns: Mapping[Path, pd.Series[str]]) -> bool:
+    """Tell whether an attribute's values are labels rather than numbers; where most are numbers, all have to be."""
+    number = {path: column.str.fullmatch(r"[+-]?[\d.]+") | (column == "") for path, column in columns.items()}
+    share = float(pd.concat(list(number.values())).mean())
+    if share == 1 or share < 0.5:
+        return share < 1
+    path = next(path for path, is_number in number.items() if not is_number.all())
+    row = int((~number[path]).to_numpy().argmax())
+    place = f"row {row + 1}, column {columns[path].name!r}"
+    found = columns[path].iloc[row]
+    raise InputError("not a number, as most values are", source=path, where=place, found=found, expected="a number")
+
+
+def _people_counted(column: pd.Series[str], path: Path) -> Integers:
+    counts = _numbers(column, None, False, path)
+    if counts.sum() > _MOST_COUNTED:
+        where, expected = f"column {column.name!r}", f"at most {_MOST_COUNTED:,}"
+        raise InputError("too many people", source=path, where=where, found=int(counts.sum()), expected=expected)
+    return counts
+
+
+def _numbers(column: pd.Series[str], labels: tuple[str, ...] | None, alleles: bool, path: Path) -> Integers:
+    """Return a column of text as whole numbers: as they are, as positions among `labels`, or 0 for unknown alleles."""
+    where = f"column {column.name!r}"
+    blank = column == ""
+    if alleles:
+        column = column.mask(blank, str(NO_ALLELE))
+    elif blank.any():
+        raise InputError("value missing", source=path, where=f"row {int(blank.argmax()) + 1}, {where}")
+    if labels is not None:
+        return np.asarray(pd.Index(labels).get_indexer(pd.Index(column)), dtype=np.int64)
+    wrong = ~column.str.fullmatch(r"\d{1,18}")
+    if wrong.any():
+        row = int(wrong.argmax())
+        expected = "a whole number of repeats, or nothing where it is not known" if alleles else "0 or more"
+        place = f"row {row + 1}, {where}"
+        raise InputError("not a whole number", source=path, where=place, found=column.iloc[row], expected=expected)
+    return column.to_numpy().astype(np.int64)

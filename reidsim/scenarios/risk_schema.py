@@ -1,0 +1,188 @@
+"""What a scenario of the kind ``risk`` may say: how identifiable a release is to adversaries with partial knowledge."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from reidsim.errors import InputError
+from reidsim.populations.recipe import Share
+from reidsim.scenarios.analysis_schema import Money
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.validation import Section
+
+# Columns of the tables of a run, beside which the attributes stand.
+RISK_COLUMNS = (
+    "record",
+    "records",
+    "knowledge",
+    "prosecutor",
+    "journalist",
+    "journalist_low",
+    "journalist_high",
+    "marketer",
+    "overall",
+    "standard_error",
+)
+WORST_CASE = "worst-case"
+
+Shares = Annotated[tuple[Share, ...], Field(min_length=1)]
+
+
+class RiskPopulationSection(Section):
+    """The people from whom the records come."""
+
+    recipe: str = Field(description="name of a bundled population, or a recipe file (TOML)")
+    seed: Annotated[int, Field(ge=0)] | None = Field(
+        default=None, description="of the population; the recipe's own if not given"
+    )
+
+
+class RiskReleaseSection(Section):
+    """The released records: random samples of the population, or a file."""
+
+    sizes: tuple[Annotated[int, Field(ge=1)], ...] = Field(default=(), description="records of each sample")
+    samples: Annotated[int, Field(ge=1)] = Field(default=1, description="samples of each size")
+    path: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="CSV or Parquet file instead")
+    delimiter: str = Field(default=",", min_length=1, max_length=1, description="of a CSV file")
+    attributes: tuple[str, ...] = Field(default=(), description="that are released; all if none is named")
+    columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where names differ")
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> RiskReleaseSection:
+        if (self.path is None) == (not self.sizes):
+            raise InputError("no records, or two ways to them", expected="either sizes or path")
+        if self.path is not None and self.samples > 1:
+            raise InputError("a file is the same every time", where="samples", found=self.samples, expected="1")
+        if self.columns and self.path is None:
+            raise InputError("columns are those of a file", where="columns", expected="path")
+        for name, values in (("sizes", self.sizes), ("attributes", self.attributes)):
+            if len(set(values)) != len(values):
+                raise InputError("given twice", where=name, found=list(values))
+        return self
+
+
+class TreeSection(Section):
+    """The groups that values of an attribute may be released with."""
+
+    groups: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(
+        default={}, description="group = its values or smaller groups"
+    )
+    file: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="hierarchy file instead: a row per value, a column per level"
+    )
+    delimiter: str = Field(default=";", min_length=1, max_length=1)
+
+    @model_validator(mode="after")
+    def _one_way(self) -> TreeSection:
+        if (self.file is None) == (not self.groups):
+            raise InputError("the groups are not told, or twice", expected="either groups or file")
+        return self
+
+
+class UniquenessSection(Section):
+    """Whether a person unique among the records is unique in the population."""
+
+    method: Literal["fixed", "pitman", "ewens", "snb", "zayatz", "known"] = "pitman"
+    value: Share | None = Field(default=None, description="of method fixed: the probability")
+    population_size: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="of methods that estimate: people of whom the records are a sample"
+    )
+    level: Annotated[float, Field(gt=0, lt=1)] = Field(default=0.95, description="confidence level of the intervals")
+
+    @model_validator(mode="after")
+    def _complete(self) -> UniquenessSection:
+        needed = {"fixed": "value", "known": None}.get(self.method, "population_size")
+        for key in ("value", "population_size"):
+            given = getattr(self, key) is not None
+            if given != (key == needed):
+                problem = "key missing" if key == needed else "of another method"
+                raise InputError(problem, where=key, expected=f"{needed or 'none'} with method {self.method!r}")
+        return self
+
+
+class NetworkSection(Section):
+    """Capabilities of the adversary."""
+
+    p_m: Share = Field(default=0.5, description="it is disclosed that the person is in the data")
+    p_fm: Share = Field(default=0.5, description="the adversary finds this out, once it is disclosed")
+    p_cu: Share = Field(default=0.5, description="it can confirm that somebody is unique in the population")
+    p_c: Share = Field(default=0.5, description="it can confirm that a record picked at random is the person's")
+
+
+class ExpectationSection(Section):
+    """How expectations over what is known are worked out."""
+
+    method: Literal["auto", "exact", "monte-carlo"] = Field(
+        default="auto", description="exact unless there is too much to list"
+    )
+    trials: Annotated[int, Field(ge=2)] = Field(default=1000, description="knowledge sets drawn by Monte Carlo")
+
+
+class AttackSection(Section):
+    """What an attack is worth; without it, nothing is said about payoffs."""
+
+    gain: Money = Field(description="of a re-identification")
+    cost: Money = Field(default=0.0, description="of an attempt")
+
+
+class SettingsSection(Section):
+    """All combinations of some capabilities."""
+
+    p_m: Shares
+    p_fm: Shares
+    p_cu: Shares
+    p_c: Shares
+    records: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="size of the samples; the first size if not given"
+    )
+    trials: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="outcomes simulated per person, as published; exact if not given"
+    )
+
+
+class RiskAnalysisSection(Section):
+    """What to work out besides the risks."""
+
+    settings: SettingsSection | None = None
+
+
+class RiskScenario(ScenarioHead):
+    """How identifiable a given release is to adversaries who know some attributes of some people."""
+
+    game: Literal["risk"]
+    population: RiskPopulationSection | None = Field(
+        default=None, description="needed for samples and for method known"
+    )
+    release: RiskReleaseSection
+    trees: dict[str, TreeSection] = Field(default={}, description="attribute of a file = groups it is released with")
+    knowledge: dict[str, str] = Field(
+        min_length=1, description="name = knowledge recipe; each is compared with the worst case"
+    )
+    uniqueness: UniquenessSection
+    network: NetworkSection = NetworkSection()
+    expectation: ExpectationSection = ExpectationSection()
+    attack: AttackSection | None = None
+    analysis: RiskAnalysisSection = RiskAnalysisSection()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> RiskScenario:
+        if WORST_CASE in self.knowledge:
+            raise InputError("the worst case is always there", where=f"knowledge.{WORST_CASE}")
+        needs_people = "samples are drawn from it" if self.release.sizes else None
+        if self.uniqueness.method == "known":
+            needs_people = "uniques are counted in it"
+        if needs_people and self.population is None:
+            raise InputError("section missing", where="population", expected=f"a recipe, since {needs_people}")
+        if self.trees and self.release.path is None:
+            raise InputError("value trees are those of a file", where="trees", expected="release.path")
+        settings = self.analysis.settings
+        if settings is not None and settings.records is not None and settings.records not in self.release.sizes:
+            raise InputError(
+                "no sample of this size",
+                where="analysis.settings.records",
+                found=settings.records,
+                expected=f"one of {', '.join(map(str, self.release.sizes)) or 'none, with a file'}",
+            )
+        return self

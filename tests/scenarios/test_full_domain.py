@@ -1,0 +1,232 @@
+"""Scenarios at dataset level: what is read, and what is refused."""
+
+import numpy as np
+import pytest
+
+from reidsim.errors import InputError
+from reidsim.scenarios.build import build_study
+from reidsim.scenarios.full_domain import build_full_domain
+from reidsim.scenarios.load import load_scenario
+
+SCENARIO = """
+game = "full-domain"
+[release]
+path = "records.csv"
+delimiter = ";"
+[attributes.age]
+hierarchy = { rule = "table", file = "age.csv" }
+[attributes.sex]
+hierarchy = { rule = "suppress" }
+[economics]
+benefit = 100
+loss = 60
+cost = 4
+"""
+RECORDS = "age;sex;worth\n30;F;10\n31;F;20\n30;M;10\n30;F;10\n"
+AGES = "29;20-29;*\n30;30-39;*\n31;30-39;*\n"
+PEOPLE = "age;sex\n" + "30;F\n" * 5 + "31;F\n" * 2 + "30;M\n" * 3
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "ward.toml").write_text(SCENARIO)
+    (tmp_path / "records.csv").write_text(RECORDS)
+    (tmp_path / "age.csv").write_text(AGES)
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    return tmp_path
+
+
+def study_of(folder, **changes):
+    return build_full_domain(
+        load_scenario(folder / "ward.toml", {key.replace("__", "."): v for key, v in changes.items()})
+    )
+
+
+JOURNALIST = {"adversary__risk": "journalist"}
+
+
+# What is read.
+
+
+def test_cells_hierarchies_and_prices(folder):
+    study = study_of(folder)
+    assert study.lattice.domain.shape == (3, 2)
+    assert study.lattice.shape == (3, 2)
+    labels = study.lattice.domain.decode(study.lattice.codes[study.cell_of_record])
+    assert labels.astype("str").to_numpy().tolist() == [["30", "F"], ["31", "F"], ["30", "M"], ["30", "F"]]
+    assert study.released.sum() == study.n_records == 4
+    assert sorted(study.released.tolist()) == [1, 1, 2]
+    assert [getattr(study.prices, name).item() for name in ("benefit", "loss", "gain", "cost")] == [100, 60, 60, 4]
+    assert study.game("prosecutor", study.prices).sizes_at(0)[study.cell_of_record].tolist() == [2, 1, 1, 2]
+
+
+def test_information_loss_counts_the_rows_of_the_hierarchy(folder):
+    """29 is nobody's age and counts nevertheless: 1 + log(2/3 x 1/2) / log(3 x 2)."""
+    study = study_of(folder)
+    node = study.lattice.index((1, 0))
+    assert study.lattice.utility(node) == pytest.approx(1 - np.log(2) / np.log(6))
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_data_and_hierarchy_files_with_and_without_header(folder, header):
+    if header:
+        (folder / "age.csv").write_text("value;tens;nothing\n" + AGES)
+        changes = {"attributes__age__hierarchy": {"rule": "table", "file": str(folder / "age.csv"), "header": True}}
+    else:
+        (folder / "records.csv").write_text(RECORDS.partition("\n")[2])
+        changes = {"release__header": False, "attributes__age__column": "1", "attributes__sex__column": "2"}
+    assert study_of(folder, **changes).fingerprint == study_of_plain(folder).fingerprint
+
+
+def study_of_plain(folder):
+    (folder / "records.csv").write_text(RECORDS)
+    (folder / "age.csv").write_text(AGES)
+    return study_of(folder)
+
+
+def test_the_population_as_a_table(folder):
+    study = study_of(folder, population={"path": str(folder / "people.csv")}, **JOURNALIST)
+    assert study.population.total == 10
+    assert study.game("journalist", study.prices).sizes_at(0)[study.cell_of_record].tolist() == [5, 2, 3, 5]
+    assert study.game("prosecutor", study.prices).sizes_at(0)[study.cell_of_record].tolist() == [2, 1, 1, 2]
+
+
+@pytest.mark.parametrize("counts", ["5,2,3", "5.5,2.25,3.5"])
+def test_the_population_as_counts_by_cell(folder, counts):
+    rows = zip(("30,F", "31,F", "30,M"), counts.split(","), strict=True)
+    (folder / "cells.csv").write_text("age,sex,count\n" + "".join(f"{cell},{count}\n" for cell, count in rows))
+    recipe = 'kind = "counts"\nfile = "cells.csv"\ncount = "count"\n[columns]\nage = "age"\nsex = "sex"\n'
+    (folder / "town.toml").write_text(recipe)
+    study = study_of(folder, population={"recipe": str(folder / "town.toml")}, **JOURNALIST)
+    expected = dict(zip("abc", map(float, counts.split(",")), strict=True))
+    sizes = study.game("journalist", study.prices).sizes_at(0)[study.cell_of_record].tolist()
+    assert sizes == [expected[cell] for cell in "abca"]
+
+
+def test_prices_by_record(folder):
+    study = study_of(folder, economics__columns={"benefit": "worth"})
+    assert study.prices.n_kinds == 2
+    worth = study.prices.benefit[0, study.kind[study.cell_of_record]]
+    assert worth.tolist() == [10, 20, 10, 10]
+    study = study_of(folder, economics__columns={"loss": "worth"})
+    assert (study.prices.gain == study.prices.loss).all()
+    study = study_of(folder, economics__columns={"loss": "worth"}, economics__gain=7)
+    assert set(study.prices.gain.ravel()) == {7}
+
+
+def test_records_with_one_value_and_several_prices_hide_among_each_other(folder):
+    (folder / "records.csv").write_text("age;sex;worth\n30;F;10\n30;F;20\n")
+    study = study_of(folder, economics__columns={"benefit": "worth"})
+    assert study.lattice.n_records == 2
+    assert study.game("prosecutor", study.prices).sizes_at(0).tolist() == [2, 2]
+
+
+def test_the_bundled_study_is_that_of_wan2015():
+    """The same records, ZIP codes drawn for them, and lattice."""
+    ours, theirs = build_full_domain(load_scenario("prasser2017")), build_study(load_scenario("wan2015"))
+    assert (ours.lattice.codes[ours.cell_of_record] == theirs.lattice.codes[theirs.cell_of_record]).all()
+    assert ours.lattice.shape == theirs.lattice.shape
+    assert ours.population.total == theirs.linked_population.total
+
+
+def test_minimum_levels_and_safe_harbor(folder):
+    study = study_of(folder, attributes__age__minimum_level=1)
+    assert study.minimum == (1, 0)
+    assert study.game("prosecutor", study.prices).lowest == (1, 0)
+    study = study_of(folder, safe_harbor={"age": "age"})
+    assert study.safe_harbor_minimum == (0, 0)
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [
+        (
+            "records.csv", RECORDS.replace("31;F", "44;F"),
+            r"records.csv: row 2, column 'age': value missing from its hierarchy; found '44'; .* age.csv",
+        ),
+        ("age.csv", AGES + "33;*\n", r"age.csv: row 4: row of another length; found 2; expected 3 columns"),
+        ("age.csv", AGES + "29;20-29;*\n", r"age.csv: .*row 4: value has two rows; found '29'"),
+        ("age.csv", AGES.replace("31;30-39;*", "31;30-39;old"), r"hierarchy is not nested"),
+        ("records.csv", "age;sex\n", "the file has no rows"),
+        ("records.csv", "age;gender\n30;F\n", r"column 'sex': column missing"),
+    ],
+)  # fmt: skip
+def test_files_that_cannot_be_used(folder, file, text, message):
+    if "not nested" in message:
+        text = "29;20-29;x;*\n30;30-39;x;*\n31;30-39;y;*\n"
+    (folder / file).write_text(text)
+    with pytest.raises(InputError, match=message) as refused:
+        study_of(folder)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"attributes": {}}, r"attributes: value not allowed; found \{\}; expected something that has at least 1 item"),
+        ({"economics__loss": -1}, "economics.loss: value not allowed; found -1.*; expected greater than or equal"),
+        ({"economics__columns": {"loss": "price"}}, "column 'price': column missing"),
+        ({"economics__columns": {"loss": "sex"}}, "row 1, column 'sex': not a number of 0 or more; found 'F'"),
+        (JOURNALIST, "population: section missing; expected a population, since journalist risk counts its people"),
+        ({"beliefs__risk": "journalist"}, "population: section missing"),
+        ({"analysis__curves": {"loss": {"values": [1]}, "risks": ["journalist"]}}, "population: section missing"),
+        ({"attributes__sex__draw": True}, "population: section missing; expected a population, since attribute 'sex'"),
+        ({"attributes__sex__top_code": 3}, "population: top codes are redrawn from a population"),
+        ({"attributes__age__minimum_level": 3}, "attributes.age.minimum_level: no such level; found 3"),
+        ({"publisher__suppression_limit": 1.2}, "publisher.suppression_limit: value not allowed; found 1.2"),
+        ({"publisher__policies": ["basic", "basic"]}, "policies: policy given twice; found 'basic'"),
+        ({"publisher__policies": ["safe-harbor"]}, "safe_harbor: section missing"),
+        ({"publisher__policies": ["sh-friendly"]}, "safe_harbor: section missing"),
+        ({"publisher__policies": ["fulldomain"]}, "publisher.policies.* value not allowed; found 'fulldomain'"),
+        ({"publisher__search": "anytime"}, "the anytime search needs a budget"),
+        ({"publisher__nodes": 100}, "only the anytime search has a budget"),
+        ({"population": {"counts": "sample"}}, "population: no people; expected a recipe, or the path of a file"),
+        ({"safe_harbor": {"age": "year"}}, "safe_harbor.age: no such attribute; found 'year'"),
+        (
+            {"economics__columns": {"loss": "worth"}, "analysis__curves": {"loss": {"values": [1]}}},
+            "analysis.curves: curves change one amount for all records",
+        ),
+        ({"game": "full"}, "game: value not allowed; found 'full'; expected one of"),
+    ],
+)  # fmt: skip
+def test_keys_that_do_not_fit(folder, changes, message):
+    with pytest.raises(InputError, match=message) as refused:
+        study_of(folder, **changes)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_negative_price_of_a_record(folder):
+    (folder / "records.csv").write_text(RECORDS.replace("31;F;20", "31;F;-20"))
+    with pytest.raises(InputError, match="row 2, column 'worth': not a number of 0 or more; found '-20'"):
+        study_of(folder, economics__columns={"benefit": "worth"})
+
+
+def test_a_release_that_is_not_part_of_its_population(folder):
+    (folder / "people.csv").write_text("age;sex\n30;F\n31;F\n30;M\n")
+    population = {"path": str(folder / "people.csv")}
+    with pytest.raises(
+        InputError, match="the released table is not part of its population; found '2 records and 1 people"
+    ):
+        study_of(folder, population=population, **JOURNALIST)
+    study = study_of(folder, population=population | {"holds_release": False}, **JOURNALIST)
+    assert study.outside == 1
+
+
+def test_a_person_outside_the_hierarchy(folder):
+    (folder / "people.csv").write_text(PEOPLE + "77;F\n")
+    with pytest.raises(InputError, match=r"people.csv: attribute 'age': value missing from its hierarchy; found '77'"):
+        study_of(folder, population={"path": str(folder / "people.csv")}, **JOURNALIST)
+
+
+def test_a_hierarchy_of_a_header_alone(folder):
+    (folder / "age.csv").write_text("value;tens\n")
+    with pytest.raises(InputError, match="no rows besides its header"):
+        study_of(folder, attributes__age__hierarchy={"rule": "table", "file": str(folder / "age.csv"), "header": True})
+
+
+def test_a_scenario_of_another_game_is_refused():
+    with pytest.raises(InputError, match="a scenario of another game; expected full-domain"):
+        build_full_domain(load_scenario("wan2015"))

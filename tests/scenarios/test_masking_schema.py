@@ -1,0 +1,183 @@
+"""What a scenario of the masking game may say: defaults, and rules within and between sections."""
+
+import copy
+
+import pytest
+from pydantic import ValidationError
+
+from reidsim.errors import InputError
+from reidsim.scenarios.load import GAMES, load_scenario
+from reidsim.scenarios.masking_schema import MaskingScenario
+from reidsim.validation import validated
+
+SMALLEST = {
+    "game": "masking",
+    "population": {"recipe": "ystr-genealogy-small"},
+    "targets": {"size": 5},
+    "resources": {"registry": {"size": 50, "attributes": ["age", "state"]}},
+    "economics": {"benefit": 2, "loss": 1, "cost": 0},
+    "adversary": {"stages": [{"stage": "identify", "resource": "registry", "on": ["age"]}]},
+    "subjects": {"attributes": ["age", "state"]},
+}
+FROM_FILES = {
+    **SMALLEST,
+    "population": None,
+    "targets": {"file": "targets.csv"},
+    "resources": {"registry": {"file": "registry.csv", "attributes": ["age", "state"]}},
+}
+
+
+def changed(content, **changes):
+    """Return a scenario's content with values replaced by key path (``__`` for the dot), or removed by None."""
+    content = {key: value for key, value in copy.deepcopy(content).items() if value is not None}
+    for path, value in changes.items():
+        *sections, last = path.split("__")
+        table = content
+        for section in sections:
+            table = table.setdefault(section, {})
+        if value is None:
+            table.pop(last)
+        else:
+            table[last] = value
+    return content
+
+
+def scenario(content=SMALLEST, **changes):
+    return validated(MaskingScenario, changed(content, **changes), "any.toml")
+
+
+# Defaults.
+
+
+def test_what_a_scenario_leaves_out_has_a_default():
+    least = scenario()
+    assert (least.seed, least.replications) == (0, 1)
+    assert least.subjects.policies == ("opt-in", "masking", "no-attack-masking")
+    assert (least.subjects.solver, least.subjects.weights, least.subjects.k) == ("best-first", "entropy", 2)
+    assert least.subjects.always_shared == ()
+    assert least.subjects.generalize == {}
+    # As published (Wan et al. 2021).
+    assert (least.subjects.opt_in_rate, least.subjects.sharing_rate) == (0.05, 0.15)
+    assert least.adversary.confidence_threshold == 0.5
+    assert least.resources["registry"].holds == "anyone"
+    assert least.resources["registry"].missing_alleles == 0
+    assert least.analysis.search_path is None
+    assert least.beliefs.of(least.economics) == least.economics.model_copy(update={"gain": 1.0})
+
+
+def test_surnames_are_inferred_as_published_unless_said_otherwise():
+    stages = [{"stage": "infer-surname", "resource": "registry"}, SMALLEST["adversary"]["stages"][0]]
+    stage = scenario(adversary__stages=stages).adversary.stages[0]
+    assert (stage.infers, stage.method, stage.loci, stage.mutation_rates) == ("surname", "tmrca", None, None)
+    assert (stage.effective_population, stage.candidate_share, stage.price) == (10_000, 0.8, 0)
+
+
+def test_the_adversary_gains_what_the_subject_loses_unless_said_otherwise():
+    assert scenario(economics__loss=300).economics.adversary_gain == 300
+    assert scenario(economics__loss=300, economics__gain=20).economics.adversary_gain == 20
+
+
+def test_a_scenario_never_changes():
+    fixed = scenario()
+    with pytest.raises(ValidationError, match="frozen"):
+        fixed.subjects.k = 3
+
+
+@pytest.mark.parametrize("name", ["wan2021", "wan2021-case"])
+def test_the_bundled_scenarios_are_of_this_kind(name):
+    assert isinstance(load_scenario(name).scenario, MaskingScenario)
+    assert GAMES["masking"] is MaskingScenario
+
+
+# Rules.
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"adversary__confidence_threshold": 1.5}, r"adversary\.confidence_threshold: value not allowed; found 1\.5"),
+        ({"adversary__confidence_threshold": -0.1}, r"adversary\.confidence_threshold: value not allowed; found -0\.1"),
+        ({"replications": 0}, "replications: value not allowed; found 0"),
+        ({"targets": {}}, "targets: nobody is in the table, or two say who; expected either size or file"),
+        ({"targets__file": "x.csv"}, "targets: nobody is in the table, or two say who"),
+        ({"targets__size": 0}, r"targets\.size: value not allowed; found 0"),
+        ({"population": None}, "population: section missing; expected people to draw 'targets' from"),
+        (
+            {"resources__registry": {"file": "r.csv", "attributes": ["age"]}},
+            r"some tables are drawn and others are files; found \['targets'\]",
+        ),
+        ({"resources": {}}, "resources: value not allowed"),
+        ({"resources__targets": {"size": 2, "attributes": ["age"]}}, r"resources\.targets: name of the targets' own"),
+        ({"resources__registry__count": "n"}, r"resources\.registry: count: people who are drawn are not counted"),
+        ({"resources__registry__attributes": ["age", "age"]}, "attributes: attribute given twice; found 'age'"),
+        ({"resources__registry__missing_alleles": 1.1}, r"missing_alleles: value not allowed; found 1\.1"),
+        (
+            {"adversary__stages": [{"stage": "identify", "resource": "registri"}]},
+            r"adversary\.stages\[0\]\.resource: no such resource; found 'registri'; .* \(did you mean 'registry'\?\)",
+        ),
+        ({"adversary__stages": []}, r"adversary\.stages: value not allowed"),
+        (
+            {"adversary__stages": [{"stage": "guess"}]},
+            r"adversary\.stages\[0\]\.stage: value not allowed; found 'guess'",
+        ),
+        ({"subjects__attributes": ["age", "age"]}, r"subjects: attributes: attribute given twice; found 'age'"),
+        ({"subjects__attributes": ["age", "policy"]}, "attributes: name of a column of the results; found 'policy'"),
+        ({"subjects__policies": ["masking", "masking"]}, "policies: policy given twice; found 'masking'"),
+        ({"subjects__policies": ["maskin"]}, r"subjects\.policies\[0\]: value not allowed; .*did you mean 'masking'"),
+        ({"subjects__always_shared": ["state"]}, r"always_shared: .* do not come first .*; found \['state'\]"),
+        (
+            {"subjects__always_shared": ["age"], "subjects__policies": ["k-anonymity"]},
+            "always_shared: policy k-anonymity suppresses any attribute",
+        ),
+        (
+            {"subjects__always_shared": ["age"], "subjects__generalize": {"age": {"widths": [10], "kept": [0.5]}}},
+            r"generalize\.age: attribute always shared as it is",
+        ),
+        ({"subjects__generalize": {"zip": {"widths": [10], "kept": [0.5]}}}, r"generalize\.zip: not an attribute"),
+        ({"subjects__generalize": {"age": {"widths": [10], "kept": [0.5, 0.2]}}}, "levels are not told"),
+        ({"subjects__generalize": {"age": {"kept": [0.5]}}}, "levels are not told; found '0 widths, 0"),
+        ({"subjects__sharing_rate": 2}, r"subjects\.sharing_rate: value not allowed"),
+        ({"subjects__k": 0}, r"subjects\.k: value not allowed"),
+        ({"analysis__search_path": -1}, r"analysis\.search_path: value not allowed; found -1"),
+        ({"analysis__path": 1}, r"analysis\.path: unknown key"),
+        ({"economics__benefit": -1}, r"economics\.benefit: value not allowed; found -1"),
+    ],
+    ids=str,
+)
+def test_what_a_scenario_cannot_say(changes, says):
+    with pytest.raises(InputError, match=says) as error:
+        scenario(**changes)
+    assert str(error.value).startswith("any.toml: ")
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"replications": 2}, "replications: files are the same every time; found 2; expected 1"),
+        ({"targets": {"size": 3}}, r"some tables are drawn and others are files; found \['targets'\]"),
+        ({"resources__registry__missing_alleles": 0.3}, "missing_alleles: alleles of a file are not lost; found 0.3"),
+    ],
+    ids=str,
+)
+def test_what_a_scenario_of_files_cannot_say(changes, says):
+    with pytest.raises(InputError, match=says):
+        scenario(FROM_FILES, **changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"resources__registry__count": "n"},
+        {"population": {"recipe": "ystr-genealogy-small"}},
+        {"subjects__always_shared": ["age", "state"]},
+        {"subjects__generalize": {"age": {"widths": [5, 10], "kept": [0.5, 0.2]}}},
+        {"subjects__weights": {"age": 1, "state": 2}},
+    ],
+    ids=str,
+)
+def test_sections_that_fit_each_other_are_accepted(changes):
+    scenario(FROM_FILES, **changes)
+
+
+def test_a_population_is_needed_only_where_something_is_drawn():
+    assert scenario(FROM_FILES).population is None

@@ -1,0 +1,359 @@
+"""Who is in the tables of a masking scenario: draws from people, and the user's own files."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reidsim.errors import InputError
+from reidsim.random_streams import replication_stream
+from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.masking import build_masking_study
+
+SMALL = {
+    "population.recipe": "ystr-genealogy-small",
+    "targets.size": 40,
+    "resources.registry.size": 300,
+    "resources.genealogy.size": 200,
+    "replications": 1,
+}
+
+
+def study_of(**changes):
+    return build_masking_study(load_scenario("wan2021", SMALL | {k.replace("__", "."): v for k, v in changes.items()}))
+
+
+@pytest.fixture(scope="module")
+def study():
+    return study_of()
+
+
+def numbered(study):
+    """Tables of people whose age, surname and alleles are their number, from 1, so that everybody can be told."""
+    number = np.arange(1, study.tables.n_people + 1)
+    return replace(study.tables, values=dict.fromkeys(study.tables.values, number))
+
+
+# Draws.
+
+
+@settings(max_examples=15)
+@given(
+    n_targets=st.integers(1, 60),
+    n_registry=st.integers(60, 2_000),
+    n_genealogy=st.integers(1, 2_000),
+    missing=st.floats(0, 1),
+    seed=st.integers(0, 100),
+)
+def test_targets_are_in_the_registry_and_nobody_in_the_genealogy(n_targets, n_registry, n_genealogy, missing, seed):
+    study = study_of(
+        targets__size=n_targets,
+        resources__registry__size=n_registry,
+        resources__genealogy__size=n_genealogy,
+        resources__genealogy__missing_alleles=missing,
+    )
+    world = numbered(study).draw(np.random.default_rng(seed))
+    targets = set(world.targets.column("surname").tolist())
+    registry = set(world.resource("registry").column("surname").tolist())
+    genealogy = set(world.resource("genealogy").column("surname").tolist())
+    assert (len(targets), len(registry), len(genealogy)) == (n_targets, n_registry, n_genealogy)
+    assert targets <= registry
+    assert not registry & genealogy
+    assert world.registered.all()
+    loci = [name for name in study.scenario.resources["genealogy"].attributes if name != "surname"]
+    alleles = world.resource("genealogy").matrix(loci)
+    assert (alleles == 0).sum() == int(n_genealogy * 12 * missing)
+    assert ((alleles == 0) | (alleles == world.resource("genealogy").column("surname")[:, None])).all()
+
+
+def test_a_registry_of_anyone_holds_those_who_were_drawn_for_it():
+    study = study_of(resources__registry__holds="anyone", resources__registry__size=2_000)
+    world = numbered(study).draw(np.random.default_rng(1))
+    expected = np.isin(world.targets.column("age"), world.resource("registry").column("age"))
+    np.testing.assert_array_equal(world.registered, expected)
+    assert 0 < expected.sum() < 40
+
+
+def test_resources_of_others_have_nobody_in_common():
+    carries = {"size": 150, "holds": "others", "attributes": ["age", "surname"]}
+    world = numbered(study_of(resources__voters=carries)).draw(np.random.default_rng(2))
+    tables = [world.targets, *world.resources.values()]
+    people = [set(table.column("surname").tolist()) for table in tables]
+    assert not people[0] & people[2]
+    assert not people[1] & people[3]
+    assert not people[2] & people[3]
+
+
+def test_everybody_is_as_likely_to_be_a_target(study):
+    """Over 400 draws of 40 of 4,000 or so people, the counts of being a target are those of chance."""
+    tables = numbered(study)
+    counts = np.zeros(tables.n_people + 1)
+    for seed in range(400):
+        counts[tables.draw(np.random.default_rng(seed)).targets.column("age")] += 1
+    expected = 400 * 40 / tables.n_people
+    chi_square = ((counts[1:] - expected) ** 2 / expected).sum() / tables.n_people
+    # The mean of n (1 - 1/n) such terms has a standard deviation of sqrt(2 / n), about .022.
+    assert abs(chi_square - 1) < 0.1
+
+
+def test_a_replication_does_not_depend_on_how_many_there_are():
+    few, many = study_of(replications=2), study_of(replications=7)
+    for one, other in zip(few.games(1), many.games(1), strict=True):
+        for name in ("targets", "registry", "genealogy"):
+            left, right = ((g.world.targets if name == "targets" else g.world.resource(name)) for g in (one, other))
+            for column in left.columns:
+                np.testing.assert_array_equal(left.column(column), right.column(column))
+
+
+def test_the_same_seed_draws_the_same_and_another_one_does_not(study):
+    ages = [study_of(seed=seed).games(0)[0].world.targets.column("age") for seed in (3, 3, 4)]
+    np.testing.assert_array_equal(ages[0], ages[1])
+    assert (ages[0] != ages[2]).any()
+    np.testing.assert_array_equal(
+        study.tables.draw(replication_stream(2021, "tables", 0)).targets.column("age"),
+        study.games(0)[0].world.targets.column("age"),
+    )
+
+
+def test_ages_count_to_the_reference_year(study):
+    people = study.tables.values
+    np.testing.assert_array_equal(people["age"], 2020 - people["birth_year"])
+
+
+def test_only_men_of_the_generations_asked_for_are_people(study):
+    assert set(study.tables.label("sex", study.tables.values["sex"])) == {"M"}
+    assert study_of(population__generations=1).tables.n_people < study.tables.n_people
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        (
+            {"targets__size": 10_000_000},
+            r"targets\.size: size that cannot be drawn; found 10000000; expected 1 to 4\d\d\d",
+        ),
+        ({"resources__registry__size": 39}, r"resources\.registry\.size: size that cannot be drawn; .* expected 40 to"),
+        (
+            {"resources__registry__size": 4_000, "resources__genealogy__size": 900},
+            r"resources\.genealogy\.size: size that cannot be drawn; found 900; expected 1 to ",
+        ),
+        ({"subjects__attributes": ["age", "height"]}, r"subjects\.attributes: no such attribute; found 'height'"),
+        (
+            {"resources__registry__attributes": ["age", "height"]},
+            r"resources\.registry\.attributes: no such attribute; found 'height'",
+        ),
+        ({"population__recipe": "adult"}, r"population\.generations: not a genealogy; found 'adult'"),
+        ({"population__recipe": "nowhere"}, "no bundled population of this name; found 'nowhere'"),
+        ({"population__reference_year": 1650}, r"population\.reference_year: nobody is born yet; found 1650"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_drawn(changes, says):
+    with pytest.raises(InputError, match=says):
+        study_of(**changes).games(0)
+
+
+# Files.
+
+LOCI = ("A", "B")
+SCENARIO = """
+game = "masking"
+[targets]
+file = "targets.csv"
+[resources.registry]
+file = "registry.csv"
+holds = "targets"
+attributes = ["age", "state", "surname"]
+[resources.genealogy]
+file = "genealogy.csv"
+attributes = ["surname", "A", "B"]
+[economics]
+benefit = 100
+loss = 150
+cost = 10
+[adversary]
+[[adversary.stages]]
+stage = "infer-surname"
+resource = "genealogy"
+mutation_rates = "rates.csv"
+[[adversary.stages]]
+stage = "identify"
+resource = "registry"
+on = ["age", "state", "surname"]
+[subjects]
+attributes = ["age", "state", "A", "B"]
+weights = "uniform"
+"""
+FILES = {
+    "targets.csv": "surname,age,state,A,B\nFox,40,TN,12,13\nHare,41,NC,12,\n",
+    "registry.csv": "surname,age,state\nFox,40,TN\nHare,41,NC\nHare,41,NC\nWolf,40,TN\n",
+    "genealogy.csv": "surname,A,B\nFox,12,13\nBear,,14\n",
+    "rates.csv": "locus,mutation_rate\nA,0.002\nB,0.001\n",
+}
+
+
+@pytest.fixture
+def own(tmp_path):
+    """Return a function that writes the files, changed, and returns the games that the scenario makes of them."""
+
+    def games(scenario=SCENARIO, set_=None, **changes):
+        (tmp_path / "own.toml").write_text(scenario, encoding="utf-8")
+        for name, text in FILES.items():
+            (tmp_path / name).write_text(changes.get(name.partition(".")[0], text), encoding="utf-8")
+        study = build_masking_study(load_scenario(tmp_path / "own.toml", set_))
+        return study, study.games(0)[0]
+
+    return games
+
+
+def test_files_are_read_as_they_are(own):
+    study, game = own()
+    world = game.world
+    np.testing.assert_array_equal(world.targets.column("age"), [40, 41])
+    np.testing.assert_array_equal(world.targets.matrix(LOCI), [[12, 13], [12, 0]])
+    np.testing.assert_array_equal(world.resource("genealogy").matrix(LOCI), [[12, 13], [0, 14]])
+    names = {"state": ["TN", "NC"], "surname": ["Fox", "Hare"]}
+    assert {name: study.tables.label(name, world.targets.column(name)) for name in names} == names
+    # One text has one number in all tables.
+    registry = world.resource("registry").column("surname")
+    assert study.tables.label("surname", registry) == ["Fox", "Hare", "Hare", "Wolf"]
+    np.testing.assert_array_equal(registry[:2], world.targets.column("surname"))
+    assert world.registered.all()
+    assert game.is_compiled
+
+
+def test_a_row_may_stand_for_many_people(own):
+    counted = SCENARIO.replace('holds = "targets"', 'holds = "targets"\ncount = "n"')
+    registry = "surname,age,state,n\nFox,40,TN,157681\nHare,41,NC,2\nWolf,40,TN,0\n"
+    _, game = own(counted, registry=registry)
+    ages, counts = np.unique(game.world.resource("registry").column("age"), return_counts=True)
+    assert dict(zip(ages.tolist(), counts.tolist(), strict=True)) == {40: 157_681, 41: 2}
+
+
+def test_columns_delimiters_and_kinds_of_files_may_differ(own, tmp_path):
+    _, plain = own()
+    renamed = SCENARIO.replace('"registry.csv"', '"registry.csv"\ndelimiter = ";"\ncolumns = { age = "Years" }')
+    people = pd.read_csv(tmp_path / "targets.csv")
+    people.to_parquet(tmp_path / "targets.parquet")
+    renamed = renamed.replace("targets.csv", "targets.parquet")
+    _, game = own(renamed, registry="# a comment\nsurname;Years;state\n" + FILES["registry.csv"][18:].replace(",", ";"))
+    for table in ("registry", "genealogy"):
+        for column, values in plain.world.resource(table).columns.items():
+            np.testing.assert_array_equal(game.world.resource(table).column(column), values)
+    np.testing.assert_array_equal(game.world.targets.matrix(LOCI), plain.world.targets.matrix(LOCI))
+
+
+def test_loci_are_taken_in_the_order_of_the_subjects(own):
+    _, game = own(SCENARIO.replace('mutation_rates = "rates.csv"', 'mutation_rates = "rates.csv"\nloci = ["B", "A"]'))
+    stage = game.attack.inferences[0]
+    assert stage.loci == LOCI
+    np.testing.assert_array_equal(stage.ancestry.mutation_rates, [0.002, 0.001])
+
+
+def test_a_target_may_be_missing_from_a_registry_that_is_not_said_to_hold_all(own):
+    registry = FILES["registry.csv"].replace("Fox,40", "Fox,50")
+    _, game = own(SCENARIO.replace('holds = "targets"', ""), registry=registry)
+    np.testing.assert_array_equal(game.world.registered, [False, True])
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        (
+            {"registry": FILES["registry.csv"].replace("Fox,40", "Fox,50")},
+            r"targets\.csv: row 1: target is not in resource 'registry', which is said to hold all targets; "
+            r"found \{'age': '40', 'state': 'TN', 'surname': 'Fox'\}; expected someone like that in .*registry\.csv",
+        ),
+        ({"targets": FILES["targets.csv"].replace("12,13", "12.2,13")}, r"targets\.csv: row 1, column 'A': .* '12\.2'"),
+        (
+            {"genealogy": FILES["genealogy.csv"].replace(",14", ",x")},
+            r"genealogy\.csv: row 2, column 'B': .* found 'x'",
+        ),
+        ({"targets": FILES["targets.csv"].replace("41", "-41")}, r"targets\.csv: row 2, column 'age': .* found '-41'"),
+        ({"registry": FILES["registry.csv"].replace("41", "41.5")}, r"registry\.csv: row 2, column 'age': .* '41\.5'"),
+        ({"registry": FILES["registry.csv"].replace("NC", "")}, r"registry\.csv: row 2, column 'state': value missing"),
+        ({"rates": "locus,mutation_rate\nA,0.002\n"}, r"rates\.csv: locus 'B': locus without a mutation rate"),
+        ({"rates": "locus,mutation_rate\nA,0.002\nB,fast\n"}, r"rates\.csv: row 2, column 'mutation_rate'"),
+        ({"genealogy": "surname,A\nFox,12\n"}, r"genealogy\.csv: column 'B': column missing"),
+        ({"targets": "age,state,A,B\n40,TN,12,13\n"}, r"targets\.csv: column 'surname': column missing"),
+        ({"set_": {"resources.registry.file": "nowhere.csv"}}, r"nowhere\.csv: no such file"),
+        ({"set_": {"resources.registry.count": "n"}}, r"registry\.csv: column 'n': column missing"),
+        ({"set_": {"resources.registry.count": "state"}}, r"registry\.csv: row 1, column 'state': not a whole number"),
+        (
+            {"set_": {"analysis.search_path": 2}},
+            r"own\.toml: analysis\.search_path: no such record; found 2; .* 0 to 1",
+        ),
+        ({"set_": {"subjects.weights": {"age": 1}}}, r"subjects\.weights: weights do not fit .* found 'state'"),
+        ({"set_": {"subjects.weights": "entropy", "resources.registry.attributes": ["age", "surname"]}}, "'state'"),
+        (
+            {"set_": {"subjects.generalize": {"state": {"widths": [2], "kept": [0.5]}}}},
+            "intervals are of whole numbers",
+        ),
+        (
+            {"set_": {"subjects.generalize": {"state": {"groups": [[["TN", "SC"]]], "kept": [0.5]}}}},
+            r"subjects\.generalize\.state\.groups: not a value of the attribute; found 'SC'",
+        ),
+        ({"set_": {"subjects.attributes": ["age", "A", "B"]}}, "stage 2: attribute neither released .* found 'state'"),
+        ({"set_": {"subjects.attributes": ["age", "state"]}}, r"no loci to infer from"),
+    ],
+    ids=str,
+)
+def test_files_that_cannot_be_used(own, changes, says):
+    with pytest.raises(InputError, match=says):
+        own(**changes)
+
+
+@pytest.mark.parametrize(
+    ("stages", "says"),
+    [
+        (
+            '{ stage = "infer-by-linkage", resource = "registry", infers = "state", on = ["zip"] }',
+            r"stage 1: attribute neither released nor inferred by an earlier stage; found 'zip'",
+        ),
+        (
+            '{ stage = "infer-surname", resource = "genealogy", loci = ["C"] }',
+            r"ystr-loci\.csv\.gz: locus 'C': locus without a mutation rate",
+        ),
+    ],
+)
+def test_stages_that_do_not_fit(own, stages, says):
+    head, _, tail = SCENARIO.partition("[adversary]\n")
+    last = '{ stage = "identify", resource = "registry", on = ["age"] }'
+    text = head + f"[adversary]\nstages = [{stages}, {last}]\n" + tail[tail.index("[subjects]") :]
+    with pytest.raises(InputError, match=says):
+        # Without loci there are no alleles that may be missing.
+        own(text, targets=FILES["targets.csv"].replace("12,\n", "12,13\n"), genealogy="surname,A,B\nFox,12,13\n")
+
+
+def test_the_last_stage_must_identify(own):
+    head, _, tail = SCENARIO.partition('[[adversary.stages]]\nstage = "identify"')
+    with pytest.raises(InputError, match=r"own\.toml: stages out of order; found \['InferSurname'\]"):
+        own(head + tail[tail.index("[subjects]") :])
+
+
+def test_a_locus_that_the_genealogy_lacks_is_an_error(own):
+    """Subjects release C; the adversary is told to use it, and the genealogy has no such column."""
+    text = SCENARIO.replace('"A", "B"]\nweights', '"A", "B", "C"]\nweights').replace(
+        'mutation_rates = "rates.csv"', 'mutation_rates = "rates.csv"\nloci = ["A", "B", "C"]'
+    )
+    targets = "surname,age,state,A,B,C\nFox,40,TN,12,13,9\n"
+    rates = FILES["rates.csv"] + "C,0.002\n"
+    with pytest.raises(InputError, match=r"genealogy\.csv: C: column missing"):
+        own(text, targets=targets, rates=rates)
+
+
+def test_a_locus_that_no_stage_can_use_is_an_error_whatever_the_weights(own):
+    """Loci by default are those that the genealogy carries: one that it lacks would count as shared free of risk."""
+    text = SCENARIO.replace('"A", "B"]\nweights', '"A", "B", "C"]\nweights')
+    with pytest.raises(InputError, match=r"subjects\.attributes: no stage of the attack uses the attribute; found 'C'"):
+        own(text, targets="surname,age,state,A,B,C\nFox,40,TN,12,13,9\n")
+
+
+def test_one_text_among_numbers_is_named_instead_of_making_labels_of_all(own):
+    registry = FILES["registry.csv"]
+    (age,) = {line.split(",")[1] for line in registry.splitlines()[1:2]}
+    with pytest.raises(InputError, match=r"registry\.csv: row 1, column 'age': not a number, as most values are"):
+        own(registry=registry.replace(age, "sixty", 1))

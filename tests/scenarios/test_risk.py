@@ -1,0 +1,195 @@
+"""Risk scenarios: what they may say, samples and files of records, and errors that name the key."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reidsim.errors import InputError
+from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.risk import build_risk_study, is_risk
+
+PEOPLE = """
+kind = "counts"
+file = "people.csv"
+count = "n"
+[columns]
+sex = "sex"
+town = "town"
+"""
+SCENARIO = """
+game = "risk"
+[population]
+recipe = "people.toml"
+[release]
+sizes = [3, 5]
+samples = 2
+[knowledge]
+all = "worst-case"
+[uniqueness]
+method = "fixed"
+value = 0.5
+"""
+FILE = """
+game = "risk"
+[release]
+path = "records.csv"
+[knowledge]
+all = "worst-case"
+[uniqueness]
+method = "fixed"
+value = 0.5
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "people.toml").write_text(PEOPLE)
+    (tmp_path / "people.csv").write_text("sex,town,n\nF,A,3\nF,B,2\nM,A,1\nM,B,4\n")
+    (tmp_path / "records.csv").write_text("Sex,town\nF,A\nM,A or B\nM,B\n")
+    return tmp_path
+
+
+def study_of(folder: Path, text: str, changes: dict[str, object] | None = None):
+    (folder / "risk.toml").write_text(text)
+    loaded = load_scenario(folder / "risk.toml", changes)
+    assert is_risk(loaded)
+    return build_risk_study(loaded)
+
+
+def prepare(folder: Path, text: str, changes: dict[str, object] | None) -> None:
+    study = study_of(folder, text, changes)
+    study.knowledge(study.release(study.sizes[0], 0))
+
+
+def refused(folder: Path, text: str, changes: dict[str, object] | None = None) -> str:
+    with pytest.raises(InputError) as error:
+        prepare(folder, text, changes)
+    return str(error.value)
+
+
+def test_samples_are_people_drawn_without_replacement(folder):
+    study = study_of(folder, SCENARIO, {"release.sizes": [10]})
+    release = study.release(10, 0)
+    cells, counts = np.unique(release.codes, axis=0, return_counts=True)
+    assert {tuple(cell): n for cell, n in zip(cells.tolist(), counts.tolist(), strict=True)} == {
+        (0, 0): 3, (0, 1): 2, (1, 0): 1, (1, 1): 4,
+    }  # fmt: skip
+    assert release.domain.names == ("sex", "town")
+
+
+def test_everybody_is_as_likely_to_be_drawn(folder):
+    study = study_of(folder, SCENARIO, {"release.sizes": [1], "release.samples": 4000})
+    drawn = np.array([study.release(1, sample).codes[0] for sample in range(4000)])
+    share = (drawn == [1, 1]).all(axis=1).mean()
+    # Four of ten people; five standard deviations of a binomial.
+    assert abs(share - 0.4) < 5 * (0.24 / 4000) ** 0.5
+
+
+def test_a_sample_depends_on_seed_size_and_number_only(folder):
+    few, many = study_of(folder, SCENARIO), study_of(folder, SCENARIO, {"release.sizes": [8, 5], "release.samples": 9})
+    assert (few.release(5, 1).codes == many.release(5, 1).codes).all()
+    other = study_of(folder, SCENARIO, {"seed": 1, "release.sizes": [8, 5]})
+    assert any((few.release(5, s).codes != other.release(5, s).codes).any() for s in range(4))
+
+
+def test_attributes_can_be_left_out(folder):
+    study = study_of(folder, SCENARIO, {"release.attributes": ["town"]})
+    assert study.domain.names == ("town",)
+    assert study.population.counts.tolist() == [4, 6]
+
+
+def test_records_of_a_file_with_groups(folder):
+    changes = {
+        "release.columns": {"sex": "Sex"},
+        "trees.town.groups": {"A or B": ["A", "B"]},
+        "release.attributes": ["town", "sex"],
+    }
+    release = study_of(folder, FILE, changes).release(3, 0)
+    assert release.domain.names == ("town", "sex")
+    assert release.domain["town"].categories == ("A", "B")
+    assert [release.trees["town"].labels[node] for node in release.codes[:, 0]] == ["A", "A or B", "B"]
+
+
+def test_a_value_tree_from_a_hierarchy_file(folder):
+    (folder / "towns.csv").write_text("A;A or B;*\nB;A or B;*\nC;C;*\n")
+    changes = {"release.columns": {"sex": "Sex"}, "trees.town.file": str(folder / "towns.csv")}
+    release = study_of(folder, FILE, changes).release(3, 0)
+    assert release.domain["town"].categories == ("A", "B", "C")
+
+
+def test_a_file_within_a_known_population(folder):
+    (folder / "records.csv").write_text("sex,town\nF,A\nM,B\n")
+    study = study_of(
+        folder, FILE, {"population.recipe": str(folder / "people.toml"), "uniqueness": {"method": "known"}}
+    )
+    assert study.domain == study.population.domain
+    assert study.uniqueness().counts.sum() == 10
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"release.sizes": [11]}, "release.sizes: a sample larger than the population; found 11; expected at most 10"),
+        ({"release.sizes": [3, 3]}, "sizes: given twice; found [3, 3]"),
+        ({"release.path": "records.csv"}, "no records, or two ways to them"),
+        ({"release.attributes": ["county"]}, "release.attributes: no such attribute; found 'county'"),
+        ({"knowledge.worst-case": "worst-case"}, "knowledge.worst-case: the worst case is always there"),
+        ({"knowledge.all": "worstcase"}, "no bundled knowledge recipe of this name; found 'worstcase'"),
+        ({"knowledge": {}}, "knowledge: value not allowed"),
+        ({"uniqueness.value": 1.5}, "uniqueness.value: value not allowed; found 1.5"),
+        ({"uniqueness": {"method": "fixed"}}, "value: key missing"),
+        ({"uniqueness": {"method": "pitman"}}, "population_size: key missing"),
+        ({"uniqueness": {"method": "known", "value": 0.5}}, "value: of another method"),
+        ({"network.p_m": -0.1}, "network.p_m: value not allowed; found -0.1"),
+        ({"network.p_x": 0.1}, "network.p_x: unknown key"),
+        ({"trees.town.groups": {"all": ["A", "B"]}}, "value trees are those of a file"),
+        ({"expectation.trials": 1}, "expectation.trials: value not allowed; found 1"),
+        (
+            {"analysis.settings": {"p_m": [0.5], "p_fm": [0.5], "p_cu": [0.5], "p_c": [0.5], "records": 4}},
+            "no sample of this size; found 4; expected one of 3, 5",
+        ),
+    ],
+)
+def test_scenarios_of_samples_that_are_refused(folder, changes, message):
+    assert message in refused(folder, SCENARIO, changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({}, "records.csv: row 2, column 'town': value that the value tree of 'town' does not cover; found 'A or B'"),
+        ({"release.samples": 2}, "a file is the same every time"),
+        ({"trees.towns.groups": {"all": ["A"]}}, "trees: no such attribute; found 'towns'"),
+        ({"release.columns": {"sex": "gender"}}, "release.columns: no such attribute; found 'sex'"),
+        ({"release.attributes": ["sex"]}, "column 'sex': column missing"),
+        ({"uniqueness": {"method": "known"}}, "population: section missing"),
+        ({"trees.town": {}}, "the groups are not told, or twice"),
+        ({"trees.town.groups": {"x": ["A"], "y": ["A"]}}, "trees.town: value tree of 'town': in two groups; found 'A'"),
+    ],
+)
+def test_scenarios_of_files_that_are_refused(folder, changes, message):
+    if not changes:
+        changes = {"trees.town.groups": {"any": ["A", "B"]}}
+    assert message in refused(folder, FILE, changes)
+
+
+def test_an_attribute_may_not_be_called_like_a_column_of_results(folder):
+    (folder / "records.csv").write_text("overall,town\nF,A\n")
+    assert "name of a column of the results; found 'overall'" in refused(folder, FILE)
+
+
+def test_a_recipe_that_does_not_fit_is_named_with_its_key(folder):
+    message = refused(folder, SCENARIO, {"knowledge.twitter": "twitter"})
+    assert (
+        "twitter.toml: knowledge.twitter: sources[0]: attributes: no such attribute; found 'year of birth'" in message
+    )
+
+
+def test_paths_of_recipes_start_at_the_scenario_or_where_an_override_is_given(folder, monkeypatch):
+    (folder / "mine.toml").write_text('[[sources]]\nkind = "everything"\n')
+    study = study_of(folder, SCENARIO.replace('"worst-case"', '"mine.toml"'))
+    assert "all" in study.knowledge(study.release(3, 0))
+    monkeypatch.chdir(folder)
+    changed = load_scenario("xia2021", {"knowledge.mine": "mine.toml"}).scenario
+    assert Path(changed.knowledge["mine"]) == folder / "mine.toml"
