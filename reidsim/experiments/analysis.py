@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.experiments.record_level import constraint_of, fixed_choice, is_fixed
+from reidsim.experiments.run_result import AnalysisTables
 from reidsim.experiments.sequential_analysis import (
     attack_table,
     belief_table,
@@ -36,8 +37,8 @@ ALL_RECORDS = "all records"
 Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True)
-class Analysis:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Analysis(AnalysisTables):
     """Tables behind the figures; empty where the scenario does not ask for them.
 
     Parameters
@@ -52,8 +53,6 @@ class Analysis:
         Lattice-based search against the optimum while one parameter changes.
     attacks, beliefs, file_attack, thresholds, runtimes : DataFrame
         Behaviour of the sequential planner; see `reidsim.experiments.sequential_analysis`.
-    left_out : tuple of str
-        What the scenario asks for and cannot be worked out, with the reason.
     """
 
     strategies: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -65,11 +64,6 @@ class Analysis:
     file_attack: pd.DataFrame = field(default_factory=pd.DataFrame)
     thresholds: pd.DataFrame = field(default_factory=pd.DataFrame)
     runtimes: pd.DataFrame = field(default_factory=pd.DataFrame)
-    left_out: tuple[str, ...] = ()
-
-    def tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables that hold anything, by name."""
-        return {name: value for name, value in vars(self).items() if isinstance(value, pd.DataFrame) and len(value)}
 
 
 def analyse(study: RecordStudy, *, progress: Progress | None = None) -> Analysis:

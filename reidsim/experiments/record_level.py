@@ -6,27 +6,17 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from reidsim.errors import InputError
+from reidsim.experiments.run_result import MEASURES
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.lattice_search import lattice_search
-from reidsim.games.record_game import Choice, Constraint, RecordGame
+from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.scenarios.build import RecordStudy
-
-# The nine measures of a run, in the order in which tables print them (Wan et al. 2015, Table 7, and utility).
-MEASURES = (
-    "publisher_payoff",
-    "adversary_payoff",
-    "utility",
-    "generalization_intensity",
-    "share_attacked",
-    "risk",
-    "risk_if_attacked",
-    "share_unchanged",
-    "share_suppressed",
-)
 
 
 def solve_policies(study: RecordStudy, *, progress: Callable[[int, int], None] | None = None) -> dict[str, Equilibrium]:
@@ -93,26 +83,27 @@ def summarise(study: RecordStudy, equilibria: Mapping[str, Equilibrium]) -> pd.D
         over all records, ``risk_if_attacked`` over the attacked ones (missing when there is none).
     """
     weights = study.multiplicity
-    rows = []
-    for equilibrium in equilibria.values():
-        attacked = equilibrium.attacked
-        intensity = equilibrium.generalization_intensity
-        risk = np.where(attacked, equilibrium.success_probability, 0.0)
-        any_attack = (weights * attacked).sum() > 0
-        rows.append(
-            {
-                "publisher_payoff": np.average(equilibrium.publisher_payoff, weights=weights),
-                "adversary_payoff": np.average(equilibrium.adversary_payoff, weights=weights),
-                "utility": np.average(equilibrium.utility, weights=weights),
-                "generalization_intensity": np.average(intensity, weights=weights),
-                "share_attacked": np.average(attacked, weights=weights),
-                "risk": np.average(risk, weights=weights),
-                "risk_if_attacked": np.average(risk, weights=weights * attacked) if any_attack else np.nan,
-                "share_unchanged": np.average(intensity == 0, weights=weights),
-                "share_suppressed": np.average(intensity == 1, weights=weights),
-            }
-        )
+    rows = [averages(equilibrium, weights) for equilibrium in equilibria.values()]
     return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"), columns=list(MEASURES))
+
+
+def averages(equilibrium: Equilibrium, weights: NDArray[np.int64]) -> dict[str, float]:
+    """Average the outcomes of cells over their records, `weights` (n_cells,) in each; by name in `MEASURES`."""
+    attacked = equilibrium.attacked
+    intensity = equilibrium.generalization_intensity
+    risk = np.where(attacked, equilibrium.success_probability, 0.0)
+    any_attack = (weights * attacked).sum() > 0
+    return {
+        "publisher_payoff": np.average(equilibrium.publisher_payoff, weights=weights),
+        "adversary_payoff": np.average(equilibrium.adversary_payoff, weights=weights),
+        "utility": np.average(equilibrium.utility, weights=weights),
+        "generalization_intensity": np.average(intensity, weights=weights),
+        "share_attacked": np.average(attacked, weights=weights),
+        "risk": np.average(risk, weights=weights),
+        "risk_if_attacked": np.average(risk, weights=weights * attacked) if any_attack else np.nan,
+        "share_unchanged": np.average(intensity == 0, weights=weights),
+        "share_suppressed": np.average(intensity == 1, weights=weights),
+    }
 
 
 def record_table(study: RecordStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
@@ -124,11 +115,17 @@ def record_table(study: RecordStudy, equilibria: Mapping[str, Equilibrium]) -> p
         Columns record, policy, strategy, publisher_payoff, adversary_payoff, attacked, success_probability, utility,
         generalization_intensity and the quasi-identifiers; records numbered from 0 in the order of the release.
     """
-    cells = study.cell_of_record
-    names = [study.lattice.describe(strategy) for strategy in range(study.lattice.size)] + ["withheld"]
+    return outcomes_by_record(study.lattice, study.cell_of_record, equilibria)
+
+
+def outcomes_by_record(
+    lattice: GeneralizationLattice, cells: NDArray[np.intp], equilibria: Mapping[str, Equilibrium]
+) -> pd.DataFrame:
+    """Return the table of `record_table`; `cells` (n_records,) tells the cell of each record."""
     used, parts = sorted({int(s) for e in equilibria.values() for s in np.unique(e.strategies)}), []
     position = {strategy: at for at, strategy in enumerate(used)}
-    labels = pd.Index([names[strategy] for strategy in used], dtype="str")
+    names = ["withheld" if strategy == WITHHELD else lattice.describe(strategy) for strategy in used]
+    labels = pd.Index(names, dtype="str")
     for number, equilibrium in enumerate(equilibria.values()):
         record = equilibrium.expand(cells)
         strategy_code = np.array([position[s] for s in equilibrium.strategies.tolist()], dtype=np.int32)[cells]
@@ -147,5 +144,5 @@ def record_table(study: RecordStudy, equilibria: Mapping[str, Equilibrium]) -> p
                 "generalization_intensity": record.generalization_intensity,
             }
         )
-        parts.append(pd.concat([outcome, study.lattice.released(record.strategies, cells)], axis=1))
+        parts.append(pd.concat([outcome, lattice.released(record.strategies, cells)], axis=1))
     return pd.concat(parts, ignore_index=True)

@@ -9,6 +9,7 @@ import os
 import platform
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -112,6 +113,20 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 def write_parquet(path: Path, table: pd.DataFrame) -> None:
     """Write a table as Parquet, without the writer's index."""
     table.to_parquet(path, index=False)
+
+
+class Clock:
+    """Seconds spent between laps."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        """Note the seconds since the last lap under a name."""
+        now = time.perf_counter()
+        self.laps[name] = now - self._last
+        self._last = now
 
 
 def _sync(folder: Path) -> None:

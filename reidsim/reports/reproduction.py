@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from reidsim.errors import InputError, nearest
-from reidsim.reports import reproduction_wan2015, reproduction_xia2015
+from reidsim.reports import (
+    reproduction_prasser2017,
+    reproduction_wan2015,
+    reproduction_wan2021,
+    reproduction_xia2015,
+    reproduction_xia2021,
+)
 from reidsim.reports.ledger import Ledger
 
 _PAPERS: dict[str, Callable[[], Ledger]] = {
     "wan2015": reproduction_wan2015.ledger,
     "xia2015": reproduction_xia2015.ledger,
+    "prasser2017": reproduction_prasser2017.ledger,
+    "wan2021": reproduction_wan2021.ledger,
+    "xia2021": reproduction_xia2021.ledger,
 }
 
 

@@ -1,0 +1,207 @@
+"""Tables behind the figures of the game at dataset level: nodes, the Pareto front, payout curves, run times."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from reidsim.experiments.full_domain_policies import (
+    NODE_POLICIES,
+    fixed_strategies,
+    node_strategies,
+    planned_game,
+    solve,
+)
+from reidsim.experiments.record_level import averages, is_fixed
+from reidsim.experiments.run_result import AnalysisTables
+from reidsim.games.equilibrium import evaluate
+from reidsim.games.full_domain.prices import Prices
+from reidsim.games.full_domain.record_level import record_level
+from reidsim.games.full_domain.search import NodeOutcomes, every_node, search
+from reidsim.games.record_game import Choice, PopulationLinker
+from reidsim.releases.strategy_space import Strategies
+from reidsim.scenarios.full_domain import PRICES, FullDomainStudy
+from reidsim.scenarios.full_domain_schema import RULES, Risk
+
+_PARAMETERS = ("benefit", "loss", "cost")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FullDomainAnalysis(AnalysisTables):
+    """Tables of a study at dataset level; a table that was not asked for is empty.
+
+    Parameters
+    ----------
+    optima, classes, released : DataFrame
+        Of the policies; see `reidsim.experiments.full_domain_policies`.
+    top_nodes : DataFrame
+        The nodes that pay most, by policy.
+    front : DataFrame
+        The nodes that no other beats in both payout and share attacked, by policy.
+    curves : DataFrame
+        Payouts while one parameter changes.
+    runtimes : DataFrame
+        Seconds that solving takes.
+    """
+
+    optima: pd.DataFrame = field(default_factory=pd.DataFrame)
+    classes: pd.DataFrame = field(default_factory=pd.DataFrame)
+    released: pd.DataFrame = field(default_factory=pd.DataFrame)
+    top_nodes: pd.DataFrame = field(default_factory=pd.DataFrame)
+    front: pd.DataFrame = field(default_factory=pd.DataFrame)
+    curves: pd.DataFrame = field(default_factory=pd.DataFrame)
+    runtimes: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+def node_tables(study: FullDomainStudy, policies: tuple[str, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the nodes that pay most and the Pareto front of payout against share attacked, as the publisher plans.
+
+    Returns
+    -------
+    tuple of DataFrame
+        Columns policy, node, payout, relative_payout, suppressed, attacked, share_attacked (of all records) and
+        adversary_payout.
+    """
+    section = study.scenario.analysis.nodes
+    best: list[pd.DataFrame] = []
+    front: list[pd.DataFrame] = []
+    for policy in policies:
+        if section is not None and policy in NODE_POLICIES:
+            nodes = every_node(planned_game(study, policy, study.planned_risk, study.planned_prices))
+            best.append(_node_rows(study, policy, nodes.best(section.top)))
+            front.append(_node_rows(study, policy, nodes.pareto_front()))
+    if not best:
+        return pd.DataFrame(), pd.DataFrame()
+    return pd.concat(best, ignore_index=True), pd.concat(front, ignore_index=True)
+
+
+def _node_rows(study: FullDomainStudy, policy: str, nodes: NodeOutcomes) -> pd.DataFrame:
+    best_case = float(study.prices.benefit[0, study.kind] @ study.released)
+    return pd.DataFrame(
+        {
+            "policy": policy,
+            "node": [study.lattice.describe(node) for node in nodes.nodes.tolist()],
+            "payout": nodes.payout,
+            "relative_payout": nodes.payout / best_case if best_case else 0.0,
+            "suppressed": nodes.suppressed,
+            "attacked": nodes.attacked,
+            "share_attacked": nodes.attacked / study.n_records,
+            "adversary_payout": nodes.adversary_payoff,
+        }
+    )
+
+
+def curve_table(study: FullDomainStudy, *, progress: Callable[[int, int], None] | None = None) -> pd.DataFrame:
+    """Follow every policy of the scenario's curves while one parameter changes, others as in the scenario.
+
+    The adversary's gain moves with the publisher's loss unless the scenario states it. A policy plans with each of
+    the risks asked for; what it really pays is worked out under the scenario's risk, as everything else here.
+
+    Returns
+    -------
+    DataFrame
+        One row per parameter, value, policy and planned risk (``risk``; empty for rules), with the columns node,
+        publisher_payoff and adversary_payoff (means over records), relative_payout, share_attacked and
+        share_suppressed (of records that are not shared, or with every value suppressed).
+    """
+    section = study.scenario.analysis.curves
+    if section is None:
+        return pd.DataFrame()
+    risks = section.risks or (study.planned_risk,)
+    truth = study.linker(study.scenario.adversary.risk)
+    rows: list[dict[str, object]] = []
+    ranges = {name: getattr(section, name) for name in _PARAMETERS if getattr(section, name) is not None}
+    plans = [
+        (parameter, values.values, policy, risk)
+        for parameter, values in ranges.items()
+        for policy in section.policies
+        for risk in ((None,) if policy in RULES else risks)
+    ]
+    for number, (parameter, values, policy, risk) in enumerate(plans):
+        if progress is not None:
+            progress(number, len(plans))
+        prices = _along(study, parameter, values)
+        nodes, strategies = _planned(study, policy, risk, prices)
+        for point, (value, node, chosen) in enumerate(zip(values.tolist(), nodes, strategies, strict=True)):
+            here = {"parameter": parameter, "value": value, "policy": policy, "risk": risk or "", "node": node}
+            rows.append(here | _paid(study, truth, prices.point(point), chosen))
+    return pd.DataFrame(rows)
+
+
+def _along(study: FullDomainStudy, parameter: str, values: np.ndarray) -> Prices:
+    """Return the prices at the points of a curve."""
+    amounts = {price: np.full(len(values), getattr(study.prices, price)[0, 0]) for price in PRICES}
+    amounts[parameter] = values
+    if parameter == "loss" and study.scenario.economics.gain is None:
+        amounts["gain"] = values
+    return Prices(**amounts)
+
+
+def _planned(
+    study: FullDomainStudy, policy: str, risk: Risk | None, prices: Prices
+) -> tuple[list[str], Iterator[Strategies]]:
+    """Return at each point the node chosen (empty if there is not one for all), and the node of each cell."""
+    if risk is None or is_fixed(policy):
+        return [""] * prices.n_points, iter([fixed_strategies(policy, study)] * prices.n_points)
+    game = planned_game(study, policy, risk, prices)
+    if policy in NODE_POLICIES:
+        nodes = solve(study, game).nodes.tolist()
+        names = [study.lattice.describe(node) if node >= 0 else "" for node in nodes]
+        return names, (node_strategies(game, node, point) for point, node in enumerate(nodes))
+    return [""] * prices.n_points, iter(record_level(game).strategies)
+
+
+def _paid(study: FullDomainStudy, linker: PopulationLinker, prices: Prices, strategies: Strategies) -> dict[str, float]:
+    nothing = np.zeros(study.lattice.n_records, dtype=np.int64)
+    measures = averages(
+        evaluate(study.record_game(linker, prices), Choice(strategies, "", nothing, exact=True)), study.released
+    )
+    benefit = float(prices.benefit[0, 0])
+    paid = {"publisher_payoff": measures["publisher_payoff"], "adversary_payoff": measures["adversary_payoff"]}
+    relative = measures["publisher_payoff"] / benefit if benefit else 0.0
+    shares = {name: measures[name] for name in ("share_attacked", "share_suppressed")}
+    return {**paid, "relative_payout": relative, **shares}
+
+
+def runtime_table(study: FullDomainStudy, *, progress: Callable[[int, int], None] | None = None) -> pd.DataFrame:
+    """Measure how long solving takes with class sizes of the dataset, reading left out.
+
+    Returns
+    -------
+    DataFrame
+        One row per value of the loss (and gain), policy and whether branches were left out (``pruned``), with the
+        columns seconds and nodes_evaluated.
+    """
+    section = study.scenario.analysis.runtimes
+    if section is None:
+        return pd.DataFrame()
+    values = np.array(section.loss)
+    plans = [(policy, pruned) for policy in ("basic", "no-attack") for pruned in (True, False)]
+    if section.record_level:
+        plans += [("record-level", True), ("record-level-no-attack", True)]
+    rows = []
+    for number, (policy, pruned) in enumerate(plans):
+        if progress is not None:
+            progress(number, len(plans))
+        points = _along(study, "loss", values)
+        # Compiled code is loaded when it is first used.
+        _seconds(study, policy, points.point(0), pruned)
+        for point, value in enumerate(values.tolist()):
+            seconds, nodes = _seconds(study, policy, points.point(point), pruned)
+            rows.append(
+                {"value": value, "policy": policy, "pruned": pruned, "seconds": seconds, "nodes_evaluated": nodes}
+            )
+    return pd.DataFrame(rows)
+
+
+def _seconds(study: FullDomainStudy, policy: str, prices: Prices, pruned: bool) -> tuple[float, int]:
+    game = planned_game(study, policy, "prosecutor", prices)
+    start = time.perf_counter()
+    evaluated = (
+        record_level(game).evaluated if policy.startswith("record-level") else search(game, prune=pruned).evaluated
+    )
+    return time.perf_counter() - start, evaluated

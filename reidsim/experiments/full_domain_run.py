@@ -1,0 +1,103 @@
+"""Running a scenario of the game at dataset level."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from reidsim.experiments.full_domain_analysis import FullDomainAnalysis, curve_table, node_tables, runtime_table
+from reidsim.experiments.full_domain_policies import (
+    PolicyOutcome,
+    class_table,
+    measures_table,
+    optima_table,
+    release_table,
+    solve_full_domain,
+)
+from reidsim.experiments.record_level import outcomes_by_record
+from reidsim.experiments.results import Clock, make_manifest
+from reidsim.experiments.run_result import Progress, RunResult, run_table
+from reidsim.scenarios.full_domain import FullDomainStudy, build_full_domain
+from reidsim.scenarios.full_domain_schema import FullDomainScenario
+from reidsim.scenarios.load import LoadedScenario
+
+
+def describe_full_domain(loaded: LoadedScenario[FullDomainScenario]) -> str:
+    """Put the game together and say in a line how large it is."""
+    study = build_full_domain(loaded)
+    people = "" if study.population is None else f", {study.population.total:,.0f} people"
+    cells, nodes = study.lattice.n_records, study.lattice.size
+    return f"{study.n_records:,} records in {cells:,} distinct cells, {nodes:,} nodes{people}"
+
+
+def run_full_domain(loaded: LoadedScenario[FullDomainScenario], report: Progress) -> RunResult:
+    """Solve every policy of a scenario at dataset level and work out its analysis."""
+    clock = Clock()
+    report("reading", 0, 1)
+    study = build_full_domain(loaded)
+    clock.lap("build")
+    outcomes = solve_full_domain(study, progress=lambda done, total: report("solving", done, total))
+    clock.lap("solve")
+    equilibria = {policy: outcome.equilibrium for policy, outcome in outcomes.items()}
+    summary = measures_table(study, outcomes)
+    records = outcomes_by_record(study.lattice, study.cell_of_record, equilibria)
+    clock.lap("tables")
+    analysis = _analyse(study, outcomes, report)
+    clock.lap("analysis")
+    facts = {
+        "records": study.n_records,
+        "distinct_cells": study.lattice.n_records,
+        "nodes": study.lattice.size,
+        "population": None if study.population is None else study.population.name,
+        "people": None if study.population is None else study.population.total,
+        "data_hash": study.fingerprint,
+        "policies": {
+            policy: {
+                "node": [study.lattice.describe(node) for node in outcome.nodes],
+                "solver": outcome.equilibrium.solver,
+                "proved_optimal": outcome.exact,
+                "gap": outcome.gap,
+                "nodes_evaluated": outcome.evaluated,
+            }
+            for policy, outcome in outcomes.items()
+        },
+    }
+    seed = loaded.scenario.seed
+    manifest = make_manifest(loaded.name, loaded.content, seed, clock.laps, facts)
+    runs = run_table(loaded.name, seed, 0, summary)
+    return RunResult(loaded.name, runs, records, analysis, manifest, _warnings(study, outcomes))
+
+
+def _analyse(study: FullDomainStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> FullDomainAnalysis:
+    top_nodes, front = node_tables(study, tuple(outcomes))
+    return FullDomainAnalysis(
+        optima=optima_table(study, outcomes),
+        classes=class_table(study, outcomes),
+        released=release_table(study, outcomes),
+        curves=curve_table(study, progress=lambda done, total: report("curves", done, total)),
+        runtimes=runtime_table(study, progress=lambda done, total: report("run times", done, total)),
+        top_nodes=top_nodes,
+        front=front,
+    )
+
+
+def _warnings(study: FullDomainStudy, outcomes: Mapping[str, PolicyOutcome]) -> tuple[str, ...]:
+    warnings = []
+    if study.outside:
+        people = "" if study.population is None else study.population.name
+        warnings.append(
+            f"{study.outside} of {study.n_records} records are more than the people with their values in population "
+            f"{people!r}; a record with nobody there counts as the only such person"
+        )
+    for policy, outcome in outcomes.items():
+        limit = study.scenario.publisher.suppression_limit
+        if outcome.equilibrium.withheld.all():
+            warnings.append(
+                f"{policy}: nothing that pays was found within the budget; no release"
+                if outcome.gap
+                else f"{policy}: nothing pays while at most {limit:.0%} of the records are suppressed; no release"
+            )
+        if outcome.gap:
+            warnings.append(
+                f"{policy}: the budget ended the search; the payout may be {outcome.gap:.2%} of the best case higher"
+            )
+    return tuple(warnings)

@@ -1,0 +1,160 @@
+"""Playing the policies of the masking game in one draw of its tables, and tables of what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from reidsim.adversaries.multistage.world import MultistageWorld
+from reidsim.experiments.record_level import averages
+from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.masking.anytime import BoundedChoice, anytime
+from reidsim.games.masking.backward_induction import masking_backward_induction
+from reidsim.games.masking.best_first import best_first
+from reidsim.games.masking.fixed_policies import Solver, game_of_policy, solve_policy
+from reidsim.games.masking.game import MaskingGame
+from reidsim.games.masking.greedy import greedy
+from reidsim.games.masking.measures import birth_decades, fairness, fairness_of_usefulness, state_groups, usefulness
+from reidsim.games.masking.same_strategy import same_strategy
+from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.random_streams import replication_stream
+from reidsim.releases.cell_suppression import k_anonymous_cells
+from reidsim.scenarios.masking import MaskingStudy
+from reidsim.scenarios.masking_schema import MaskingPolicy
+
+SOLVERS: dict[str, Solver] = {
+    "best-first": best_first,
+    "backward-induction": masking_backward_induction,
+    "greedy": greedy,
+    "anytime": anytime,
+}
+# Attributes whose groups fairness compares (Wan et al. 2021, note S8).
+_GROUPINGS: dict[str, Callable[[Any], Any]] = {"age": birth_decades, "state": state_groups}
+
+
+def play_policies(
+    study: MaskingStudy, truth: MaskingGame, believed: MaskingGame, replication: int
+) -> dict[MaskingPolicy, Equilibrium]:
+    """Play every policy of a scenario; see `play_policy`."""
+    policies = study.scenario.subjects.policies
+    return {policy: play_policy(study, truth, believed, policy, replication) for policy in policies}
+
+
+def play_policy(
+    study: MaskingStudy, truth: MaskingGame, believed: MaskingGame, policy: MaskingPolicy, replication: int
+) -> Equilibrium:
+    """Choose strategies by a policy in the game that subjects believe in, and evaluate them in the true one."""
+    section = study.scenario.subjects
+    if policy == "same-strategy":
+        return truth.evaluate(same_strategy(believed))
+    if policy == "k-anonymity":
+        values = truth.world.targets.matrix(section.attributes)
+        strategies = truth.space.masking(k_anonymous_cells(values, section.k, study.weights(truth.world)))
+        return truth.evaluate(Choice(strategies, policy, np.zeros(len(strategies), dtype=np.int64), exact=False))
+    rng = replication_stream(study.scenario.seed, "policies", replication)
+    choices: list[Choice] = []
+
+    def solver(game: MaskingGame, **options: bool) -> Choice:
+        limit = {"most_evaluated": section.most_evaluated} if section.solver == "anytime" else {}
+        choices.append(SOLVERS[section.solver](game, **limit, **options))
+        return choices[-1]
+
+    chosen = solve_policy(
+        believed,
+        policy,
+        rng,
+        solver=solver,
+        opt_in_rate=section.opt_in_rate,
+        sharing_rate=section.sharing_rate,
+    )
+    if truth is not believed:
+        choice = Choice(chosen.strategies, chosen.solver, chosen.evaluated, chosen.exact)
+        chosen = game_of_policy(truth, policy).evaluate(choice)
+    return replace(chosen, gap=choices[0].gap) if choices and isinstance(choices[0], BoundedChoice) else chosen
+
+
+def summarise(study: MaskingStudy, game: MaskingGame, equilibria: Mapping[MaskingPolicy, Equilibrium]) -> pd.DataFrame:
+    """Average the outcomes of each policy over subjects.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by policy; the measures of every run, ``usefulness``, and with attributes ``age`` and ``state``
+        ``usefulness_fairness`` and ``privacy_fairness`` (missing without).
+    """
+    attributes = study.scenario.subjects.attributes
+    values, weights = game.world.targets.matrix(attributes), study.weights(game.world)
+    groups = [
+        (attributes.index(name), np.asarray(group(values[:, attributes.index(name)])))
+        for name, group in _GROUPINGS.items()
+        if name in attributes
+    ]
+    fair = len(groups) == len(_GROUPINGS)
+    rows = []
+    for equilibrium in equilibria.values():
+        privacy = 1 - np.where(equilibrium.attacked, equilibrium.success_probability, 0.0)
+        shared = game.space.shared(np.maximum(equilibrium.strategies, 0)) & ~equilibrium.withheld[:, None]
+        rows.append(
+            {
+                **averages(equilibrium, np.ones(game.n_records, dtype=np.int64)),
+                "usefulness": usefulness(values, shared, weights),
+                "usefulness_fairness": fairness_of_usefulness(values, shared, weights, groups) if fair else np.nan,
+                "privacy_fairness": fairness(privacy, [group for _, group in groups]) if fair else np.nan,
+            }
+        )
+    return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"))
+
+
+def record_table(
+    study: MaskingStudy, game: MaskingGame, equilibria: Mapping[MaskingPolicy, Equilibrium]
+) -> pd.DataFrame:
+    """Return one row per subject and policy of a replication, with the attributes as released (missing if masked).
+
+    Returns
+    -------
+    DataFrame
+        Columns record, policy, strategy, publisher_payoff, adversary_payoff, attacked, success_probability, utility,
+        generalization_intensity, ``gap`` if a solver bounds it, and the attributes.
+    """
+    parts = []
+    for policy, equilibrium in equilibria.items():
+        names = {
+            strategy: "withheld" if strategy == WITHHELD else game.space.describe(strategy)
+            for strategy in np.unique(equilibrium.strategies).tolist()
+        }
+        outcome = pd.DataFrame(
+            {
+                "record": np.arange(game.n_records),
+                "policy": policy,
+                "strategy": [names[strategy] for strategy in equilibrium.strategies.tolist()],
+                "publisher_payoff": equilibrium.publisher_payoff,
+                "adversary_payoff": equilibrium.adversary_payoff,
+                "attacked": equilibrium.attacked,
+                "success_probability": equilibrium.success_probability,
+                "utility": equilibrium.utility,
+                "generalization_intensity": equilibrium.generalization_intensity,
+            }
+        )
+        if any(other.gap is not None for other in equilibria.values()):
+            outcome["gap"] = np.nan if equilibrium.gap is None else equilibrium.gap
+        parts.append(pd.concat([outcome, released(study, game.world, equilibrium, game)], axis=1))
+    table = pd.concat(parts, ignore_index=True)
+    return table.assign(policy=table["policy"].astype("category"), strategy=table["strategy"].astype("category"))
+
+
+def released(study: MaskingStudy, world: MultistageWorld, equilibrium: Equilibrium, game: MaskingGame) -> pd.DataFrame:
+    """Return every attribute as released: its value, ``group of VALUE`` at a level between, missing if masked."""
+    columns = {}
+    levels = game.space.levels(np.maximum(equilibrium.strategies, 0))
+    for position, attribute in enumerate(study.scenario.subjects.attributes):
+        labels = np.array(study.tables.label(attribute, world.targets.column(attribute)), dtype=object)
+        level = levels[:, position]
+        masked = equilibrium.withheld | (level == game.space.shape[position] - 1)
+        between = (level > 0) & ~masked
+        labels[between] = [f"group of {label}" for label in labels[between]]
+        columns[attribute] = pd.Series(labels, dtype="str").mask(masked)
+    return pd.DataFrame(columns)

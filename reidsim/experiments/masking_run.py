@@ -1,0 +1,158 @@
+"""Running a scenario of the masking game: every policy, in every replication."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from reidsim.errors import InputError
+from reidsim.experiments.masking_lines import line_points, line_table
+from reidsim.experiments.masking_policies import play_policy, record_table, summarise
+from reidsim.experiments.results import Clock, make_manifest
+from reidsim.experiments.run_result import AnalysisTables, Progress, RunResult, run_table
+from reidsim.experiments.search_path import search_path_table
+from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.masking.game import MaskingGame
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.masking import MaskingStudy, build_masking_study
+from reidsim.scenarios.masking_schema import MaskingPolicy, MaskingScenario
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MaskingAnalysis(AnalysisTables):
+    """Tables behind the figures of a masking game.
+
+    Parameters
+    ----------
+    runtimes : DataFrame
+        Seconds of each policy, by replication.
+    search_path : DataFrame
+        The strategies of a greedy search of one record, in the first replication.
+    lines : DataFrame
+        Every policy while one key of the scenario changes.
+    """
+
+    runtimes: pd.DataFrame
+    search_path: pd.DataFrame = field(default_factory=pd.DataFrame)
+    lines: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+def describe_masking(loaded: LoadedScenario[MaskingScenario]) -> str:
+    """Put the game of the first replication together and say in a line how large it is."""
+    line_points(loaded)
+    study = build_masking_study(loaded)
+    game, _ = study.games(0)
+    _check_policies(study, game)
+    resources = ", ".join(f"{name} of {table.n_rows:,}" for name, table in game.world.resources.items())
+    return (
+        f"{game.n_records:,} subjects, {game.space.size:,} strategies, {resources}, "
+        f"{loaded.scenario.replications:,} replications"
+    )
+
+
+def run_masking(loaded: LoadedScenario[MaskingScenario], report: Progress) -> RunResult:
+    """Play every policy of a scenario of the masking game in every replication."""
+    clock = Clock()
+    report("reading", 0, 1)
+    study = build_masking_study(loaded)
+    clock.lap("build")
+    scenario = loaded.scenario
+    warnings: tuple[str, ...] = ()
+    rows, runtimes, solvers, records, path = [], [], {}, pd.DataFrame(), pd.DataFrame()
+    for replication in range(scenario.replications):
+        report("playing", replication, scenario.replications)
+        truth, believed = study.games(replication)
+        if replication == 0:
+            _check_policies(study, truth)
+        equilibria: dict[MaskingPolicy, Equilibrium] = {}
+        for policy in scenario.subjects.policies:
+            begun = time.perf_counter()
+            equilibria[policy] = play_policy(study, truth, believed, policy, replication)
+            seconds = time.perf_counter() - begun
+            runtimes.append({"replication": replication, "policy": policy, "seconds": seconds})
+        rows.append(run_table(loaded.name, scenario.seed, replication, summarise(study, truth, equilibria)))
+        if replication == 0:
+            records = record_table(study, truth, equilibria)
+            path = search_path(study, truth, believed, equilibria)
+            warnings = _warnings(truth, equilibria)
+            solvers = {
+                policy: {
+                    "solver": equilibrium.solver,
+                    "proved_optimal": equilibrium.exact,
+                    "strategies_evaluated_per_record": round(float(equilibrium.evaluated.mean()), 3),
+                    "withheld": int(equilibrium.withheld.sum()),
+                    **({} if equilibrium.gap is None else {"largest_gap": float(equilibrium.gap.max())}),
+                }
+                for policy, equilibrium in equilibria.items()
+            }
+    clock.lap("play")
+    lines = line_table(loaded, lambda done, total: report("lines", done, total))
+    clock.lap("lines")
+    facts = {
+        "records": truth.n_records,
+        "strategies": truth.space.size,
+        "people": study.tables.n_people,
+        "resources": {name: table.n_rows for name, table in truth.world.resources.items()},
+        "data_hash": study.fingerprint,
+        "policies": solvers,
+    }
+    manifest = make_manifest(loaded.name, loaded.content, scenario.seed, clock.laps, facts)
+    analysis = MaskingAnalysis(runtimes=pd.DataFrame(runtimes), search_path=path, lines=lines)
+    return RunResult(loaded.name, pd.concat(rows, ignore_index=True), records, analysis, manifest, warnings, "subject")
+
+
+def search_path(
+    study: MaskingStudy, truth: MaskingGame, believed: MaskingGame, equilibria: Mapping[MaskingPolicy, Equilibrium]
+) -> pd.DataFrame:
+    """Return the greedy search of the record that the scenario names; an empty table if it names none."""
+    record = study.scenario.analysis.search_path
+    if record is None:
+        return pd.DataFrame()
+
+    def label(attribute: str, value: int) -> str:
+        return study.tables.label(attribute, np.array([value]))[0]
+
+    return search_path_table(truth, believed, record, equilibria, label)
+
+
+def _warnings(game: MaskingGame, equilibria: Mapping[MaskingPolicy, Equilibrium]) -> tuple[str, ...]:
+    warnings = []
+    registered = game.world.registered
+    if registered is not None and not registered.all():
+        warnings.append(
+            f"{int((~registered).sum())} of {game.n_records} targets are not in resource "
+            f"{game.attack.identify.resource!r}; no attack on them succeeds"
+        )
+    for policy, equilibrium in equilibria.items():
+        if equilibrium.gap is not None and equilibrium.gap.any():
+            warnings.append(
+                f"{policy}: {int((equilibrium.gap > 0).sum())} of {game.n_records} strategies are not proved optimal; "
+                f"a better one could pay at most {equilibrium.gap.max():,.2f} more"
+            )
+    return tuple(warnings)
+
+
+def _check_policies(study: MaskingStudy, game: MaskingGame) -> None:
+    """Refuse what a policy cannot do before anything is played."""
+    section = study.scenario.subjects
+    if "k-anonymity" in section.policies and game.n_records < section.k:
+        raise InputError(
+            "too few records for k-anonymity", source=study.loaded.path, where="subjects.k", found=section.k,
+            expected=f"at most {game.n_records}, the number of subjects",
+        )  # fmt: skip
+    if game.is_compiled:
+        return
+    stages = ", ".join(stage.stage for stage in study.scenario.adversary.stages)
+    for where, found, refused in (
+        ("subjects.solver", section.solver, section.solver != "best-first"),
+        ("subjects.policies", "same-strategy", "same-strategy" in section.policies),
+    ):
+        if refused:
+            raise InputError(
+                f"not for an attack of the stages {stages}", source=study.loaded.path, where=where, found=found,
+                expected="solver best-first, and no policy same-strategy",
+            )  # fmt: skip

@@ -1,0 +1,218 @@
+"""Running a scenario of the kind ``risk``: every sample, every adversary, against the worst case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import pandas as pd
+
+from reidsim.adversaries.knowledge.assessment import Assessment, assess
+from reidsim.adversaries.knowledge.groups import Knowledge
+from reidsim.adversaries.knowledge.sets import count_sets
+from reidsim.experiments.results import Clock, make_manifest
+from reidsim.experiments.risk_tables import (
+    record_table,
+    reduction_table,
+    set_table,
+    settings_table,
+    source_table,
+)
+from reidsim.experiments.run_result import AnalysisTables, Progress, RunResult
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.risk import Release, RiskStudy, build_risk_study
+from reidsim.scenarios.risk_schema import RiskScenario
+
+RISK_MEASURES = ("prosecutor_risk", "journalist_risk", "marketer_risk", "overall_risk")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RiskAnalysis(AnalysisTables):
+    """Tables behind the figures of a scenario of the kind ``risk``; empty where there is nothing to tell.
+
+    Parameters
+    ----------
+    reductions : DataFrame
+        Quartiles over persons of how much less each risk is than in the worst case.
+    settings : DataFrame
+        The same of the overall risk, for all combinations of capabilities.
+    sources : DataFrame
+        Sources of each adversary: price, whom they know, what an attack pays.
+    knowledge_sets : DataFrame
+        Sets of attributes known, how likely they are, and the uniqueness of who is unique on them.
+    """
+
+    reductions: pd.DataFrame = field(default_factory=pd.DataFrame)
+    settings: pd.DataFrame = field(default_factory=pd.DataFrame)
+    sources: pd.DataFrame = field(default_factory=pd.DataFrame)
+    knowledge_sets: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+@dataclass(frozen=True, eq=False)
+class RiskResult(RunResult):
+    """What a run of a scenario of the kind ``risk`` found: its runs are by size of the release and adversary."""
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """Risks by records of the release and adversary, averaged over persons and samples."""
+        return self.runs.groupby(["records", "knowledge"], sort=False)[list(RISK_MEASURES)].mean()
+
+
+def describe_risk(loaded: LoadedScenario[RiskScenario]) -> str:
+    """Draw the first release and say in a line what there is to work out."""
+    study = build_risk_study(loaded)
+    release = study.release(study.sizes[0], 0)
+    adversaries = ", ".join(
+        f"{name} (up to {count_sets(knowledge):,} knowledge sets per person)"
+        for name, knowledge in study.knowledge(release).items()
+    )
+    sizes = ", ".join(f"{size:,}" for size in study.sizes)
+    return f"{study.n_samples:,} releases of {sizes} records, {len(release.domain.names)} attributes, {adversaries}"
+
+
+def run_risk(loaded: LoadedScenario[RiskScenario], report: Progress) -> RiskResult:
+    """Work out the risks of every person of every sample, for every adversary and in the worst case."""
+    clock = Clock()
+    report("reading", 0, 1)
+    study = build_risk_study(loaded)
+    clock.lap("build")
+    tables: dict[str, list[pd.DataFrame]] = {}
+    methods: dict[str, dict[str, Any]] = {}
+    n_work = len(study.sizes) * study.n_samples
+    for number, (size, sample) in enumerate((s, r) for s in study.sizes for r in range(study.n_samples)):
+        report("assessing", number, n_work)
+        release = study.release(size, sample)
+        knowledge = study.knowledge(release)
+        found = assess_release(study, release, knowledge, sample, report if n_work == 1 else None)
+        methods = _methods_of_largest(methods, _methods(found))
+        for name, table in _tables_of(study, release, sample, knowledge, found):
+            tables.setdefault(name, []).append(table)
+    clock.lap("assess")
+    made = {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
+    runs, records = made.pop("runs"), made.pop("records")
+    analysis = RiskAnalysis(
+        reductions=made["reductions"],
+        settings=made.get("settings", pd.DataFrame()),
+        sources=made["sources"],
+        knowledge_sets=made["knowledge_sets"],
+    )
+    scenario = loaded.scenario
+    facts = {
+        "records": list(study.sizes),
+        "samples": study.n_samples,
+        "attributes": list(study.domain.names),
+        "people": None if study.population is None else study.population.total,
+        "data_hash": study.fingerprint,
+        "knowledge": methods,
+    }
+    manifest = make_manifest(loaded.name, loaded.content, scenario.seed, clock.laps, facts)
+    runs.insert(0, "scenario", loaded.name)
+    runs = runs.assign(state="complete", seed=scenario.seed)
+    return RiskResult(loaded.name, runs, records, analysis, manifest, _warnings(methods, analysis.knowledge_sets))
+
+
+def assess_release(
+    study: RiskStudy,
+    release: Release,
+    knowledge: Mapping[str, Knowledge],
+    sample: int,
+    report: Progress | None = None,
+) -> dict[str, Assessment]:
+    """Return the risks of everybody in a release, by adversary."""
+    section = study.scenario.expectation
+    return {
+        name: assess(
+            release.codes,
+            known,
+            study.uniqueness(),
+            trees=release.trees,
+            method=section.method,
+            trials=section.trials,
+            rng=study.stream(f"knowledge {name}", release.n_records, sample),
+            progress=None if report is None else partial(report, f"assessing {name}"),
+        )
+        for name, known in knowledge.items()
+    }
+
+
+def _tables_of(
+    study: RiskStudy,
+    release: Release,
+    sample: int,
+    knowledge: Mapping[str, Knowledge],
+    found: Mapping[str, Assessment],
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the rows that one release adds to each table."""
+    size = release.n_records
+    records = record_table(study, release, found)
+    yield "runs", _run_rows(study, records, sample)
+    yield "reductions", reduction_table(records).assign(replication=sample, records=size)
+    settings = study.scenario.analysis.settings
+    if settings is not None and size == (settings.records or study.sizes[0]):
+        rng = study.stream("outcomes", size, sample)
+        yield "settings", settings_table(settings, found, rng).assign(replication=sample)
+    if sample == 0:
+        yield "records", records
+        yield "sources", source_table(study, knowledge, found).assign(records=size)
+        yield "knowledge_sets", set_table(found).assign(records=size)
+
+
+def _run_rows(study: RiskStudy, records: pd.DataFrame, sample: int) -> pd.DataFrame:
+    """Return the means over the persons of a release, one row per adversary."""
+    averaged = ["prosecutor", "journalist", "marketer", "overall", "journalist_low", "journalist_high"]
+    means = records.groupby("knowledge", sort=False, observed=True)[averaged].mean()
+    n = int(records["records"].iloc[0])
+    return pd.DataFrame(
+        {
+            "point": study.sizes.index(n),
+            "replication": sample,
+            "records": n,
+            "knowledge": means.index.astype("str"),
+            "prosecutor_risk": means["prosecutor"].to_numpy(),
+            "journalist_risk": means["journalist"].to_numpy(),
+            "marketer_risk": means["marketer"].to_numpy(),
+            "overall_risk": means["overall"].to_numpy(),
+            "journalist_low": means["journalist_low"].to_numpy(),
+            "journalist_high": means["journalist_high"].to_numpy(),
+        }
+    )
+
+
+def _methods(found: Mapping[str, Assessment]) -> dict[str, dict[str, Any]]:
+    """Say how each adversary's risks were worked out."""
+    return {
+        name: {
+            "method": assessment.risks.method,
+            "knowledge_sets": len(assessment.sets),
+            "trials": assessment.risks.trials,
+            "distinct_persons": assessment.n_cells,
+        }
+        for name, assessment in found.items()
+    }
+
+
+def _methods_of_largest(before: dict[str, dict[str, Any]], now: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Keep for each adversary how the release with the most distinct persons was worked out."""
+    return {
+        name: method
+        if name not in before or method["distinct_persons"] >= before[name]["distinct_persons"]
+        else before[name]
+        for name, method in now.items()
+    }
+
+
+def _warnings(methods: Mapping[str, Mapping[str, Any]], sets: pd.DataFrame) -> tuple[str, ...]:
+    warnings = [
+        f"{name}: {method['trials']:,} knowledge sets were drawn; see standard_error in the records"
+        for name, method in methods.items()
+        if method["method"] == "monte-carlo"
+    ]
+    vague = sets[(sets["unique_high"] - sets["unique_low"] > 0.2) & (sets["probability"] > 0)]
+    if len(vague):
+        warnings.append(
+            f"population uniqueness is estimated within intervals wider than .2 on {len(vague)} of {len(sets)} sets of "
+            "attributes, so journalist risk is vague; see knowledge_sets"
+        )
+    return tuple(warnings)

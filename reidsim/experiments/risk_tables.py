@@ -1,0 +1,172 @@
+"""Tables of a scenario of the kind ``risk``: persons, reductions against the worst case, settings, sources, sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.adversaries.knowledge.assessment import Assessment
+from reidsim.adversaries.knowledge.groups import Knowledge
+from reidsim.adversaries.knowledge.network import Network
+from reidsim.scenarios.risk import Release, RiskStudy
+from reidsim.scenarios.risk_schema import WORST_CASE, SettingsSection
+
+Floats = NDArray[np.float64]
+
+RISKS = ("journalist", "prosecutor", "marketer", "overall")
+_QUARTILES = {"q1": 0.25, "median": 0.5, "q3": 0.75}
+
+
+def record_table(study: RiskStudy, release: Release, found: Mapping[str, Assessment]) -> pd.DataFrame:
+    """Return one row per person and adversary, with the values as released.
+
+    Returns
+    -------
+    DataFrame
+        Columns record (from 0, in the order of the release), records, knowledge, prosecutor, journalist with
+        journalist_low and journalist_high, marketer, overall and its standard_error (0 when exact), and the attributes.
+    """
+    released = _released(release)
+    parts = []
+    for name, assessment in found.items():
+        risks = assessment.risks
+        rows = pd.DataFrame(
+            {
+                "record": np.arange(release.n_records),
+                "records": release.n_records,
+                "knowledge": pd.Categorical([name] * release.n_records, categories=list(found)),
+                "prosecutor": risks.prosecutor,
+                "journalist": risks.journalist,
+                "journalist_low": risks.journalist_low,
+                "journalist_high": risks.journalist_high,
+                "marketer": risks.marketer,
+                "overall": risks.overall(study.network),
+                "standard_error": risks.standard_error(study.network),
+            }
+        )
+        parts.append(pd.concat([rows, released], axis=1))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _released(release: Release) -> pd.DataFrame:
+    columns = {}
+    for position, attribute in enumerate(release.domain.attributes):
+        tree = release.trees.get(attribute.name)
+        labels = attribute.labels if tree is None else pd.Index(list(tree.labels), dtype="str")
+        columns[attribute.name] = pd.Categorical.from_codes(release.codes[:, position], categories=labels)
+    return pd.DataFrame(columns)
+
+
+def reduction(worst: Floats, risk: Floats) -> Floats:
+    """Return how much less a risk is than in the worst case, in percent; missing where the worst case has none."""
+    share = np.divide(risk, worst, out=np.full(len(risk), np.nan), where=worst > 0)
+    return np.asarray(100 * (1 - share))
+
+
+def quartiles(values: Floats) -> dict[str, float]:
+    """Return first quartile, median and third quartile of the values that are not missing."""
+    present = values[~np.isnan(values)]
+    return {name: float(np.quantile(present, q)) if len(present) else np.nan for name, q in _QUARTILES.items()}
+
+
+def reduction_table(records: pd.DataFrame) -> pd.DataFrame:
+    """Return quartiles over persons of the reduction of each risk, in percent (Xia et al. 2021, Table 3).
+
+    Returns
+    -------
+    DataFrame
+        Columns knowledge, risk, persons (with a risk in the worst case), q1, median and q3.
+    """
+    by_adversary = {str(name): rows for name, rows in records.groupby("knowledge", sort=False, observed=True)}
+    worst = by_adversary.pop(WORST_CASE)
+    rows = []
+    for name, table in by_adversary.items():
+        for risk in RISKS:
+            values = reduction(worst[risk].to_numpy(), table[risk].to_numpy())
+            persons = int((~np.isnan(values)).sum())
+            rows.append({"knowledge": name, "risk": risk, "persons": persons, **quartiles(values)})
+    return pd.DataFrame(rows)
+
+
+def settings_table(section: SettingsSection, found: Mapping[str, Assessment], rng: np.random.Generator) -> pd.DataFrame:
+    """Return quartiles of the reduction of overall risk for all combinations of capabilities (Table 4).
+
+    With ``trials``, the outcome for each person is simulated that many times and its share of re-identifications taken
+    for the risk, as published: a person whose worst-case share is 0 is left out.
+
+    Returns
+    -------
+    DataFrame
+        Columns p_m, p_c, p_fm, p_cu, knowledge, q1, median, q3, and of the risk itself risk_q1, risk_median, risk_q3.
+    """
+    rows = []
+    for p_m, p_c, p_fm, p_cu in product(section.p_m, section.p_c, section.p_fm, section.p_cu):
+        network = Network(p_m=p_m, p_fm=p_fm, p_cu=p_cu, p_c=p_c)
+        risks = {name: assessment.risks.overall(network) for name, assessment in found.items()}
+        if section.trials is not None:
+            risks = {name: rng.binomial(section.trials, risk) / section.trials for name, risk in risks.items()}
+        for name, risk in risks.items():
+            of_risk = {f"risk_{quartile}": value for quartile, value in quartiles(risk).items()}
+            less = quartiles(reduction(risks[WORST_CASE], risk))
+            rows.append({"p_m": p_m, "p_c": p_c, "p_fm": p_fm, "p_cu": p_cu, "knowledge": name, **less, **of_risk})
+    return pd.DataFrame(rows)
+
+
+def source_table(study: RiskStudy, knowledge: Mapping[str, Knowledge], found: Mapping[str, Assessment]) -> pd.DataFrame:
+    """Return the sources of each adversary, and what attacking the release pays.
+
+    Returns
+    -------
+    DataFrame
+        Columns knowledge, source, price, presence (mean probability that it knows a person), and with a section
+        ``attack`` persons_attacked and payoff of all sources of the adversary together: each person is attacked whose
+        expected gain exceeds the cost, and the sources are paid for once.
+    """
+    attack = study.scenario.attack
+    rows = []
+    for name, known in knowledge.items():
+        pays: dict[str, float] = {}
+        if attack is not None:
+            net = attack.gain * found[name].risks.overall(study.network) - attack.cost
+            pays = {
+                "persons_attacked": int((net > 0).sum()),
+                "payoff": float(net[net > 0].sum()) - known.total_price,
+            }
+        for source in known.sources:
+            presence = float(source.presence.mean())
+            row = {"knowledge": name, "source": source.name, "price": source.total_price, "presence": presence}
+            rows.append(row | pays)
+    return pd.DataFrame(rows)
+
+
+def set_table(found: Mapping[str, Assessment]) -> pd.DataFrame:
+    """Return the sets of attributes that each adversary may know.
+
+    Returns
+    -------
+    DataFrame
+        Columns knowledge, attributes (names with commas between), probability (mean over persons), sample_uniques
+        (records unique on the set, where uniqueness is estimated), unique (probability that one of them is unique in
+        the population) with unique_low and unique_high.
+    """
+    rows = []
+    for name, assessment in found.items():
+        for number, (known, probability) in enumerate(zip(assessment.sets, assessment.probability, strict=True)):
+            estimate = assessment.uniqueness[number]
+            unique, low, high = assessment.chances[:, number]
+            rows.append(
+                {
+                    "knowledge": name,
+                    "attributes": ", ".join(known),
+                    "probability": probability,
+                    "sample_uniques": np.nan if estimate is None else estimate.sample_uniques,
+                    "unique": unique,
+                    "unique_low": low,
+                    "unique_high": high,
+                }
+            )
+    return pd.DataFrame(rows)

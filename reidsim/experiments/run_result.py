@@ -1,0 +1,118 @@
+"""What a run of a scenario found, in memory and as a results folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from reidsim.experiments.results import write_json, write_parquet, write_results
+
+# The nine measures of a run, in the order in which tables print them (Wan et al. 2015, Table 7, and utility).
+MEASURES = (
+    "publisher_payoff",
+    "adversary_payoff",
+    "utility",
+    "generalization_intensity",
+    "share_attacked",
+    "risk",
+    "risk_if_attacked",
+    "share_unchanged",
+    "share_suppressed",
+)
+
+# Columns of a run that say which run it is and how it ended; the others are measures.
+RUN_COLUMNS = ("scenario", "point", "replication", "policy", "state", "seed")
+
+# Called with what is being done, how much of it is done, and how much there is.
+Progress = Callable[[str, int, int], None]
+# Draws the figures of a result into a folder; returns the files' names.
+Illustrator = Callable[["RunResult", Path], list[str]]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AnalysisTables:
+    """Tables behind the figures of a scenario; each kind of game has its own. A table not asked for is empty.
+
+    Parameters
+    ----------
+    left_out : tuple of str
+        What the scenario asks for and cannot be worked out, with the reason.
+    """
+
+    left_out: tuple[str, ...] = ()
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return the tables that hold anything, by name."""
+        return {name: value for name, value in vars(self).items() if isinstance(value, pd.DataFrame) and len(value)}
+
+
+@dataclass(frozen=True, eq=False)
+class RunResult:
+    """What a run of a scenario found.
+
+    Parameters
+    ----------
+    name : str
+        Scenario.
+    runs : DataFrame
+        One row per replication and policy: averages over records of each of `MEASURES`, and other measures of the
+        game, as results folders keep them.
+    records : DataFrame
+        One row per record and policy.
+    analysis : AnalysisTables
+        Tables behind the figures.
+    manifest : dict
+        What made the result.
+    warnings : tuple of str
+        What a reader of the result should know.
+    defender : str
+        Who decides what is shared.
+    """
+
+    name: str
+    runs: pd.DataFrame
+    records: pd.DataFrame
+    analysis: AnalysisTables
+    manifest: dict[str, Any]
+    warnings: tuple[str, ...]
+    defender: str = "publisher"
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """Measures by policy, averaged over replications."""
+        measures = [column for column in self.runs.columns if column not in RUN_COLUMNS]
+        return self.runs.groupby("policy", sort=False, observed=True)[measures].mean()
+
+    def save(self, folder: str | Path, *, illustrate: Illustrator | None = None) -> Path:
+        """Write the results folder: manifest, tables, and figures if `illustrate` is given.
+
+        Raises
+        ------
+        InputError
+            If the folder holds something or cannot be written; then nothing is left behind.
+        """
+        folder = Path(folder)
+
+        def write(into: Path) -> None:
+            write_parquet(into / "runs.parquet", self.runs)
+            write_parquet(into / "records.parquet", self.records)
+            for name, table in self.analysis.tables().items():
+                write_parquet(into / f"{name}.parquet", table)
+            figures = [] if illustrate is None else illustrate(self, into / "figures")
+            write_json(into / "manifest.json", {**self.manifest, "figures": figures, "warnings": list(self.warnings)})
+
+        write_results(folder, write)
+        return folder
+
+
+def run_table(name: str, seed: int, replication: int, summary: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of one replication as results folders keep them, of measures indexed by policy."""
+    table = summary.reset_index()
+    table.insert(0, "scenario", name)
+    table.insert(1, "point", 0)
+    table.insert(2, "replication", replication)
+    return table.assign(state="complete", seed=seed)

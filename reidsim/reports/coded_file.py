@@ -1,0 +1,242 @@
+"""Reading a file of people, CSV or Parquet, as integer codes by column."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import compute, parquet
+
+from reidsim.errors import InputError, listed, nearest
+from reidsim.populations.files import population_metadata
+from reidsim.tables import read_table
+
+DELIMITERS = (",", ";", "\t")
+MISSING = 0
+
+_PARQUET_MAGIC = b"PAR1"
+# Enough to hold a header and a row.
+_BEGINNING = 2**20
+# From here on, float64 does not hold every whole number.
+_INEXACT = 2**53
+
+
+@dataclass(frozen=True)
+class CodedColumn:
+    """One attribute of a file.
+
+    Parameters
+    ----------
+    name : str
+    codes : ndarray of int32, shape (n_rows,)
+        0 where the value is missing, and 1 and up for values.
+    n_codes : int
+        Codes below it only; some may not occur.
+    """
+
+    name: str
+    codes: NDArray[np.int32]
+    n_codes: int
+
+
+@dataclass(frozen=True)
+class CodedFile:
+    """A file of people: one row per record, or per cell with the number of records in it.
+
+    Parameters
+    ----------
+    path : Path
+    kind : str or None
+        What the file says it holds, such as ``"cells"``; None if it does not say.
+    title, source : str
+        As the file says; empty if it does not.
+    columns : tuple of CodedColumn
+        At least one.
+    counts : ndarray of int64, shape (n_rows,), or None
+        Records in each row, 0 or more; None when each row is one record.
+    """
+
+    path: Path
+    kind: str | None
+    title: str
+    source: str
+    columns: tuple[CodedColumn, ...]
+    counts: NDArray[np.int64] | None
+
+
+def read_coded_file(path: Path, *, columns: Sequence[str] | None = None, count: str | None = None) -> CodedFile:
+    """Read a file of people.
+
+    Parameters
+    ----------
+    path : Path
+        Parquet, or delimited text with a header: the delimiter is the comma, semicolon or tab that splits the first
+        two lines into the most columns; may be compressed (``.gz``, ``.bz2``).
+    columns : sequence of str, optional
+        Attributes to read. All those that the file names as such, or else all columns but the counts, if not given.
+    count : str, optional
+        Column that holds the number of records in a row. The one that the file names as such, if any, if not given.
+
+    Returns
+    -------
+    CodedFile
+        A null, a value that is not a number in a column of numbers, and text that is empty or blank are missing.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, has no rows, lacks a column, or its counts are not whole numbers of 0 or more.
+    """
+    says: dict[str, Any] = {}
+    is_parquet = _is_parquet(path)
+    if is_parquet:
+        schema, says = _parquet_schema(path)
+        names = schema.names
+    else:
+        table = pa.Table.from_pandas(read_table(path, delimiter=_delimiter(path), comment="#"), preserve_index=False)
+        names = table.column_names
+    count = count if count is not None else says.get("count")
+    if columns is None:
+        columns = [name for name in says.get("attributes") or names if name != count]
+    _require_names([*columns, *([] if count is None else [count])], names, path)
+    if not columns:
+        raise InputError("no attributes", source=path, expected="a column besides the counts")
+    if len(set(columns)) < len(columns):
+        raise InputError("column named twice", source=path, found=list(columns))
+    if count in columns:
+        raise InputError("the column of counts is no attribute", source=path, found=count)
+    if is_parquet:
+        table = _read_parquet(path, [*columns, *([] if count is None else [count])])
+    return CodedFile(
+        path=path,
+        kind=says.get("kind"),
+        title=says.get("title") or "",
+        source=says.get("source") or "",
+        columns=tuple(_coded(name, table[name], path) for name in columns),
+        counts=None if count is None else _counts(table[count], count, path),
+    )
+
+
+def _is_parquet(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC
+    except (OSError, ValueError):
+        # Reading it as text says what is wrong.
+        return False
+
+
+def _delimiter(path: Path) -> str:
+    try:
+        with pa.input_stream(str(path), compression="detect") as stream:
+            beginning = stream.read(_BEGINNING).decode("utf-8-sig", errors="ignore")
+    except (OSError, ValueError):
+        return DELIMITERS[0]
+    lines = [line for line in beginning.splitlines() if line.strip() and not line.startswith("#")][:2]
+
+    def columns(delimiter: str) -> tuple[bool, int]:
+        try:
+            widths = [len(next(csv.reader([line], delimiter=delimiter))) for line in lines]
+        except csv.Error:
+            return False, 0
+        # A name or value may hold another delimiter, but rarely as often in both lines.
+        return len(set(widths)) == 1 and widths[0] > 1, max(widths, default=1)
+
+    return max(DELIMITERS, key=columns)
+
+
+def _parquet_schema(path: Path) -> tuple[pa.Schema, dict[str, Any]]:
+    """Return the columns of a file, and what it says of itself."""
+    try:
+        schema = parquet.read_schema(path)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"cannot be read as Parquet: {error}", source=path) from None
+    repeated = [name for name in schema.names if schema.names.count(name) > 1]
+    if repeated:
+        raise InputError("column named twice", source=path, found=repeated[0])
+    return schema, population_metadata(schema) or {}
+
+
+def _read_parquet(path: Path, names: list[str]) -> pa.Table:
+    try:
+        table = parquet.read_table(path, columns=names)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"cannot be read as Parquet: {error}", source=path) from None
+    if table.num_rows == 0:
+        raise InputError("the file has no rows", source=path, expected="at least one")
+    return table
+
+
+def _require_names(wanted: Sequence[str], names: Sequence[str], path: Path) -> None:
+    for name in wanted:
+        if name not in names:
+            raise InputError(
+                "column missing",
+                source=path,
+                where=f"column {name!r}",
+                expected=f"it among the columns, which are {listed(names, 20)}",
+                hint=nearest(name, names),
+            )
+
+
+def _coded(name: str, column: pa.ChunkedArray, path: Path) -> CodedColumn:
+    if pa.types.is_nested(column.type):
+        raise InputError(
+            "not one value per row",
+            source=path,
+            where=f"column {name!r}",
+            found=str(column.type),
+            hint="name the columns that are attributes",
+        )
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    column = column.unify_dictionaries()
+    chunks = column.chunks
+    # Indices may be narrow and unsigned, where -1 has no place.
+    wide = (chunk.indices.cast(pa.int64()).fill_null(-1) for chunk in chunks)
+    indices = np.concatenate([chunk.to_numpy(zero_copy_only=False) for chunk in wide])
+    code_of, n_codes = _codes_of_values(chunks[0].dictionary)
+    # The last one stands for nulls, whose index is -1.
+    codes = np.append(code_of, np.int32(MISSING))[indices]
+    return CodedColumn(name, codes, n_codes)
+
+
+def _codes_of_values(values: pa.Array) -> tuple[NDArray[np.int32], int]:
+    """Return the code of each value (0 if missing, the same if only spaces around it differ) and their number."""
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        trimmed = compute.utf8_trim_whitespace(values)
+        values = compute.if_else(compute.equal(trimmed, ""), None, trimmed)
+    elif pa.types.is_floating(values.type):
+        values = compute.if_else(compute.is_nan(values), None, values)
+    elif pa.types.is_null(values.type):
+        return np.zeros(len(values), dtype=np.int32), 1
+    distinct = values.dictionary_encode()
+    codes = distinct.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32) + np.int32(1)
+    return codes, len(distinct.dictionary) + 1
+
+
+def _counts(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int64]:
+    """Return counts as integers; names the first row that is not one."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    values = pd.to_numeric(column.to_pandas(), errors="coerce").to_numpy(dtype=np.float64)
+    wrong = ~((values >= 0) & (values < _INEXACT) & (values == np.floor(values)))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InputError(
+            "not a whole number of 0 or more",
+            source=path,
+            where=f"row {row + 1}, column {name!r}",
+            found=column[row].as_py(),
+        )
+    counts = values.astype(np.int64)
+    if not counts.any():
+        raise InputError("nobody is counted", source=path, where=f"column {name!r}", expected="a count of 1 or more")
+    return np.asarray(counts)

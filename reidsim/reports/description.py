@@ -1,0 +1,214 @@
+"""What a file of people gives away before anybody attacks it: group sizes, k-anonymity, population uniqueness."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError, listed
+from reidsim.linkage.group_frequencies import GroupFrequencies
+from reidsim.linkage.k_anonymity import KAnonymityProfile
+from reidsim.linkage.uniqueness.estimate import UniquenessEstimate
+from reidsim.linkage.uniqueness.estimators import UniquenessMethod, estimate_uniqueness
+from reidsim.reports.coded_file import MISSING, CodedColumn, CodedFile, read_coded_file
+
+_METHODS: tuple[UniquenessMethod, ...] = ("pitman", "ewens", "zayatz")
+# 64-bit keys tell fewer cells apart than this.
+_TOO_MANY_CELLS = 2**62
+
+
+@dataclass(frozen=True)
+class AttributeDescription:
+    """One attribute of a file.
+
+    Parameters
+    ----------
+    name : str
+    distinct : int
+        Different values that occur, missing ones aside.
+    missing : int
+        Records without a value.
+    """
+
+    name: str
+    distinct: int
+    missing: int
+
+
+@dataclass(frozen=True)
+class FileDescription:
+    """What a file holds, and how far its records hide among each other.
+
+    Parameters
+    ----------
+    path : Path
+    kind : str or None
+        ``"cells"``, ``"individuals"`` or ``"genealogy"`` in a file made by reidsim; None in any other.
+    title, source : str
+        As the file says; empty if it does not.
+    rows : int
+        Rows of the file.
+    frequencies : GroupFrequencies
+        Records that agree in all attributes form a group. A missing value agrees with missing values only.
+    profile : KAnonymityProfile
+        Of the same groups.
+    attributes : tuple of AttributeDescription
+    population_size : int or None
+        People in the population that the file is a sample of; None if the file is taken as the population.
+    estimates : tuple of UniquenessEstimate
+        Of population uniqueness by each method; none if the file is taken as the population.
+    warnings : tuple of str
+        What may make these figures mislead.
+    """
+
+    path: Path
+    kind: str | None
+    title: str
+    source: str
+    rows: int
+    frequencies: GroupFrequencies
+    profile: KAnonymityProfile
+    attributes: tuple[AttributeDescription, ...]
+    population_size: int | None
+    estimates: tuple[UniquenessEstimate, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def records(self) -> int:
+        """Records, or people."""
+        return self.frequencies.records
+
+    @property
+    def cells(self) -> int:
+        """Different combinations of values that occur."""
+        return self.frequencies.groups
+
+    @property
+    def uniques(self) -> int:
+        """Records that share their combination of values with no other."""
+        return self.frequencies.uniques
+
+
+def describe_file(
+    path: str | Path,
+    *,
+    columns: Sequence[str] | None = None,
+    count: str | None = None,
+    population_size: int | None = None,
+    seed: int = 0,
+    level: float = 0.95,
+) -> FileDescription:
+    """Describe a file of records or of counts by cell.
+
+    Parameters
+    ----------
+    path : str or Path
+        CSV with a header (comma, semicolon or tab; may be compressed) or Parquet.
+    columns : sequence of str, optional
+        Attributes that an attacker may know; all of the file's, if not given.
+    count : str, optional
+        Column with the number of records in each row; each row is one record, if not given and the file does not say.
+    population_size : int, optional
+        People in the population that the file is a random sample of. The file is taken as the population, if not
+        given.
+    seed : int
+        Of the bootstrap of Zayatz's estimator.
+    level : float
+        Confidence level of the intervals.
+
+    Returns
+    -------
+    FileDescription
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, lacks a column, its counts are not whole numbers, or the population is smaller
+        than the file.
+    """
+    if Path(path).suffix == ".toml":
+        raise InputError(
+            "a recipe, not a file of people", source=path, hint="reidsim populate makes a file of a recipe"
+        )
+    if not 0 < level < 1:
+        raise InputError("confidence level out of range", found=level, expected="above 0 and below 1")
+    file = read_coded_file(Path(path), columns=columns, count=count)
+    frequencies = GroupFrequencies.from_group_sizes(group_sizes(file.columns, file.counts))
+    attributes = tuple(_described(column, file.counts) for column in file.columns)
+    estimates: tuple[UniquenessEstimate, ...] = ()
+    if population_size is not None:
+        rng = np.random.default_rng(np.random.SeedSequence(seed))
+        try:
+            estimates = tuple(
+                estimate_uniqueness(frequencies, population_size, method=method, level=level, rng=rng)
+                for method in _METHODS
+            )
+        except InputError as error:
+            raise error.located(path) from None
+    return FileDescription(
+        path=Path(path),
+        kind=file.kind,
+        title=file.title,
+        source=file.source,
+        rows=len(file.columns[0].codes),
+        frequencies=frequencies,
+        profile=KAnonymityProfile.of_file(frequencies),
+        attributes=attributes,
+        population_size=population_size,
+        estimates=estimates,
+        warnings=_warnings(file, attributes, frequencies),
+    )
+
+
+def group_sizes(columns: Sequence[CodedColumn], counts: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+    """Count the records of each combination of codes that occurs, shape (n_groups,).
+
+    Parameters
+    ----------
+    columns : sequence of CodedColumn
+        At least one. Their combinations may be more than 64 bits can number.
+    counts : ndarray of int64, shape (n_rows,), optional
+        Records in each row; one, if not given.
+    """
+    keys = np.zeros(len(columns[0].codes), dtype=np.int64)
+    cells = 1
+    for column in columns:
+        if cells * column.n_codes >= _TOO_MANY_CELLS:
+            # Number the combinations that occur so far: no more than there are rows.
+            found, keys = np.unique(keys, return_inverse=True)
+            cells = len(found)
+        keys = keys * column.n_codes + column.codes
+        cells *= column.n_codes
+    if counts is None:
+        return np.asarray(np.unique(keys, return_counts=True)[1])
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    return np.asarray(np.add.reduceat(counts[order], starts))
+
+
+def _described(column: CodedColumn, counts: NDArray[np.int64] | None) -> AttributeDescription:
+    if counts is None:
+        missing, codes = int((column.codes == MISSING).sum()), column.codes
+    else:
+        missing, codes = int(counts[column.codes == MISSING].sum()), column.codes[counts > 0]
+    occurs = np.bincount(codes, minlength=column.n_codes) > 0
+    return AttributeDescription(column.name, int(occurs.sum()) - int(occurs[MISSING]), missing)
+
+
+def _warnings(
+    file: CodedFile, attributes: Sequence[AttributeDescription], frequencies: GroupFrequencies
+) -> tuple[str, ...]:
+    warnings = []
+    identifying = [attribute.name for attribute in attributes if attribute.distinct == frequencies.records > 1]
+    if identifying:
+        warnings.append(
+            f"every record has another value of {listed(identifying)}, as an identifier has: "
+            "name the columns that an attacker may know"
+        )
+    if file.counts is None and any(column.name.lower() in ("count", "counts", "n") for column in file.columns):
+        warnings.append("each row is taken as one record: name the column of counts if rows have one")
+    return tuple(warnings)

@@ -1,0 +1,260 @@
+"""Files of people as codes: what counts as the same value, as missing, as a count."""
+
+import gzip
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from reidsim.errors import InputError
+from reidsim.reports.coded_file import read_coded_file
+
+PEOPLE = {"sex": ["F", "M", "F"], "age": [30, 41, 30], "people": [2, 0, 5]}
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Return a function that writes text or a table and returns the path."""
+
+    def written(content, name="people", metadata=None):
+        if isinstance(content, str):
+            path = tmp_path / f"{name}.csv"
+            path.write_text(content, encoding="utf-8")
+            return path
+        path = tmp_path / f"{name}.parquet"
+        table = content if isinstance(content, pa.Table) else pa.table(content)
+        if metadata is not None:
+            text = metadata if isinstance(metadata, bytes) else json.dumps(metadata)
+            table = table.replace_schema_metadata({b"reidsim": text})
+        parquet.write_table(table, path)
+        return path
+
+    return written
+
+
+def same(column):
+    """Which rows have equal codes, as a table of pairs."""
+    return (column.codes[:, None] == column.codes[None, :]).tolist()
+
+
+@pytest.mark.parametrize("width", [pa.uint8(), pa.int8(), pa.uint16(), pa.int32()])
+def test_categories_are_coded_whatever_the_width_of_their_codes(write, width):
+    indices = pa.array([0, None, 1, 0], type=width)
+    path = write(pa.table({"sex": pa.DictionaryArray.from_arrays(indices, ["F", "M"])}))
+    codes = read_coded_file(path).columns[0].codes
+    assert codes[0] == codes[3] != codes[2]
+    assert codes[1] == 0
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_the_delimiter_is_found(write, delimiter):
+    path = write("sex,age\nF,30\nM,41\n".replace(",", delimiter))
+    assert [column.name for column in read_coded_file(path).columns] == ["sex", "age"]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ('a;"b, c, d"\n1;2\n', ["a", "b, c, d"]),
+        ("a, b;c\n1;2\n", ["a, b", "c"]),
+        ("a;b\n1,5;2,5\n", ["a", "b"]),
+        ('"a;b;c",d\n1,2\n', ["a;b;c", "d"]),
+        ("only\n1\n", ["only"]),
+        ("\n\na;b\n1;2\n", ["a", "b"]),
+    ],
+)
+def test_other_delimiters_inside_names_and_values_do_not_mislead(write, text, names):
+    assert [column.name for column in read_coded_file(write(text)).columns] == names
+
+
+def test_compressed_text_is_read(tmp_path):
+    path = tmp_path / "people.csv.gz"
+    path.write_bytes(gzip.compress(b"a;b\n1;2\n1;3\n"))
+    assert [column.codes.tolist() for column in read_coded_file(path).columns] == [[1, 1], [1, 2]]
+
+
+def test_text_without_a_value_is_missing_and_spaces_around_do_not_count(write):
+    column = read_coded_file(write("a,b\n x,1\nx ,1\n,1\n  ,1\ny,1\n")).columns[0]
+    assert column.codes.tolist() == [1, 1, 0, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("values", "missing"),
+    [
+        (pa.array(["x", None, "", " x", "  "]), [1, 2, 4]),
+        (pa.array(["x", None, "", " x", "  "]).dictionary_encode(), [1, 2, 4]),
+        (pa.array(["x", None, "", " x", "  "], pa.large_string()), [1, 2, 4]),
+        (pa.array([1.5, None, float("nan"), 1.5, 2.0]), [1, 2]),
+        (pa.array([7, None, 8, 7, 7]), [1]),
+        (pa.array([True, None, False, True, True]), [1]),
+        (pa.array([None] * 5, pa.null()), [0, 1, 2, 3, 4]),
+        (pa.array(["2020-01-01", None, "2020-01-02", "2020-01-01", None]).cast(pa.date32()), [1, 4]),
+    ],
+    ids=["text", "dictionary", "large text", "floats", "integers", "booleans", "nulls", "dates"],
+)
+def test_values_of_any_type_are_coded(write, values, missing):
+    column = read_coded_file(write({"a": values})).columns[0]
+    assert np.flatnonzero(column.codes == 0).tolist() == missing
+    assert max(column.codes) < column.n_codes
+    if 0 not in missing:
+        assert column.codes[0] == column.codes[3]
+    assert column.codes.dtype == np.int32
+
+
+@pytest.mark.parametrize("coded", [False, True])
+def test_a_column_in_many_pieces_is_one_column(tmp_path, coded):
+    values = pa.array(["x", "y", "y", None, "z", "x"])
+    path = tmp_path / "pieces.parquet"
+    table = pa.table({"a": values.dictionary_encode() if coded else values})
+    with parquet.ParquetWriter(path, table.schema) as writer:
+        for start in (0, 2, 4):
+            writer.write_table(pa.table({"a": values[start : start + 2].dictionary_encode()}).cast(table.schema))
+    column = read_coded_file(path).columns[0]
+    assert same(column) == [[a == b for b in values.to_pylist()] for a in values.to_pylist()]
+    assert column.codes[3] == 0
+
+
+@given(rows=st.lists(st.tuples(*[st.sampled_from(["", "a", "b b", "ü", '"', "x,y;z"])] * 2), min_size=2, max_size=9))
+@settings(max_examples=30)
+def test_text_and_parquet_of_the_same_people_have_the_same_codes(rows, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("people")
+    frame = pd.DataFrame(rows, columns=["p", "q"])
+    frame.to_csv(folder / "people.csv", index=False)
+    frame.to_parquet(folder / "people.parquet", index=False)
+    text, table = (read_coded_file(folder / name).columns for name in ("people.csv", "people.parquet"))
+    for ours, theirs, name in zip(text, table, "pq", strict=True):
+        assert same(ours) == same(theirs)
+        assert same(ours) == [[a == b for b in frame[name]] for a in frame[name]]
+        assert (ours.codes == 0).tolist() == (frame[name] == "").tolist()
+
+
+def test_a_file_made_by_reidsim_says_what_it_holds(write):
+    metadata = {"kind": "cells", "title": "Small town", "source": "assumed", "count": "people", "attributes": ["age"]}
+    file = read_coded_file(write(PEOPLE, metadata=metadata))
+    assert (file.kind, file.title, file.source) == ("cells", "Small town", "assumed")
+    assert [column.name for column in file.columns] == ["age"]
+    assert file.counts.tolist() == [2, 0, 5]
+
+
+def test_what_is_asked_for_goes_before_what_the_file_says(write):
+    metadata = {"kind": "individuals", "count": None, "attributes": ["age"]}
+    path = write(PEOPLE, metadata=metadata)
+    assert read_coded_file(path).counts is None
+    file = read_coded_file(path, columns=["people", "sex"], count="age")
+    assert [column.name for column in file.columns] == ["people", "sex"]
+    assert file.counts.tolist() == [30, 41, 30]
+    other = write(PEOPLE, name="other", metadata={**metadata, "attributes": ["age", "sex"]})
+    assert [column.name for column in read_coded_file(other, count="age").columns] == ["sex"]
+
+
+def test_any_other_file_has_attributes_only(write):
+    file = read_coded_file(write(PEOPLE))
+    assert file.kind is None
+    assert [column.name for column in file.columns] == ["sex", "age", "people"]
+    assert file.counts is None
+    assert [column.name for column in read_coded_file(write(PEOPLE), count="people").columns] == ["sex", "age"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["2", " 0", "+5"],
+        [2, 0, 5],
+        [2.0, 0.0, 5.0],
+        pa.array([2, 0, 5], pa.uint8()),
+        pa.array(["2", "0", "5"]).dictionary_encode(),
+    ],
+)
+def test_counts_are_whole_numbers(write, values):
+    file = read_coded_file(write({"a": ["x", "y", "z"], "n": values}), count="n")
+    assert file.counts.tolist() == [2, 0, 5]
+    assert file.counts.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("values", "row", "found"),
+    [
+        ([1, -2, 3], 2, "-2"),
+        ([1, 2, None], 3, None),
+        (["1", "", "3"], 2, "''"),
+        (["1", "1.5", "3"], 2, "'1.5'"),
+        ([1.0, 2.5, 3.0], 2, "2.5"),
+        ([1, 2, 2**53], 3, "9007199254740992"),
+        (["1", "many", "3"], 2, "'many'"),
+    ],
+)
+def test_what_is_no_count_is_named(write, values, row, found):
+    path = write({"a": ["x", "y", "z"], "n": values})
+    with pytest.raises(InputError) as error:
+        read_coded_file(path, count="n")
+    ending = "" if found is None else f"; found {found}"
+    assert str(error.value) == f"{path}: row {row}, column 'n': not a whole number of 0 or more{ending}"
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        ("a,b\n", {}, "the file has no rows"),
+        ("", {}, "the file is empty"),
+        ("a,a\n1,2\n", {}, "column named twice; found 'a'"),
+        ("a,b\n1,2\n3\n", {}, "row 2: row of another length"),
+        ("a,b\n1,2,3\n", {}, "row 1: row of another length"),
+        ('a,b\n"' + "x" * 200_000, {}, "row 1: row of another length"),
+        ({"a": pa.array([], pa.string())}, {}, "the file has no rows"),
+        ({"a": [[1], [2]]}, {}, "column 'a': not one value per row; found 'list<element: int64>'"),
+        (PEOPLE, {"columns": ["sx"]}, "column 'sx': column missing; expected it among the columns, which are sex"),
+        (PEOPLE, {"count": "peple"}, "column 'peple': column missing"),
+        (PEOPLE, {"columns": ["sex", "sex"]}, "column named twice; found ['sex', 'sex']"),
+        (PEOPLE, {"columns": ["sex", "people"], "count": "people"}, "the column of counts is no attribute"),
+        (PEOPLE, {"columns": []}, "no attributes"),
+        ({"n": [1, 2]}, {"count": "n"}, "no attributes"),
+        ({"a": [1, 2], "n": [0, 0]}, {"count": "n"}, "column 'n': nobody is counted"),
+    ],
+)
+def test_files_that_cannot_be_used_are_named(write, content, options, message):
+    path = write(content)
+    with pytest.raises(InputError) as error:
+        read_coded_file(path, **options)
+    assert str(error.value).startswith(f"{path}: {message}")
+
+
+def test_a_misspelt_column_gets_a_hint(write):
+    with pytest.raises(InputError, match=r"did you mean 'people'\?"):
+        read_coded_file(write(PEOPLE), count="peple")
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"absent\.csv: no such file"):
+        read_coded_file(tmp_path / "absent.csv")
+    with pytest.raises(InputError, match="is a folder"):
+        read_coded_file(tmp_path)
+
+
+def test_a_broken_parquet_file_is_named(tmp_path):
+    path = tmp_path / "broken.parquet"
+    path.write_bytes(b"PAR1 and nothing more")
+    with pytest.raises(InputError, match=r"broken\.parquet: cannot be read as Parquet"):
+        read_coded_file(path)
+
+
+@pytest.mark.parametrize("metadata", [b"{", b"[]", b'{"count": "people"}'])
+def test_what_others_wrote_under_the_same_key_is_passed_over(write, metadata):
+    file = read_coded_file(write(PEOPLE, metadata=metadata))
+    assert len(file.columns) == 3
+    assert file.counts is None
+
+
+def test_columns_of_the_same_name_are_named(write):
+    table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
+    with pytest.raises(InputError, match="column named twice; found 'a'"):
+        read_coded_file(write(table))
+
+
+def test_lines_that_say_where_a_file_comes_from_are_passed_over(write):
+    file = read_coded_file(write("# made by hand; not, counted\nage;sex\n30;F\n31;F\n"))
+    assert [column.name for column in file.columns] == ["age", "sex"]

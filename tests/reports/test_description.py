@@ -1,0 +1,179 @@
+"""The description of a file against counting its rows one by one."""
+
+import io
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+from reidsim.errors import InputError
+from reidsim.linkage.uniqueness.ewens import ewens_uniqueness
+from reidsim.linkage.uniqueness.pitman import pitman_uniqueness
+from reidsim.reports.coded_file import CodedColumn
+from reidsim.reports.description import describe_file, group_sizes
+from reidsim.reports.description_table import description_tables
+
+VALUES = st.sampled_from(["", "x", "y", "z"])
+
+
+@pytest.fixture
+def patients(tmp_path):
+    """Return a file of seven patients, two of them alike, one without an age."""
+    path = tmp_path / "patients.csv"
+    path.write_text("age;sex;town\n30;F;A\n30;F;A\n41;M;A\n41;M;B\n41;M;B\n41;M;B\n;M;B\n", encoding="utf-8")
+    return path
+
+
+def printed(description, width=80):
+    console = Console(file=io.StringIO(), width=width)
+    for table in description_tables(description):
+        console.print(table)
+    return console.file.getvalue()
+
+
+@given(rows=st.lists(st.tuples(VALUES, VALUES, st.integers(0, 4)), min_size=1, max_size=15))
+@settings(max_examples=40)
+def test_a_file_is_described_as_a_count_describes_it(rows, tmp_path_factory):
+    path = tmp_path_factory.mktemp("people") / "people.csv"
+    # A row that counts somebody, so that there is one.
+    rows = [*rows, ("x", "y", 1)]
+    pd.DataFrame(rows, columns=["p", "q", "n"]).to_csv(path, index=False)
+    description = describe_file(path, count="n")
+    people = [row[:2] for row in rows for _ in range(row[2])]
+    groups = Counter(people)
+    assert description.rows == len(rows)
+    assert description.records == len(people)
+    assert description.cells == len(groups)
+    assert description.uniques == sum(size == 1 for size in groups.values())
+    assert description.profile.average_risk == pytest.approx(len(groups) / len(people))
+    for position, attribute in enumerate(description.attributes):
+        values = [person[position] for person in people]
+        assert attribute.name == "pq"[position]
+        assert attribute.distinct == len(set(values) - {""})
+        assert attribute.missing == values.count("")
+
+
+@given(data=st.data(), n_columns=st.integers(1, 4), n_rows=st.integers(1, 30), weighted=st.booleans())
+@settings(max_examples=60)
+def test_groups_are_told_apart_whatever_the_number_of_cells(data, n_columns, n_rows, weighted):
+    # Codes below 2**31 in four columns: up to 2**124 cells.
+    codes = st.sampled_from([0, 1, 2**31 - 2])
+    rows = data.draw(st.lists(st.tuples(*[codes] * n_columns), min_size=n_rows, max_size=n_rows))
+    counts = data.draw(st.lists(st.integers(1, 5), min_size=n_rows, max_size=n_rows)) if weighted else [1] * n_rows
+    columns = [CodedColumn("", np.array(column, dtype=np.int32), 2**31 - 1) for column in zip(*rows, strict=True)]
+    groups = Counter()
+    for row, count in zip(rows, counts, strict=True):
+        groups[row] += count
+    found = group_sizes(columns, np.array(counts) if weighted else None)
+    assert sorted(found.tolist()) == sorted(groups.values())
+
+
+def test_some_columns_may_be_known_and_others_not(patients):
+    description = describe_file(patients, columns=["town"])
+    assert [attribute.name for attribute in description.attributes] == ["town"]
+    assert dict(zip(description.frequencies.sizes, description.frequencies.frequencies, strict=True)) == {3: 1, 4: 1}
+
+
+def test_a_missing_value_agrees_with_missing_values_only(patients):
+    description = describe_file(patients)
+    assert description.uniques == 2  # the one of 41 in town A, and the one without an age
+    assert [attribute.missing for attribute in description.attributes] == [1, 0, 0]
+    assert [attribute.distinct for attribute in description.attributes] == [2, 2, 2]
+
+
+def test_without_a_population_the_file_is_one(patients):
+    description = describe_file(patients)
+    assert description.population_size is None
+    assert description.estimates == ()
+    text = printed(description)
+    assert "the file is taken as the population" in text
+    assert "Pitman" not in text
+
+
+def test_with_a_population_uniqueness_in_it_is_estimated(patients):
+    description = describe_file(patients, population_size=1000, level=0.9, seed=3)
+    pitman, ewens, zayatz = description.estimates
+    assert pitman == pitman_uniqueness(description.frequencies, 1000, level=0.9)
+    assert ewens == ewens_uniqueness(description.frequencies, 1000, level=0.9)
+    assert zayatz.method == "zayatz"
+    text = printed(description)
+    for estimate in description.estimates:
+        assert f"({estimate.low:.4f} to {estimate.high:.4f})" in text
+        assert f"({estimate.uniques_low:,.0f} to {estimate.uniques_high:,.0f})" in text
+    assert "a sample of 1,000 people" in " ".join(text.split())
+    assert "90% confidence intervals, if the method's model holds" in " ".join(text.split())
+
+
+def test_the_seed_moves_the_bootstrap_alone(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("n\n" + "".join(f"{i % (10 + i // 4)}\n" for i in range(200)), encoding="utf-8")
+    one, again, other = (describe_file(path, population_size=5000, seed=seed) for seed in (1, 1, 2))
+    assert one.estimates == again.estimates
+    assert one.estimates[:2] == other.estimates[:2]
+    assert one.estimates[2].high != other.estimates[2].high
+
+
+def test_a_population_smaller_than_the_file_is_named(patients):
+    with pytest.raises(InputError) as error:
+        describe_file(patients, population_size=6)
+    assert str(error.value) == (
+        f"{patients}: population_size: the population is smaller than the sample; found 6; "
+        "expected at least the 7 records of the sample"
+    )
+
+
+def test_a_column_that_identifies_is_warned_of(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("id,sex\n1,F\n2,F\n3,M\n", encoding="utf-8")
+    (warning,) = describe_file(path).warnings
+    assert warning.startswith("every record has another value of id, as an identifier has")
+    assert describe_file(path, columns=["sex"]).warnings == ()
+
+
+def test_a_column_that_looks_like_counts_is_warned_of(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("sex,Count\nF,5\nM,5\n", encoding="utf-8")
+    assert any("name the column of counts" in warning for warning in describe_file(path, columns=["Count"]).warnings)
+    assert describe_file(path, columns=["sex"], count="Count").warnings == ()
+
+
+def test_the_tables_say_what_was_found(patients):
+    text = printed(describe_file(patients))
+    rows = [[cell.strip() for cell in line.strip("│┃ ").split("│")] for line in text.splitlines()]
+    assert ["Records", "7"] in rows
+    assert ["Cells (combinations that occur)", "4"] in rows
+    assert ["Unique records", "2 (28.57%)"] in rows
+    assert ["Smallest group (k)", "1"] in rows
+    assert ["Median group size of a record", "2"] in rows
+    assert ["Risk of a uniform guess: highest", "1.0000"] in rows
+    assert ["Risk of a uniform guess: average", "0.5714"] in rows
+    assert ["age", "2", "1 (14.29%)"] in rows
+    assert ["town", "2", "-"] in rows
+    assert ["1", "2", "2", "28.57%"] in rows
+    assert ["3 to 4", "1", "3", "42.86%"] in rows
+    assert ["Share", "28.57%", "57.14%", "100.00%", "100.00%", "100.00%", "100.00%"] in rows
+    assert "a missing value is a value of its own" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("people", [10**3, 10**10])
+def test_the_tables_fit_eighty_characters(tmp_path, people):
+    path = tmp_path / "people.csv"
+    path.write_text("[bold]name,sex\n" + "".join(f"{i},F\n" for i in range(200)), encoding="utf-8")
+    text = printed(describe_file(path, population_size=people))
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
+    # A name is no markup.
+    assert "[bold]name" in text
+
+
+def test_where_no_record_is_unique_none_can_stay_so(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("sex\nF\nF\nM\nM\n", encoding="utf-8")
+    text = printed(describe_file(path, population_size=100))
+    rows = [[cell.strip() for cell in line.strip("│ ").split("│")] for line in text.splitlines()]
+    assert [row[2] for row in rows if row[0] in ("Pitman", "Ewens", "Zayatz")] == ["-"] * 3
+    assert "Pitman, Ewens" in text or "Ewens: no record" in " ".join(text.split())

@@ -1,0 +1,151 @@
+"""Figures of the masking game: what is drawn where, and which tables are refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reidsim.errors import InputError
+from reidsim.reports.figures import effectiveness, save_figure, strategy_map
+from reidsim.reports.figures.masking import masks_by_attribute
+
+RUNS = pd.DataFrame(
+    {
+        "replication": [0, 0, 1, 1, 2, 2],
+        "policy": ["masking", "no-protection"] * 3,
+        "publisher_payoff": [80.0, -10.0, 82.0, -12.0, 87.0, -10.0],
+        "utility": [0.9, 1.0, 0.8, 1.0, 0.85, 1.0],
+        "risk": [0.01, 0.75, 0.0, 0.8, 0.02, 0.7],
+    }
+)
+RECORDS = pd.DataFrame(
+    {
+        "record": [0, 1, 2, 3] * 2,
+        "policy": ["masking"] * 4 + ["no-protection"] * 4,
+        "strategy": "",
+        "publisher_payoff": [50.0, 60.0, 75.0, 25.0, -50.0, -50.0, 100.0, 100.0],
+        "adversary_payoff": 0.0,
+        "attacked": [False, False, False, True, True, True, False, False],
+        "success_probability": [0.9, 0.0, 0.0, 0.5, 1.0, 1.0, 0.0, 0.0],
+        "utility": [0.5, 0.6, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0],
+        "generalization_intensity": 0.0,
+        "age": ["30", None, "group of 40", "50", "30", "35", "42", "50"],
+        "state": [None, None, "TN", "TN", "NC", "NC", "TN", "TN"],
+    }
+)
+
+
+def panels(figure):
+    """Return the axes of each panel of a map: what is above it, the map, what is beside it."""
+    return [(part.axes[0], part.axes[2], part.axes[3]) for part in figure.subfigs]
+
+
+def levels_drawn(axes):
+    """Return the grey of each cell of a map, shape (n_attributes, n_subjects), from the middles of its cells."""
+    image = axes.images[0]
+    pixels = np.asarray(image.get_array(), dtype=float)
+    _, n_subjects, bottom, top = image.get_extent()
+    n_attributes = round(bottom - top)
+    rows = ((np.arange(n_attributes) + 0.5) / n_attributes * pixels.shape[0]).astype(int)
+    columns = ((np.arange(int(n_subjects)) + 0.5) / n_subjects * pixels.shape[1]).astype(int)
+    return pixels[np.ix_(rows, columns)]
+
+
+# Effectiveness.
+
+
+def test_every_replication_and_policy_has_a_mark_at_its_utility_and_privacy():
+    axes = effectiveness(RUNS, RECORDS).axes[1]
+    marks = np.concatenate([collection.get_offsets() for collection in axes.collections])
+    expected = RUNS.sort_values("policy", ascending=False, kind="stable")
+    np.testing.assert_allclose(marks, np.column_stack([expected["utility"], 1 - expected["risk"]]))
+
+
+def test_payoffs_are_of_replications_if_there_are_several_and_of_records_if_not():
+    for runs, policy_medians in ((RUNS, [82.0, -10.0]), (RUNS[:2], [55.0, 25.0])):
+        axes = effectiveness(runs, RECORDS).axes[0]
+        medians = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "o"]
+        assert medians == policy_medians
+        assert [label.get_text() for label in axes.get_yticklabels()] == ["Masking game", "No protection"]
+    assert "Payoff of a subject" in axes.get_xlabel()
+
+
+def test_the_density_of_records_ends_where_their_payoffs_do():
+    axes = effectiveness(RUNS[:2], RECORDS).axes[0]
+    spans = [(path.vertices[:, 0].min(), path.vertices[:, 0].max()) for c in axes.collections for path in c.get_paths()]
+    assert spans == [(25, 75), (-50, 100)]
+
+
+def test_payoffs_that_are_all_alike_have_no_density():
+    runs = RUNS.assign(publisher_payoff=5.0)
+    assert list(effectiveness(runs, RECORDS).axes[0].collections) == []
+
+
+# Maps.
+
+
+def test_subjects_who_are_attacked_stand_on_the_right_and_those_who_mask_most_on_the_left():
+    ((top, centre, side),) = panels(strategy_map(RECORDS, ["masking"]))
+    cells = levels_drawn(centre)
+    # Records 1 (masks both), 0 (masks the state), 2 (age in a group), 3 (attacked).
+    black, white = [0, 0, 0], [255, 255, 255]
+    assert cells[0, 0].tolist() == cells[1, 0].tolist() == cells[1, 1].tolist() == black
+    assert cells[0, 1].tolist() == cells[1, 2].tolist() == white
+    assert 0 < cells[0, 2, 0] < 255
+    assert len(set(cells[0, 2].tolist())) == 1
+    assert cells[0, 3].tolist() == cells[1, 3].tolist()
+    assert cells[0, 3].tolist() not in (black, white)
+    assert top.patches[0].get_data().values.tolist() == [2, 1, 0, 0]
+    assert [bar.get_width() for bar in side.patches] == [0.25, 0.5]
+    assert centre.get_xlabel() == "Subjects: 3 not attacked, 1 attacked"
+    assert [label.get_text() for label in centre.get_yticklabels()] == ["age", "state"]
+
+
+def test_over_a_map_stand_mean_loss_of_utility_payoff_and_risk():
+    ((top, _, _),) = panels(strategy_map(RECORDS, ["masking"]))
+    # Only the success of attacks that are made counts: .5 of one subject in four.
+    texts = [top.get_title(loc=place) for place in ("left", "center", "right")]
+    assert texts == ["utility loss 0.287", "payoff $52.50", "risk 0.125"]
+
+
+def test_policies_that_mask_nothing_by_attribute_have_no_map():
+    assert masks_by_attribute(["opt-in", "masking", "no-protection", "random-masking"]) == ["random-masking", "masking"]
+    assert len(strategy_map(RECORDS).subfigs) == 1
+
+
+def test_thousands_of_subjects_keep_a_column_each():
+    n = 3_000
+    records = pd.concat([RECORDS[:1]] * n, ignore_index=True).assign(record=range(n))
+    records.loc[7, "age"] = None
+    ((_, centre, _),) = panels(strategy_map(records))
+    assert (levels_drawn(centre)[0, 0] == 0).all()
+    assert (levels_drawn(centre)[0, 1:] == 255).all()
+
+
+def test_the_same_tables_give_the_same_bytes(tmp_path):
+    for name in ("a", "b"):
+        save_figure(effectiveness(RUNS, RECORDS), tmp_path / f"{name}-e.png")
+        save_figure(strategy_map(RECORDS), tmp_path / f"{name}-m.png")
+    for kind in ("e", "m"):
+        assert (tmp_path / f"a-{kind}.png").read_bytes() == (tmp_path / f"b-{kind}.png").read_bytes()
+
+
+# Tables that cannot be drawn.
+
+
+@pytest.mark.parametrize(
+    ("draw", "says"),
+    [
+        (lambda: effectiveness(RUNS[:0], RECORDS), "runs table: the table has no rows"),
+        (lambda: effectiveness(RUNS.drop(columns="risk"), RECORDS), "column 'risk': column missing"),
+        (lambda: effectiveness(pd.concat([RUNS, RUNS]), RECORDS), "two rows for the same replication, policy"),
+        (lambda: effectiveness(RUNS[:2], RECORDS[:0]), "records table: the table has no rows"),
+        (lambda: strategy_map(RECORDS.drop(columns=["age", "state"])), "no attributes to draw"),
+        (lambda: strategy_map(RECORDS, ["opt-in"]), "no such policy to draw; found 'opt-in'"),
+        (lambda: strategy_map(RECORDS[4:]), "no such policy to draw; found 'no-protection'"),
+        (lambda: strategy_map(pd.concat([RECORDS, RECORDS])), "two rows for the same record, policy"),
+        (lambda: strategy_map(RECORDS.assign(attacked="x")), "column 'attacked': value cannot be drawn"),
+    ],
+)
+def test_tables_that_cannot_be_drawn(draw, says):
+    with pytest.raises(InputError, match=says):
+        draw()

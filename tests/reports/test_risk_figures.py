@@ -1,0 +1,126 @@
+"""Figures of risk under partial knowledge, checked by the data in their artists."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.collections import PolyCollection, QuadMesh
+from matplotlib.figure import Figure
+
+from reidsim.errors import InputError
+from reidsim.reports.figures import capability_reductions, risk_maps, risk_reductions
+
+ADVERSARIES = ("worst-case", "twitter", "voters")
+
+
+def records_table(n: int = 40) -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    worst = rng.choice([0.0, 0.5, 1.0], n)
+    parts = [
+        pd.DataFrame(
+            {
+                "record": np.arange(n),
+                "records": n,
+                "knowledge": name,
+                "journalist": 0.66 * worst * factor,
+                "prosecutor": worst * factor,
+                "marketer": worst * factor,
+            }
+        )
+        for name, factor in zip(ADVERSARIES, (1, 0.1, 0.5), strict=True)
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def reductions_table() -> pd.DataFrame:
+    rows = [
+        {"records": n, "replication": r, "knowledge": name, "risk": risk, "q1": 60 + r, "median": 80 + r, "q3": 90 + r}
+        for n, r, name, risk in itertools.product(
+            (1000, 4000, 16000), range(2), ADVERSARIES[1:], ("marketer", "overall")
+        )
+    ]
+    return pd.DataFrame(rows)
+
+
+def settings_table() -> pd.DataFrame:
+    rows = [
+        {"p_m": m, "p_fm": 0.5, "p_cu": 0.5, "p_c": c, "replication": r, "knowledge": name, "q1": 50, "q3": 99,
+         "median": 0 if name == "worst-case" else 80 + 10 * m + c + r}
+        for m, c, r, name in itertools.product((0.2, 0.5), (0.2, 0.8), range(2), ADVERSARIES)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def panels(figure: Figure) -> list:
+    return [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
+
+
+def test_maps_show_shares_of_persons():
+    table = records_table()
+    figure = risk_maps(table)
+    assert len(panels(figure)) == 6
+    for axes in panels(figure):
+        (mesh,) = [artist for artist in axes.collections if isinstance(artist, QuadMesh)]
+        assert np.nansum(mesh.get_array()) == pytest.approx(1)
+    assert [axes.get_title("left") for axes in panels(figure)[:3]] == [
+        "Journalist risk", "Prosecutor risk", "Marketer risk",
+    ]  # fmt: skip
+    # Prosecutor risk against voters: worst-case 1 is halved, so its persons stand at x = 1, y = .5.
+    (mesh,) = [artist for artist in panels(figure)[4].collections if isinstance(artist, QuadMesh)]
+    shares = np.asarray(mesh.get_array().filled(0) if np.ma.isMaskedArray(mesh.get_array()) else mesh.get_array())
+    shares = shares.reshape(20, 20)
+    worst = table[table["knowledge"] == "worst-case"]["prosecutor"]
+    assert shares[10, 19] == pytest.approx((worst == 1).mean())
+
+
+def test_the_order_of_rows_changes_no_map():
+    table = records_table()
+    arrays = []
+    for rows in (table, table.sample(frac=1, random_state=2)):
+        (mesh,) = [artist for artist in panels(risk_maps(rows))[0].collections if isinstance(artist, QuadMesh)]
+        arrays.append(np.ma.filled(np.ma.masked_invalid(mesh.get_array()), -1))
+    first, second = map(np.sort, map(np.ravel, arrays))
+    np.testing.assert_allclose(first, second)
+
+
+def test_reductions_show_medians_and_quartiles_averaged_over_samples():
+    figure = risk_reductions(reductions_table())
+    assert len(panels(figure)) == 2
+    axes = panels(figure)[0]
+    (line,) = axes.get_lines()
+    np.testing.assert_allclose(line.get_xydata(), [[1000, 80.5], [4000, 80.5], [16000, 80.5]])
+    (band,) = [artist for artist in axes.collections if isinstance(artist, PolyCollection)]
+    assert {60.5, 90.5} <= set(band.get_paths()[0].vertices[:, 1])
+
+
+def test_capabilities_are_shown_as_shares_of_settings():
+    figure = capability_reductions(settings_table())
+    (axes,) = panels(figure)
+    lines = {line.get_label(): line for line in axes.get_lines()}
+    assert set(lines) == {"twitter", "voters"}
+    np.testing.assert_allclose(
+        lines["twitter"].get_xdata(), sorted(80.5 + 10 * m + c for m in (0.2, 0.5) for c in (0.2, 0.8))
+    )
+    np.testing.assert_allclose(lines["twitter"].get_ydata(), [0.25, 0.5, 0.75, 1])
+
+
+@pytest.mark.parametrize(
+    ("draw", "table", "message"),
+    [
+        (risk_maps, records_table().query("knowledge != 'worst-case'"), "nothing to compare"),
+        (risk_maps, records_table().query("knowledge == 'worst-case'"), "nothing to compare"),
+        (risk_maps, records_table().iloc[1:], "adversaries are about different persons"),
+        (risk_maps, pd.concat([records_table(), records_table(39)]), "the figure shows one records"),
+        (risk_maps, records_table().drop(columns="marketer"), "column 'marketer': column missing"),
+        (risk_maps, pd.concat([records_table(), records_table()]), "two rows for the same record, knowledge"),
+        (risk_reductions, reductions_table().query("risk == 'overall'"), "no marketer risk"),
+        (risk_reductions, reductions_table().iloc[:0], "the table has no rows"),
+        (risk_reductions, pd.concat([reductions_table()] * 2), "two rows for the same"),
+        (capability_reductions, settings_table().query("knowledge == 'worst-case'"), "only the worst case"),
+        (capability_reductions, pd.concat([settings_table()] * 2), "two rows for the same"),
+    ],
+)
+def test_tables_that_cannot_be_drawn(draw, table, message):
+    with pytest.raises(InputError, match=message):
+        draw(table)
