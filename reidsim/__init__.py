@@ -13,17 +13,27 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from reidsim.adversaries.multistage.attack import MultistageAttack
     from reidsim.adversaries.one_shot import OneShotAdversary
     from reidsim.adversaries.response import Response
     from reidsim.errors import InputError
-    from reidsim.experiments.run import RunResult, run
+    from reidsim.experiments.run import run
+    from reidsim.experiments.run_result import RunResult
     from reidsim.games.equilibrium import Equilibrium
+    from reidsim.games.masking.game import MaskingGame
     from reidsim.games.record_game import RecordGame
-    from reidsim.populations.catalogue import load_population
+    from reidsim.populations.catalogue import load_individuals, load_population, load_resource
     from reidsim.populations.domain import Attribute, Domain
+    from reidsim.populations.genealogy.genealogy import Genealogy
+    from reidsim.populations.genealogy.make import make_genealogy
+    from reidsim.populations.individuals import Individuals
+    from reidsim.populations.populate import populate
     from reidsim.populations.population import Population
+    from reidsim.populations.resources import ExternalResource
     from reidsim.releases.hierarchy import Hierarchy
     from reidsim.releases.lattice import GeneralizationLattice
+    from reidsim.releases.masking import MaskingSpace
+    from reidsim.reports.description import describe_file
     from reidsim.scenarios.load import load_scenario
 
 __version__ = version("reidsim")
@@ -32,16 +42,27 @@ _HOMES = {
     "Attribute": "reidsim.populations.domain",
     "Domain": "reidsim.populations.domain",
     "Equilibrium": "reidsim.games.equilibrium",
+    "ExternalResource": "reidsim.populations.resources",
+    "Genealogy": "reidsim.populations.genealogy.genealogy",
     "GeneralizationLattice": "reidsim.releases.lattice",
     "Hierarchy": "reidsim.releases.hierarchy",
+    "Individuals": "reidsim.populations.individuals",
     "InputError": "reidsim.errors",
+    "MaskingGame": "reidsim.games.masking.game",
+    "MaskingSpace": "reidsim.releases.masking",
+    "MultistageAttack": "reidsim.adversaries.multistage.attack",
     "OneShotAdversary": "reidsim.adversaries.one_shot",
     "Population": "reidsim.populations.population",
     "RecordGame": "reidsim.games.record_game",
     "Response": "reidsim.adversaries.response",
-    "RunResult": "reidsim.experiments.run",
+    "RunResult": "reidsim.experiments.run_result",
+    "describe_file": "reidsim.reports.description",
+    "load_individuals": "reidsim.populations.catalogue",
     "load_population": "reidsim.populations.catalogue",
+    "load_resource": "reidsim.populations.catalogue",
     "load_scenario": "reidsim.scenarios.load",
+    "make_genealogy": "reidsim.populations.genealogy.make",
+    "populate": "reidsim.populations.populate",
     "run": "reidsim.experiments.run",
 }
 
@@ -49,17 +70,28 @@ __all__ = [
     "Attribute",
     "Domain",
     "Equilibrium",
+    "ExternalResource",
+    "Genealogy",
     "GeneralizationLattice",
     "Hierarchy",
+    "Individuals",
     "InputError",
+    "MaskingGame",
+    "MaskingSpace",
+    "MultistageAttack",
     "OneShotAdversary",
     "Population",
     "RecordGame",
     "Response",
     "RunResult",
     "__version__",
+    "describe_file",
+    "load_individuals",
     "load_population",
+    "load_resource",
     "load_scenario",
+    "make_genealogy",
+    "populate",
     "run",
 ]
 

@@ -154,7 +154,7 @@ def test_progress_is_told_what_is_done_and_how_much(town):
 @pytest.mark.parametrize(
     ("scenario", "options", "says"),
     [
-        ("wan2051", {}, "did you mean 'wan2015'"),
+        ("wan2051", {}, "did you mean 'wan2021'"),
         ("nowhere.toml", {}, "nowhere.toml: no such file"),
         ("wan2015", {"set": {"economics.los": 1}}, r"economics\.los: unknown key"),
         ("wan2015", {"seed": -1}, "seed: value not allowed; found -1"),
@@ -232,3 +232,10 @@ def test_populations_and_scenarios_can_be_loaded_on_their_own(town):
     assert reidsim.load_population("adult").total == 32_561
     assert reidsim.load_population(town.parent / "people" / "people.toml").total == 33
     assert reidsim.load_scenario(town).scenario.economics.cost == 10
+
+
+def test_every_kind_of_scenario_can_be_run_and_described():
+    from reidsim.experiments.run import _STUDIES
+    from reidsim.scenarios.load import GAMES
+
+    assert set(_STUDIES) == set(GAMES.values())

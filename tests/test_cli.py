@@ -1,5 +1,6 @@
 """The command line: what it prints, where it writes, and how it stops."""
 
+import contextlib
 import io
 import json
 import os
@@ -23,6 +24,7 @@ from reidsim.bundled import bundled_folder
 from reidsim.cli import app, main
 from reidsim.progress import DelayedProgress
 from reidsim.reports.summary_table import summary_tables
+from reidsim.scenarios.load import GAMES
 
 TOWN = Path(__file__).parent / "scenarios" / "town"
 REIDSIM = shutil.which("reidsim", path=str(Path(sys.executable).parent)) or "reidsim"
@@ -283,7 +285,9 @@ def test_schema_prints_the_json_schema_of_scenarios(reidsim_):
     code, out, err = reidsim_("schema")
     assert (code, err) == (0, "")
     schema = json.loads(out)
-    assert {"release", "attributes", "economics"} <= set(schema["properties"])
+    kinds = [schema["$defs"][kind["$ref"].removeprefix("#/$defs/")] for kind in schema["anyOf"]]
+    assert [kind["properties"]["game"]["const"] for kind in kinds] == list(GAMES)
+    assert {"release", "attributes", "economics"} <= set(kinds[0]["properties"])
 
 
 def test_version_prints_the_version(reidsim_):
@@ -374,6 +378,26 @@ def assert_nothing_was_written(code, out, err):
     assert err.count("\n") == 1
 
 
+def test_ctrl_c_inside_a_callback_of_compiled_code_is_one_line():
+    # Where the compiler keeps its cache, an exception cannot leave a callback from C: Python prints it and goes on.
+    code = (
+        "import ctypes, signal\n"
+        "from reidsim import cli\n"
+        "def app():\n"
+        "    ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))()\n"
+        "    cli._stop_if_interrupted()\n"
+        "    raise AssertionError('went on')\n"
+        "cli.app = app\n"
+        "try:\n"
+        "    cli.main()\n"
+        "except KeyboardInterrupt:\n"
+        "    pass\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+    assert "went on" not in done.stderr
+
+
 def after(seconds):
     return lambda process: time.sleep(seconds)
 
@@ -404,7 +428,7 @@ import sys
 from pathlib import Path
 import numba
 import numpy as np
-import reidsim.experiments.run
+import reidsim.experiments.record_run
 from reidsim.cli import main
 
 @numba.njit
@@ -419,7 +443,7 @@ def build(loaded):
     compute(200_000_000)
 
 compute(1)
-reidsim.experiments.run.build_study = build
+reidsim.experiments.record_run.build_study = build
 sys.argv = ["reidsim", "run", "town.toml"]
 main()
 """
@@ -440,13 +464,30 @@ def test_ctrl_c_in_compiled_code_is_one_line_too(town):
     assert not (town / "results").exists()
 
 
+def test_ctrl_c_that_a_library_takes_for_something_else_still_ends_the_run(town, reidsim_, monkeypatch):
+    from reidsim.experiments.run import run_loaded
+
+    def swallowing(loaded, **options):
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        return run_loaded(loaded, **options)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        monkeypatch.setattr("reidsim.experiments.run.run_loaded", swallowing)
+        code, out, err = reidsim_("run", "town.toml", "-o", "out")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert (code, out, err) == (130, "", "reidsim: interrupted; nothing was written\n")
+    assert not (town / "out").exists()
+
+
 @pytest.mark.parametrize("command", ["run", "check"])
 def test_ctrl_c_in_any_command_ends_with_code_130_and_one_line(town, reidsim_, monkeypatch, command):
     def interrupt(loaded):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("reidsim.scenarios.build.build_study", interrupt)
-    monkeypatch.setattr("reidsim.experiments.run.build_study", interrupt)
+    monkeypatch.setattr("reidsim.experiments.record_run.build_study", interrupt)
     code, out, err = reidsim_(command, "town.toml")
     assert (code, out) == (130, "")
     assert err.startswith("reidsim: interrupted")
@@ -583,3 +624,51 @@ def test_an_error_in_a_terminal_is_one_line_too(town):
     code, shown = in_a_terminal("run", "twon.toml")
     assert code == 2
     assert shown == "reidsim: twon.toml: no such file; expected a scenario file (TOML)\r\n"
+
+
+@pytest.mark.parametrize("population", sorted(path.stem for path in bundled_folder("populations").glob("*.toml")))
+def test_show_prints_populations_too(reidsim_, population):
+    text = (bundled_folder("populations") / f"{population}.toml").read_text(encoding="utf-8")
+    assert reidsim_("show", population) == (0, text, "")
+
+
+def test_show_suggests_populations_where_no_scenario_is_near(reidsim_):
+    code, out, err = reidsim_("show", "united-states")
+    assert (code, out) == (2, "")
+    assert "did you mean 'united-states-xia2021'?" in err
+
+
+# Populations.
+
+
+def test_a_population_is_written_described_and_never_overwritten(tmp_path, monkeypatch, reidsim_):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = reidsim_("populate", "adult", "-o", "adult.parquet")
+    assert (code, err) == (0, "")
+    assert out == "32,561 people in 546 rows: adult.parquet\n"
+    before = Path("adult.parquet").read_bytes()
+    code, out, err = reidsim_("populate", "adult", "-o", "adult.parquet")
+    assert (code, out) == (2, "")
+    assert "adult.parquet: exists already" in err
+    assert Path("adult.parquet").read_bytes() == before
+    code, out, err = reidsim_("describe", "adult.parquet", "--column", "age", "--column", "sex")
+    assert (code, err) == (0, "")
+    assert "32,561" in out
+
+
+def test_a_genealogy_file_is_a_population(tmp_path, monkeypatch, reidsim_):
+    from reidsim.populations.catalogue import load_population
+
+    monkeypatch.chdir(tmp_path)
+    options = ["--seed", "7", "--set", "people.generations=2"]
+    assert reidsim_("populate", "ystr-genealogy-small", "-o", "families.parquet", *options)[0] == 0
+    assert load_population("families.parquet").total == 6000
+    assert reidsim_("describe", "families.parquet")[0] == 0
+
+
+def test_expected_counts_are_refused_where_there_are_none(tmp_path, monkeypatch, reidsim_):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = reidsim_("populate", "adult", "-o", "adult.parquet", "--expected")
+    assert code == 2
+    assert "a recipe without expected counts" in err
+    assert list(tmp_path.iterdir()) == []
