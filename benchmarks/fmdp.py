@@ -11,11 +11,11 @@ counted.
 from __future__ import annotations
 
 import argparse
-import resource
 import time
 from dataclasses import replace
 
 import numpy as np
+from memory import peak_mib
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import BinomialBelief, plan_unknown
@@ -26,11 +26,6 @@ from reidsim.populations.catalogue import load_population
 ATTACK = SequentialAttack(
     gain=8000.0, access_cost=100.0, exploit_cost=10.0, penalty=10_000.0, max_penalties=1, prior=0.63
 )
-
-
-def peak_mib() -> float:
-    """Largest memory this process has held so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def induction_seconds(n: int, share: np.ndarray, attack: SequentialAttack = ATTACK) -> float:

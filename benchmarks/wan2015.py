@@ -12,11 +12,11 @@ Both are timed on a sample and extrapolated; ours is timed whole. Compilation is
 from __future__ import annotations
 
 import argparse
-import resource
 import time
 from collections.abc import Callable
 
 import numpy as np
+from memory import peak_mib
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.experiments.record_level import constraint_of, fixed_choice
@@ -35,11 +35,6 @@ from reidsim.scenarios.build import RecordStudy, build_study, record_game
 from reidsim.scenarios.load import load_scenario
 
 GAMES = ("basic", "no-attack", "sh-friendly")
-
-
-def peak_mib() -> float:
-    """Largest memory this process has held so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def best_time(work: Callable[[], object], repeats: int) -> float:

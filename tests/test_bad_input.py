@@ -366,7 +366,7 @@ OVERRIDES = [
     case("without key", sets=["=600"], says=["--set", "'=600'", "KEY=VALUE"]),
     case("with an empty part", sets=["economics..loss=600"], says=["--set", "KEY=VALUE"]),
     case("into a value", sets=["seed.of.run=3"], says=["--set", "seed", "not a section", "found 7"]),
-    case("into a list", sets=["publisher.policies.first=basic"], says=["--set", "publisher.policies", "not a section"]),
+    case("into a list", sets=["publisher.policies.first=basic"], says=["--set", "publisher.policies", "no such entry"]),
     case("of an unknown key", sets=["economics.los=600"],
          says=["--set", "economics.los", "unknown key", "did you mean 'loss'?"]),
     case("of an unknown section", sets=["economy.loss=600"],
@@ -425,8 +425,8 @@ def test_the_town_itself_is_not_refused(town, reidsim):
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        pytest.param("wan2051", ["'wan2051'", "wan2015", "did you mean 'wan2015'?"], id="name unknown"),
-        pytest.param("xyz", ["'xyz'", "expected wan2015", "or a file"], id="name like no other"),
+        pytest.param("wan2051", ["'wan2051'", "wan2015", "did you mean 'wan2021'?"], id="name unknown"),
+        pytest.param("xyz", ["'xyz'", "expected arx-example", "or a file"], id="name like no other"),
         pytest.param("twon.toml", ["twon.toml", "no such file"], id="file missing"),
         pytest.param("elsewhere/town.toml", ["elsewhere/town.toml", "no such file"], id="folder missing"),
         pytest.param("patients.csv/town.toml", ["patients.csv/town.toml", "no such file"], id="below a file"),
@@ -508,7 +508,7 @@ def test_a_taken_output_is_refused_before_any_work_is_done(town, reidsim, monkey
     def too_late(*arguments, **options):
         raise AssertionError("the scenario was run although its results have nowhere to go")
 
-    monkeypatch.setattr("reidsim.experiments.run.build_study", too_late)
+    monkeypatch.setattr("reidsim.experiments.record_run.build_study", too_late)
     for folder in ("people", PATIENTS, f"{PATIENTS}/out"):
         assert reidsim("run", SCENARIO, "-o", folder)[0] == 2
 
@@ -519,7 +519,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(town, reidsim, monkeypatch, 
         path.write_bytes(b"the first half")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
-    monkeypatch.setattr(f"reidsim.experiments.run.{writer}", fill)
+    monkeypatch.setattr(f"reidsim.experiments.run_result.{writer}", fill)
     before = everything_in(town.parent)
 
     assert_one_line(*reidsim("run", SCENARIO, "-o", "results"), "results", "disk is full", "nothing was written")
@@ -569,7 +569,7 @@ def console_script(*arguments):
 @pytest.mark.parametrize(
     ("changes", "arguments", "says"),
     [
-        pytest.param([], ["run", "wan2051"], ["did you mean 'wan2015'?"], id="scenario unknown"),
+        pytest.param([], ["run", "wan2051"], ["did you mean 'wan2021'?"], id="scenario unknown"),
         pytest.param([edit(SCENARIO, "benefit", "benefitt")], ["run", SCENARIO], ["benefitt"], id="key misspelt"),
         pytest.param([edit(PATIENTS, "P04,m,30", "P04,m,34")], ["check", SCENARIO], ["row 5", "34"], id="record"),
         pytest.param([edit(PATIENTS, "1\n", "1,x\n")], ["run", SCENARIO], ["patients.csv"], id="rows too long"),

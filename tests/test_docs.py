@@ -32,9 +32,11 @@ from pydantic.fields import FieldInfo
 import reidsim
 from reidsim.cli import app
 from reidsim.experiments.analysis import Analysis
-from reidsim.populations.recipe import Recipe
+from reidsim.populations.catalogue import Recipe
+from reidsim.populations.genealogy.recipe import Labels
+from reidsim.populations.social_media import FiguresByAge, SocialMediaRecipe
 from reidsim.scenarios.analysis_schema import Range
-from reidsim.scenarios.schema import Scenario
+from reidsim.scenarios.schema import RecordScenario
 from reidsim.validation import Section
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -238,7 +240,7 @@ def check_keys(rows: dict[str, list[str]], fields: dict[str, FieldInfo], where: 
 def test_scenario_page_documents_the_schema_and_nothing_else() -> None:
     documented = documented_keys("scenarios.md")
     headings = set()
-    for path, model in sections_of(Scenario, ""):
+    for path, model in sections_of(RecordScenario, ""):
         heading = path or "Top level"
         if re.fullmatch(r"[a-z][\w.]*", heading):
             heading = f"[{heading}]"
@@ -249,26 +251,33 @@ def test_scenario_page_documents_the_schema_and_nothing_else() -> None:
     assert headings == set(documented)
 
 
-def test_population_page_documents_every_recipe_key_and_nothing_else() -> None:
-    documented = documented_keys("populations.md")
-    for model in section_classes(Recipe):
-        (kind,) = literals(model.model_fields["kind"].annotation)
-        rows = documented.pop(f'kind = "{kind}"')
+# Sections that stand in several places of a recipe, and the heading under which they are described once.
+SHARED_SECTIONS: dict[type[Section], str] = {FiguresByAge: "Figures by age", Labels: "Tables of labels"}
+
+
+def test_recipe_page_documents_every_key_of_every_kind_and_nothing_else() -> None:
+    documented = documented_keys("population-recipes.md")
+    described = {heading: model for model, heading in SHARED_SECTIONS.items()}
+    for recipe in (*section_classes(Recipe), SocialMediaRecipe):
+        (kind,) = literals(recipe.model_fields["kind"].annotation)
+        described[f'kind = "{kind}"'] = recipe
+    assert set(documented) == set(described)
+    for heading, model in described.items():
         fields = dict(recipe_fields(model, ""))
-        assert set(rows) == set(fields), kind
+        check_keys(documented[heading], fields, heading)
         for key, field in fields.items():
-            assert rows[key][1] == default_shown(field), f"{kind}: {key}"
-    assert documented == {}
+            assert documented[heading][key][1] == default_shown(field), f"{heading}: {key}"
 
 
 def recipe_fields(model: type[Section], path: str) -> Iterator[tuple[str, FieldInfo]]:
-    """Yield the keys of a recipe, those of sections that it must have by their path."""
-    for name, field in model.model_fields.items():
+    """Yield the keys of a recipe by their path; of a section that may be left out or repeated, also the section."""
+    for name, field in fields_of(model).items():
         inner = section_classes(field.annotation)
-        if inner and field.is_required():
-            yield from recipe_fields(inner[0], f"{path}{name}.")
-        else:
+        told_apart = [section for section in inner if section not in SHARED_SECTIONS]
+        if not (field.is_required() and told_apart == [field.annotation]):
             yield f"{path}{name}", field
+        for section in told_apart:
+            yield from recipe_fields(section, f"{path}{name}.")
 
 
 # The command reference.

@@ -60,6 +60,9 @@ def python(unpacked, tmp_path):
     return run
 
 
+DISTRIBUTIONS = {"sklearn": "scikit-learn"}
+
+
 def required(lines):
     """Return the names of the distributions that an install without extras needs."""
     return {re.split(r"[<>=!~; \[]", line)[0] for line in lines if "extra ==" not in line}
@@ -79,7 +82,9 @@ def test_the_package_requires_every_distribution_that_it_imports():
                 elif isinstance(node, ast.ImportFrom) and node.level == 0:
                     imported.add(node.module.partition(".")[0])
     extras = {name for lines in PROJECT["optional-dependencies"].values() for name in required(lines)}
-    foreign = imported - set(sys.stdlib_module_names) - {"reidsim", "__future__"}
+    # Not every distribution has the name of its module.
+    foreign = {DISTRIBUTIONS.get(name, name) for name in imported - set(sys.stdlib_module_names)}
+    foreign -= {"reidsim", "__future__"}
     assert foreign <= required(PROJECT["dependencies"]) | extras
 
 

@@ -1,0 +1,42 @@
+"""What tests of documentation pages share: the text under headings, tables by key, and the schema's sections."""
+
+import re
+from typing import get_args
+
+from reidsim.validation import Section
+
+
+def parts(text):
+    """Return the text under each heading, by heading without code marks."""
+    found = {}
+    for part in re.split(r"^##+ ", text, flags=re.MULTILINE)[1:]:
+        heading, _, body = part.partition("\n")
+        assert heading not in found
+        found[heading.replace("`", "")] = body
+    return found
+
+
+def rows_of(text, first):
+    """Return the rows of the table whose first column has this name: the other cells by key."""
+    rows, inside = {}, False
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        inside = bool(cells) and (inside or cells[0] == first)
+        if inside and cells[0].startswith("`"):
+            assert cells[0] not in rows
+            rows[cells[0]] = cells[1:]
+    return rows
+
+
+def inner_sections(annotation):
+    """Return the section classes in the annotation of a key."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return [annotation]
+    return [found for argument in get_args(annotation) for found in inner_sections(argument)]
+
+
+def literals(annotation):
+    """Return the values that the annotation of a key names, as text."""
+    if str(getattr(annotation, "__origin__", "")) == "typing.Literal":
+        return {str(argument) for argument in get_args(annotation)}
+    return {value for argument in get_args(annotation) for value in literals(argument)}
