@@ -382,10 +382,10 @@ def test_ctrl_c_inside_a_callback_of_compiled_code_is_one_line():
     # Where the compiler keeps its cache, an exception cannot leave a callback from C: Python prints it and goes on.
     code = (
         "import ctypes, signal\n"
-        "from reidsim import cli\n"
+        "from reidsim import cli, interrupts\n"
         "def app():\n"
         "    ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))()\n"
-        "    cli._stop_if_interrupted()\n"
+        "    interrupts.stop_if_interrupted()\n"
         "    raise AssertionError('went on')\n"
         "cli.app = app\n"
         "try:\n"

@@ -1,0 +1,93 @@
+"""Commands that tell what comes along: scenarios, recipes, the schema of scenario files, the reproduction ledger."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reidsim.bundled import bundled_names, resolve
+from reidsim.errors import InputError, nearest
+from reidsim.validation import read_text, read_toml
+
+# Folders of what comes along, and what their files are. A name in several is that of the first.
+_BUNDLED_FOLDERS = {
+    "scenarios": "scenarios",
+    "populations": "populations",
+    "populations/knowledge": "knowledge of adversaries",
+}
+
+
+def list_() -> None:
+    """List the bundled scenarios, populations, knowledge of adversaries and social-media models.
+
+    Example: reidsim list
+    """
+    titles: dict[str, dict[str, str]] = {heading: {} for heading in (*_BUNDLED_FOLDERS.values(), "social media")}
+    for folder, kind in _BUNDLED_FOLDERS.items():
+        for name in bundled_names(folder):
+            content = read_toml(resolve(name, folder, folder))
+            heading = "social media" if content.get("kind") == "social-media" else kind
+            titles[heading][name] = content.get("title", "")
+    for heading, named in titles.items():
+        typer.echo(f"{heading}:")
+        width = max(map(len, named))
+        for name, title in named.items():
+            typer.echo(f"  {name:<{width}}  {title}")
+
+
+def show(
+    name: Annotated[str, typer.Argument(help="Name of a bundled scenario or recipe, or a TOML file.", metavar="NAME")],
+) -> None:
+    """Print a scenario or a recipe, to copy and edit.
+
+    Example: reidsim show wan2015 > mine.toml
+    """
+    folder = next((folder for folder in _BUNDLED_FOLDERS if name in bundled_names(folder)), "scenarios")
+    try:
+        path = resolve(name, folder, "scenario")
+    except InputError as error:
+        recipes = [recipe for others in list(_BUNDLED_FOLDERS)[1:] for recipe in bundled_names(others)]
+        close = None if error.hint else nearest(name, recipes)
+        raise error if close is None else InputError(error.problem, found=name, hint=close) from None
+    typer.echo(read_text(path), nl=False)
+
+
+def schema() -> None:
+    """Print the JSON Schema of scenario files, for editors.
+
+    Example: reidsim schema > scenario.schema.json
+    """
+    from pydantic.json_schema import models_json_schema
+
+    from reidsim.scenarios.load import GAMES
+
+    inputs, definitions = models_json_schema([(model, "validation") for model in GAMES.values()], by_alias=True)
+    typer.echo(json.dumps({"anyOf": list(inputs.values()), **definitions}, indent=2))
+
+
+def reproduce(
+    papers: Annotated[
+        list[str] | None, typer.Argument(help="Scenarios of the papers, such as wan2015; all if none.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="File for the page, instead of printing it.")
+    ] = None,
+) -> None:
+    """Run the papers' studies and compare every printed number with ours (Markdown).
+
+    Example: reidsim reproduce wan2015
+    """
+    from reidsim.reports.ledger import ledger_page
+    from reidsim.reports.reproduction import reproduce as reproduce_papers
+
+    page = ledger_page(reproduce_papers(papers or []))
+    if output is None:
+        typer.echo(page, nl=False)
+    else:
+        try:
+            output.write_text(page, encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"cannot be written: {error.strerror}", source=output) from None

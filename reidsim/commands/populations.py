@@ -1,0 +1,65 @@
+"""Commands that make populations and describe files of people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from reidsim.commands.arguments import overrides_of, print_warnings
+from reidsim.progress import DelayedProgress
+
+
+def populate(
+    recipe: Annotated[str, typer.Argument(help="Name of a bundled population, or a TOML file.", metavar="RECIPE")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="New file (Parquet).")],
+    seed: Annotated[int | None, typer.Option(help="Of the draw, instead of the recipe's.", min=0)] = None,
+    expected: Annotated[bool, typer.Option("--expected", help="Expected counts instead of a draw.")] = False,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Replace a value of the recipe, such as people=5000.", metavar="KEY=VALUE"),
+    ] = None,
+) -> None:
+    """Make a population, genealogy or external resource and write it as Parquet.
+
+    Example: reidsim populate ystr-genealogy-small -o families.parquet --seed 7
+    """
+    from reidsim.populations.populate import populate as make_file
+
+    with DelayedProgress(Console(stderr=True)) as progress:
+        written = make_file(
+            recipe,
+            output,
+            counts="expected" if expected else "sample",
+            seed=seed,
+            set=overrides_of(set_),
+            progress=progress,
+        )
+    truth = "" if written.truth is None else f"; who they are about in {written.truth}"
+    typer.echo(f"{written.people:,.0f} people in {written.rows:,} rows: {written.path}{truth}")
+
+
+def describe(
+    file: Annotated[Path, typer.Argument(help="CSV, or Parquet such as reidsim populate writes.", metavar="FILE")],
+    columns: Annotated[
+        list[str] | None, typer.Option("--column", help="An attribute that an attacker may know; all if none.")
+    ] = None,
+    count: Annotated[str | None, typer.Option(help="Column with the number of records of each row.")] = None,
+    population_size: Annotated[
+        int | None, typer.Option(help="People in the population that the file is a random sample of.", min=1)
+    ] = None,
+    level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
+) -> None:
+    """Print cells, uniques, k-anonymity profile and population uniqueness of a file.
+
+    Example: reidsim describe people.csv --column age --column sex --population-size 5000
+    """
+    from reidsim.reports.description import describe_file
+    from reidsim.reports.description_table import description_tables
+
+    description = describe_file(file, columns=columns, count=count, population_size=population_size, level=level)
+    for table in description_tables(description):
+        Console().print(table)
+    print_warnings(description.warnings)

@@ -1,0 +1,59 @@
+"""Commands that run or check a scenario."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from reidsim.commands.arguments import ScenarioArgument, SeedOption, SetOption, overrides_of, print_warnings
+from reidsim.interrupts import stop_if_interrupted
+from reidsim.progress import DelayedProgress
+
+
+def run(
+    scenario: ScenarioArgument,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="New folder for results (default: results/NAME-001, ...).")
+    ] = None,
+    set_: SetOption = None,
+    seed: SeedOption = None,
+) -> None:
+    """Run a scenario, print its measures by policy and write a results folder.
+
+    Example: reidsim run wan2015 --set economics.loss=600 -o results/doubled-loss
+    """
+    # Imported late so that --help and errors in the scenario do not wait for numerical libraries.
+    from reidsim.experiments.results import next_free_folder, require_free
+    from reidsim.experiments.run import run_loaded
+    from reidsim.reports.illustration import illustrate
+    from reidsim.reports.summary_table import summary_tables
+    from reidsim.scenarios.load import load_scenario
+
+    stop_if_interrupted()
+    loaded = load_scenario(scenario, overrides_of(set_), seed=seed)
+    folder = output or next_free_folder(Path("results"), loaded.name)
+    require_free(folder)
+    with DelayedProgress(Console(stderr=True)) as progress:
+        result = run_loaded(loaded, progress=progress)
+        stop_if_interrupted()
+        progress("drawing and writing", 0, 1)
+        result.save(folder, illustrate=illustrate)
+    for table in summary_tables(result.summary, f"{loaded.name}: {loaded.scenario.title}", result.defender):
+        Console().print(table)
+    print_warnings(result.warnings)
+    typer.echo(f"Results in {folder}")
+
+
+def check(scenario: ScenarioArgument, set_: SetOption = None) -> None:
+    """Check that a scenario and every file it names can be used, without solving it.
+
+    Example: reidsim check my.toml
+    """
+    from reidsim.experiments.run import describe
+    from reidsim.scenarios.load import load_scenario
+
+    loaded = load_scenario(scenario, overrides_of(set_))
+    typer.echo(f"{loaded.name} is ready: {describe(loaded)}")
