@@ -1,0 +1,27 @@
+"""The command that shows a scenario as a web page."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from reidsim.commands.arguments import SetOption, overrides_of
+
+
+def serve(
+    scenario: Annotated[
+        str, typer.Argument(help="Name of a bundled scenario, or a TOML file.", metavar="SCENARIO")
+    ] = "wan2015",
+    set_: SetOption = None,
+    port: Annotated[int, typer.Option(help="On this machine; 0 for any that is free.", min=0, max=65_535)] = 8765,
+) -> None:
+    """Show a scenario as a page in the browser, on this machine only; needs the extra web.
+
+    Example: reidsim serve wan2015 --port 8765
+    """
+    from reidsim.scenarios.load import load_scenario
+    from reidsim.web.server import serve as run_server
+
+    loaded = load_scenario(scenario, overrides_of(set_))
+    run_server(loaded, port, lambda address: typer.echo(f"{loaded.name} at {address} (Ctrl-C to stop)"))

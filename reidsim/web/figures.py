@@ -1,0 +1,169 @@
+"""The live figures of the web page, drawn from the tables of a result."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from reidsim.reports.figures.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    UNIT,
+    VERMILION,
+    label_axes,
+    legend_below,
+    new_figure,
+    number_ticks,
+    ordered_policies,
+    policy_name,
+    zero_line,
+)
+
+FORMS = ("as it is", "generalized", "suppressed", "withheld")
+_FORM_COLOURS = (BLUE, ORANGE, VERMILION, GREY)
+_PANEL = (5.2, 3.0)
+_MASKED = "*"
+_WITHHELD = "withheld"
+
+
+def payoff_bars(runs: pd.DataFrame) -> Figure:
+    """Draw both players' mean payoff under each policy.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        With columns ``policy``, ``publisher_payoff`` and ``adversary_payoff``, money per record.
+    """
+    means = runs.groupby("policy", sort=False, observed=True)[["publisher_payoff", "adversary_payoff"]].mean()
+    policies = ordered_policies(means.index)
+    figure, [[publisher, adversary]] = new_figure(1, 2, panel=(_PANEL[0] * 0.6, _PANEL[1]))
+    places = np.arange(len(policies))
+    for axes, column, colour, title in (
+        (publisher, "publisher_payoff", BLUE, "Who shares"),
+        (adversary, "adversary_payoff", VERMILION, "Adversary"),
+    ):
+        axes.barh(places, means.loc[policies, column], color=colour)
+        axes.set_yticks(places, [policy_name(policy) for policy in policies] if axes is publisher else [])
+        axes.invert_yaxis()
+        number_ticks(axes.xaxis)
+        label_axes(axes, title=title, x=UNIT)
+    return figure
+
+
+def risk_distribution(records: pd.DataFrame, policies: list[str]) -> Figure:
+    """Draw for each policy the share of records whose risk of re-identification is at least so high.
+
+    Parameters
+    ----------
+    records : DataFrame
+        With columns ``policy``, ``attacked`` and ``success_probability``.
+    policies : list of str
+        Those to draw.
+    """
+    figure, [[axes]] = new_figure(1, 1, panel=_PANEL)
+    colours = (VERMILION, BLUE, GREEN, ORANGE, GREY)
+    lines, highest = [], 0.0
+    for number, policy in enumerate(ordered_policies(policies)):
+        chosen = records[records["policy"] == policy]
+        risk = np.sort(np.where(chosen["attacked"], chosen["success_probability"], 0.0))[::-1]
+        share = np.arange(1, len(risk) + 1) / max(len(risk), 1)
+        highest = max(highest, float(np.mean(risk > 0)))
+        (line,) = axes.step(
+            [1.0, *risk, 0.0],
+            [0.0, *share, 1.0],
+            color=colours[number % len(colours)],
+            linestyle=("-", "--", "-.", ":")[number % 4],
+            label=policy_name(policy),
+        )
+        lines.append(line)
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, min(1.0, 1.1 * highest) or 1.0)
+    label_axes(axes, title="Risk by record", x="Probability of being re-identified", y="Share of records at or above")
+    legend_below(figure, lines, columns=3)
+    return figure
+
+
+def form_shares(records: pd.DataFrame, attributes: list[str], policy: str) -> pd.DataFrame:
+    """Tell in what form a policy shares each attribute.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per record and policy, as in a results folder.
+    attributes : list of str
+        Columns of the quasi-identifiers as released, in the order of the strategies' levels.
+    policy : str
+
+    Returns
+    -------
+    DataFrame
+        Indexed by attribute, a column for each of `FORMS`: shares of records, which sum to 1.
+    """
+    chosen = records[records["policy"] == policy]
+    strategies = chosen["strategy"].astype(str)
+    withheld = (strategies == _WITHHELD).to_numpy()
+    counts = pd.DataFrame(0.0, index=pd.Index(attributes, name="attribute"), columns=list(FORMS))
+    levels = _levels(strategies, attributes)
+    for attribute in attributes:
+        value = chosen[attribute]
+        gone = (value.isna() | (value.astype(str) == _MASKED)).to_numpy() & ~withheld
+        as_is = (levels[attribute].to_numpy() == 0) & ~withheld & ~gone
+        shares = (as_is, ~as_is & ~gone & ~withheld, gone, withheld)
+        counts.loc[attribute] = [float(np.mean(share)) for share in shares]
+    return counts
+
+
+def _levels(strategies: pd.Series, attributes: list[str]) -> pd.DataFrame:
+    """Return the level of each attribute that is neither suppressed nor withheld, from the names of strategies."""
+    rows = {}
+    for strategy in strategies.unique():
+        if all(part.isdigit() for part in strategy.split(",")):
+            rows[strategy] = [int(level) for level in strategy.split(",")]
+        else:
+            rows[strategy] = [int(f" {name}~" in f" {strategy}") for name in attributes]
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=attributes)
+    return table.loc[strategies].reset_index(drop=True)
+
+
+def form_bars(shares: pd.DataFrame, policy: str) -> Figure:
+    """Draw the table of `form_shares` as bars."""
+    figure, [[axes]] = new_figure(1, 1, panel=(_PANEL[0], max(_PANEL[1], 0.24 * len(shares) + 1)))
+    places, left = np.arange(len(shares)), np.zeros(len(shares))
+    handles = []
+    for form, colour, hatch in zip(FORMS, _FORM_COLOURS, ("", "//", "..", "xx"), strict=True):
+        width = shares[form].to_numpy()
+        axes.barh(places, width, left=left, color=colour, hatch=hatch, edgecolor="white", linewidth=0)
+        handles.append(Patch(facecolor=colour, hatch=hatch, edgecolor="white", linewidth=0, label=form))
+        left += width
+    axes.set_yticks(places, list(shares.index))
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1)
+    label_axes(axes, title=f"How attributes are shared: {policy_name(policy)}", x="Share of records")
+    legend_below(figure, handles, columns=2)
+    return figure
+
+
+def round_lines(rounds: pd.DataFrame) -> Figure:
+    """Draw both players' payoff, participation and risk over the rounds played so far."""
+    figure, [[payoffs, shares]] = new_figure(1, 2, panel=(_PANEL[0] * 0.6, _PANEL[1]))
+    handles = []
+    for axes, columns in (
+        (payoffs, (("publisher_payoff", BLUE, "-"), ("adversary_payoff", VERMILION, "--"))),
+        (shares, (("participation", GREEN, "-"), ("share_attacked", VERMILION, "--"), ("risk", GREY, "-."))),
+    ):
+        for column, colour, dashes in columns:
+            if column in rounds:
+                (line,) = axes.plot(
+                    rounds["round"], rounds[column], color=colour, linestyle=dashes, marker="o", markersize=3,
+                    label=column.replace("_", " "),
+                )  # fmt: skip
+                handles.append(line)
+        label_axes(axes, x="Round", y=UNIT if axes is payoffs else "Share")
+    zero_line(payoffs)
+    shares.set_ylim(-0.02, 1.02)
+    legend_below(figure, handles, columns=3)
+    return figure

@@ -1,0 +1,115 @@
+"""The page itself: controls on the left, measures and figures beside them."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable
+
+import solara
+from matplotlib.figure import Figure
+from mesa.visualization import SolaraViz
+from mesa.visualization.utils import update_counter
+
+from reidsim.web import figures, served
+from reidsim.web.controls import Choice, Control, Value, controls_of
+from reidsim.web.exploration import Exploration
+
+_DECIMALS = 4
+
+
+@solara.component
+def Page() -> None:  # noqa: N802 - solara's name for the component that is served
+    """Show the scenario that is served."""
+    loaded = served.scenario()
+    values: solara.Reactive[dict[str, Value]] = solara.use_reactive({})
+    model = solara.use_reactive(solara.use_memo(lambda: Exploration(loaded, values.peek), []))
+    shown = model.value
+
+    def change(key: str, value: Value) -> None:
+        values.value = {**values.value, key: value}
+        model.value = Exploration(loaded, values.peek, shown.policy)
+
+    def choose(policy: str) -> None:
+        model.value = Exploration(loaded, values.peek, policy)
+
+    with solara.Sidebar(), solara.Card("Scenario"):
+        solara.Text(f"{loaded.name}: {loaded.scenario.title}")
+        for control in controls_of(loaded):
+            _control(control, values.value.get(control.key, control.value), change)
+        solara.Select("Policy of forms and rounds", values=shown.policies, value=shown.policy, on_value=choose)
+
+    SolaraViz(
+        model,
+        components=[
+            (_measures, 0),
+            (_payoffs, 0),
+            (_risk, 0),
+            (_forms, 0),
+            (_rounds, 0),
+        ],
+        # What a reset of the page builds its model from.
+        model_params={"loaded": loaded, "values": values.peek, "policy": shown.policy},
+        name=f"reidsim: {loaded.name}",
+    )
+
+
+def _control(control: Control, value: Value, change: Callable[[str, Value], None]) -> None:
+    def set_value(new: Value) -> None:
+        change(control.key, new)
+
+    if isinstance(control, Choice):
+        solara.Select(control.label, values=list(control.options), value=str(value), on_value=set_value)
+    else:
+        solara.SliderFloat(
+            f"{control.label}: {float(value):g}",
+            value=float(value),
+            min=0.0,
+            max=control.high,
+            step=control.step,
+            on_value=set_value,
+        )
+
+
+@solara.component
+def _measures(model: Exploration) -> None:
+    if model.problem:
+        solara.Error(model.problem)
+    table = model.measures.T.rename_axis("measure").round(_DECIMALS)
+    solara.DataFrame(table.reset_index())
+
+
+@solara.component
+def _payoffs(model: Exploration) -> None:
+    best = model.measures["publisher_payoff"].idxmax()
+    _image(figures.payoff_bars(model.result.runs), f"Mean payoffs by policy; {best} pays best")
+
+
+@solara.component
+def _risk(model: Exploration) -> None:
+    figure = figures.risk_distribution(model.result.records, model.policies)
+    _image(figure, "Share of records at or above each risk, by policy")
+
+
+@solara.component
+def _forms(model: Exploration) -> None:
+    shares = figures.form_shares(model.result.records, model.attributes, model.policy)
+    _image(figures.form_bars(shares, model.policy), f"How each attribute is shared under {model.policy}")
+
+
+@solara.component
+def _rounds(model: Exploration) -> None:
+    # A round changes the model in place, which solara does not see.
+    update_counter.get()
+    rounds = model.rounds
+    if rounds.empty:
+        solara.Info("Step plays a round of the agents; the button with the arrow plays one after the other.")
+    else:
+        _image(figures.round_lines(rounds), f"Rounds played so far: {len(rounds)}")
+
+
+def _image(figure: Figure, description: str) -> None:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=110)
+    source = "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+    solara.HTML(tag="img", attributes={"src": source, "alt": description, "style": "max-width: 100%"})

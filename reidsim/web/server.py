@@ -1,0 +1,88 @@
+"""The server of the web page: on this machine only, and with nothing fetched from anywhere else."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+
+from reidsim.errors import InputError
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.web import served
+from reidsim.web.controls import controls_of
+
+HOST = "127.0.0.1"
+_PAGE = "reidsim.web.page"
+_NEEDED = ("solara", "uvicorn", "altair")
+
+
+def serve(loaded: LoadedScenario[ScenarioHead], port: int, started: Callable[[str], None]) -> None:
+    """Serve the page until interrupted.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+    port : int
+        On the loopback interface; 0 for any that is free.
+    started : callable
+        Called with the page's address once the server listens.
+
+    Raises
+    ------
+    InputError
+        If the extra ``web`` is not installed, the port is taken, or the scenario has nothing to change.
+    """
+    if any(find_spec(name) is None for name in _NEEDED):
+        raise InputError("the web page is not installed", expected="pip install 'reidsim[web]'")
+    if not controls_of(loaded):
+        raise InputError(
+            "a scenario without prices cannot be explored", source=loaded.path, where="economics",
+            expected="a record-level, full-domain or masking scenario",
+        )  # fmt: skip
+    served.offer(loaded)
+    listener = _listen(port)
+    with contextlib.closing(listener):
+        _stay_on_this_machine()
+        import uvicorn
+        from solara.server import starlette
+
+        address = f"http://{HOST}:{listener.getsockname()[1]}"
+        server = uvicorn.Server(uvicorn.Config(starlette.app, log_level="error", lifespan="on"))
+        # What cannot be imported is told here, before the address is.
+        import_module(_PAGE)
+        started(address)
+        server.run(sockets=[listener])
+
+
+def _listen(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((HOST, port))
+        listener.listen()
+    except OSError as error:
+        listener.close()
+        raise InputError(f"the port cannot be used: {error.strerror}", found=port, expected="another --port") from None
+    return listener
+
+
+def _stay_on_this_machine() -> None:
+    """Set solara up, before it is imported, so that it neither reports home nor fetches what is missing."""
+    os.environ.update(
+        {
+            "SOLARA_APP": _PAGE,
+            "SOLARA_TELEMETRY_MIXPANEL_ENABLE": "false",
+            "SOLARA_ASSETS_PROXY": "true",
+            # What the installed assets lack is not there, instead of being fetched.
+            "SOLARA_ASSETS_CDN": f"http://{HOST}:9/",
+            "SOLARA_MODE": "production",
+            "SOLARA_THEME_SHOW_BANNER": "false",
+            "SOLARA_SESSION_SAME_SITE": "lax",
+            # mesa's page breaks a rule of solara's that does no harm.
+            "SOLARA_CHECK_HOOKS": "off",
+        }
+    )

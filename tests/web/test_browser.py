@@ -1,0 +1,129 @@
+"""The web page in a real browser: it loads, sliders change its figures, and nothing beyond this machine is asked for.
+
+Needs the extra ``web``, selenium and Debian's chromium with its driver; continuous integration has them.
+"""
+
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from urllib.parse import urlsplit
+
+import pytest
+
+BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+MISSING = [name for name in ("solara", "selenium") if importlib.util.find_spec(name) is None]
+MISSING += [name for name, path in (("chromium", BROWSER), ("chromedriver", DRIVER)) if path is None]
+if os.environ.get("REIDSIM_BROWSER") == "required":
+    assert not MISSING, f"the browser test needs {MISSING}"
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
+
+SECONDS = 90
+# The server, with every address noted that it connects to.
+WATCHED = """
+import socket, sys
+from reidsim import cli
+connect = socket.socket.connect
+def noted(self, address):
+    print("connects", address, file=sys.stderr, flush=True)
+    return connect(self, address)
+socket.socket.connect = noted
+sys.argv = ["reidsim", "serve", *sys.argv[1:]]
+cli.main()
+"""
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1500,1400",
+)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("server")
+    log = (folder / "log").open("w")
+    command = [sys.executable, "-c", WATCHED, "market", "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, cwd=folder)
+    line = process.stdout.readline()
+    assert " at http://127.0.0.1:" in line, (folder / "log").read_text()
+    yield line.split(" at ")[1].split()[0], folder / "log"
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=30)
+    log.close()
+
+
+@pytest.fixture(scope="module")
+def page(server, tmp_path_factory):
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver.get(server[0])
+    yield driver
+    driver.quit()
+
+
+def until(found, what):
+    """Wait until something is found, and return it."""
+    give_up = time.monotonic() + SECONDS
+    while time.monotonic() < give_up:
+        value = found()
+        if value:
+            return value
+        time.sleep(0.2)
+    raise AssertionError(f"nothing after {SECONDS} s: {what}")
+
+
+def figure(page, start):
+    """Return what is drawn in the figure whose description starts so; None while there is none."""
+    found = page.execute_script(
+        "return Array.from(document.querySelectorAll('img[alt]')).filter(i => i.alt.startsWith(arguments[0]))"
+        ".map(i => i.src)",
+        start,
+    )
+    return found[0] if found else None
+
+
+def test_the_page_works_and_stays_on_this_machine(server, page):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    before = until(lambda: figure(page, "Mean payoffs"), "the figure of payoffs")
+    assert before.startswith("data:image/png;base64,")
+    assert until(lambda: figure(page, "Share of records at or above each risk"), "the figure of risks")
+    assert until(lambda: figure(page, "How each attribute is shared"), "the figure of forms")
+
+    sliders = page.find_elements(By.CSS_SELECTOR, ".v-slider__thumb-container")
+    sliders[0].send_keys(*[Keys.ARROW_RIGHT] * 5)
+    until(lambda: figure(page, "Mean payoffs") not in (None, before), "another figure after a slider moved")
+
+    step = next(button for button in page.find_elements(By.TAG_NAME, "button") if button.text.upper() == "STEP")
+    step.click()
+    first = until(lambda: figure(page, "Rounds"), "the figure of rounds")
+    step.click()
+    until(lambda: figure(page, "Rounds") not in (None, first), "another figure after a second round")
+
+    errors = [entry["message"] for entry in page.get_log("browser") if entry["level"] == "SEVERE"]
+    assert errors == []
+    messages = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
+    asked = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+    schemes = ("http", "https", "ws", "wss")
+    hosts = {urlsplit(url).hostname for url in asked if urlsplit(url).scheme in schemes}
+    assert hosts == {"127.0.0.1"}
+    connected = [line for line in server[1].read_text().splitlines() if line.startswith("connects")]
+    assert [line for line in connected if "127.0.0.1" not in line] == []

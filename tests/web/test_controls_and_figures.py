@@ -1,0 +1,113 @@
+"""What the web page can change, and the tables behind its figures; the page itself is in test_browser."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reidsim.experiments.run import run_once
+from reidsim.scenarios.load import load_scenario
+from reidsim.web.controls import Choice, Slider, controls_of
+from reidsim.web.exploration import Exploration, changed
+from reidsim.web.figures import FORMS, form_bars, form_shares, payoff_bars, risk_distribution
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("scenario")
+    (folder / "people.csv").write_text("age,sex\n30,F\n30,F\n31,F\n31,M\n32,M\n34,M\n")
+    (folder / "small.toml").write_text(
+        'title = "Six people"\n[release]\npath = "people.csv"\n'
+        '[attributes.age]\nhierarchy = { rule = "intervals", widths = [2] }\n'
+        '[attributes.sex]\nhierarchy = { rule = "suppress" }\n'
+        '[economics]\nbenefit = 10\nloss = 6\ncost = 2\n[adversary]\nrisk = "prosecutor"\n'
+    )
+    return load_scenario(folder / "small.toml")
+
+
+def test_prices_and_planner_can_be_changed(small):
+    controls = {control.key: control for control in controls_of(small)}
+    assert list(controls) == ["economics.benefit", "economics.loss", "economics.cost", "adversary.planner"]
+    assert isinstance(controls["adversary.planner"], Choice)
+    for control in controls.values():
+        if isinstance(control, Slider):
+            assert 0 <= control.value < control.high
+            # The bounds are whole steps apart, so that the end can be reached.
+            assert control.high / control.step == pytest.approx(round(control.high / control.step))
+
+
+def test_a_masking_scenario_offers_its_threshold_and_a_risk_scenario_nothing():
+    assert "adversary.confidence_threshold" in {c.key for c in controls_of(load_scenario("wan2021"))}
+    assert controls_of(load_scenario("xia2021")) == ()
+
+
+def test_values_change_the_result_as_they_do_in_a_run(small):
+    as_it_is = run_once(changed(small, {}))
+    dear = run_once(changed(small, {"economics.loss": 60.0, "adversary.planner": "fmdp"}))
+    assert dear.manifest["content"]["economics"]["loss"] == 60.0
+    assert dear.summary.loc["basic", "publisher_payoff"] < as_it_is.summary.loc["basic", "publisher_payoff"]
+    # What was asked of one look is not left in the scenario.
+    assert small.content["economics"]["loss"] == 6
+
+
+def test_values_that_do_not_go_together_are_told_and_the_scenario_stays(small):
+    model = Exploration(small, lambda: {"economics.loss": -1.0})
+    assert "economics.loss" in model.problem
+    assert model.result.summary.equals(run_once(small).summary)
+
+
+def test_forms_are_shares_of_the_records(small):
+    model = Exploration(small, dict)
+    for policy in model.policies:
+        shares = form_shares(model.result.records, model.attributes, policy)
+        np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    assert list(shares.columns) == list(FORMS)
+
+
+def test_each_form_is_recognized():
+    records = pd.DataFrame(
+        {
+            "policy": ["game"] * 4,
+            "strategy": ["0,1", "1,2", "0,0", "withheld"],
+            "age": ["30", "30-31", "30", None],
+            "sex": ["F|M", "*", "F", None],
+        }
+    )
+    shares = form_shares(records, ["age", "sex"], "game")
+    assert shares.loc["age"].tolist() == [0.5, 0.25, 0.0, 0.25]
+    assert shares.loc["sex"].tolist() == [0.25, 0.25, 0.25, 0.25]
+
+
+def test_masked_attributes_and_their_levels_are_recognized():
+    records = pd.DataFrame(
+        {
+            "policy": ["masking"] * 2,
+            "strategy": ["age~1 state", "state"],
+            "age": ["[30, 40)", None],
+            "state": ["Ohio", "Ohio"],
+        }
+    )
+    shares = form_shares(records, ["age", "state"], "masking")
+    assert shares.loc["age"].tolist() == [0.0, 0.5, 0.5, 0.0]
+    assert shares.loc["state"].tolist() == [1.0, 0.0, 0.0, 0.0]
+
+
+def test_figures_draw_every_policy(small):
+    model = Exploration(small, dict)
+    bars = payoff_bars(model.result.runs)
+    assert len(bars.axes[0].patches) == len(model.policies)
+    lines = risk_distribution(model.result.records, model.policies)
+    assert len(lines.axes[0].lines) == len(model.policies)
+    shares = form_shares(model.result.records, model.attributes, model.policies[0])
+    drawn = form_bars(shares, model.policies[0])
+    assert [text.get_text() for text in drawn.legends[0].get_texts()] == list(FORMS)
+
+
+def test_rounds_are_those_of_the_agents(small):
+    model = Exploration(small, dict, "basic")
+    assert model.rounds.empty
+    model.step()
+    model.step()
+    assert model.rounds["round"].tolist() == [1, 2]
+    # One adversary, expected outcomes, nothing to learn: every round is the analytic game.
+    expected = model.measures.loc["basic", "publisher_payoff"]
+    np.testing.assert_allclose(model.rounds["publisher_payoff"], expected, rtol=1e-12)
