@@ -1,0 +1,187 @@
+"""Speed and memory of agents, shown as ratios measured in one run.
+
+Run by hand: ``python benchmarks/agents.py``.
+
+- One round of the model against the bare solver of the same game: the scenario's own records, then a sample of a
+  million people of the population as records. Compilation and the roll-up of group sizes, which both share, are not
+  counted.
+- Memory of a round beyond the records and the solver's own, in bytes per data subject.
+- The round against a plain mesa model in which every data subject is an agent that decides in Python: whether to take
+  part (all subjects), and in which form to share its record given all group sizes (a sample, extrapolated).
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import time
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import mesa
+import numpy as np
+
+from reidsim.agents.model import ReidentificationModel
+from reidsim.agents.profile import ParticipationRule, Setting
+from reidsim.experiments.agent_records import agent_setting
+from reidsim.games.backward_induction import backward_induction
+from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.equilibrium import evaluate
+from reidsim.games.record_game import Constraint
+from reidsim.populations.domain import unique_rows
+from reidsim.scenarios.agents_schema import AgentsSection
+from reidsim.scenarios.build import RecordStudy, build_study
+from reidsim.scenarios.load import load_scenario
+
+RULE = ParticipationRule(reward=5.0, harm=4000.0, expected_risk=0.0003)
+
+
+def best_time(work: Callable[[], object], repeats: int) -> float:
+    """Return the shortest of several processor times, in seconds; other programs do not count."""
+    times = []
+    for _ in range(repeats):
+        gc.collect()
+        begun = time.process_time()
+        work()
+        times.append(time.process_time() - begun)
+    return min(times)
+
+
+def peak_bytes(work: Callable[[], object]) -> int:
+    """Return how much more memory than before a piece of work holds at once."""
+    gc.collect()
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    work()
+    peak = tracemalloc.get_traced_memory()[1] - before
+    tracemalloc.stop()
+    return peak
+
+
+def sampled_study(study: RecordStudy, n: int) -> RecordStudy:
+    """Return the study with a sample of the population as records."""
+    people = study.linked_population
+    share = people.counts / people.total
+    rows = np.random.default_rng(2015).choice(len(people.cells), size=n, p=share)
+    codes = people.cells[rows]
+    first, cell_of_record = unique_rows(codes, people.domain.shape)
+    lattice = study.lattice_of(codes[first])
+    return replace(
+        study, lattice=lattice, cell_of_record=cell_of_record, linker=study.linker_of(lattice), safe_harbor=None
+    )
+
+
+def play(setting: Setting) -> None:
+    """Play one round of the basic game."""
+    ReidentificationModel(setting, "basic").run().release()
+
+
+def solve(study: RecordStudy) -> None:
+    """Solve the same game without agents."""
+    game = study.truth
+    if study.scenario.publisher.solver == "branch-and-bound":
+        evaluate(game, branch_and_bound(game))
+    else:
+        evaluate(game, backward_induction(game, {"basic": Constraint()})["basic"])
+
+
+class _PlainSubject(mesa.Agent):  # type: ignore[misc]
+    """A data subject as mesa's tutorials write one."""
+
+    def __init__(self, model: Any, harm: float, row: int) -> None:
+        super().__init__(model)
+        self.harm, self.row = harm, row
+        self.expected_risk, self.participates, self.breach = RULE.expected_risk, True, 0.001
+
+    def decide(self) -> None:
+        """Learn from the round and decide on the next."""
+        met = (self.breach + self.model.rate) / 2 if self.participates else self.model.rate
+        self.expected_risk += RULE.learning_rate * (met - self.expected_risk)
+        self.participates = self.harm * self.expected_risk <= RULE.reward
+
+    def choose(self) -> None:
+        """Pick the form to share the record in, given what everybody is told of group sizes and utilities."""
+        best, chosen = -np.inf, -1
+        for strategy, (sizes, utility) in enumerate(self.model.forms):
+            success = 1 / sizes[self.row]
+            payoff = 1200 * utility[self.row]
+            if 300 * success > 4:
+                payoff -= 300 * success
+            if payoff > best:
+                best, chosen = payoff, strategy
+        self.strategy = chosen
+
+
+class _PlainModel(mesa.Model):  # type: ignore[misc]
+    """A plain model of data subjects."""
+
+    def __init__(self, n: int) -> None:
+        super().__init__(rng=1)
+        self.rate = 0.001
+        self.forms: list[Any] = []
+        harm = np.random.default_rng(1).lognormal(8, 1, n)
+        for row, each in enumerate(harm.tolist()):
+            _PlainSubject(self, each, row)
+
+
+def compare(name: str, study: RecordStudy, repeats: int, sample: int) -> None:
+    """Print the ratios for one study."""
+    setting = agent_setting(study, AgentsSection())
+    n = setting.n_subjects
+    # Group sizes are rolled up, and code is compiled, on the first call.
+    solve(study)
+    play(setting)
+    bare, ours = best_time(lambda: solve(study), repeats), best_time(lambda: play(setting), repeats)
+    memory, own = peak_bytes(lambda: play(setting)), peak_bytes(lambda: solve(study))
+    deciding = replace(setting, participation=RULE)
+    with_subjects = best_time(lambda: play(deciding), repeats)
+    full = peak_bytes(lambda: play(deciding))
+    print(f"{name}: {n:,} data subjects, {setting.n_cells:,} distinct records, {setting.space.size} strategies")
+    print(f"  bare solver {bare:.3f} s, one round {ours:.3f} s: {ours / bare:.2f} times (to reach: at most 1.5)")
+    print(f"  with subjects who decide {with_subjects:.3f} s: {with_subjects / bare:.2f} times")
+    print(
+        f"  memory beyond the solver's own {max(memory - own, 0) / n:.0f} bytes per subject, with subjects who decide"
+    )
+    print(f"  {max(full - own, 0) / n:.0f} (to reach: at most 200); the solver's own {own / n:.0f}")
+    begun = time.process_time()
+    plain = _PlainModel(n)
+    created = time.process_time() - begun
+    decided = best_time(lambda: plain.agents.do("decide"), 1)
+    model = ReidentificationModel(deciding, "basic").run()
+    vectorised = best_time(lambda: model.subjects.apply(model._subjects_learn), repeats)
+    print(
+        f"  whether to take part: plain mesa {decided:.3f} s (and {created:.1f} s to make the agents), one call for all"
+    )
+    print(
+        f"  {vectorised * 1000:.1f} ms: {decided / vectorised:.0f} times, {(created + decided) / vectorised:.0f} with"
+    )
+    print("  making them (to reach: 100)")
+    few = _PlainModel(sample)
+    cells = setting.cell_of_subject[:sample]
+    linker = study.linker
+    few.forms = [
+        (linker.link(s, cells).group_sizes.tolist(), setting.space.utility(s, cells).tolist())
+        for s in range(setting.space.size)
+    ]
+    chosen = best_time(lambda: few.agents.do("choose"), 1) * n / sample
+    print(f"  which form to share: plain mesa {chosen:.1f} s (extrapolated), a whole round {ours:.3f} s: "
+          f"{chosen / ours:.0f} times (to reach: 100)")  # fmt: skip
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--subjects", type=int, default=1_000_000, help="records sampled for the large study")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--sample", type=int, default=2_000, help="subjects who choose a form in plain mesa")
+    chosen = parser.parse_args()
+    for solver in ("backward-induction", "branch-and-bound"):
+        study = build_study(load_scenario("wan2015", {"publisher.solver": solver}))
+        compare(f"wan2015, {solver}", study, chosen.repeats, chosen.sample)
+        compare(f"sample, {solver}", sampled_study(study, chosen.subjects), chosen.repeats, chosen.sample)
+
+
+if __name__ == "__main__":
+    main()

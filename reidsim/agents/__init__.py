@@ -1,0 +1,1 @@
+"""Agents who meet round after round: publishers, data subjects and adversaries on mesa."""

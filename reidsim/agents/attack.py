@@ -1,0 +1,192 @@
+"""What an adversary does about the forms in which records are shared: whom it attacks, and what it buys for that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings
+from reidsim.games.record_game import WITHHELD
+from reidsim.releases.strategy_space import Strategies
+
+Floats = NDArray[np.float64]
+
+# Purchases are compared set by set.
+MOST_PURCHASES = 8
+
+# Share of a record by which a budget may seem too small for it by rounding.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Replies:
+    """An adversary's reply to the form in which each cell is shared; arrays of shape (n_cells,).
+
+    Parameters
+    ----------
+    attacks : ndarray of bool
+    success, payoff, exploits : ndarray of float64
+        Per record attacked: true probability of success, expected payoff in truth, expected number of exploits.
+    worth : ndarray of float64
+        Payoff that the adversary expects of attacking a record; 0 where it does not attack.
+    outlay : ndarray of float64
+        What attacking a record costs, fines apart.
+    """
+
+    attacks: NDArray[np.bool_]
+    success: Floats
+    payoff: Floats
+    exploits: Floats
+    worth: Floats
+    outlay: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class AttackPlan:
+    """What an adversary does in a round.
+
+    Parameters
+    ----------
+    buys : frozenset of str
+        Resources bought.
+    spent : float
+        What they cost.
+    replies : Replies
+    targets : ndarray of float64, shape (n_cells,)
+        Records of each cell that it attacks.
+    """
+
+    buys: Holdings
+    spent: float
+    replies: Replies
+    targets: Floats
+
+
+def no_plan(n_cells: int) -> AttackPlan:
+    """Return the plan of an adversary who does nothing."""
+    nothing = np.zeros(n_cells)
+    replies = Replies(np.zeros(n_cells, dtype=np.bool_), nothing, nothing, nothing, nothing, nothing)
+    return AttackPlan(frozenset(), 0.0, replies, nothing)
+
+
+def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategies: Strategies) -> Replies:
+    """Work out the reply to one strategy per cell; nobody is attacked without equipment.
+
+    Parameters
+    ----------
+    profile : AdversaryProfile
+    equipment : Equipment or None
+    strategies : ndarray of int64, shape (n_cells,)
+        -1 where a record is withheld.
+    """
+    n = len(strategies)
+    if equipment is None:
+        return no_plan(n).replies
+    attacks = np.zeros(n, dtype=np.bool_)
+    success, payoff, exploits, worth, outlay = (np.zeros(n) for _ in range(5))
+    order = np.argsort(strategies, kind="stable")
+    distinct, starts = np.unique(strategies[order], return_index=True)
+    for strategy, rows in zip(distinct.tolist(), np.split(order, starts[1:]), strict=True):
+        if strategy == WITHHELD:
+            continue
+        response = equipment.adversary.respond(equipment.linker.link(strategy, rows), rows)
+        attacks[rows] = response.attacks
+        success[rows] = response.success
+        payoff[rows] = response.adversary_payoff
+        exploits[rows] = response.exploits
+        fines = profile.expected_fine * response.exploits
+        if profile.access_outlay is None:
+            # All that a payoff lacks to the gain hoped for was paid.
+            paid = profile.gain * response.success - response.adversary_payoff - fines
+            hoped = profile.gain * response.believed_success - paid - fines
+        else:
+            paid = profile.access_outlay + profile.exploit_outlay * response.exploits
+            hoped = response.adversary_payoff
+        outlay[rows] = np.where(response.attacks, np.maximum(paid, 0.0), 0.0)
+        worth[rows] = np.where(response.attacks, hoped, 0.0)
+    return Replies(attacks, success, payoff, exploits, worth, outlay)
+
+
+def targets_within(replies: Replies, participants: NDArray[np.int64], budget: float) -> Floats:
+    """Return how many records of each cell an adversary attacks if it can spend no more than a budget.
+
+    It attacks first what it expects most of per unit of money spent; of equal records, those of the first cell.
+
+    Parameters
+    ----------
+    replies : Replies
+    participants : ndarray of int64, shape (n_cells,)
+        Records of each cell that are shared.
+    budget : float
+    """
+    wanted = np.where(replies.attacks, participants, 0).astype(np.float64)
+    if wanted @ replies.outlay <= budget * (1 + _ROUNDING):
+        return wanted
+    cells = np.flatnonzero(wanted)
+    outlay = replies.outlay[cells]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = np.where(outlay > 0, replies.worth[cells] / outlay, np.inf)
+    cells = cells[np.argsort(-rate, kind="stable")]
+    price = replies.outlay[cells]
+    before = np.cumsum(wanted[cells] * price) - wanted[cells] * price
+    with np.errstate(divide="ignore", invalid="ignore"):
+        affordable = np.where(price > 0, np.floor((budget - before) / price + _ROUNDING), np.inf)
+    targets = np.zeros_like(wanted)
+    targets[cells] = np.clip(affordable, 0.0, wanted[cells])
+    return targets
+
+
+def plan_attack(
+    profile: AdversaryProfile,
+    holds: Holdings,
+    strategies: Strategies,
+    participants: NDArray[np.int64],
+    rounds_left: int,
+    equip: Callable[[Holdings], Equipment | None],
+) -> AttackPlan:
+    """Plan purchases and attacks of a round.
+
+    The adversary reckons with the same release in all rounds that are left. Of the sets of resources that its budget
+    allows it buys the one with the highest expected payoff over them, less the price; only if that is more than it
+    expects without.
+
+    Parameters
+    ----------
+    profile : AdversaryProfile
+    holds : frozenset of str
+        Resources held.
+    strategies : ndarray of int64, shape (n_cells,)
+    participants : ndarray of int64, shape (n_cells,)
+    rounds_left : int
+        This one included.
+    equip : callable
+        Returns the equipment with some resources.
+    """
+    best: AttackPlan | None = None
+    best_worth = -np.inf
+    for buys, price in _affordable(profile, holds):
+        replies = replies_to(profile, equip(holds | buys), strategies)
+        targets = targets_within(replies, participants, profile.budget - price)
+        worth = float(targets @ replies.worth) - price
+        if rounds_left > 1:
+            later = targets if price == 0 else targets_within(replies, participants, profile.budget)
+            worth += (rounds_left - 1) * float(later @ replies.worth)
+        if best is None or worth > best_worth + INDIFFERENCE * (abs(best_worth) + price):
+            best, best_worth = AttackPlan(buys, price, replies, targets), worth
+    assert best is not None  # noqa: S101 # buying nothing is always affordable
+    return best
+
+
+def _affordable(profile: AdversaryProfile, holds: Holdings) -> Iterator[tuple[Holdings, float]]:
+    """Yield the sets of resources that can be bought, and what they cost: nothing first, then smaller sets."""
+    offered = [name for name in profile.prices if name not in holds]
+    for size in range(len(offered) + 1):
+        for names in combinations(offered, size):
+            price = float(sum(profile.prices[name] for name in names))
+            if price <= profile.budget:
+                yield frozenset(names), price

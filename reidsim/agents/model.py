@@ -1,0 +1,265 @@
+"""Publishers, data subjects and adversaries who meet round after round, as a mesa model."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import mesa
+import numpy as np
+from mesa.datacollection import DataCollector
+from numpy.typing import NDArray
+
+from reidsim.agents.adversary import Adversary
+from reidsim.agents.attack import no_plan
+from reidsim.agents.measures import ROUND_MEASURES, equilibrium_of, record_measures, risk_quantiles
+from reidsim.agents.outcomes import RoundOutcome, expected_outcome, sampled_outcome, subject_draws
+from reidsim.agents.participation import draw_harm, learn_risk, takes_part
+from reidsim.agents.phases import PHASES
+from reidsim.agents.profile import Setting
+from reidsim.agents.publisher import Publisher
+from reidsim.agents.streams import agent_stream
+from reidsim.agents.subjects import DataSubject, SubjectColumns, SubjectSet
+from reidsim.errors import InputError
+from reidsim.games.equilibrium import Equilibrium
+
+Floats = NDArray[np.float64]
+
+# What is collected of each adversary in each round: column and attribute.
+ADVERSARY_MEASURES = {
+    "adversary": "name",
+    "weight": "weight",
+    "belief": "belief",
+    "present": "acts",
+    "payoff": "payoff",
+    "attacks": "attacks",
+    "exploits": "exploits",
+    "breaches": "breaches",
+    "detections": "detected",
+    "fines": "fines",
+    "spent": "spent",
+    "holds": "resources",
+    "expected_accuracy": "expected_accuracy",
+}
+
+
+class ReidentificationModel(mesa.Model):
+    """One policy of a world of agents, round after round.
+
+    Each step is a round: publish, attack, resolve, enforce, learn (`reidsim.agents.phases.PHASES`). With one
+    publisher, one adversary, one round and expected outcomes it is the analytic game.
+
+    Parameters
+    ----------
+    setting : Setting
+    policy : str
+        By which the publisher decides.
+
+    Attributes
+    ----------
+    publisher : Publisher
+    adversaries : list of Adversary
+    subjects : SubjectSet
+        All data subjects.
+    columns : SubjectColumns
+        Their state.
+    participants : ndarray of int64, shape (n_cells,)
+        How many of each cell take part.
+    shared_in_last_round : ndarray of bool, shape (n_subjects,)
+        Who took part in the round played last.
+    datacollector : mesa.DataCollector
+        Measures of every round, and of every adversary in it.
+
+    Raises
+    ------
+    InputError
+        If there are no subjects or no adversaries.
+    """
+
+    def __init__(self, setting: Setting, policy: str) -> None:
+        # As `rng`, which every version of mesa takes without a warning.
+        super().__init__(rng=int(agent_stream(setting.seed, "mesa").integers(2**31)))
+        if not setting.n_subjects:
+            raise InputError("no data subjects", expected="one record or more")
+        if not setting.profiles:
+            raise InputError("no adversaries", expected="one type or more")
+        self.setting = setting
+        self.round_number = 0
+        self.columns = _columns(setting)
+        self.publisher = Publisher(self, policy)
+        self.adversaries = [Adversary(self, profile) for profile in setting.profiles]
+        self.subjects = SubjectSet(self)
+        self.participants = self._count_participants()
+        self.outcome: RoundOutcome | None = None
+        self.measures: dict[str, float] = {}
+        self._views: dict[int, DataSubject] = {}
+        self._moved = (0, 0)
+        self.shared_in_last_round = self.columns.participates
+        self.datacollector = DataCollector(
+            model_reporters={name: functools.partial(_measure, name) for name in ROUND_MEASURES},
+            agenttype_reporters={Adversary: dict(ADVERSARY_MEASURES)},
+        )
+
+    @property
+    def needs_all_plans(self) -> bool:
+        """Whether it matters what adversaries would do who are not there: only to a publisher who learns."""
+        return self.setting.learning is not None
+
+    def subject(self, number: int) -> DataSubject:
+        """Return the agent of a data subject; it is made when it is first asked for."""
+        if number not in self._views:
+            self._views[number] = DataSubject(self, number)
+        return self._views[number]
+
+    def run(self) -> ReidentificationModel:
+        """Play all rounds."""
+        for _ in range(self.setting.rounds - self.round_number):
+            self.step()
+        return self
+
+    def release(self) -> None:
+        """Let go of what mesa keeps of a finished model, so that its memory is free once nobody holds it."""
+        self.remove_all_agents()
+        # mesa 3.3 counts agents in a table of all models.
+        counters: Any = getattr(mesa.Agent, "_ids", None)
+        if counters is not None:
+            counters.pop(self, None)
+
+    def step(self) -> None:
+        """Play a round."""
+        self.round_number += 1
+        for phase in PHASES:
+            getattr(self, phase.name)()
+
+    # The phases.
+
+    def publish(self) -> None:
+        """Let the publisher share the records."""
+        self.publisher.publish()
+
+    def attack(self) -> None:
+        """Let adversaries come, plan, buy and attack."""
+        for adversary, acts in zip(self.adversaries, self._who_acts().tolist(), strict=True):
+            adversary.acts = acts
+        self.agents_by_type[Adversary].do("attack")
+
+    def resolve(self) -> None:
+        """Work out or draw what comes of the attacks."""
+        acting = np.array([adversary.acts for adversary in self.adversaries])
+        # Plans of those who are not there only tell the publisher what it would have seen.
+        plans = [adversary.plan or no_plan(self.setting.n_cells) for adversary in self.adversaries]
+        if self.setting.mode == "expectation":
+            self.outcome = expected_outcome(self.setting, plans, acting, self.participants)
+        else:
+            taking_part = self.columns.participates
+            self.outcome = sampled_outcome(
+                self.setting, plans, acting, self.participants, taking_part, self.round_number
+            )
+        for adversary, outcome in zip(self.adversaries, self.outcome.by_adversary, strict=True):
+            adversary.outcome = outcome
+
+    def enforce(self) -> None:
+        """Have exploits detected, fined and answered by exclusion; collect the round."""
+        self.agents_by_type[Adversary].do("answer_for")
+        self._measure_round()
+        self.datacollector.collect(self)
+
+    def learn(self) -> None:
+        """Let everybody learn from the round."""
+        self.publisher.learn()
+        self.agents_by_type[Adversary].do("learn")
+        self.shared_in_last_round = self.columns.participates
+        if self.setting.participation is not None:
+            self.subjects.apply(self._subjects_learn)
+
+    # What is made of them.
+
+    def equilibrium(self) -> Equilibrium:
+        """Return the outcome of the last round for the records of each cell, if they are shared."""
+        assert self.outcome is not None  # noqa: S101 # asked for after a round
+        assert self.publisher.choice is not None  # noqa: S101
+        payoff = np.zeros(self.setting.n_cells)
+        for adversary in self.adversaries:
+            if adversary.acts and adversary.plan is not None:
+                replies, targets = adversary.plan.replies, adversary.plan.targets
+                share = np.divide(targets, self.participants, out=np.zeros_like(targets), where=self.participants > 0)
+                payoff += adversary.acts * share * replies.payoff
+        return equilibrium_of(self.setting, self.publisher.choice, self.outcome, payoff)
+
+    def _who_acts(self) -> Floats:
+        """Return the probability that each adversary is there; where that is drawn, who is."""
+        setting = self.setting
+        weights = np.array([profile.weight for profile in setting.profiles])
+        free = np.array([adversary.free for adversary in self.adversaries])
+        if setting.mode == "expectation":
+            return np.asarray(weights * free)
+
+        def draw(agent: str = "") -> float:
+            stream = agent_stream(
+                setting.seed, "presence", agent, replication=setting.replication, round_number=self.round_number
+            )
+            return float(stream.random())
+
+        if setting.meeting == "one-of":
+            drawn = draw()
+            chosen = min(int(np.searchsorted(np.cumsum(weights), drawn, side="right")), len(weights) - 1)
+            return np.asarray((np.arange(len(weights)) == chosen) * free)
+        draws = np.array([draw(profile.name) for profile in setting.profiles])
+        return np.asarray((draws < weights) * free)
+
+    def _count_participants(self) -> NDArray[np.int64]:
+        taking_part = self.columns.participates
+        cells = self.columns.cell if taking_part.all() else self.columns.cell[taking_part]
+        return np.bincount(cells, minlength=self.setting.n_cells)
+
+    def _subjects_learn(self, columns: SubjectColumns) -> None:
+        """Let subjects learn what to expect, and decide on the next round, all in one call."""
+        rule, outcome = self.setting.participation, self.outcome
+        assert rule is not None  # noqa: S101 # as the caller has seen
+        assert outcome is not None  # noqa: S101
+        assert columns.harm is not None  # noqa: S101
+        assert columns.expected_risk is not None  # noqa: S101
+        shared = int(self.participants.sum())
+        rate = float(outcome.breaches.sum()) / shared if shared else 0.0
+        hears: Any = rule.hears
+        if outcome.breached is not None:
+            hears = subject_draws(self.setting, "hearing", "subjects", self.round_number) < rule.hears
+        breached = outcome.risk[columns.cell] if outcome.breached is None else outcome.breached
+        learn_risk(rule, columns.expected_risk, columns.participates, breached, rate, hears)
+        before = columns.participates
+        columns.participates = takes_part(rule, columns.harm, columns.expected_risk)
+        self._moved = (int((columns.participates & ~before).sum()), int((before & ~columns.participates).sum()))
+        self.participants = self._count_participants()
+
+    def _measure_round(self) -> None:
+        assert self.outcome is not None  # noqa: S101 # resolved before
+        setting, n = self.setting, self.setting.n_subjects
+        payoff = sum(adversary.payoff for adversary in self.adversaries)
+        joined, left = self._moved
+        self.measures = {
+            **record_measures(setting, self.publisher.strategies, self.participants, self.outcome, payoff),
+            "participation": float(self.participants.sum()) / n,
+            "joined": joined / n,
+            "left": left / n,
+            "changed": float(self.participants @ self.publisher.changed) / n,
+            "attacks": float(self.outcome.records_attacked.sum()),
+            "exploits": sum(adversary.exploits for adversary in self.adversaries),
+            "detections": sum(adversary.detected for adversary in self.adversaries),
+            "breaches": float(self.outcome.breaches.sum()),
+            **risk_quantiles(self.outcome.risk, self.participants),
+        }
+
+
+def _columns(setting: Setting) -> SubjectColumns:
+    """Make the subjects' columns before the first round."""
+    n, rule = setting.n_subjects, setting.participation
+    if rule is None:
+        return SubjectColumns(setting.cell_of_subject, np.ones(n, dtype=np.bool_))
+    stream = agent_stream(setting.seed, "valuations", "subjects", replication=setting.replication)
+    harm = draw_harm(rule, n, stream)
+    expected = np.full(n, rule.expected_risk)
+    return SubjectColumns(setting.cell_of_subject, takes_part(rule, harm, expected), harm, expected)
+
+
+def _measure(name: str, model: ReidentificationModel) -> float:
+    return model.measures[name]

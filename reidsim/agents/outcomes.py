@@ -1,0 +1,192 @@
+"""What comes of a round's attacks: expected values, or draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.agents.attack import AttackPlan
+from reidsim.agents.profile import AdversaryProfile, Meeting, Setting
+from reidsim.agents.streams import agent_stream
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class AdversaryOutcome:
+    """What comes of the attacks of one adversary if it is there.
+
+    Parameters
+    ----------
+    attempts, successes : ndarray of float64, shape (n_cells,)
+        Records attacked and records re-identified.
+    exploits : float
+        Number of exploits.
+    payoff : float
+        Its payoff, less what it bought, in currency units; fines as expected.
+    attacked : ndarray of bool, shape (n_subjects,), optional
+        Whom it attacked, where that is drawn.
+    """
+
+    attempts: Floats
+    successes: Floats
+    exploits: float
+    payoff: float
+    attacked: Bools | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class RoundOutcome:
+    """What comes of a round.
+
+    Parameters
+    ----------
+    by_adversary : tuple of AdversaryOutcome
+    acting : ndarray of float64, shape (n_types,)
+        Probability that each adversary is there; 0 or 1 where that is drawn.
+    attacked, risk : ndarray of float64, shape (n_cells,)
+        Probability that a record shared is attacked, and re-identified.
+    exposure : ndarray of float64, shape (n_cells,)
+        Probability that it would be re-identified if whoever is there attacked it.
+    breaches, records_attacked : ndarray of float64, shape (n_cells,)
+        Records re-identified and records attacked, by anybody.
+    breached : ndarray of bool, shape (n_subjects,), optional
+        Who was re-identified, where that is drawn.
+    """
+
+    by_adversary: tuple[AdversaryOutcome, ...]
+    acting: Floats
+    attacked: Floats
+    risk: Floats
+    exposure: Floats
+    breaches: Floats
+    records_attacked: Floats
+    breached: Bools | None = None
+
+
+def together(meeting: Meeting, acting: Floats, probability: Floats) -> Floats:
+    """Return the probability that something happens to a record through anybody.
+
+    Parameters
+    ----------
+    meeting : {"one-of", "all"}
+        One adversary is there at most, or each of them independently.
+    acting : ndarray of float64, shape (n_types,)
+    probability : ndarray of float64, shape (n_types, n_cells)
+        That it happens if the adversary is there.
+    """
+    if meeting == "one-of":
+        return np.asarray(np.minimum(acting @ probability, 1.0))
+    return np.asarray(1.0 - np.prod(1.0 - acting[:, None] * probability, axis=0))
+
+
+def expected_outcome(
+    setting: Setting, plans: Sequence[AttackPlan], acting: Floats, participants: NDArray[np.int64]
+) -> RoundOutcome:
+    """Work out the expected outcome of a round.
+
+    Parameters
+    ----------
+    setting : Setting
+    plans : sequence of AttackPlan
+        One for each type.
+    acting : ndarray of float64, shape (n_types,)
+        Probability that each is there.
+    participants : ndarray of int64, shape (n_cells,)
+        Records of each cell that are shared.
+    """
+    shares = _target_shares(plans, participants)
+    success = np.stack([plan.replies.success for plan in plans])
+    risk = together(setting.meeting, acting, shares * success)
+    attacked = together(setting.meeting, acting, shares)
+    outcomes = tuple(
+        AdversaryOutcome(
+            attempts=plan.targets,
+            successes=plan.targets * plan.replies.success,
+            exploits=float(plan.targets @ plan.replies.exploits),
+            payoff=float(plan.targets @ plan.replies.payoff) - plan.spent,
+        )
+        for plan in plans
+    )
+    exposure = together(setting.meeting, acting, success)
+    return RoundOutcome(outcomes, acting, attacked, risk, exposure, participants * risk, participants * attacked)
+
+
+def sampled_outcome(
+    setting: Setting,
+    plans: Sequence[AttackPlan],
+    acting: Floats,
+    participants: NDArray[np.int64],
+    participates: Bools,
+    round_number: int,
+) -> RoundOutcome:
+    """Draw the outcome of a round; `acting` is 0 or 1, `participates` (n_subjects,) tells who takes part.
+
+    Every subject has a number of its own for every adversary and decision, whoever else takes part and however
+    records are shared; an exploit hits where the number is below the probability.
+    """
+    cells, n = setting.cell_of_subject, setting.n_subjects
+    shares = _target_shares(plans, participants)
+    success = np.stack([plan.replies.success for plan in plans])
+    attacked_by_any, breached = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+    outcomes = []
+    for number, (profile, plan) in enumerate(zip(setting.profiles, plans, strict=True)):
+        if not acting[number]:
+            nothing = np.zeros(setting.n_cells)
+            outcomes.append(AdversaryOutcome(nothing, nothing, 0.0, 0.0))
+            continue
+        attacked = _targets_drawn(plan, shares[number], cells, participates)
+        draws = subject_draws(setting, "exploits", profile.name, round_number)
+        hit = attacked & (draws < plan.replies.success[cells])
+        outcomes.append(_drawn(setting, profile, plan, attacked, hit))
+        attacked_by_any |= attacked
+        breached |= hit
+    return RoundOutcome(
+        tuple(outcomes),
+        acting,
+        together(setting.meeting, acting, shares),
+        together(setting.meeting, acting, shares * success),
+        together(setting.meeting, acting, success),
+        _per_cell(setting, breached),
+        _per_cell(setting, attacked_by_any),
+        breached,
+    )
+
+
+def subject_draws(setting: Setting, decision: str, agent: str, round_number: int) -> Floats:
+    """Return the number in [0, 1) that each subject has for a decision of an agent in a round, (n_subjects,)."""
+    stream = agent_stream(setting.seed, decision, agent, replication=setting.replication, round_number=round_number)
+    return stream.random(setting.n_subjects)
+
+
+def _drawn(
+    setting: Setting, profile: AdversaryProfile, plan: AttackPlan, attacked: Bools, hit: Bools
+) -> AdversaryOutcome:
+    """Put together what was drawn; the gain expected is replaced by the one drawn."""
+    replies = plan.replies
+    attempts, successes = _per_cell(setting, attacked), _per_cell(setting, hit)
+    lucky = float(successes.sum() - attempts @ replies.success)
+    payoff = float(attempts @ replies.payoff) - plan.spent + profile.gain * lucky
+    return AdversaryOutcome(attempts, successes, float(attempts @ replies.exploits), payoff, attacked)
+
+
+def _per_cell(setting: Setting, subjects: Bools) -> Floats:
+    return np.bincount(setting.cell_of_subject[subjects], minlength=setting.n_cells).astype(np.float64)
+
+
+def _target_shares(plans: Sequence[AttackPlan], participants: NDArray[np.int64]) -> Floats:
+    targets = np.stack([plan.targets for plan in plans])
+    return np.divide(targets, participants, out=np.zeros_like(targets), where=participants > 0)
+
+
+def _targets_drawn(plan: AttackPlan, shares: Floats, cells: NDArray[np.intp], participates: Bools) -> Bools:
+    """Return which subjects an adversary attacks; of a cell that its budget covers in part, the first ones."""
+    attacked = participates & (shares >= 1.0)[cells]
+    for cell in np.flatnonzero((shares > 0.0) & (shares < 1.0)).tolist():
+        subjects = np.flatnonzero(participates & (cells == cell))
+        attacked[subjects[: round(plan.targets[cell])]] = True
+    return attacked

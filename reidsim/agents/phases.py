@@ -1,0 +1,67 @@
+"""The phases of a round in order: who acts in each, what it decides, on what information, and what is drawn."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Phase(NamedTuple):
+    """One phase of a round.
+
+    Parameters
+    ----------
+    name : str
+        Of the model's method.
+    actors : str
+    decision : str
+    information : str
+        What the decision rests on.
+    streams : tuple of str
+        Decisions that are drawn; each agent has a stream of its own for each, in every round.
+    """
+
+    name: str
+    actors: str
+    decision: str
+    information: str
+    streams: tuple[str, ...] = ()
+
+
+PHASES = (
+    Phase(
+        "publish",
+        "publisher",
+        "the form in which each record is shared: its best reply under the policy",
+        "beliefs about the adversaries and their prices, and what each of them held when the round began",
+    ),
+    Phase(
+        "attack",
+        "adversaries",
+        "which resources to buy, and which records to attack within the budget",
+        "the records as shared, the resources held, what it expects of them",
+        ("presence",),
+    ),
+    Phase(
+        "resolve",
+        "environment",
+        "which exploits hit, and what that is worth to everybody",
+        "true probabilities",
+        ("exploits",),
+    ),
+    Phase(
+        "enforce",
+        "environment",
+        "which exploits are detected: fines, and exclusion from the coming rounds",
+        "the exploits of the round",
+        ("detections",),
+    ),
+    Phase(
+        "learn",
+        "publisher, adversaries, data subjects",
+        "what to believe from now on, and who takes part in the next round",
+        "publisher: attacks noticed; adversaries: own successes; subjects: own breach, and breaches heard of",
+        ("notices", "hearing"),
+    ),
+)
+# Drawn once, before the first round.
+FIRST_STREAMS = ("valuations",)

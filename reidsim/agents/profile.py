@@ -1,0 +1,231 @@
+"""What is fixed about a world of agents before its first round: adversary types, prices, rules of the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.response import Adversary
+from reidsim.games.record_game import Choice, Linker, RecordGame
+from reidsim.releases.strategy_space import Floats, StrategySpace
+
+Mode = Literal["expectation", "sampling"]
+Meeting = Literal["one-of", "all"]
+Holdings = frozenset[str]
+# Picks the strategies of a policy in a game.
+Solve = Callable[[str, RecordGame], Choice]
+
+
+class Equipment(NamedTuple):
+    """How an adversary links and plans with what it holds."""
+
+    linker: Linker
+    adversary: Adversary
+
+
+class Equip(Protocol):
+    """Tells how an adversary links and plans with some resources."""
+
+    def __call__(self, holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment | None:
+        """Return the equipment; None if nothing can be attacked with these resources.
+
+        Parameters
+        ----------
+        holds : frozenset of str
+            Resources held.
+        expected_accuracy : float
+            Share of what resources say that the adversary takes to be right.
+        believed : bool
+            As the publisher believes it to be, instead of as it is.
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class AdversaryProfile:
+    """What is fixed about one type of adversary.
+
+    Parameters
+    ----------
+    name : str
+    equip : Equip
+    weight : float
+        Probability that the adversary of a round is of this type, or that this adversary is there in a round.
+    gain : float
+        Worth of naming the right person, in currency units per record.
+    cheapest : float
+        Price of the cheapest attack on one record.
+    holds : frozenset of str
+        Resources held before the first round.
+    prices : mapping of str to float
+        Of the resources that it may buy.
+    budget : float
+        What it can spend in a round; infinite without a limit.
+    expected_accuracy : float
+        Share of what its resources say that it takes to be right before the first round.
+    accuracy : float
+        That share in truth.
+    learns : bool
+        Whether it learns that share from its successes; then the expected one is below 1.
+    experience : float
+        Number of attempts that its expectation counts as.
+    expected_fine : float
+        Expected fine per exploit that its plans reckon with.
+    access_outlay, exploit_outlay : float, optional
+        What an attack and each exploit cost. If not given, all that a payoff is below the expected gain is cost.
+    single_exploit : bool
+        Whether an attack is exactly one exploit.
+    """
+
+    name: str
+    equip: Equip
+    weight: float
+    gain: float
+    cheapest: float
+    holds: Holdings = frozenset()
+    prices: Mapping[str, float] = field(default_factory=dict)
+    budget: float = np.inf
+    expected_accuracy: float = 1.0
+    accuracy: float = 1.0
+    learns: bool = False
+    experience: float = 10.0
+    expected_fine: float = 0.0
+    access_outlay: float | None = None
+    exploit_outlay: float = 0.0
+    single_exploit: bool = True
+
+    @property
+    def can_attack(self) -> bool:
+        """Whether the budget allows one attack."""
+        return self.budget >= self.cheapest
+
+
+@dataclass(frozen=True)
+class Enforcement:
+    """What the environment does about exploits.
+
+    Parameters
+    ----------
+    detection : float
+        Probability that an exploit is detected.
+    fine : float
+        Paid by the adversary for each exploit detected, in currency units.
+    exclusion : int
+        Rounds for which a contract excludes an adversary of whom an exploit was detected.
+    """
+
+    detection: float = 0.0
+    fine: float = 0.0
+    exclusion: int = 0
+
+
+@dataclass(frozen=True)
+class Learning:
+    """How the publisher learns which types it faces.
+
+    Parameters
+    ----------
+    prior : ndarray of float64, shape (n_types,)
+        Number of observed attackers of each type that the belief before the first round counts as.
+    noticed : float
+        Probability that the publisher notices an attack on a record.
+    """
+
+    prior: Floats
+    noticed: float = 1.0
+
+
+@dataclass(frozen=True)
+class ParticipationRule:
+    """When data subjects take part.
+
+    Parameters
+    ----------
+    reward : float
+        What taking part in a round is worth to a subject, in currency units.
+    harm : float
+        Mean harm of a breach to a subject.
+    spread : float
+        Standard deviation of the logarithm of harm among subjects.
+    expected_risk : float
+        Probability of a breach that subjects expect before the first round.
+    learning_rate : float
+        Weight of the latest round in what they expect.
+    hears : float
+        Probability that a subject hears of the breaches of a round.
+    """
+
+    reward: float
+    harm: float
+    spread: float = 1.0
+    expected_risk: float = 0.0
+    learning_rate: float = 0.2
+    hears: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """Everything fixed about a world of agents.
+
+    Records that are alike share a cell: strategies and replies are worked out per cell, subjects count in cells.
+
+    Parameters
+    ----------
+    space : StrategySpace
+        The forms in which the records of cells can be shared.
+    cell_of_subject : ndarray of int, shape (n_subjects,)
+    benefit, loss : ndarray of float64, shape (n_cells,)
+        The publisher's, in currency units per record.
+    believed_loss : ndarray of float64, shape (n_cells,)
+        The loss that the publisher plans with.
+    profiles : tuple of AdversaryProfile
+    solve : callable
+        Picks the strategies of a policy in the game that the publisher believes in.
+    is_fixed : callable
+        Tells whether a policy is a rule that does not depend on adversaries.
+    meeting : {"one-of", "all"}
+        Whether one adversary is there in a round, of a type drawn by weights, or every one with its own probability.
+    rounds : int
+    mode : {"expectation", "sampling"}
+    enforcement : Enforcement
+    learning : Learning, optional
+        The publisher knows the weights, if not given.
+    participation : ParticipationRule, optional
+        Everybody takes part, if not given.
+    tolerance : float
+        The publisher keeps its choice while nothing that it believes of an adversary has moved by more than this.
+    seed, replication : int
+        Root of all draws, and which of several runs of all rounds this is.
+    """
+
+    space: StrategySpace
+    cell_of_subject: NDArray[np.intp]
+    benefit: Floats
+    loss: Floats
+    believed_loss: Floats
+    profiles: tuple[AdversaryProfile, ...]
+    solve: Solve
+    is_fixed: Callable[[str], bool]
+    meeting: Meeting = "one-of"
+    rounds: int = 1
+    mode: Mode = "expectation"
+    enforcement: Enforcement = Enforcement()
+    learning: Learning | None = None
+    participation: ParticipationRule | None = None
+    tolerance: float = 1e-3
+    seed: int = 0
+    replication: int = 0
+
+    @property
+    def n_subjects(self) -> int:
+        """Number of data subjects."""
+        return len(self.cell_of_subject)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of distinct records."""
+        return self.space.n_records

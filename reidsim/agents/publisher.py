@@ -1,0 +1,106 @@
+"""The publisher as an agent: what it believes of adversaries, what it shares, and what it learns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import mesa
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.agents.beliefs import expected_update, sampled_update
+from reidsim.agents.profile import Holdings
+from reidsim.agents.publishing import believed_game
+from reidsim.agents.streams import agent_stream
+from reidsim.games.record_game import Choice
+from reidsim.releases.strategy_space import Strategies
+
+if TYPE_CHECKING:
+    from reidsim.agents.model import ReidentificationModel
+
+Floats = NDArray[np.float64]
+
+
+class Publisher(mesa.Agent):
+    """Whoever decides in what form each record is shared: a publisher, or data subjects one by one.
+
+    Parameters
+    ----------
+    model : ReidentificationModel
+    policy : str
+
+    Attributes
+    ----------
+    choice : Choice or None
+        The form of each cell's records; None before the first round.
+    parameters : ndarray of float64, shape (n_types,), optional
+        Of the Dirichlet belief about the types, where the publisher learns.
+    changed : ndarray of bool, shape (n_cells,)
+        Whose form is another than in the round before.
+    """
+
+    model: ReidentificationModel
+
+    def __init__(self, model: ReidentificationModel, policy: str) -> None:
+        super().__init__(model)
+        self.policy = policy
+        learning = model.setting.learning
+        self.parameters: Floats | None = None if learning is None else learning.prior.copy()
+        self.choice: Choice | None = None
+        self.changed = np.zeros(model.setting.n_cells, dtype=np.bool_)
+        self._solved_for: tuple[Floats, tuple[Holdings, ...]] | None = None
+
+    @property
+    def strategies(self) -> Strategies:
+        """The form of each cell's records, shape (n_cells,)."""
+        assert self.choice is not None  # noqa: S101 # asked for after publishing
+        return self.choice.strategies
+
+    @property
+    def beliefs(self) -> Floats:
+        """Probability given to each type, shape (n_types,)."""
+        if self.parameters is None:
+            return np.array([profile.weight for profile in self.model.setting.profiles])
+        return np.asarray(self.parameters / self.parameters.sum())
+
+    def publish(self) -> None:
+        """Share each record in the form that the policy picks, given what is believed of the adversaries."""
+        model, setting = self.model, self.model.setting
+        adversaries = model.adversaries
+        weights = self.beliefs * np.array([adversary.free for adversary in adversaries])
+        expected = np.array([adversary.expected_accuracy for adversary in adversaries])
+        believed = np.concatenate([weights, expected])
+        holdings = tuple(adversary.holds for adversary in adversaries)
+        if self.choice is not None and (setting.is_fixed(self.policy) or self._is_as_before(believed, holdings)):
+            self.changed = np.zeros(setting.n_cells, dtype=np.bool_)
+            return
+        equipment = [adversary.equipment(believed=True) for adversary in adversaries]
+        game = believed_game(setting, weights, equipment)
+        before, self.choice = self.choice, setting.solve(self.policy, game)
+        self._solved_for = (believed, holdings)
+        if before is not None:
+            self.changed = np.asarray(before.strategies != self.choice.strategies)
+
+    def learn(self) -> None:
+        """Update beliefs on the attacks noticed."""
+        model, setting = self.model, self.model.setting
+        if self.parameters is None or setting.learning is None:
+            return
+        plans = [adversary.plan for adversary in model.adversaries]
+        attacked = np.stack([plan.targets for plan in plans if plan is not None])
+        acting = np.array([adversary.acts for adversary in model.adversaries])
+        present = np.array([adversary.was_free for adversary in model.adversaries])
+        noticed = setting.learning.noticed
+        if setting.mode == "expectation":
+            self.parameters = expected_update(self.parameters, attacked, acting, present, noticed)
+        elif acting.any():
+            stream = agent_stream(
+                setting.seed, "notices", "publisher", replication=setting.replication, round_number=model.round_number
+            )
+            actor = int(acting.argmax())
+            self.parameters = sampled_update(self.parameters, attacked, actor, present, noticed, float(stream.random()))
+
+    def _is_as_before(self, believed: Floats, holdings: tuple[Holdings, ...]) -> bool:
+        if self._solved_for is None or self._solved_for[1] != holdings:
+            return False
+        return bool(np.abs(believed - self._solved_for[0]).max() <= self.model.setting.tolerance)

@@ -1,0 +1,39 @@
+"""One random stream for every decision of every agent in every round."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from reidsim.random_streams import nested_stream
+
+# Longest first part of a name's hash that a seed takes as one word.
+_WORD = 4
+
+
+def agent_stream(
+    seed: int, decision: str, agent: str = "", *, replication: int = 0, round_number: int = 0
+) -> np.random.Generator:
+    """Return the generator of a decision of an agent in a round.
+
+    It depends on these names and numbers alone: not on the publisher's policy, the order of agents, or what others
+    drew. So two policies played under one seed meet the same adversaries, and the same exploits succeed.
+
+    Parameters
+    ----------
+    seed : int
+        Root seed of the run.
+    decision : str
+        Such as ``"exploits"``: whether each exploit hits.
+    agent : str
+        Whose decision it is, such as an adversary's name; empty for the environment.
+    replication, round_number : int
+        Rounds are numbered from 1; 0 is before the first.
+    """
+    return nested_stream(seed, "agents", (_word(decision), _word(agent), replication, round_number))
+
+
+def _word(name: str) -> int:
+    """Return a number for a name that is the same in every process."""
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:_WORD], "big")

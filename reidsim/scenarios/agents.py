@@ -1,0 +1,119 @@
+"""From a scenario to a world of agents: what holds in every kind of game."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from reidsim.agents.profile import (
+    AdversaryProfile,
+    Enforcement,
+    Equip,
+    Learning,
+    ParticipationRule,
+)
+from reidsim.errors import InputError, listed, nearest
+from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
+from reidsim.scenarios.schema import EconomicsSection
+
+# What the scenario's own adversary is called when no types are given.
+OWN_ADVERSARY = "adversary"
+
+
+def types_of(agents: AgentsSection) -> dict[str, AgentTypeSection]:
+    """Return the types of adversary by name: the scenario's own, if it names none."""
+    return dict(agents.types) or {OWN_ADVERSARY: AgentTypeSection()}
+
+
+def economics_of(section: AgentTypeSection, economics: EconomicsSection, agents: AgentsSection) -> EconomicsSection:
+    """Return the economics of a type, with the fine to expect for an exploit as a part of its cost."""
+    gain = economics.adversary_gain if section.gain is None else section.gain
+    cost = economics.cost if section.cost is None else section.cost
+    return economics.model_copy(update={"gain": gain, "cost": cost + expected_fine(agents)})
+
+
+def expected_fine(agents: AgentsSection) -> float:
+    """Return what an exploit costs in fines on average."""
+    return agents.enforcement.detection * agents.enforcement.fine
+
+
+def detection_intercept(agents: AgentsSection) -> float:
+    """Return h0 of a sequential attack whose exploits are detected with the environment's probability."""
+    # Beyond these the logistic function is 0 or 1 to the last digit.
+    share = min(max(agents.enforcement.detection, 1e-300), 1 - 1e-16)
+    return math.log(share / (1.0 - share))
+
+
+def profile_of(
+    name: str,
+    section: AgentTypeSection,
+    economics: EconomicsSection,
+    agents: AgentsSection,
+    equip: Equip,
+    **more: Any,
+) -> AdversaryProfile:
+    """Return the profile of a type; `more` replaces fields of it."""
+    fine = expected_fine(agents)
+    own = economics_of(section, economics, agents)
+    expected = section.accuracy if section.expected_accuracy is None else section.expected_accuracy
+    return replace(
+        AdversaryProfile(
+            name=name,
+            equip=equip,
+            weight=section.weight,
+            gain=own.adversary_gain,
+            cheapest=own.cost - fine,
+            holds=frozenset(section.holds or ()),
+            prices={name: agents.resources[name].price if name in agents.resources else 0.0 for name in section.buys},
+            budget=math.inf if section.budget is None else section.budget,
+            expected_accuracy=expected,
+            accuracy=section.accuracy,
+            learns=section.expected_accuracy is not None,
+            experience=section.experience,
+            expected_fine=fine,
+        ),
+        **more,
+    )
+
+
+def rules_of(agents: AgentsSection) -> dict[str, Any]:
+    """Return the fields of a `Setting` that a scenario gives directly."""
+    names = list(types_of(agents))
+    learning = None
+    if agents.learning is not None:
+        prior = np.array([agents.learning.prior.get(name, 1.0) for name in names])
+        learning = Learning(prior, agents.learning.noticed)
+    taking_part = agents.participation
+    return {
+        "meeting": agents.together,
+        "rounds": agents.rounds,
+        "mode": agents.mode,
+        "enforcement": Enforcement(**agents.enforcement.model_dump()),
+        "learning": learning,
+        "participation": None if taking_part is None else ParticipationRule(**taking_part.model_dump()),
+        "tolerance": agents.tolerance,
+    }
+
+
+def check_resources(agents: AgentsSection, known: Collection[str]) -> None:
+    """Check that types name resources that there are.
+
+    Raises
+    ------
+    InputError
+    """
+    for name, section in agents.types.items():
+        for key in ("holds", "buys"):
+            for resource in getattr(section, key) or ():
+                if resource not in known:
+                    raise InputError(
+                        "no such resource",
+                        where=f"agents.types.{name}.{key}",
+                        found=resource,
+                        expected=f"one of {listed(known)}" if known else "a section of it under agents.resources",
+                        hint=nearest(resource, known),
+                    )

@@ -1,0 +1,166 @@
+"""What a scenario may say about agents who meet round after round."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from reidsim.errors import InputError, listed, nearest
+from reidsim.scenarios.analysis_schema import Money
+from reidsim.validation import Section
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Positive = Annotated[float, Field(gt=0, le=1e9)]
+Planner = Literal["one-shot", "fmdp", "always", "never", "random"]
+
+# Weights are given as decimal numbers, whose sum is 1 only up to rounding.
+_ROUNDING = 1e-9
+# Purchases are compared set by set, overlaps of attacks type by type.
+_MOST_PURCHASES = 8
+_MOST_TYPES = 10
+
+
+class AgentTypeSection(Section):
+    """One type of adversary."""
+
+    weight: Share = Field(
+        default=1.0, description="probability that the adversary of a round is of this type, or that it is there"
+    )
+    gain: Money | None = Field(default=None, description="from a re-identification; that of the economics if not given")
+    cost: Money | None = Field(default=None, description="of an attempt; that of the economics if not given")
+    planner: Planner | None = Field(default=None, description="the scenario's adversary's if not given")
+    rate: Share = Field(default=0.5, description="of planner random: share of records attacked")
+    knowledge: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="knowledge recipe; the scenario's adversary's if not given"
+    )
+    holds: tuple[str, ...] | None = Field(
+        default=None, description="resources held from the start; all that is needed if not given"
+    )
+    buys: tuple[str, ...] = Field(default=(), description="resources that it may buy")
+    budget: Money | None = Field(default=None, description="what it can spend in a round; no limit if not given")
+    accuracy: Annotated[float, Field(gt=0, le=1)] = Field(
+        default=1.0, description="share of what its resources say that is right"
+    )
+    expected_accuracy: Annotated[float, Field(gt=0, lt=1)] | None = Field(
+        default=None, description="that share as it believes at first, and then learns; known if not given"
+    )
+    experience: Positive = Field(default=10.0, description="attempts that `expected_accuracy` counts as")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> AgentTypeSection:
+        for key in ("holds", "buys"):
+            names = getattr(self, key) or ()
+            repeated = [name for name in names if names.count(name) > 1]
+            if repeated:
+                raise InputError("resource named twice", where=key, found=repeated[0])
+        both = [name for name in self.buys if name in (self.holds or ())]
+        if both:
+            raise InputError("resource that is held is not bought", where="buys", found=both[0])
+        if len(self.buys) > _MOST_PURCHASES:
+            raise InputError(
+                "too many resources to buy", where="buys", found=len(self.buys), expected=f"at most {_MOST_PURCHASES}"
+            )
+        if self.knowledge is not None and (self.holds is not None or self.buys):
+            raise InputError(
+                "both a knowledge recipe and resources say what is known", where="knowledge", expected="either"
+            )
+        return self
+
+
+class AgentResourceSection(Section):
+    """What an adversary can hold or buy."""
+
+    price: Money = Field(default=0.0, description="paid once by an adversary that buys it")
+    coverage: Share = Field(default=1.0, description="record-level: probability that a person is in it")
+    attributes: tuple[str, ...] = Field(default=(), description="record-level: quasi-identifiers that it tells")
+
+
+class EnforcementSection(Section):
+    """What the environment does about exploits."""
+
+    detection: Share = Field(default=0.0, description="probability that an exploit is detected")
+    fine: Money = Field(default=0.0, description="that an adversary pays for a detected exploit")
+    exclusion: Annotated[int, Field(ge=0, le=10_000)] = Field(
+        default=0, description="rounds for which a detected adversary is excluded by contract"
+    )
+
+
+class LearningSection(Section):
+    """How the publisher learns which types of adversary it faces."""
+
+    prior: dict[str, Positive] = Field(
+        default={}, description="type = attackers of it that the first belief counts as; 1 of each if not given"
+    )
+    noticed: Share = Field(default=1.0, description="probability that the publisher notices an attack")
+
+
+class ParticipationSection(Section):
+    """When data subjects take part."""
+
+    reward: Money = Field(description="what taking part in a round is worth to a subject")
+    harm: Money = Field(description="mean harm of a breach to a subject")
+    spread: Annotated[float, Field(ge=0, le=10)] = Field(
+        default=1.0, description="standard deviation of the logarithm of harm"
+    )
+    expected_risk: Share = Field(default=0.0, description="probability of a breach that subjects expect at first")
+    learning_rate: Share = Field(default=0.2, description="weight of the latest round in what they expect")
+    hears: Share = Field(default=1.0, description="probability to hear of the breaches of a round")
+
+
+class AgentsSection(Section):
+    """Agents who meet round after round."""
+
+    rounds: Annotated[int, Field(ge=1, le=10_000)] = Field(default=1, description="rounds played")
+    mode: Literal["expectation", "sampling"] = Field(
+        default="expectation", description="expected outcomes, or drawn ones"
+    )
+    draws: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
+        default=1, description="of mode sampling: how often all rounds are played with the same records"
+    )
+    together: Literal["one-of", "all"] = Field(
+        default="one-of", description="one adversary a round, of a type drawn by weights; or each with its probability"
+    )
+    tolerance: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.001, description="change of beliefs up to which the publisher keeps its choice"
+    )
+    types: dict[str, AgentTypeSection] = Field(
+        default={}, description="adversaries by name; the scenario's own if not given"
+    )
+    resources: dict[str, AgentResourceSection] = Field(default={}, description="what adversaries hold or buy, by name")
+    enforcement: EnforcementSection = EnforcementSection()
+    learning: LearningSection | None = Field(
+        default=None, description="the publisher knows the weights of types if not given"
+    )
+    participation: ParticipationSection | None = Field(default=None, description="everybody takes part if not given")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> AgentsSection:
+        if len(self.types) > _MOST_TYPES:
+            raise InputError("too many types", where="types", found=len(self.types), expected=f"at most {_MOST_TYPES}")
+        total = sum(section.weight for section in self.types.values())
+        if self.types and self.together == "one-of" and abs(total - 1) > _ROUNDING:
+            raise InputError("weights of the types do not sum to 1", where="types", found=total, expected="1")
+        if self.types and total == 0:
+            raise InputError("no type of positive weight", where="types", expected="a weight above 0")
+        if self.mode == "expectation" and self.draws > 1:
+            raise InputError("expected outcomes are the same every time", where="draws", found=self.draws, expected="1")
+        if self.learning is not None:
+            self._check_learning(self.learning)
+        return self
+
+    def _check_learning(self, learning: LearningSection) -> None:
+        if self.together != "one-of":
+            raise InputError(
+                "the publisher learns which type is there, one a round",
+                where="together", found=self.together, expected="one-of",
+            )  # fmt: skip
+        for name in learning.prior:
+            if name not in self.types:
+                raise InputError(
+                    "no such type", where=f"learning.prior.{name}", expected=f"one of {listed(self.types)}",
+                    hint=nearest(name, self.types),
+                )  # fmt: skip
+        lacking = [name for name in self.types if learning.prior and name not in learning.prior]
+        if lacking:
+            raise InputError("type without a prior", where="learning.prior", found=lacking[0], expected="all or none")

@@ -1,0 +1,75 @@
+"""One publisher, one adversary, one round and expected outcomes: the analytic game, record by record."""
+
+import tempfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_scenario import releases, write_scenario
+
+import reidsim
+from reidsim.experiments.agent_records import agent_setting
+from reidsim.experiments.agent_run import play_policy
+from reidsim.experiments.record_level import solve_policies
+from reidsim.scenarios.agents_schema import AgentsSection
+from reidsim.scenarios.build import build_study
+from reidsim.scenarios.load import load_scenario
+
+POLICIES = ("basic", "no-attack", "no-protection", "suppress-all")
+
+
+def assert_same_records(expected, found):
+    assert list(found.columns) == list(expected.columns)
+    for name in expected.columns:
+        if pd.api.types.is_float_dtype(expected[name]):
+            np.testing.assert_allclose(found[name], expected[name], rtol=1e-9, atol=1e-9, err_msg=name)
+        else:
+            pd.testing.assert_series_equal(found[name], expected[name], check_categorical=False)
+
+
+def assert_same_runs(expected, found):
+    for name in expected.columns:
+        if pd.api.types.is_float_dtype(expected[name]):
+            np.testing.assert_allclose(found[name], expected[name], rtol=1e-9, atol=1e-9, err_msg=name)
+
+
+@given(small=releases(), solver=st.sampled_from(["backward-induction", "branch-and-bound"]))
+@settings(max_examples=12)
+def test_any_small_study(small, solver):
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_scenario(folder, small, policies=POLICIES, solver=solver)
+        analytic, agents = reidsim.run(path), reidsim.run(path, set={"agents.rounds": 1})
+    assert_same_records(analytic.records, agents.records)
+    assert_same_runs(analytic.summary, agents.summary)
+
+
+def assert_equal_equilibria(study, analytic):
+    setting = agent_setting(study, AgentsSection())
+    for policy, expected in analytic.items():
+        found = play_policy(setting, policy).last
+        np.testing.assert_array_equal(found.strategies, expected.strategies)
+        np.testing.assert_array_equal(found.attacked, expected.attacked)
+        for name in ("publisher_payoff", "adversary_payoff", "success_probability", "utility"):
+            np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-9)
+
+
+def test_wan2015_record_by_record(wan2015, wan2015_equilibria):
+    assert_equal_equilibria(wan2015, wan2015_equilibria)
+
+
+def test_the_sequential_game_record_by_record():
+    study = build_study(load_scenario("xia2015", {"publisher.solver": "branch-and-bound"}))
+    assert_equal_equilibria(study, solve_policies(study))
+
+
+@pytest.mark.parametrize("beliefs", [{}, {"beliefs.loss": 60.0, "beliefs.cost": 20.0}])
+def test_wan2021_record_by_record(beliefs):
+    smaller = {"population.recipe": "ystr-genealogy-small", "targets.size": 25, "replications": 1 if beliefs else 2}
+    smaller |= {"resources.registry.size": 2000, "resources.genealogy.size": 2000}
+    analytic = reidsim.run("wan2021", set={**smaller, **beliefs})
+    agents = reidsim.run("wan2021", set={**smaller, **beliefs, "agents.rounds": 1})
+    assert len(analytic.summary) == 9
+    assert_same_records(analytic.records, agents.records)
+    assert_same_runs(analytic.runs[agents.runs.columns.intersection(analytic.runs.columns)], agents.runs)

@@ -1,0 +1,109 @@
+"""Budgets and purchases, against trying everything."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.response import Linkage
+from reidsim.agents.attack import Replies, plan_attack, replies_to, targets_within
+from reidsim.agents.profile import AdversaryProfile, Equipment
+
+
+def replies_of(worth, outlay):
+    worth, outlay = np.array(worth, dtype=float), np.array(outlay, dtype=float)
+    n = len(worth)
+    return Replies(np.ones(n, dtype=bool), np.ones(n), worth, np.ones(n), worth, outlay)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.integers(0, 3)), min_size=1, max_size=6),
+    st.integers(0, 12),
+)
+def test_with_one_price_the_most_valuable_records_are_attacked(cells, budget):
+    worth, participants = (np.array(column) for column in zip(*cells, strict=True))
+    targets = targets_within(replies_of(worth, np.full(len(worth), 2.0)), participants, float(budget))
+    each = sorted((w for w, n in cells for _ in range(n)), reverse=True)
+    assert targets @ worth == sum(each[: budget // 2])
+    assert (targets <= participants).all()
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.1, 9), st.floats(0.1, 5), st.integers(0, 3)), min_size=1, max_size=6),
+    st.floats(0, 20),
+)
+def test_a_budget_is_kept_and_no_cell_of_a_higher_rate_is_passed_over(cells, budget):
+    worth, outlay, participants = (np.array(column) for column in zip(*cells, strict=True))
+    targets = targets_within(replies_of(worth, outlay), participants, budget)
+    assert targets @ outlay <= budget * (1 + 1e-6) + 1e-6
+    assert (targets == np.floor(targets)).all()
+    rate = worth / outlay
+    incomplete = (targets < participants) & (participants > 0)
+    if incomplete.any():
+        assert not targets[rate < rate[incomplete].max()].any()
+
+
+class _Known:
+    """Group sizes that shrink with every resource held."""
+
+    def __init__(self, sizes, holds):
+        self.sizes = np.maximum(np.array(sizes, dtype=float) / 2 ** len(holds), 1)
+
+    def link(self, strategy, rows=None):
+        sizes = self.sizes if rows is None else self.sizes[rows]
+        return Linkage(sizes, sizes)
+
+
+def buyer(prices, budget=np.inf):
+    return AdversaryProfile("buyer", equip=lambda *_, **__: None, weight=1.0, gain=10.0, cheapest=1.0, prices=prices,
+                            budget=budget)  # fmt: skip
+
+
+@given(
+    st.lists(st.sampled_from([1, 2, 4, 8, 16]), min_size=1, max_size=5),
+    st.lists(st.floats(0, 30), min_size=1, max_size=3),
+    st.one_of(st.just(np.inf), st.floats(0, 40)),
+    st.integers(1, 4),
+)
+def test_the_purchase_is_the_best_of_all(sizes, prices, budget, rounds):
+    named = {f"r{number}": price for number, price in enumerate(prices)}
+    profile, n = buyer(named, budget), len(sizes)
+    strategies, participants = np.zeros(n, dtype=np.int64), np.full(n, 2)
+
+    def equip(holds):
+        return Equipment(_Known(sizes, holds), OneShotAdversary(10.0, 1.0))
+
+    plan = plan_attack(profile, frozenset(), strategies, participants, rounds, equip)
+
+    def worth(bought):
+        price = sum(named[name] for name in bought)
+        replies = replies_to(profile, equip(frozenset(bought)), strategies)
+        now = targets_within(replies, participants, budget - price) @ replies.worth
+        later = targets_within(replies, participants, budget) @ replies.worth
+        return now + (rounds - 1) * later - price
+
+    sets = [c for size in range(len(named) + 1) for c in combinations(named, size)]
+    best = max(worth(bought) for bought in sets if sum(named[name] for name in bought) <= budget)
+    assert worth(tuple(plan.buys)) == pytest.approx(best, abs=1e-9)
+    assert plan.spent == sum(named[name] for name in plan.buys)
+
+
+def test_nothing_is_bought_that_does_not_pay():
+    profile = buyer({"useless": 5.0})
+    plan = plan_attack(
+        profile, frozenset(), np.zeros(1, dtype=np.int64), np.array([3]), 5,
+        lambda holds: Equipment(_Known([1], ()), OneShotAdversary(10.0, 1.0)),
+    )  # fmt: skip
+    assert plan.buys == frozenset()
+    assert plan.spent == 0
+    assert plan.targets.sum() == 3
+
+
+def test_nobody_is_attacked_without_equipment_and_withheld_records_never_are():
+    profile = buyer({})
+    equipment = Equipment(_Known([1, 1], ()), OneShotAdversary(10.0, 1.0))
+    assert not replies_to(profile, None, np.zeros(2, dtype=np.int64)).attacks.any()
+    np.testing.assert_array_equal(replies_to(profile, equipment, np.array([-1, 0])).attacks, [False, True])

@@ -1,0 +1,100 @@
+"""Exclusion of detected adversaries, and what they learn from their successes."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reidsim.agents.accuracy import AccuracyBelief
+from reidsim.agents.enforcement import detection_of_any, next_state, no_exclusion
+from reidsim.agents.model import ReidentificationModel
+from reidsim.agents.profile import Enforcement
+
+shares = st.floats(0, 1)
+
+
+@given(st.integers(0, 4), st.lists(shares, min_size=1, max_size=6))
+def test_states_are_those_of_all_histories(exclusion, detected):
+    """Every history of detections, one by one: free, or so many rounds left."""
+    histories = {0: 1.0}
+    state = no_exclusion(exclusion)
+    for probability in detected:
+        after = {}
+        for left, p in histories.items():
+            outcomes = [(left - 1, 1.0)] if left else [(exclusion, probability), (0, 1 - probability)]
+            for then, q in outcomes:
+                after[then] = after.get(then, 0.0) + p * q
+        histories = after
+        state = next_state(state, probability)
+        assert state.sum() == pytest.approx(1)
+        np.testing.assert_allclose(state, [histories.get(left, 0.0) for left in range(exclusion + 1)], atol=1e-12)
+
+
+def test_detection_of_any_exploit():
+    assert detection_of_any(0, 0.5) == 0
+    assert detection_of_any(3, 0.5) == 0.875
+    assert detection_of_any(3, 0.0) == 0
+
+
+def test_sure_detection_excludes_every_other_round(setting_of_small):
+    rules = Enforcement(detection=1.0, fine=0.0, exclusion=1)
+    model = ReidentificationModel(setting_of_small(rounds=5, enforcement=rules), "no-protection").run()
+    attacks = model.datacollector.get_model_vars_dataframe()["attacks"].to_numpy()
+    assert attacks[0] > 0
+    np.testing.assert_array_equal(attacks > 0, [True, False, True, False, True])
+
+
+@pytest.mark.parametrize("mode", ["expectation", "sampling"])
+def test_a_fine_that_is_expected_deters(mode, town, profile_of_small, setting_of_small):
+    """With detection d and fine F an attack pays if gain x p > cost + d F."""
+    keen = profile_of_small(town, gain=60.0, cost=4.0)
+    fined = profile_of_small(town, gain=60.0, cost=4.0, fine=0.5 * 40)
+    free = ReidentificationModel(setting_of_small(town, [keen], mode=mode), "no-protection").run()
+    rules = Enforcement(detection=0.5, fine=40.0)
+    answered = ReidentificationModel(setting_of_small(town, [fined], mode=mode, enforcement=rules), "no-protection")
+    answered.run()
+    assert 0 < answered.measures["attacks"] < free.measures["attacks"]
+    # Groups of at most two people are worth 30 or more, those of three 20: 60 / 3 < 24 < 60 / 2.
+    sizes = np.array([3, 4, 30, 1, 2, 6])[answered.columns.cell]
+    assert answered.measures["attacks"] == (sizes <= 2).sum()
+
+
+def test_an_adversary_learns_how_right_its_resources_are():
+    """The estimate comes within four standard deviations of the truth, which its own belief states."""
+    rng = np.random.default_rng(7)
+    success_if_right, truth = np.array([1.0, 0.5, 0.1]), 0.6
+    belief = AccuracyBelief(0.9, 10.0)
+    assert belief.mean == pytest.approx(0.9, abs=1e-3)
+    for _ in range(40):
+        attempts = np.array([20.0, 40.0, 40.0])
+        successes = rng.binomial(attempts.astype(int), truth * success_if_right).astype(float)
+        belief.learn(success_if_right, attempts, successes)
+    # Fisher information of each kind of attempt: p / (a (1 - a p)).
+    information = (40 * attempts * success_if_right / (truth * (1 - truth * success_if_right))).sum()
+    assert belief.mean == pytest.approx(truth, abs=4 / np.sqrt(information))
+
+
+@given(st.floats(0.2, 0.8), st.floats(3, 40), st.integers(0, 20), st.integers(0, 20))
+def test_certain_attempts_are_the_beta_update(expected, experience, hits, misses):
+    belief = AccuracyBelief(expected, experience)
+    belief.learn(np.array([1.0]), np.array([float(hits + misses)]), np.array([float(hits)]))
+    exact = (expected * experience + hits) / (experience + hits + misses)
+    assert belief.mean == pytest.approx(exact, abs=1e-3)
+
+
+def test_attempts_that_must_fail_tell_nothing():
+    belief = AccuracyBelief(0.7, 5.0)
+    before = belief.mean
+    belief.learn(np.array([0.0]), np.array([100.0]), np.array([0.0]))
+    assert belief.mean == before
+
+
+def test_an_overconfident_adversary_attacks_less_once_it_knows(town, profile_of_small, setting_of_small):
+    adversary = profile_of_small(
+        town, gain=60.0, cost=12.0, accuracy=0.3, expected_accuracy=0.95, experience=5.0, learns=True
+    )
+    model = ReidentificationModel(setting_of_small(town, [adversary], rounds=12), "no-protection").run()
+    rounds = model.datacollector.get_model_vars_dataframe()
+    assert rounds["attacks"].is_monotonic_decreasing
+    assert rounds["attacks"].iloc[-1] < rounds["attacks"].iloc[0]
+    assert rounds["adversary_payoff"].iloc[0] < rounds["adversary_payoff"].iloc[-1]

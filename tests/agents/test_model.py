@@ -1,0 +1,308 @@
+"""The model as mesa sees it: agents, phases, collected data, random streams and memory."""
+
+import gc
+import weakref
+from itertools import pairwise
+
+import mesa
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_games import small_games
+
+from reidsim.agents.adversary import Adversary
+from reidsim.agents.measures import ROUND_MEASURES, risk_quantiles
+from reidsim.agents.model import ADVERSARY_MEASURES, ReidentificationModel
+from reidsim.agents.phases import FIRST_STREAMS, PHASES
+from reidsim.agents.profile import Enforcement, Learning, ParticipationRule
+from reidsim.agents.publisher import Publisher
+from reidsim.agents.streams import agent_stream
+from reidsim.agents.subjects import DataSubject
+from reidsim.errors import InputError
+
+
+def two_types(town, profile_of_small, fine=0.0):
+    return [
+        profile_of_small(town, "keen", weight=0.3, gain=60.0, cost=1.0, fine=fine),
+        profile_of_small(town, "lazy", weight=0.7, gain=40.0, cost=12.0, fine=fine),
+    ]
+
+
+# Agents and phases.
+
+
+def test_phases_are_called_in_order_and_their_agents_act(setting_of_small, monkeypatch):
+    called = []
+    for phase in PHASES:
+        original = getattr(ReidentificationModel, phase.name)
+
+        def noted(self, name=phase.name, original=original):
+            called.append(name)
+            original(self)
+
+        monkeypatch.setattr(ReidentificationModel, phase.name, noted)
+    model = ReidentificationModel(setting_of_small(rounds=2), "basic").run()
+    assert called == ["publish", "attack", "resolve", "enforce", "learn"] * 2
+    assert model.steps == model.round_number == 2
+
+
+def test_agents_are_mesa_agents_and_subjects_are_made_when_asked_for(setting_of_small):
+    model = ReidentificationModel(setting_of_small(), "basic")
+    assert {type(agent) for agent in model.agents} == {Publisher, Adversary}
+    assert len(model.subjects) == 12
+    third = model.subjects[3]
+    assert isinstance(third, DataSubject)
+    assert isinstance(third, mesa.Agent)
+    assert model.subjects[3] is third
+    assert len(model.agents_by_type[DataSubject]) == 1
+    # mesa's own methods of sets make the rest.
+    assert model.subjects.get("number") == list(range(12))
+    assert len(model.agents_by_type[DataSubject]) == 12
+    model.run()
+    chosen = model.publisher.strategies[model.columns.cell]
+    assert [subject.strategy for subject in model.subjects] == chosen.tolist()
+    assert len(model.subjects.select(lambda subject: subject.participates)) == 12
+    assert third.harm is None
+    assert third.expected_risk is None
+    assert model.subjects[-1].number == 11
+    assert [subject.number for subject in model.subjects[2:4]] == [2, 3]
+
+
+def test_all_subjects_decide_in_one_call(setting_of_small):
+    rule = ParticipationRule(reward=1.0, harm=10.0, expected_risk=0.1)
+    model = ReidentificationModel(setting_of_small(participation=rule), "basic")
+    harmed = model.subjects.apply(lambda columns, least: columns.harm >= least, 10.0)
+    assert [subject.harm >= 10.0 for subject in model.subjects] == harmed.tolist()
+    np.testing.assert_array_equal(model.subjects.column("participates"), model.columns.participates)
+    assert model.subjects[0].expected_risk == 0.1
+
+
+def test_what_is_collected(town, profile_of_small, setting_of_small):
+    model = ReidentificationModel(setting_of_small(profiles=two_types(town, profile_of_small), rounds=3), "basic").run()
+    rounds = model.datacollector.get_model_vars_dataframe()
+    assert list(rounds.columns) == list(ROUND_MEASURES)
+    assert len(rounds) == 3
+    adversaries = model.datacollector.get_agenttype_vars_dataframe(Adversary)
+    assert list(adversaries.columns) == list(ADVERSARY_MEASURES)
+    assert adversaries["adversary"].tolist() == ["keen", "lazy"] * 3
+    by_round = adversaries.groupby("Step")[["payoff", "exploits", "breaches"]].sum()
+    np.testing.assert_allclose(by_round["payoff"] / 12, rounds["adversary_payoff"])
+    np.testing.assert_allclose(by_round["exploits"], rounds["exploits"])
+    np.testing.assert_allclose(by_round["breaches"], rounds["breaches"])
+    np.testing.assert_allclose(rounds["risk"] * 12, rounds["breaches"])
+
+
+def test_nobody_and_no_adversary(town, setting_of_small):
+    with pytest.raises(InputError, match="no data subjects"):
+        ReidentificationModel(setting_of_small(subjects=np.zeros(0, dtype=np.intp)), "basic")
+    setting = setting_of_small()
+    object.__setattr__(setting, "profiles", ())
+    with pytest.raises(InputError, match="no adversaries"):
+        ReidentificationModel(setting, "basic")
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 4)), min_size=1, max_size=8))
+def test_quantiles_are_those_of_the_records_shared(cells):
+    risk, participants = (np.array(column) for column in zip(*cells, strict=True))
+    found = risk_quantiles(risk, participants)
+    each = np.repeat(risk, participants)
+    for name, level in (("risk_median", 0.5), ("risk_90", 0.9), ("risk_99", 0.99)):
+        if len(each):
+            assert found[name] == np.quantile(each, level, method="inverted_cdf")
+        else:
+            assert np.isnan(found[name])
+
+
+# Sampling.
+
+
+@pytest.mark.parametrize("meeting", ["one-of", "all"])
+def test_means_of_draws_are_the_expected_values(meeting, town, profile_of_small, setting_of_small):
+    """Within four standard errors over 1,000 draws."""
+    types = two_types(town, profile_of_small, fine=0.2 * 5)
+    rules = {"meeting": meeting, "enforcement": Enforcement(detection=0.2, fine=5.0)}
+    expected = ReidentificationModel(setting_of_small(profiles=types, **rules), "no-protection").run()
+    names = ("publisher_payoff", "adversary_payoff", "share_attacked", "risk", "exploits", "detections", "breaches")
+    drawn, payoffs = [], []
+    for draw in range(1000):
+        setting = setting_of_small(profiles=types, mode="sampling", replication=draw, **rules)
+        model = ReidentificationModel(setting, "no-protection").run()
+        drawn.append([model.measures[name] for name in names])
+        payoffs.append([adversary.payoff for adversary in model.adversaries])
+        model.release()
+    for column, exact in [
+        *zip(np.array(drawn).T, [expected.measures[name] for name in names], strict=True),
+        *zip(np.array(payoffs).T, [adversary.payoff for adversary in expected.adversaries], strict=True),
+    ]:
+        assert column.std() > 0
+        assert column.mean() == pytest.approx(exact, abs=4 * column.std() / np.sqrt(1000))
+
+
+def test_sampled_rounds_with_everything_have_the_expected_first_round(town, profile_of_small, setting_of_small):
+    rule = ParticipationRule(reward=1.0, harm=10.0, expected_risk=0.1)
+    rules = {"participation": rule, "enforcement": Enforcement(0.3, 2.0, 2), "rounds": 6}
+    types = two_types(town, profile_of_small, fine=0.6)
+    learning = Learning(np.ones(2), 0.5)
+    model = ReidentificationModel(
+        setting_of_small(profiles=types, mode="sampling", learning=learning, **rules), "basic"
+    ).run()
+    rounds = model.datacollector.get_model_vars_dataframe()
+    assert rounds["breaches"].isin(range(13)).all()
+    assert (rounds["detections"] <= rounds["attacks"]).all()
+    adversaries = model.datacollector.get_agenttype_vars_dataframe(Adversary)
+    assert (adversaries.groupby("Step")["present"].sum() <= 1).all()
+    assert adversaries.groupby("Step")["belief"].sum().to_numpy() == pytest.approx(np.ones(6))
+
+
+def test_the_same_seed_gives_the_same_rounds_and_another_does_not(town, profile_of_small, setting_of_small):
+    def rounds(seed):
+        types = two_types(town, profile_of_small)
+        model = ReidentificationModel(
+            setting_of_small(profiles=types, mode="sampling", rounds=8, seed=seed), "no-protection"
+        )
+        return model.run().datacollector.get_model_vars_dataframe()
+
+    assert rounds(1).equals(rounds(1))
+    assert not rounds(1).equals(rounds(2))
+
+
+def test_the_policy_does_not_change_who_comes_and_which_exploits_succeed(town, profile_of_small, setting_of_small):
+    # Breaches cost the publisher so little that it lets some happen.
+    town = town.with_money(benefit=10.0, loss=8.0, gain=60.0, cost=4.0)
+    types = two_types(town, profile_of_small)
+    worlds = {}
+    for policy in ("no-protection", "basic"):
+        worlds[policy] = []
+        model = ReidentificationModel(setting_of_small(town, types, mode="sampling", rounds=20, seed=5), policy)
+        for _ in range(20):
+            model.step()
+            here = {adversary.name: adversary.acts for adversary in model.adversaries}
+            worlds[policy].append((here, model.publisher.strategies[model.columns.cell], model.outcome.breached.copy()))
+    compared = differ = 0
+    for (here, shared, breached), (there, also_shared, also_breached) in zip(*worlds.values(), strict=True):
+        assert here == there
+        alike = shared == also_shared
+        np.testing.assert_array_equal(breached[alike], also_breached[alike])
+        # A record that is better protected is never breached by luck alone.
+        assert not (also_breached & ~breached).any()
+        compared += int(breached[alike].sum())
+        differ += int((~alike).sum())
+    assert compared > 0
+    assert differ > 0
+
+
+def test_streams_are_told_apart_by_every_part_of_their_name():
+    places = [("exploits", "a", 0, 1), ("exploits", "b", 0, 1), ("presence", "a", 0, 1), ("exploits", "a", 1, 1)]
+    places += [("exploits", "a", 0, 2)]
+    first = [agent_stream(3, d, a, replication=r, round_number=n).random() for d, a, r, n in places]
+    assert len(set(first)) == len(places)
+    assert first[0] == agent_stream(3, "exploits", "a", replication=0, round_number=1).random()
+
+
+def test_every_stream_that_is_used_is_listed(town, profile_of_small, setting_of_small, monkeypatch):
+    import reidsim.agents.model
+    import reidsim.agents.outcomes
+    import reidsim.agents.publisher
+
+    used = set()
+
+    def noted(seed, decision, agent="", **place):
+        used.add(decision)
+        return agent_stream(seed, decision, agent, **place)
+
+    for module in (reidsim.agents.model, reidsim.agents.outcomes, reidsim.agents.publisher):
+        monkeypatch.setattr(module, "agent_stream", noted)
+    setting = setting_of_small(
+        profiles=two_types(town, profile_of_small, fine=1.0), mode="sampling", rounds=3,
+        learning=Learning(np.ones(2), 0.5),
+        participation=ParticipationRule(1.0, 10.0), enforcement=Enforcement(0.5, 2.0, 1),
+    )  # fmt: skip
+    ReidentificationModel(setting, "basic").run()
+    listed = {stream for phase in PHASES for stream in phase.streams} | set(FIRST_STREAMS)
+    assert used - {"mesa"} == listed
+
+
+# More adversaries.
+
+
+@given(small=small_games(same_money=True, max_attributes=2, max_strategies=16), data=st.data())
+@settings(max_examples=30)
+def test_another_adversary_never_helps_the_publisher(small, data, profile_of_small, setting_of_small):
+    n = data.draw(st.integers(1, 3))
+    types = [
+        profile_of_small(
+            small, f"a{k}", weight=data.draw(st.sampled_from([0.2, 0.7, 1.0])),
+            gain=data.draw(st.floats(0, 500)), cost=data.draw(st.floats(0, 50)),
+        )
+        for k in range(n)
+    ]  # fmt: skip
+    subjects = np.arange(small.n_records)
+    policy = data.draw(st.sampled_from(["basic", "no-attack", "no-protection"]))
+    payoffs = []
+    for most in range(1, n + 1):
+        setting = setting_of_small(small, types[:most], subjects, meeting="all")
+        payoffs.append(ReidentificationModel(setting, policy).run().measures["publisher_payoff"])
+    scale = small.scale[0]
+    assert all(later <= earlier + 1e-9 * scale for earlier, later in pairwise(payoffs))
+
+
+def test_a_type_of_weight_zero_changes_nothing(town, profile_of_small, setting_of_small):
+    own = profile_of_small(town)
+    ghost = profile_of_small(town, "ghost", weight=0.0, cost=0.0)
+    alone = ReidentificationModel(setting_of_small(town, [own]), "basic").run()
+    with_ghost = ReidentificationModel(setting_of_small(town, [own, ghost]), "basic").run()
+    assert alone.measures == with_ghost.measures
+
+
+def test_an_adversary_without_money_attacks_nobody(town, profile_of_small, setting_of_small):
+    poor = profile_of_small(town, budget=3.0)
+    assert not poor.can_attack
+    model = ReidentificationModel(setting_of_small(town, [poor]), "no-protection").run()
+    assert model.measures["attacks"] == 0
+
+
+@pytest.mark.parametrize("mode", ["expectation", "sampling"])
+def test_a_budget_buys_so_many_attacks(mode, town, profile_of_small, setting_of_small):
+    model = ReidentificationModel(
+        setting_of_small(town, [profile_of_small(town, budget=21.0)], mode=mode), "no-protection"
+    ).run()
+    assert model.measures["attacks"] == 5
+    # The four who are alone of their kind, then one of two in a group of two people.
+    assert model.outcome.by_adversary[0].attempts.tolist() == [0, 0, 0, 3, 2, 0]
+
+
+# Memory.
+
+
+def test_finished_models_are_released(setting_of_small):
+    setting = setting_of_small()
+    kept, counters = [], len(getattr(mesa.Agent, "_ids", {}))
+    for _ in range(20):
+        model = ReidentificationModel(setting, "basic").run()
+        model.subjects.get("number")
+        model.release()
+        kept.append(weakref.ref(model))
+        del model
+    gc.collect()
+    assert [reference() for reference in kept] == [None] * 20
+    assert len(getattr(mesa.Agent, "_ids", {})) <= counters
+
+
+def test_memory_is_flat_over_a_thousand_models(setting_of_small):
+    import tracemalloc
+
+    setting = setting_of_small(rounds=1)
+
+    def play(times):
+        for _ in range(times):
+            ReidentificationModel(setting, "no-protection").run().release()
+        gc.collect()
+
+    play(30)
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    play(1000)
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert grown < 200_000  # 200 bytes a model; mesa 3.3 alone would keep some 50,000

@@ -1,0 +1,93 @@
+"""When data subjects take part: each on its own, in one call for all."""
+
+import numpy as np
+import pytest
+
+from reidsim.agents.model import ReidentificationModel
+from reidsim.agents.participation import draw_harm, learn_risk, takes_part
+from reidsim.agents.profile import ParticipationRule
+
+RULE = ParticipationRule(reward=1.0, harm=10.0, spread=0.8, expected_risk=0.05, learning_rate=0.5, hears=0.5)
+
+
+def test_harm_is_lognormal_with_the_stated_mean():
+    harm = draw_harm(RULE, 200_000, np.random.default_rng(3))
+    assert np.log(harm).std() == pytest.approx(0.8, rel=0.01)
+    # Four standard errors of a lognormal mean.
+    error = 10 * np.sqrt((np.exp(0.64) - 1) / 200_000)
+    assert harm.mean() == pytest.approx(10.0, abs=4 * error)
+    assert (draw_harm(ParticipationRule(1.0, 10.0, spread=0.0), 3, np.random.default_rng(0)) == 10).all()
+
+
+def test_whoever_is_indifferent_takes_part():
+    rule = ParticipationRule(reward=1.0, harm=10.0)
+    np.testing.assert_array_equal(takes_part(rule, np.array([5.0, 10.0, 20.0]), np.full(3, 0.1)), [True, True, False])
+
+
+def one_by_one(rule, expected, participates, breached, rate, hears):
+    """The same in plain words, one subject after the other."""
+    after = []
+    for e, p, b, h in zip(expected, participates, breached, hears, strict=True):
+        if p:
+            met = (b + rate) / 2 if h else b
+        elif h:
+            met = rate
+        else:
+            after.append(e)
+            continue
+        after.append((1 - rule.learning_rate) * e + rule.learning_rate * met)
+    return after
+
+
+def test_what_is_learned_one_by_one_and_on_average():
+    rng = np.random.default_rng(11)
+    n = 500
+    expected, participates = rng.random(n), rng.random(n) < 0.6
+    probability = rng.random(n) * 0.3
+    breached, hears = rng.random(n) < probability, rng.random(n) < RULE.hears
+    drawn = expected.copy()
+    learn_risk(RULE, drawn, participates, breached, 0.2, hears)
+    np.testing.assert_allclose(drawn, one_by_one(RULE, expected, participates, breached, 0.2, hears))
+
+    mean, total = expected.copy(), np.zeros(n)
+    learn_risk(RULE, mean, participates, probability, 0.2, RULE.hears)
+    for b, weight_b in ((1.0, probability), (0.0, 1 - probability)):
+        for h, weight_h in ((True, RULE.hears), (False, 1 - RULE.hears)):
+            one = one_by_one(RULE, expected, participates, np.full(n, b), 0.2, np.full(n, h))
+            total += weight_b * weight_h * np.array(one)
+    np.testing.assert_allclose(mean, total, atol=1e-12)
+
+
+def test_subjects_leave_after_breaches_and_return_when_there_are_none(setting_of_small):
+    rule = ParticipationRule(reward=1.0, harm=10.0, spread=0.0, expected_risk=0.0, learning_rate=0.6)
+    model = ReidentificationModel(setting_of_small(rounds=12, participation=rule), "no-protection").run()
+    rounds = model.datacollector.get_model_vars_dataframe()
+    assert rounds["participation"].iloc[0] == 1
+    assert rounds["left"].iloc[1] > 0
+    assert rounds["joined"].sum() > 0
+    change = rounds["joined"] - rounds["left"]
+    np.testing.assert_allclose(rounds["participation"].diff().iloc[1:], change.iloc[1:], atol=1e-12)
+    # Somebody leaves and returns for ever: a cycle.
+    assert (rounds["joined"] + rounds["left"]).iloc[-6:].sum() > 0
+
+
+def test_without_breaches_everybody_comes_and_stays(setting_of_small):
+    rule = ParticipationRule(reward=1.0, harm=10.0, spread=1.0, expected_risk=0.3, learning_rate=0.5)
+    model = ReidentificationModel(setting_of_small(rounds=25, participation=rule), "no-attack").run()
+    rounds = model.datacollector.get_model_vars_dataframe()
+    assert rounds["participation"].iloc[0] < 1
+    assert rounds["participation"].is_monotonic_increasing
+    # A fixed point: nothing moves any more.
+    assert rounds["participation"].iloc[-1] == 1
+    assert (rounds[["joined", "left", "changed"]].iloc[-5:] == 0).all(axis=None)
+
+
+def test_who_does_not_take_part_counts_as_withheld(setting_of_small):
+    rule = ParticipationRule(reward=0.0, harm=10.0, expected_risk=0.5)
+    model = ReidentificationModel(setting_of_small(participation=rule), "no-protection").run()
+    assert model.measures["participation"] == 0
+    assert model.measures["publisher_payoff"] == 0
+    assert model.measures["generalization_intensity"] == 1
+    assert model.measures["share_suppressed"] == 1
+    assert np.isnan(model.measures["risk_if_attacked"])
+    assert np.isnan(model.measures["risk_99"])

@@ -1,0 +1,251 @@
+"""Scenarios with agents: what they may say, what they refuse, and what the bundled ones come to."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from small_games import game_of
+from small_scenario import write_scenario
+from typer.testing import CliRunner
+
+import reidsim
+from reidsim.cli import app
+from reidsim.errors import InputError
+from reidsim.experiments.run import describe
+from reidsim.reports.explanation import explanation
+from reidsim.reports.illustration import illustrate
+from reidsim.scenarios.load import load_scenario
+
+PAIRS = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
+TOWN = game_of(
+    [PAIRS, ((0, 1), (0, 0))],
+    people=[(0, 0)] * 3 + [(1, 0)] * 4 + [(2, 1)] * 30 + [(3, 0)],
+    records=[(0, 0), (2, 1), (0, 0), (3, 0), (2, 1)],
+    benefit=10.0,
+    loss=60.0,
+    gain=60.0,
+    cost=1.0,
+)
+LIST = {"agents.resources.list": {"attributes": ["a"], "price": 5}}
+HOLDER = {"weight": 1.0, "holds": ["list"]}
+
+
+@pytest.fixture(scope="module")
+def town_file(tmp_path_factory):
+    return write_scenario(tmp_path_factory.mktemp("town"), TOWN, policies=("basic", "no-attack", "no-protection"))
+
+
+@pytest.fixture(scope="module")
+def families_file(tmp_path_factory):
+    """A small masking scenario with files of people."""
+    path = tmp_path_factory.mktemp("families") / "families.toml"
+    path.write_text(
+        'extends = "genealogy-market"\n[targets]\nsize = 20\n[resources.registry]\nsize = 300\n'
+        "[resources.genealogy]\nsize = 300\n[agents]\nrounds = 2\n",
+        encoding="utf-8",
+    )
+    return path
+
+
+# Bad input.
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"agents.types": {"x": {"weight": 0.5}, "y": {"weight": 0.4}}}, "do not sum to 1"),
+        ({"agents.together": "all", "agents.types": {"x": {"weight": 0.0}}}, "no type of positive weight"),
+        ({"agents.types.x.weight": 1.5}, r"agents.types.x.weight: value not allowed; found 1.5"),
+        ({"agents.types.x.holds": ["list"]}, "agents.types.x.holds: no such resource; found 'list'"),
+        ({**LIST, "agents.types.x.holds": ["lsit"]}, "did you mean 'list'"),
+        ({**LIST, "agents.types.x.holds": []}, "a planner without the resource that it needs"),
+        ({**LIST, "agents.types.x": {**HOLDER, "planner": "fmdp"}}, "planner fmdp attacks through its own registry"),
+        ({**LIST, "agents.types.x": {**HOLDER, "buys": ["list"]}}, "resource that is held is not bought"),
+        ({**LIST, "agents.types.x": {**HOLDER, "knowledge": "twitter"}}, "both a knowledge recipe and resources"),
+        ({"agents.types.x": {"planner": "fmdp", "accuracy": 0.5}}, "accuracy is of planners who attempt"),
+        ({"agents.resources.list.attributes": ["zip"]}, "not a quasi-identifier; found 'zip'"),
+        ({"agents.types.x.planner": "greedy"}, "value not allowed; found 'greedy'"),
+        ({"agents.types.x.accuracy": 0.0}, "agents.types.x.accuracy"),
+        ({"agents.rounds": 0}, "agents.rounds: value not allowed; found 0"),
+        ({"agents.draws": 3}, "expected outcomes are the same every time"),
+        ({"agents.learning.prior": {"x": 1.0}}, "no such type"),
+        (
+            {"agents.types": {"x": {"weight": 0.5}, "y": {"weight": 0.5}}, "agents.learning.prior": {"x": 1.0}},
+            "type without a prior; found 'y'",
+        ),
+        ({"agents.together": "all", "agents.learning": {}}, "learns which type is there, one a round"),
+        ({"agents.participation.reward": 1}, "agents.participation.harm: key missing"),
+        ({"agents.enforcement.detection": -0.1}, "agents.enforcement.detection"),
+        ({"agents.typs": {}}, "did you mean 'types'"),
+        ({"agents.types": {f"t{k}": {"weight": 0.0} for k in range(11)}}, "too many types"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(changes, message, town_file):
+    with pytest.raises(InputError, match=message) as caught:
+        reidsim.run(town_file, set=changes)
+    assert caught.value.source in (str(town_file), "--set")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"agents.types.broker.holds": []}, "'registry', in which it looks people up"),
+        ({"agents.types.broker.planner": "fmdp"}, "not in a masking game"),
+        ({"agents.types.broker.accuracy": 0.5}, "accuracy is of record-level scenarios"),
+        ({"agents.resources.genealogy.coverage": 0.5}, "a price only"),
+        ({"agents.resources.gossip.price": 1}, "no such resource"),
+        ({"agents.types.broker.buys": ["gossip"]}, "no such resource; found 'gossip'"),
+        ({"subjects.policies": ["same-strategy"]}, "not against several adversaries"),
+    ],
+)
+def test_what_a_masking_scenario_refuses(changes, message, families_file):
+    with pytest.raises(InputError, match=message):
+        reidsim.run(families_file, set=changes)
+
+
+def test_budgets_below_the_cheapest_attack_are_warned_of(town_file):
+    result = reidsim.run(town_file, set={"agents.types.x.budget": 0.5})
+    assert result.warnings[0] == (
+        "nobody can attack, as budgets are below the cheapest attack: 'x' has 0.5, an attack costs 1"
+    )
+    assert result.summary["share_attacked"].eq(0).all()
+    two = {"x": {"weight": 0.5, "budget": 0.5}, "y": {"weight": 0.5}}
+    warnings = reidsim.run(town_file, set={"agents.types": two}).warnings
+    assert warnings[0].startswith("an adversary can attack nobody")
+
+
+def test_no_records_are_refused(town_file, tmp_path):
+    empty = tmp_path / "nobody.csv"
+    empty.write_text("a,b\n", encoding="utf-8")
+    with pytest.raises(InputError, match="no rows"):
+        reidsim.run(town_file, set={"agents.rounds": 1, "release.path": str(empty)})
+
+
+# What scenarios come to.
+
+
+def test_resources_are_knowledge(town_file):
+    """Whoever holds a list of one attribute for a share of people succeeds with that share of 1 / group size."""
+    held = {"agents.resources.list": {"attributes": ["a"], "coverage": 0.5}, "agents.types.x": HOLDER}
+    records = reidsim.run(town_file, set={**held, "economics.cost": 0.0}).records
+    shared = records[records["policy"] == "no-protection"]
+    # People of a0, a2 and a3 number 3, 30 and 1; whoever is not in the list is one of 38.
+    exact = 0.5 / np.array([3, 30, 3, 1, 30]) + 0.5 / 38
+    np.testing.assert_allclose(shared["success_probability"], exact)
+
+
+def test_more_resources_never_lower_what_is_expected(town_file):
+    lists = {
+        "agents.resources.first": {"attributes": ["a"], "coverage": 0.7},
+        "agents.resources.second": {"attributes": ["b"], "coverage": 0.4},
+    }
+    success = []
+    for holds in (["first"], ["second"], ["first", "second"]):
+        changes = {**lists, "agents.types.x.holds": holds, "economics.cost": 0.0}
+        records = reidsim.run(town_file, set=changes).records
+        success.append(records.loc[records["policy"] == "no-protection", "success_probability"].to_numpy())
+    assert (success[2] >= np.maximum(success[0], success[1]) - 1e-12).all()
+    assert (success[2] > np.maximum(success[0], success[1]) + 1e-6).any()
+
+
+@pytest.mark.parametrize("price", [1.0, 1000.0])
+def test_a_resource_is_bought_if_it_pays(price, town_file):
+    changes = {
+        "agents.resources.list.price": price,
+        "agents.types.x": {"weight": 1.0, "buys": ["list"]},
+        "agents.rounds": 3,
+        "publisher.policies": ["no-protection"],
+    }
+    adversaries = reidsim.run(town_file, set=changes).analysis.adversaries
+    bought = price == 1.0
+    assert adversaries["spent"].tolist() == [price * bought, 0, 0]
+    assert adversaries["holds"].tolist() == ["list" if bought else ""] * 3
+
+
+@pytest.mark.parametrize("planner", ["always", "never", "random", "fmdp", "one-shot"])
+def test_every_planner_can_be_a_type(planner, town_file):
+    result = reidsim.run(town_file, set={"agents.types.x.planner": planner, "agents.types.x.rate": 0.5})
+    attacked = result.summary.loc["no-protection", "share_attacked"]
+    assert {"always": attacked == 1, "never": attacked == 0}.get(planner, 0 <= attacked <= 1)
+
+
+def test_draws_and_their_tables(town_file, tmp_path):
+    changes = {"agents.mode": "sampling", "agents.draws": 3, "agents.rounds": 2, "agents.participation.reward": 1}
+    changes["agents.participation.harm"] = 10
+    first, second = (reidsim.run(town_file, set=changes) for _ in range(2))
+    pd.testing.assert_frame_equal(first.analysis.rounds, second.analysis.rounds)
+    rounds = first.analysis.rounds
+    assert len(rounds) == 3 * 3 * 2
+    means = rounds.groupby("policy", observed=True)["publisher_payoff"].mean()
+    for policy, payoff in first.summary["publisher_payoff"].items():
+        assert payoff == pytest.approx(means[policy])
+    assert "participates" in first.records
+    folder = first.save(tmp_path / "out", illustrate=illustrate)
+    names = {path.name for path in folder.rglob("*.*")}
+    assert {"rounds.parquet", "adversaries.parquet", "rounds.png"} <= names
+    assert "beliefs.png" not in names
+
+
+BUNDLED = {
+    "market": {"agents.rounds": 2},
+    "voter-vs-twitter": {},
+    "sequential-publisher": {"agents.rounds": 2},
+    "genealogy-market": {"targets.size": 40, "agents.rounds": 2, "resources.genealogy.size": 500},
+}
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_bundled_scenarios_run(name):
+    result = reidsim.run(name, set=BUNDLED[name])
+    payoffs = result.summary["publisher_payoff"]
+    assert payoffs.notna().all()
+    assert len(result.analysis.adversaries) == len(result.analysis.rounds) * (
+        1 if name == "sequential-publisher" else 3 if name == "market" else 2
+    )
+
+
+def test_market_learns_leaves_and_buys():
+    changes = {"agents.rounds": 3, "publisher.policies": ["basic", "no-attack"]}
+    result = reidsim.run("market", set={**changes, "agents.resources.broker-file.price": 5000})
+    rounds = result.analysis.rounds.set_index(["policy", "round"])
+    assert rounds.loc[("basic", 2), "left"] > 0.1
+    assert rounds.loc[("basic", 3), "joined"] > 0
+    assert (rounds.loc["no-attack", "participation"].diff().iloc[1:] > 0).all()
+    adversaries = result.analysis.adversaries.set_index(["policy", "adversary", "round"]).sort_index()
+    assert adversaries.loc[("basic", "marketer", 3), "belief"] > 1 / 3
+    assert adversaries.loc[("basic", "fraudster", 3), "expected_accuracy"] < 0.9
+    assert adversaries.loc[("basic", "marketer", 1), "spent"] > 0
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_what_is_there_to_play_is_said(name):
+    loaded = load_scenario(name)
+    assert "adversary" in describe(loaded) if name != "genealogy-market" else True
+    text = explanation(loaded)
+    for phase in ("1. publish", "2. attack", "3. resolve", "4. enforce", "5. learn"):
+        assert phase in text
+    for adversary in loaded.scenario.agents.types:
+        assert f"  {adversary}: weight" in text
+
+
+def test_explain_command():
+    shown = CliRunner().invoke(app, ["explain", "market", "--set", "agents.mode=sampling"])
+    assert shown.exit_code == 0
+    assert "drawn        notices, hearing" in shown.stdout
+    # Without a section of agents it is one publisher, one adversary and one round.
+    shown = CliRunner().invoke(app, ["explain", "wan2015"])
+    assert "wan2015: 1 round, expected outcomes" in shown.stdout
+    with pytest.raises(InputError, match="a game without agents"):
+        explanation(load_scenario("xia2021"))
+
+
+def test_twitter_pays_only_among_the_records():
+    """As told in voter-vs-twitter: with journalist risk nobody is worth an attack through Twitter."""
+    attacks = {}
+    for risk in ("prosecutor", "journalist"):
+        changes = {"adversary.risk": risk, "publisher.policies": ["no-protection"]}
+        table = reidsim.run("voter-vs-twitter", set=changes).analysis.adversaries
+        attacks[risk] = dict(zip(table["adversary"].astype(str), table["attacks"], strict=True))
+    assert attacks["journalist"]["twitter"] == 0
+    assert 0 < attacks["prosecutor"]["twitter"] < attacks["prosecutor"]["voters"]
+    assert attacks["journalist"]["voters"] > 0
