@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +77,8 @@ class MultistageAttack:
     InputError
         If stages are out of order, an attribute is inferred twice, or an amount or the threshold is out of range.
     """
+
+    decides_on: ClassVar[frozenset[str]] = frozenset({"believed_group_sizes", "plan_believed", "plans", "prices"})
 
     stages: tuple[Stage, ...]
     gain: float | Floats

@@ -53,6 +53,10 @@ class PersonTable:
             raise InputError("columns differ in length", source=self.name, found=lengths)
         object.__setattr__(self, "columns", MappingProxyType(checked))
 
+    def __reduce__(self) -> tuple[type[PersonTable], tuple[str, dict[str, Integers]]]:
+        """Copy and pickle as it was made: what protects the columns from changes cannot be pickled."""
+        return type(self), (self.name, dict(self.columns))
+
     @classmethod
     def from_array(cls, name: str, attributes: Sequence[str], values: NDArray[np.generic]) -> PersonTable:
         """Make a table from an array of shape (n_rows, n_attributes)."""
@@ -125,6 +129,12 @@ class MultistageWorld:
                     "unusable list of registered targets", found=(registered.shape, registered.dtype), expected=expected
                 )
         object.__setattr__(self, "resources", MappingProxyType(dict(self.resources)))
+
+    def __reduce__(
+        self,
+    ) -> tuple[type[MultistageWorld], tuple[PersonTable, dict[str, PersonTable], NDArray[np.bool_] | None]]:
+        """Copy and pickle as it was made; see `PersonTable`."""
+        return type(self), (self.targets, dict(self.resources), self.registered)
 
     @property
     def n_targets(self) -> int:

@@ -1,0 +1,163 @@
+"""Adversaries who do not plan: always, never, or at random. Yardsticks for those who do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.multistage.attack import PlanLinkage
+from reidsim.adversaries.response import Linkage, Response
+from reidsim.errors import InputError
+from reidsim.linkage.number_checks import check_share
+from reidsim.linkage.risk import RiskModel, UniformGuess
+from reidsim.populations.population import Counts
+from reidsim.releases.strategy_space import Floats, Rows
+
+
+@dataclass(frozen=True)
+class AlwaysAttacks:
+    """Attacks every record once, whether or not that pays.
+
+    It links on what is released alone, and guesses like the one-shot adversary.
+
+    Parameters
+    ----------
+    gain, cost : float or ndarray of shape (n_records,)
+        Worth of naming the right person and price of an attempt, in currency units per record.
+    risk : RiskModel
+        Success probability from group sizes.
+
+    Raises
+    ------
+    InputError
+        If a gain or cost is negative.
+    """
+
+    decides_on: ClassVar[frozenset[str]] = frozenset()
+
+    gain: float | Floats
+    cost: float | Floats
+    risk: RiskModel = field(default_factory=UniformGuess)
+
+    def __post_init__(self) -> None:
+        _check_amounts(self.gain, self.cost)
+
+    def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
+        """Return the reply to each record; see `Adversary`."""
+        return _attempts(self, linkage, rows, np.ones(len(linkage.group_sizes), dtype=np.bool_))
+
+
+@dataclass(frozen=True)
+class NeverAttacks:
+    """Attacks nothing.
+
+    Parameters
+    ----------
+    gain, cost : float or ndarray of shape (n_records,)
+        What an attack would be worth and cost; nothing depends on them.
+    risk : RiskModel
+        With which an attack would succeed.
+    """
+
+    decides_on: ClassVar[frozenset[str]] = frozenset()
+
+    gain: float | Floats = 0.0
+    cost: float | Floats = 0.0
+    risk: RiskModel = field(default_factory=UniformGuess)
+
+    def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
+        """Return the reply to each record; see `Adversary`."""
+        return _attempts(self, linkage, rows, np.zeros(len(linkage.group_sizes), dtype=np.bool_))
+
+
+@dataclass(frozen=True)
+class RandomAttacks:
+    """Attacks each record with a fixed probability, whatever the form in which it is shared.
+
+    One number is drawn for each record, the same whatever is asked about it, so that a publisher who shares a record
+    otherwise does not change whether it is attacked. What is to be expected of it is the mean of `AlwaysAttacks` and
+    `NeverAttacks` with weights `rate` and ``1 - rate``.
+
+    Parameters
+    ----------
+    gain, cost : float or ndarray of shape (n_records,)
+        Worth of naming the right person and price of an attempt, in currency units per record.
+    rate : float
+        Probability of an attack.
+    seed : int
+        Root of the draws.
+    risk : RiskModel
+        Success probability from group sizes.
+
+    Raises
+    ------
+    InputError
+        If a gain or cost is negative, or the rate not a share.
+    """
+
+    decides_on: ClassVar[frozenset[str]] = frozenset()
+
+    gain: float | Floats
+    cost: float | Floats
+    rate: float = 0.5
+    seed: int = 0
+    risk: RiskModel = field(default_factory=UniformGuess)
+
+    def __post_init__(self) -> None:
+        _check_amounts(self.gain, self.cost)
+        check_share("rate", self.rate)
+
+    def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
+        """Return the reply to each record; see `Adversary`."""
+        records = np.arange(len(linkage.group_sizes)) if rows is None else np.asarray(rows)
+        drawn = _uniform(self.seed, 1 << int(records.max(initial=0)).bit_length())
+        return _attempts(self, linkage, rows, np.asarray(drawn[records] < self.rate))
+
+
+@lru_cache(maxsize=8)
+def _uniform(seed: int, n: int) -> Floats:
+    """Return one number in [0, 1) for each of the first n records; those of few are the first of those of many."""
+    return np.random.default_rng(np.random.SeedSequence(seed)).random(n)
+
+
+def _check_amounts(gain: float | Floats, cost: float | Floats) -> None:
+    for name, amount in (("gain", gain), ("cost", cost)):
+        lowest = np.min(amount)
+        if not lowest >= 0:
+            raise InputError(f"{name} of the adversary is negative", found=float(lowest), expected="0 or more")
+
+
+def _attempts(
+    adversary: AlwaysAttacks | NeverAttacks | RandomAttacks,
+    linkage: Linkage,
+    rows: Rows | None,
+    attacks: NDArray[np.bool_],
+) -> Response:
+    """Return the reply of whoever attempts each record once where `attacks` (n,) says so."""
+    if isinstance(linkage, PlanLinkage) and linkage.plan_success is not None and linkage.plan_believed is not None:
+        # The first plan infers nothing; it also knows who is not in the registry.
+        success, believed = linkage.plan_success[0], linkage.plan_believed[0]
+    else:
+        success = _guess(adversary.risk, linkage.group_sizes)
+        believed = _guess(adversary.risk, linkage.believed_group_sizes)
+    gain, cost = _of_rows(adversary.gain, rows), _of_rows(adversary.cost, rows)
+    return Response(
+        attacks=attacks,
+        success=success,
+        believed_success=believed,
+        adversary_payoff=np.where(attacks, gain * success - cost, 0.0),
+        exploits=attacks.astype(np.float64),
+    )
+
+
+def _guess(risk: RiskModel, sizes: Counts) -> Floats:
+    """Return success probabilities; 0 in a group that holds nobody."""
+    return np.where(sizes > 0, risk.success_probability(np.maximum(sizes, 1)), 0.0)
+
+
+def _of_rows(amount: float | Floats, rows: Rows | None) -> float | Floats:
+    return amount if rows is None or np.ndim(amount) == 0 else np.asarray(amount)[rows]

@@ -1,0 +1,262 @@
+"""Several adversary types in one record game: the publisher plays against all of them at once (Bayesian Stackelberg).
+
+The publisher does not know who will attack. It knows types, each with a weight, a way to link and a way to plan; every
+type replies on its own to the form in which a record is shared. What the types do together is a reply like any other,
+so the solvers of the record game find the publisher's best reply to the types without knowing of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from reidsim.adversaries.response import Adversary, Linkage, Response
+from reidsim.errors import InputError
+from reidsim.games.record_game import Linker, RecordGame
+from reidsim.releases.strategy_space import Floats, Rows, StrategySpace
+
+Together = Literal["one-of", "all", "worst"]
+
+# Weights are given as decimal numbers, whose sum is 1 only up to rounding.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class AdversaryType:
+    """One kind of adversary that the publisher may face.
+
+    Parameters
+    ----------
+    name : str
+    weight : float
+        Probability of this type, or, where all types attack, that it is there; in [0, 1]. Type of weight 0 does not
+        attack.
+    linker : Linker
+        What linkage yields for this type.
+    adversary : Adversary
+        How it replies.
+
+    Raises
+    ------
+    InputError
+        If the weight is not in [0, 1].
+    """
+
+    name: str
+    weight: float
+    linker: Linker
+    adversary: Adversary
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.weight <= 1:
+            raise InputError("weight of a type out of range", where=self.name, found=self.weight, expected="0 to 1")
+
+
+@dataclass(frozen=True)
+class TypesLinkage(Linkage):
+    """What linkage yields for each type; group sizes are those of the first.
+
+    Parameters
+    ----------
+    by_type : tuple of Linkage
+    """
+
+    by_type: tuple[Linkage, ...] = ()
+
+
+@dataclass(frozen=True)
+class TypesLinker:
+    """Links for every type; types that share a linker are linked once."""
+
+    types: tuple[AdversaryType, ...]
+
+    def link(self, strategy: int, rows: Rows | None = None) -> TypesLinkage:
+        """Link all records, or those of `rows`, for each type; see `Linker`."""
+        done: dict[int, Linkage] = {}
+        for each in self.types:
+            if id(each.linker) not in done:
+                done[id(each.linker)] = each.linker.link(strategy, rows)
+        by_type = tuple(done[id(each.linker)] for each in self.types)
+        first = by_type[0]
+        return TypesLinkage(first.group_sizes, first.believed_group_sizes, first.match_probability, by_type)
+
+
+@dataclass(frozen=True)
+class TypesAdversary:
+    """All types as one adversary.
+
+    Parameters
+    ----------
+    types : tuple of AdversaryType
+    together : {"one-of", "all", "worst"}
+        See `TypesGame`.
+    """
+
+    types: tuple[AdversaryType, ...]
+    together: Together
+
+    def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
+        """Return what the types do together; see `Adversary`. A linkage that is not by type is that of all types."""
+        return self.combined(self.responses(linkage, rows))
+
+    def responses(self, linkage: Linkage, rows: Rows | None = None) -> list[Response]:
+        """Return the reply of each type."""
+        by_type = linkage.by_type if isinstance(linkage, TypesLinkage) else (linkage,) * len(self.types)
+        return [each.adversary.respond(linked, rows) for each, linked in zip(self.types, by_type, strict=True)]
+
+    def combined(self, responses: Sequence[Response]) -> Response:
+        """Put the replies of the types together.
+
+        Parameters
+        ----------
+        responses : sequence of Response
+            One for each type, arrays of shape (n,).
+
+        Returns
+        -------
+        Response
+            Attacks where any type of positive weight does. Where there is an attack, `success` is the probability that
+            the record is re-identified; elsewhere, that it would be if all attacked. Payoff and exploits are sums of
+            those of the types, times their weights.
+        """
+        weights = np.array([each.weight for each in self.types])
+        present = weights > 0
+        attacks = np.stack([reply.attacks for reply in responses])
+        success = np.stack([reply.success for reply in responses])
+        believed = np.stack([reply.believed_success for reply in responses])
+        payoff = np.stack([reply.adversary_payoff for reply in responses])
+        exploits = np.stack([reply.exploits for reply in responses])
+        attacked = np.asarray(attacks[present].any(axis=0))
+        reidentified = np.where(attacks, success, 0.0)
+        if self.together == "worst":
+            worst = np.where(present[:, None], reidentified, -1.0).argmax(axis=0)
+            each = np.arange(attacks.shape[1])
+            return Response(
+                attacks=attacked,
+                success=np.where(attacked, reidentified[worst, each], success[present].max(axis=0)),
+                believed_success=believed[present].max(axis=0),
+                adversary_payoff=payoff[worst, each],
+                exploits=exploits[worst, each],
+            )
+        return Response(
+            attacks=attacked,
+            success=np.where(attacked, self._any_success(weights, reidentified), self._any_success(weights, success)),
+            believed_success=self._any_success(weights, believed),
+            adversary_payoff=_weighted(weights, payoff),
+            exploits=_weighted(weights, exploits),
+        )
+
+    def _any_success(self, weights: Floats, success: Floats) -> Floats:
+        """Return the probability that somebody succeeds, given that of each type, shape (n_types, n)."""
+        if self.together == "one-of":
+            any_success = _weighted(weights, success)
+        else:
+            any_success = np.zeros(success.shape[1])
+            for weight, of_type in zip(weights, success, strict=True):
+                any_success += weight * of_type * (1.0 - any_success)
+        # Rounding of weights and sums must not make a probability of more than 1.
+        return np.minimum(any_success, 1.0)
+
+
+def _weighted(weights: Floats, amounts: Floats) -> Floats:
+    """Return weighted sums over types, shape (n,): type by type, so that no record's sum depends on the others'."""
+    total = np.zeros(amounts.shape[1])
+    for weight, of_type in zip(weights, amounts, strict=True):
+        total += weight * of_type
+    return total
+
+
+class TypesGame(RecordGame):
+    """One publisher against several adversary types, played for each record on its own.
+
+    With ``r_t`` the probability that type t re-identifies the record in the form shared, 0 where it does not attack,
+    the publisher gets ``benefit x utility - loss x r``, where
+
+    - "one-of": the attacker is of one type, drawn with the weights: ``r = sum of w_t r_t``;
+    - "all": each type is there with probability ``w_t``, attempts are independent, and the loss falls once:
+      ``r = 1 - product of (1 - w_t r_t)``;
+    - "worst": the type of positive weight that is worst for the record: ``r = max of r_t``.
+
+    Every record game's solver takes it, and stays exact: no solver asks more of a reply than that a form without
+    attack keeps its whole benefit.
+
+    Parameters
+    ----------
+    space : StrategySpace
+    types : sequence of AdversaryType
+    benefit, loss : ndarray of float64, shape (n_records,)
+        See `RecordGame`.
+    together : {"one-of", "all", "worst"}
+
+    Raises
+    ------
+    InputError
+        If there is no type, a name is given twice, or the weights of "one-of" do not sum to 1; as `RecordGame`.
+    """
+
+    def __init__(
+        self,
+        space: StrategySpace,
+        types: Sequence[AdversaryType],
+        benefit: Floats,
+        loss: Floats,
+        together: Together = "one-of",
+    ) -> None:
+        check_types(types, together)
+        super().__init__(space, TypesLinker(tuple(types)), TypesAdversary(tuple(types), together), benefit, loss)
+
+    @property
+    def types(self) -> tuple[AdversaryType, ...]:
+        """The types, in the order given."""
+        return self._together.types
+
+    @property
+    def together(self) -> Together:
+        """How the types meet the publisher."""
+        return self._together.together
+
+    @property
+    def _together(self) -> TypesAdversary:
+        assert isinstance(self.adversary, TypesAdversary)  # noqa: S101 # as it was made
+        return self.adversary
+
+    def responses(self, strategy: int, rows: Rows | None = None) -> dict[str, Response]:
+        """Return the reply of each type to `strategy`, for all records or those of `rows`, by name."""
+        replies = self._together.responses(self.linker.link(strategy, rows), rows)
+        return {each.name: reply for each, reply in zip(self.types, replies, strict=True)}
+
+    def against(self, name: str) -> RecordGame:
+        """Return the game against one type alone."""
+        for each in self.types:
+            if each.name == name:
+                return RecordGame(self.space, each.linker, each.adversary, self.benefit, self.loss)
+        raise InputError("no such type", found=name, expected=f"one of {', '.join(t.name for t in self.types)}")
+
+    def with_types(self, types: Sequence[AdversaryType], together: Together | None = None) -> TypesGame:
+        """Return the same publisher's game against other types."""
+        return TypesGame(self.space, types, self.benefit, self.loss, together or self.together)
+
+
+def check_types(types: Sequence[AdversaryType], together: str) -> None:
+    """Check that types can be played together.
+
+    Raises
+    ------
+    InputError
+        If there is no type of positive weight, a name is given twice, the weights of "one-of" do not sum to 1, or
+        `together` is none of the ways.
+    """
+    if together not in get_args(Together):
+        raise InputError("unknown way of types", found=together, expected=f"one of {', '.join(get_args(Together))}")
+    if not any(each.weight > 0 for each in types):
+        raise InputError("no adversary type", expected="one of positive weight")
+    names = [each.name for each in types]
+    repeated = [name for name in names if names.count(name) > 1]
+    if repeated:
+        raise InputError("type given twice", found=repeated[0])
+    total = sum(each.weight for each in types)
+    if together == "one-of" and abs(total - 1) > _ROUNDING:
+        raise InputError("weights of the types do not sum to 1", found=total, expected="1")

@@ -1,0 +1,275 @@
+"""Every defender against every adversary: what comes of plans that were made for somebody else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.adversaries.information import declared_information
+from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.errors import InputError, nearest
+from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
+from reidsim.games.defenders.best_reply import BestReply
+from reidsim.games.defenders.defender import Defender, Game, outcome_of, record_game_of
+from reidsim.games.record_game import Choice
+from reidsim.releases.focused import space_of_all
+
+CROSS_PLAY_COLUMNS = (
+    "defender",
+    "plans_against",
+    "adversary",
+    "publisher_payoff",
+    "adversary_payoff",
+    "utility",
+    "share_attacked",
+    "risk",
+    "regret",
+)
+# Beyond so many forms nobody plans against several adversaries at once: compiled solvers are for one.
+_MOST_FORMS = 2**20
+# What a defender may plan against besides the adversaries themselves.
+ALL_TYPES, WORST_TYPE = "all-types", "worst-type"
+
+
+@dataclass(frozen=True, eq=False)
+class Opponent:
+    """One adversary, as a column of the table.
+
+    Parameters
+    ----------
+    name : str
+    truth : RecordGame or MaskingGame
+        The game against it, in which payoffs accrue. The expectation against an adversary who acts at random is that of
+        a `TypesGame` of what it may do.
+    belief : RecordGame or MaskingGame, optional
+        The game against it that the defender believes in when it plans; the truth, if not given.
+    """
+
+    name: str
+    truth: Game
+    belief: Game | None = None
+
+    @property
+    def planned(self) -> Game:
+        """The game on which plans against it are made."""
+        return self.truth if self.belief is None else self.belief
+
+
+@dataclass(frozen=True, eq=False)
+class CrossPlay:
+    """What came of every defender against every adversary.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per defender (and adversary planned against) and adversary faced; columns `CROSS_PLAY_COLUMNS`. Money in
+        currency units per record; `regret` is what the best reply to the adversary faced would have paid more.
+    left_out : tuple of str
+        What cannot play, with the reason.
+    """
+
+    table: pd.DataFrame
+    left_out: tuple[str, ...]
+
+    def matrix(self, measure: str) -> pd.DataFrame:
+        """Return one measure with defenders as rows, named with whom they plan against, and adversaries as columns.
+
+        Raises
+        ------
+        InputError
+            If there is no such measure.
+        """
+        require_measure(measure)
+        adversaries = list(dict.fromkeys(self.table["adversary"]))
+        values = self.table[measure].to_numpy().reshape(-1, len(adversaries))
+        rows = self.table.iloc[:: len(adversaries)]
+        pairs = zip(rows["defender"], rows["plans_against"], strict=True)
+        names = [f"{defender} vs {against}" if against else defender for defender, against in pairs]
+        return pd.DataFrame(values, index=pd.Index(names, name="defender"), columns=pd.Index(adversaries))
+
+
+def require_measure(measure: str) -> None:
+    """Check that cross-play tells a measure.
+
+    Raises
+    ------
+    InputError
+        If it does not.
+    """
+    measures = CROSS_PLAY_COLUMNS[3:]
+    if measure not in measures:
+        expected = f"one of {', '.join(measures)}"
+        raise InputError("no such measure", found=measure, expected=expected, hint=nearest(measure, measures))
+
+
+def cross_play(
+    opponents: Sequence[Opponent],
+    defenders: Sequence[Defender],
+    *,
+    own: str | None = None,
+    against_each: Collection[str] | None = None,
+    weights: NDArray[np.int64] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> CrossPlay:
+    """Play every defender against every adversary.
+
+    A defender that plans does so against one adversary, and is then faced with each of them. Those in `against_each`
+    plan against each adversary in turn, against all as equally likely types, and against the type that is worst for
+    each record; the others against `own` alone.
+
+    Parameters
+    ----------
+    opponents : sequence of Opponent
+        Games over the same records and forms, with the same benefits and losses.
+    defenders : sequence of Defender
+    own : str, optional
+        The adversary whom the scenario is about: the first, if not given.
+    against_each : collection of str, optional
+        Names of defenders: the first that plans, if not given.
+    weights : ndarray of int64, shape (n_records,), optional
+        Records that each row of the games stands for; one each, if not given.
+    progress : callable, optional
+        Called with plans played and in all.
+
+    Raises
+    ------
+    InputError
+        If there is no adversary, or two have one name, or two defenders have, or an adversary says that it decides on
+        what it cannot know.
+    """
+    own = _checked(opponents, defenders, own)
+    if against_each is None:
+        against_each = [defender.name for defender in defenders if defender.plans][:1]
+    cannot: dict[str, InputError] = {}
+
+    def played(opponent: Opponent, choice: Choice) -> NDArray[np.float64] | None:
+        """Return what comes of a choice; None, for good, once the adversary has found that it cannot play."""
+        if opponent.name not in cannot:
+            try:
+                return _averages(opponent.truth, choice, weights)
+            except InputError as error:
+                # Some find it only in some form of the records, such as one that 2.5 people share.
+                cannot[opponent.name] = error
+        return None
+
+    best = {}
+    for opponent in opponents:
+        try:
+            best[opponent.name] = played(opponent, BestReply(may_withhold=True).choose(opponent.truth))
+        except InputError as error:
+            cannot[opponent.name] = error
+    left_out = []
+    playing = [opponent for opponent in opponents if opponent.name not in cannot]
+    if not _can_plan_against_all(opponents):
+        left_out.append(f"nobody plans against all types at once: there are more than {_MOST_FORMS:,} forms")
+    plans = [] if own in cannot else list(_plans(playing, defenders, own, against_each))
+    rows: list[tuple[object, ...]] = []
+    for done, (defender, against, game) in enumerate(plans):
+        if progress is not None:
+            progress(done, len(plans))
+        try:
+            choice = defender.choose(game)
+        except InputError as error:
+            left_out.append(f"defender {defender.name!r} cannot play: {error}")
+            continue
+        for opponent in playing:
+            measures, most = played(opponent, choice), best[opponent.name]
+            if measures is not None and most is not None:
+                regret = _regret(most[0], measures[0], opponent.truth)
+                rows.append((defender.name, against, opponent.name, *measures, regret))
+    if own in cannot:
+        raise cannot[own]
+    left_out = [f"adversary {name!r} cannot play: {error}" for name, error in cannot.items()] + left_out
+    table = pd.DataFrame(rows, columns=list(CROSS_PLAY_COLUMNS))
+    table = table[~table["adversary"].isin(list(cannot))].reset_index(drop=True)
+    return CrossPlay(table, tuple(dict.fromkeys(left_out)))
+
+
+def _plans(
+    opponents: Sequence[Opponent], defenders: Sequence[Defender], own: str, against_each: Collection[str]
+) -> Iterator[tuple[Defender, str, Game]]:
+    """Yield each defender with the name of the adversary planned against, if any, and the game planned on."""
+    games = {opponent.name: opponent.planned for opponent in opponents}
+    if len(opponents) > 1 and _can_plan_against_all(opponents):
+        games |= {ALL_TYPES: all_types(opponents), WORST_TYPE: all_types(opponents, worst=True)}
+    for defender in defenders:
+        if not defender.plans:
+            yield defender, "", games[own]
+        elif defender.name in against_each:
+            yield from ((defender, against, game) for against, game in games.items())
+        else:
+            yield defender, own, games[own]
+
+
+def _checked(opponents: Sequence[Opponent], defenders: Sequence[Defender], own: str | None) -> str:
+    """Return the name of the scenario's own adversary, if all can be told apart and know what they may."""
+    names = [opponent.name for opponent in opponents]
+    own = names[0] if own is None and names else own
+    if own is None or own not in names:
+        raise InputError("no such adversary", found=own, expected=f"one of {', '.join(names)}")
+    for kind, given in (("adversaries", names), ("defenders", [defender.name for defender in defenders])):
+        if len(set(given)) < len(given):
+            raise InputError(f"{kind} of one name", found=next(name for name in given if given.count(name) > 1))
+    for opponent in opponents:
+        _check_information(opponent)
+    return own
+
+
+def _check_information(opponent: Opponent) -> None:
+    for game in (record_game_of(opponent.truth), record_game_of(opponent.planned)):
+        parts = [each.adversary for each in game.types] if isinstance(game, TypesGame) else [game.adversary]
+        for adversary in parts:
+            declared_information(adversary)
+
+
+def _can_plan_against_all(opponents: Sequence[Opponent]) -> bool:
+    return record_game_of(opponents[0].truth).space.size <= _MOST_FORMS
+
+
+def all_types(opponents: Sequence[Opponent], *, worst: bool = False) -> TypesGame:
+    """Return the game planned against all adversaries: equally likely, or each time the worst for the record."""
+    types: dict[tuple[int, int], AdversaryType] = {}
+    for opponent in opponents:
+        game, share = record_game_of(opponent.planned), 1.0 / len(opponents)
+        several = isinstance(game, TypesGame)
+        parts = game.types if isinstance(game, TypesGame) else (AdversaryType("", 1.0, game.linker, game.adversary),)
+        if isinstance(game, TypesGame) and game.together != "one-of":
+            raise InputError("adversaries together cannot be one type", where=opponent.name, found=game.together)
+        for part in parts:
+            key = (id(part.linker), id(part.adversary))
+            name = f"{opponent.name}: {part.name}" if several else opponent.name
+            # The same adversary, alone and as part of another, is one type.
+            known = types.get(key, AdversaryType(name, 0.0, part.linker, part.adversary))
+            types[key] = AdversaryType(known.name, known.weight + share * part.weight, part.linker, part.adversary)
+    games = [record_game_of(opponent.planned) for opponent in opponents]
+    space = space_of_all([game.space for game in games])
+    together: Together = "worst" if worst else "one-of"
+    return TypesGame(space, tuple(types.values()), games[0].benefit, games[0].loss, together)
+
+
+def _averages(game: Game, choice: Choice, weights: NDArray[np.int64] | None) -> NDArray[np.float64]:
+    """Return publisher's and adversary's payoff, utility, share attacked and risk, averaged over records."""
+    if isinstance(game, TypesGame) and game.together == "one-of":
+        # Who attacks by chance attacks a share of the records.
+        parts = [each.weight * _averages(game.against(each.name), choice, weights) for each in game.types]
+        return np.asarray(np.sum(parts, axis=0))
+    outcome = outcome_of(game, choice)
+    columns = (
+        outcome.publisher_payoff,
+        outcome.adversary_payoff,
+        outcome.utility,
+        outcome.attacked,
+        np.where(outcome.attacked, outcome.success_probability, 0.0),
+    )
+    return np.array([np.average(column, weights=weights) for column in columns])
+
+
+def _regret(best: float, payoff: float, game: Game) -> float:
+    """Return how far a payoff is below the best; differences by rounding alone are none."""
+    scale = float(np.mean(np.asarray(game.benefit) + np.asarray(game.loss)))
+    behind = best - payoff
+    return 0.0 if abs(behind) <= INDIFFERENCE * scale * 1e3 else behind

@@ -1,0 +1,1 @@
+"""Whoever decides what is shared: solvers and policies behind one interface."""

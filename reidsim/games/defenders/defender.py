@@ -1,0 +1,57 @@
+"""What every defender can do: given a game, pick a form for each record."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.games.equilibrium import Equilibrium, evaluate
+from reidsim.games.masking.game import MaskingGame
+from reidsim.games.record_game import WITHHELD, Choice, RecordGame
+
+# A masking game is a record game with compiled solvers of its own.
+Game = RecordGame | MaskingGame
+
+
+class Defender(Protocol):
+    """A solver or policy."""
+
+    @property
+    def name(self) -> str:
+        """What results call it."""
+        ...
+
+    @property
+    def plans(self) -> bool:
+        """Whether the choice depends on the adversary; if not, it is the same in games that differ by that alone."""
+        ...
+
+    def choose(self, game: Game) -> Choice:
+        """Return the form of each record, chosen in the game that the defender believes in.
+
+        Raises
+        ------
+        InputError
+            If the defender cannot play this game.
+        """
+        ...
+
+
+def record_game_of(game: Game) -> RecordGame:
+    """Return a game as one that every solver of record games takes."""
+    return game.record_game if isinstance(game, MaskingGame) else game
+
+
+def outcome_of(game: Game, choice: Choice) -> Equilibrium:
+    """Work out what a choice leads to in a game, by compiled functions where there are any."""
+    return game.evaluate(choice) if isinstance(game, MaskingGame) else evaluate(game, choice)
+
+
+def withholding(game: Game, choice: Choice) -> Choice:
+    """Withhold the records whose payoff is negative."""
+    payoff = outcome_of(game, choice).publisher_payoff
+    allowance = INDIFFERENCE * (np.asarray(game.benefit) + np.asarray(game.loss))
+    strategies = np.where(payoff >= -allowance, choice.strategies, WITHHELD)
+    return Choice(strategies, choice.solver, choice.evaluated, choice.exact)

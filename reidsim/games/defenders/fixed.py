@@ -1,0 +1,84 @@
+"""Defenders who follow a rule: opt in or out, fixed forms, forms at random."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from reidsim.errors import InputError
+from reidsim.games.defenders.defender import Game, outcome_of, record_game_of
+from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.releases.strategy_space import Strategies
+
+
+@dataclass(frozen=True)
+class OptIn:
+    """Shares a record as it is if that pays more than nothing, and else withholds it."""
+
+    plans: ClassVar[bool] = True
+
+    name: str = "opt-in"
+
+    def choose(self, game: Game) -> Choice:
+        """Return the better of the two; see `Defender`."""
+        n = game.n_records
+        everything = np.full(n, record_game_of(game).space.most_specific, dtype=np.int64)
+        evaluated = np.ones(n, dtype=np.int64)
+        payoff = outcome_of(game, Choice(everything, self.name, evaluated, exact=False)).publisher_payoff
+        return Choice(np.where(payoff > 0, everything, WITHHELD), self.name, evaluated, exact=True)
+
+
+@dataclass(frozen=True, eq=False)
+class FixedForms:
+    """Shares each record in a form that a rule prescribes, whoever attacks.
+
+    Parameters
+    ----------
+    name : str
+    strategies : int or ndarray of int64, shape (n_records,)
+        ``WITHHELD`` (-1) where a record is not shared.
+    """
+
+    plans: ClassVar[bool] = False
+
+    name: str
+    strategies: int | Strategies
+
+    def choose(self, game: Game) -> Choice:
+        """Return the prescribed forms; see `Defender`."""
+        n, size = game.n_records, record_game_of(game).space.size
+        given = np.asarray(self.strategies, dtype=np.int64)
+        if given.shape not in ((), (n,)):
+            expected = f"one form, or one for each of {n} records"
+            raise InputError(
+                "forms for another number of records", where=self.name, found=given.shape, expected=expected
+            )
+        strategies = np.broadcast_to(given, (n,)).copy()
+        if n and not (strategies.min() >= WITHHELD and strategies.max() < size):
+            raise InputError("no such form", where=self.name, found=int(strategies.max()), expected=f"below {size}")
+        return Choice(strategies, self.name, np.zeros(n, dtype=np.int64), exact=False)
+
+
+@dataclass(frozen=True)
+class RandomForms:
+    """Shares each record in a form drawn at random, each equally likely.
+
+    Parameters
+    ----------
+    name : str
+    seed : int
+        Root of the draw.
+    """
+
+    plans: ClassVar[bool] = False
+
+    name: str = "random"
+    seed: int = 0
+
+    def choose(self, game: Game) -> Choice:
+        """Return the forms drawn; see `Defender`."""
+        n, size = game.n_records, record_game_of(game).space.size
+        strategies = np.random.default_rng(np.random.SeedSequence(self.seed)).integers(size, size=n)
+        return Choice(strategies, self.name, np.zeros(n, dtype=np.int64), exact=False)

@@ -1,0 +1,139 @@
+"""Best replies of a publisher who faces several adversary types: to all of them, to their average, to the worst."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from reidsim.adversaries.response import Adversary
+from reidsim.adversaries.sequential.adversary import SequentialAdversary
+from reidsim.errors import InputError
+from reidsim.games.adversary_types import AdversaryType, TypesGame
+from reidsim.games.defenders.best_reply import BestReply
+from reidsim.games.defenders.defender import Defender
+from reidsim.games.equilibrium import Equilibrium, evaluate
+from reidsim.games.record_game import Choice
+from reidsim.releases.strategy_space import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class ReplyToTypes:
+    """What a publisher chooses on some idea of the types, and what comes of it; arrays of shape (n_records,).
+
+    Parameters
+    ----------
+    choice : Choice
+    expected : Equilibrium
+        In the game against all types: the expectation of payoffs.
+    by_type : dict of str to Equilibrium
+        Against each type alone.
+    """
+
+    choice: Choice
+    expected: Equilibrium
+    by_type: dict[str, Equilibrium]
+
+    @property
+    def worst_payoff(self) -> Floats:
+        """Publisher's payoff against the type that is worst for each record."""
+        return np.asarray(np.min([each.publisher_payoff for each in self.by_type.values()], axis=0))
+
+
+def replies_to_types(
+    believed: TypesGame, truth: TypesGame | None = None, *, defender: Defender | None = None
+) -> dict[str, ReplyToTypes]:
+    """Compare the best replies to the types, to their average and to the worst of them.
+
+    - "types" plays against all types with their weights: no reply has a higher expected payoff (Bayesian Stackelberg).
+    - "average" plays as if every type were the average one: see `average_type`.
+    - "worst" plays against the type that is worst for each record, whatever the weights: no reply has a better worst
+      case.
+
+    Parameters
+    ----------
+    believed : TypesGame
+        On which the publisher plans.
+    truth : TypesGame, optional
+        In which all three are evaluated, such as with other weights; that believed in, if not given.
+    defender : Defender, optional
+        How it plans: the exact best reply of each record, if not given.
+
+    Returns
+    -------
+    dict of str to ReplyToTypes
+        Keys "types", "average" and "worst".
+
+    Raises
+    ------
+    InputError
+        If the types have no average.
+    """
+    defender, truth = defender or BestReply(), truth or believed
+    games = {
+        "types": believed,
+        "average": believed.with_types(averaged(believed.types)),
+        "worst": believed.with_types(believed.types, "worst"),
+    }
+    present = [each.name for each in truth.types if each.weight > 0]
+    replies = {}
+    for name, game in games.items():
+        choice = defender.choose(game)
+        by_type = {each: evaluate(truth.against(each), choice) for each in present}
+        replies[name] = ReplyToTypes(choice, evaluate(truth, choice), by_type)
+    return replies
+
+
+def averaged(types: tuple[AdversaryType, ...]) -> tuple[AdversaryType, ...]:
+    """Return as many types of the same weights, each the average one."""
+    average = average_type(types)
+    return tuple(replace(average, name=each.name, weight=each.weight) for each in types)
+
+
+def average_type(types: tuple[AdversaryType, ...]) -> AdversaryType:
+    """Return the type that plans and links like the one of most weight, with the mean gain and cost of all.
+
+    Of equally heavy types the first counts. Ways of planning have no mean, amounts of money do.
+
+    Raises
+    ------
+    InputError
+        If a type has no gain and cost, or amounts by record that its planner cannot take.
+    """
+    weights = np.array([each.weight for each in types])
+    prices = [_gain_and_cost(each) for each in types]
+    gain, cost = (
+        sum(share * amount for share, amount in zip(weights / weights.sum(), amounts, strict=True))
+        for amounts in zip(*prices, strict=True)
+    )
+    heaviest = types[int(weights.argmax())]
+    return AdversaryType("average", 1.0, heaviest.linker, repriced(heaviest.adversary, gain, cost))
+
+
+def repriced(adversary: Adversary, gain: Any, cost: Any) -> Adversary:
+    """Return an adversary with another gain and cost of an attempt, in currency units per record.
+
+    Raises
+    ------
+    InputError
+        If it has none.
+    """
+    if isinstance(adversary, SequentialAdversary):
+        if np.ndim(gain) or np.ndim(cost):
+            raise InputError("a sequential attack has one gain and one cost for all records")
+        return replace(adversary, attack=replace(adversary.attack, gain=float(gain), exploit_cost=float(cost)))
+    if not is_dataclass(adversary):
+        raise InputError("the adversary has no gain and cost to replace", found=type(adversary).__name__)
+    repriced_adversary: Adversary = replace(adversary, gain=gain, cost=cost)
+    return repriced_adversary
+
+
+def _gain_and_cost(each: AdversaryType) -> tuple[Any, Any]:
+    adversary: Any = each.adversary
+    if isinstance(adversary, SequentialAdversary):
+        return adversary.attack.gain, adversary.attack.exploit_cost
+    if not (hasattr(adversary, "gain") and hasattr(adversary, "cost")):
+        expected = "an adversary with a gain and a cost"
+        raise InputError("type has no average", where=each.name, found=type(adversary).__name__, expected=expected)
+    return adversary.gain, adversary.cost

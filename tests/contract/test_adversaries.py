@@ -1,0 +1,245 @@
+"""What every adversary promises, on every strategy space: played for all of them from one list."""
+
+import copy
+import pickle
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from contract_worlds import ATTACK, COST, GAIN, PLAYERS, SPACES
+
+from reidsim.adversaries.information import KNOWABLE, TRUTH, declared_information
+from reidsim.adversaries.multistage.attack import PlanLinkage
+from reidsim.adversaries.response import Linkage, Response
+from reidsim.adversaries.sequential.adversary import SequentialAdversary
+from reidsim.adversaries.sequential.attack_process import OUTSET, attack_process
+from reidsim.adversaries.sequential.factored_mdp import expand
+from reidsim.adversaries.sequential.linear_program import solve_linear_program
+from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
+from reidsim.errors import InputError
+
+NAMES = sorted(PLAYERS)
+# Those who look before they attack.
+PLANNERS = [name for name in NAMES if name.split("-")[1] not in ("always", "never", "random")]
+FIELDS = [item.name for item in fields(Response)]
+
+
+def replies(player, adversary=None):
+    """The reply to every strategy."""
+    adversary = adversary or player.adversary
+    return [adversary.respond(player.linker.link(strategy)) for strategy in range(player.space.size)]
+
+
+def assert_same(one, other):
+    for mine, theirs in zip(one, other, strict=True):
+        for name in FIELDS:
+            np.testing.assert_array_equal(getattr(mine, name), getattr(theirs, name), err_msg=name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_replies_are_well_formed(name):
+    player = PLAYERS[name]
+    for reply in replies(player):
+        for field in FIELDS:
+            assert getattr(reply, field).shape == (player.space.n_records,)
+        assert reply.attacks.dtype == np.bool_
+        assert ((reply.success >= 0) & (reply.success <= 1)).all()
+        assert ((reply.believed_success >= 0) & (reply.believed_success <= 1)).all()
+        assert (reply.adversary_payoff[~reply.attacks] == 0).all()
+        assert (reply.exploits[~reply.attacks] == 0).all()
+        # A group in the registry may turn out to be empty.
+        assert (reply.exploits[reply.attacks] >= (0 if "fmdp" in name else 1)).all()
+        assert np.isfinite(reply.adversary_payoff).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_replies_are_reproducible(name):
+    assert_same(replies(PLAYERS[name]), replies(PLAYERS[name]))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2026, 2**40])
+@pytest.mark.parametrize("space", sorted(SPACES))
+def test_random_attacks_are_reproducible_for_any_seed(space, seed):
+    player = PLAYERS[f"{space}-random"]
+    drawn = [RandomAttacks(GAIN, COST, 0.5, seed) for _ in range(2)]
+    assert_same(replies(player, drawn[0]), replies(player, drawn[1]))
+
+
+def test_random_attacks_do_not_depend_on_the_form_or_on_who_else_is_asked_about():
+    n = 1000
+    adversary, linkage = RandomAttacks(GAIN, COST, 0.3, 5), Linkage(np.full(n, 4), np.full(n, 4))
+    everybody = adversary.respond(linkage).attacks
+    other_form = adversary.respond(Linkage(np.full(n, 9), np.full(n, 9))).attacks
+    np.testing.assert_array_equal(everybody, other_form)
+    rows = np.array([999, 3, 3, 500])
+    some = adversary.respond(Linkage(np.full(4, 4), np.full(4, 4)), rows).attacks
+    np.testing.assert_array_equal(some, everybody[rows])
+    # Five standard errors.
+    assert abs(everybody.mean() - 0.3) < 5 * np.sqrt(0.3 * 0.7 / n)
+    assert (everybody != replace(adversary, seed=6).respond(linkage).attacks).any()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_adversaries_survive_copy_and_pickle(name):
+    player = PLAYERS[name]
+    expected = replies(player)
+    for duplicate in (copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))):  # noqa: S301
+        assert_same(expected, replies(player, duplicate(player.adversary)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_linkers_survive_copy_and_pickle(name):
+    player = PLAYERS[name]
+    for duplicate in (copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))):  # noqa: S301
+        assert_same(replies(player), replies(replace(player, linker=duplicate(player.linker))))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_some_records_get_the_reply_that_they_get_among_all(name):
+    player, rows = PLAYERS[name], np.array([7, 0, 7, 2])
+    for strategy, whole in enumerate(replies(player)):
+        some = player.adversary.respond(player.linker.link(strategy, rows), rows)
+        for field in FIELDS:
+            np.testing.assert_array_equal(getattr(some, field), getattr(whole, field)[rows])
+
+
+def changed(linkage, field):
+    """The same linkage with another value of one field, whatever it means."""
+    value = getattr(linkage, field)
+    if field in ("group_sizes", "believed_group_sizes"):
+        other = np.where(np.arange(len(value)) % 2, value * 4, np.maximum(np.floor(value / 4), 1)).astype(value.dtype)
+        return replace(linkage, **{field: other})
+    if field == "match_probability":
+        return replace(linkage, match_probability=None if value is None else value[::-1] / 3)
+    if field in ("plan_success", "plan_believed"):
+        return replace(linkage, **{field: None if value is None else value[:, ::-1] * 0.3})
+    if field == "prices":
+        return replace(linkage, prices=None if value is None else value + 1)
+    assert field == "plans"
+    return replace(linkage, plans=tuple((number,) for number in range(len(value))))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_decisions_rest_on_what_is_declared_and_never_on_the_truth(name):
+    player = PLAYERS[name]
+    adversary = player.adversary
+    declared = declared_information(adversary)
+    changes = dict.fromkeys(declared, 0)
+    for strategy in range(player.space.size):
+        linkage = player.linker.link(strategy)
+        expected = adversary.respond(linkage).attacks
+        for item in fields(linkage):
+            if item.name in ("plan_success", "plan_believed") and linkage.plan_believed is None:
+                continue
+            decided = adversary.respond(changed(linkage, item.name)).attacks
+            if item.name in declared:
+                changes[item.name] += int((decided != expected).sum())
+            else:
+                np.testing.assert_array_equal(decided, expected, err_msg=item.name)
+    if name in PLANNERS:
+        assert sum(changes.values()) > 0
+
+
+def test_information_that_nobody_can_have_is_refused():
+    class Clairvoyant(OneShot):
+        decides_on = frozenset({"group_sizes"})
+
+    with pytest.raises(InputError, match=r"Clairvoyant.decides_on: an adversary cannot decide on this; found 'group"):
+        declared_information(Clairvoyant())
+    assert declared_information(OneShot()) == KNOWABLE
+    assert not KNOWABLE & TRUTH
+
+
+class OneShot:
+    """An adversary of somebody else, who declares nothing."""
+
+    def respond(self, linkage, rows=None):
+        raise NotImplementedError
+
+
+def at_truth(linkage):
+    """The linkage of an adversary who believes what is true."""
+    if isinstance(linkage, PlanLinkage) and linkage.plan_success is not None:
+        return replace(linkage, believed_group_sizes=linkage.group_sizes, plan_believed=linkage.plan_success)
+    return replace(linkage, believed_group_sizes=linkage.group_sizes)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "fmdp" not in name])
+def test_one_attempt_is_never_worth_more_than_the_best_one(name):
+    """Nobody beats the best of all plans, and who plans on the truth reaches it."""
+    player = PLAYERS[name]
+    for strategy in range(player.space.size):
+        linkage = player.linker.link(strategy)
+        # Those who know of plans know who is not in the registry; the one-shot adversary does not.
+        by_plan = isinstance(linkage, PlanLinkage) and not name.endswith("one-shot")
+        if by_plan:
+            best = (GAIN * linkage.plan_success - linkage.prices[:, None]).max(axis=0) - COST
+        else:
+            best = GAIN / np.maximum(linkage.group_sizes, 1) - COST
+        best = np.maximum(best, 0.0)
+        assert (player.adversary.respond(linkage).adversary_payoff <= best + 1e-9).all()
+        informed = player.adversary.respond(at_truth(linkage)).adversary_payoff
+        assert (informed <= best + 1e-9).all()
+        if name in PLANNERS:
+            np.testing.assert_allclose(informed, best, atol=1e-9)
+
+
+@pytest.mark.parametrize("space", sorted(SPACES))
+def test_always_is_never_better_for_the_adversary_than_reason(space):
+    always, rational = PLAYERS[f"{space}-always"], PLAYERS[f"{space}-one-shot"]
+    worse = 0
+    for strategy in range(always.space.size):
+        linkage = at_truth(always.linker.link(strategy))
+        planned = rational.adversary.respond(Linkage(linkage.group_sizes, linkage.group_sizes)).adversary_payoff
+        forced = always.adversary.respond(linkage).adversary_payoff
+        assert (forced <= planned + 1e-12).all()
+        worse += int((forced < planned).sum())
+    assert worse > 0
+
+
+@pytest.mark.parametrize("space", sorted(SPACES))
+def test_a_sequential_attack_is_worth_what_its_linear_program_says(space):
+    player = PLAYERS[f"{space}-fmdp"]
+    worth = {}
+    for strategy in range(player.space.size):
+        linkage = at_truth(player.linker.link(strategy))
+        reply = player.adversary.respond(linkage)
+        believed = player.adversary.respond(player.linker.link(strategy))
+        for record, size in enumerate(linkage.group_sizes.tolist()):
+            if size not in worth:
+                mdp = expand(attack_process(ATTACK, {size: 1.0}), [OUTSET])
+                worth[size] = float(solve_linear_program(mdp)[0])
+            assert reply.adversary_payoff[record] == pytest.approx(worth[size], abs=1e-7)
+            assert believed.adversary_payoff[record] <= worth[size] + 1e-7
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (lambda: AlwaysAttacks(-1.0, 1.0), "gain of the adversary is negative"),
+        (lambda: AlwaysAttacks(1.0, np.array([1.0, -2.0])), "cost of the adversary is negative; found -2.0"),
+        (lambda: RandomAttacks(1.0, float("nan")), "cost of the adversary is negative"),
+        (lambda: RandomAttacks(1.0, 1.0, rate=1.5), "rate"),
+    ],
+)
+def test_impossible_amounts_are_refused(make, problem):
+    with pytest.raises(InputError, match=problem):
+        make()
+
+
+def test_amounts_by_record_go_with_the_records():
+    gain, cost = np.array([10.0, 20.0, 30.0]), np.array([1.0, 2.0, 3.0])
+    linkage = Linkage(np.array([2, 5]), np.array([2, 5]))
+    reply = AlwaysAttacks(gain, cost).respond(linkage, np.array([2, 0]))
+    np.testing.assert_allclose(reply.adversary_payoff, [30 / 2 - 3, 10 / 5 - 1])
+    assert (NeverAttacks().respond(linkage).success == [0.5, 0.2]).all()
+
+
+def test_nobody_is_found_in_an_empty_group():
+    linkage = Linkage(np.array([0, 1]), np.array([0, 1]))
+    np.testing.assert_array_equal(AlwaysAttacks(10.0, 1.0).respond(linkage).adversary_payoff, [-1.0, 9.0])
+
+
+def test_sequential_adversaries_declare_what_they_see_before_access():
+    assert SequentialAdversary(ATTACK).decides_on == {"believed_group_sizes"}
+    assert SequentialAdversary(ATTACK, 10).decides_on == {"match_probability"}

@@ -1,0 +1,243 @@
+"""What every defender promises, against every adversary on every strategy space."""
+
+import copy
+import pickle
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from contract_worlds import BENEFIT, LOSS, PLAYERS, SMALL, every_game, knowledge_of, masking_world
+from hypothesis import given, settings
+from masking_worlds import small_worlds
+
+from reidsim.adversaries.simple_behaviours import AlwaysAttacks
+from reidsim.errors import InputError
+from reidsim.games.adversary_types import TypesGame
+from reidsim.games.defenders.best_reply import BestReply
+from reidsim.games.defenders.defender import outcome_of, record_game_of
+from reidsim.games.defenders.fixed import FixedForms, OptIn, RandomForms
+from reidsim.games.defenders.same_form import SameForm
+from reidsim.games.masking.game import MaskingGame
+from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
+from reidsim.games.record_game import WITHHELD
+
+GAMES = every_game()
+WEIGHTS = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8])
+DEFENDERS = {
+    "best-reply": BestReply(),
+    "best-reply-or-nothing": BestReply(may_withhold=True),
+    "no-attack": BestReply("no-attack", no_attack=True),
+    "greedy": BestReply("greedy", search="greedy"),
+    "same-form": SameForm(),
+    "same-form-suppressing": SameForm(suppresses=True),
+    "same-form-limited": SameForm(suppresses=True, limit=0.3),
+    "same-form-no-attack": SameForm(suppresses=True, no_attack=True),
+    "same-form-unattacked": SameForm(no_attack=True),
+    "opt-in": OptIn(),
+    "share-all": FixedForms("share-all", 0),
+    "share-nothing": FixedForms("share-nothing", WITHHELD),
+    "random": RandomForms(seed=3),
+}
+# A search of lattices does not keep to what compiled solvers ask for.
+PAIRS = [(defender, game) for defender in DEFENDERS for game in GAMES]
+
+
+@cache
+def payoffs_of_all_forms(game):
+    """Publisher's payoff and attacks of every form of a game, shapes (n_forms, n_records), one after the other."""
+    plain = record_game_of(GAMES[game])
+    outcomes = [plain.outcome(form) for form in range(plain.space.size)]
+    return np.array([o.publisher_payoff for o in outcomes]), np.array([o.response.attacks for o in outcomes])
+
+
+@cache
+def chosen_by(defender, game):
+    return DEFENDERS[defender].choose(GAMES[game])
+
+
+@pytest.mark.parametrize(("defender", "game"), PAIRS)
+def test_choices_are_well_formed_and_reproducible(defender, game):
+    choice = chosen_by(defender, game)
+    n, size = GAMES[game].n_records, record_game_of(GAMES[game]).space.size
+    assert choice.strategies.shape == choice.evaluated.shape == (n,)
+    assert choice.strategies.dtype == np.int64
+    assert ((choice.strategies >= WITHHELD) & (choice.strategies < size)).all()
+    np.testing.assert_array_equal(DEFENDERS[defender].choose(GAMES[game]).strategies, choice.strategies)
+
+
+@pytest.mark.parametrize("game", ["lattice-one-shot", "masking-multistage", "masking-compiled", "lattice-types-all"])
+@pytest.mark.parametrize("defender", DEFENDERS)
+def test_defenders_and_games_survive_copy_and_pickle(defender, game):
+    for duplicate in (copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))):  # noqa: S301
+        choice = duplicate(DEFENDERS[defender]).choose(duplicate(GAMES[game]))
+        np.testing.assert_array_equal(choice.strategies, chosen_by(defender, game).strategies)
+
+
+@pytest.mark.parametrize(("defender", "game"), PAIRS)
+def test_nobody_beats_the_best_reply_to_an_adversary(defender, game):
+    payoff, _ = payoffs_of_all_forms(game)
+    best = np.maximum(payoff.max(axis=0), 0.0)
+    reached = outcome_of(GAMES[game], chosen_by(defender, game)).publisher_payoff
+    assert (reached <= best + 1e-9).all()
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_the_best_reply_is_the_best_of_all_forms(game):
+    payoff, attacks = payoffs_of_all_forms(game)
+    chosen = chosen_by("best-reply-or-nothing", game)
+    assert chosen.exact
+    reached = outcome_of(GAMES[game], chosen).publisher_payoff
+    np.testing.assert_allclose(reached, np.maximum(payoff.max(axis=0), 0.0), atol=1e-9)
+    safe = outcome_of(GAMES[game], chosen_by("no-attack", game))
+    assert not safe.attacked.any()
+    allowed = np.where(attacks, -np.inf, payoff).max(axis=0)
+    np.testing.assert_allclose(safe.publisher_payoff, np.maximum(allowed, 0.0), atol=1e-9)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_the_same_form_is_the_best_one_for_all(game):
+    payoff, attacks = payoffs_of_all_forms(game)
+    weights = WEIGHTS[: GAMES[game].n_records]
+
+    def most(shared, limit=1.0):
+        withheld = (weights * ~shared).sum(axis=1)
+        sums = np.where(shared, payoff, 0.0) @ weights
+        return max([0.0, *sums[withheld <= np.floor(limit * weights.sum())].tolist()])
+
+    everybody, pays = np.ones(payoff.shape, dtype=bool), payoff > 1e-9
+    for defender, expected in (
+        (SameForm(weights=weights), most(everybody, 0.0)),
+        (SameForm(weights=weights, suppresses=True), most(pays)),
+        (SameForm(weights=weights, suppresses=True, limit=0.3), most(pays, 0.3)),
+        (SameForm(weights=weights, suppresses=True, no_attack=True), most(pays & ~attacks)),
+    ):
+        chosen = defender.choose(GAMES[game])
+        assert len(set(chosen.strategies.tolist()) - {WITHHELD}) <= 1
+        reached = outcome_of(GAMES[game], chosen).publisher_payoff @ weights
+        assert reached == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.parametrize("game", ["masking-compiled", "masking-one-stage-compiled"])
+def test_one_strategy_for_all_is_that_of_the_compiled_search(game):
+    compiled = SameForm().choose(GAMES[game])
+    general = SameForm().choose(record_game_of(GAMES[game]))
+    np.testing.assert_array_equal(compiled.strategies, general.strategies)
+
+
+@given(world=small_worlds(chain="three-stage"))
+@settings(max_examples=15)
+def test_one_strategy_for_all_against_a_longer_chain(world):
+    """Compiled solvers do not take it; the oracle plays every strategy of every target."""
+    chosen = SameForm().choose(world.game)
+    sums = [
+        sum(target.payoff(world.levels(strategy)) for target in world.plain) for strategy in range(world.space.size)
+    ]
+    reached = outcome_of(world.game, chosen).publisher_payoff.sum()
+    assert reached == pytest.approx(max(0.0, *sums), abs=1e-9)
+
+
+def test_a_minimum_is_kept_to():
+    lattice = SMALL.lattice()
+    minimum, game = lattice.index((1, 0, 1)), GAMES["lattice-one-shot"]
+    for defender in (SameForm(minimum=minimum), SameForm(minimum=minimum, suppresses=True)):
+        chosen = defender.choose(game).strategies
+        assert lattice.at_least(int(chosen.max()), np.array([minimum])).all()
+    payoff, _ = payoffs_of_all_forms("lattice-one-shot")
+    allowed = [form for form in range(lattice.size) if lattice.at_least(form, np.array([minimum]))[0]]
+    each = BestReply(minimum=np.full(12, minimum)).choose(game)
+    np.testing.assert_allclose(outcome_of(game, each).publisher_payoff, payoff[allowed].max(axis=0), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", sorted(DEFENDERS))
+def test_who_does_not_plan_does_not_look_at_the_adversary(name):
+    """And who plans against somebody does, in at least one pair of games."""
+    chosen = {
+        space: [chosen_by(name, game).strategies for game in GAMES if game.startswith(space)]
+        for space in ("lattice", "masking")
+    }
+    alike = all((one == other).all() for games in chosen.values() for one in games for other in games)
+    assert alike == (not DEFENDERS[name].plans)
+
+
+def test_a_choice_rests_on_the_game_that_is_believed_in():
+    """Amounts of the adversary's that decide nothing change nothing."""
+    game = GAMES["lattice-always"]
+    richer = replace(game, adversary=AlwaysAttacks(1e6, 0.0))
+    for defender in DEFENDERS.values():
+        np.testing.assert_array_equal(defender.choose(game).strategies, defender.choose(richer).strategies)
+
+
+@pytest.mark.parametrize("space", ["lattice", "masking"])
+def test_opting_in_pays_or_is_left(space):
+    for name in GAMES:
+        if name.startswith(space):
+            payoff, _ = payoffs_of_all_forms(name)
+            chosen = OptIn().choose(GAMES[name]).strategies
+            np.testing.assert_array_equal(chosen, np.where(payoff[0] > 0, 0, WITHHELD))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**33])
+def test_random_forms_are_reproducible_for_any_seed_and_cover_all_forms(seed):
+    game = PLAYERS["lattice-never"].game
+    many = replace(
+        game, space=SMALL.with_records_in_order([0] * 600).lattice(), benefit=np.full(600, 1.0), loss=np.full(600, 1.0)
+    )
+    drawn = RandomForms(seed=seed).choose(many).strategies
+    np.testing.assert_array_equal(drawn, RandomForms(seed=seed).choose(many).strategies)
+    assert (drawn != RandomForms(seed=seed + 1).choose(many).strategies).any()
+    counts = np.bincount(drawn, minlength=12)
+    # Six standard deviations of a binomial count of mean 50.
+    assert np.abs(counts - 50).max() < 6 * np.sqrt(50 * 11 / 12)
+
+
+def test_games_hold_what_they_are_asked_for():
+    assert isinstance(masking_world(), MaskingGame)
+    assert masking_world().is_compiled
+    assert isinstance(GAMES["lattice-types-all"], TypesGame)
+    assert all(game.benefit[0] == BENEFIT and game.loss[0] == LOSS for game in GAMES.values())
+
+
+def partial_knowledge():
+    game = masking_world()
+    on = ("age", "state")
+    attack = replace(game.attack, stages=(replace(game.attack.identify, on=on),))
+    known = knowledge_of(on, game.n_records)
+    return PartialKnowledgeGame(game.space, attack, game.world, BENEFIT, LOSS, knowledge=known)
+
+
+def test_partial_knowledge_in_a_masking_game_is_replied_to_exactly():
+    game, player = partial_knowledge(), PLAYERS["masking-partial-knowledge"]
+    found = outcome_of(game, BestReply().choose(game)).publisher_payoff
+    expected = outcome_of(player.game, BestReply(may_withhold=True).choose(player.game)).publisher_payoff
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        (lambda: BestReply(search="lucky"), r"basic: unknown search; found 'lucky'; expected one of exact, greedy"),
+        (lambda: SameForm(limit=1.2), "limit"),
+        (
+            lambda: FixedForms("rule", np.zeros(3, dtype=np.int64)).choose(GAMES["lattice-always"]),
+            r"rule: forms for another number of records; found \(3,\); expected one form, or one for each of 12",
+        ),
+        (lambda: FixedForms("rule", 12).choose(GAMES["lattice-always"]), "no such form; found 12; expected below 12"),
+        (lambda: FixedForms("rule", -2).choose(GAMES["lattice-always"]), "no such form; found -2"),
+        (
+            lambda: BestReply(search="greedy", no_attack=True).choose(GAMES["lattice-always"]),
+            "greedy search of a lattice cannot meet a constraint",
+        ),
+        (
+            lambda: BestReply(search="greedy").choose(partial_knowledge()),
+            "basic: greedy search of a masking game; expected an attack in two stages, or search 'exact'",
+        ),
+        (
+            lambda: BestReply(minimum=np.zeros(10, dtype=np.int64)).choose(masking_world()),
+            "a masking game has no minimum",
+        ),
+    ],
+)
+def test_what_cannot_be_played_is_refused(call, problem):
+    with pytest.raises(InputError, match=problem):
+        call()
