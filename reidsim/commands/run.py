@@ -9,6 +9,16 @@ import typer
 from rich.console import Console
 
 from reidsim.commands.arguments import ScenarioArgument, SeedOption, SetOption, overrides_of, print_warnings
+from reidsim.commands.batch import (
+    ExecutorOption,
+    RerunFailedOption,
+    ResumeOption,
+    SchedulerOption,
+    TimeoutOption,
+    WorkersOption,
+    refuse_options_of_batches,
+    run_several,
+)
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
 
@@ -20,12 +30,20 @@ def run(
     ] = None,
     set_: SetOption = None,
     seed: SeedOption = None,
+    executor: ExecutorOption = None,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+    timeout: TimeoutOption = None,
+    resume: ResumeOption = False,
+    rerun_failed: RerunFailedOption = False,
 ) -> None:
     """Run a scenario, print its measures by policy and write a results folder.
 
     Example: reidsim run wan2015 --set economics.loss=600 -o results/doubled-loss
     """
     # Imported late so that --help and errors in the scenario do not wait for numerical libraries.
+    from reidsim.experiments.batch.design import has_several_runs
+    from reidsim.experiments.batch.executors.choice import executor_named
     from reidsim.experiments.results import next_free_folder, require_free
     from reidsim.experiments.run import run_loaded
     from reidsim.reports.illustration import illustrate
@@ -34,6 +52,23 @@ def run(
 
     stop_if_interrupted()
     loaded = load_scenario(scenario, overrides_of(set_), seed=seed)
+    if has_several_runs(loaded.scenario):
+        named = executor_named(
+            "auto" if executor is None else executor.value, workers=workers, scheduler=scheduler, timeout=timeout
+        )
+        run_several(loaded, output, named, resume=resume, rerun_failed=rerun_failed)
+        return
+    refuse_options_of_batches(
+        loaded.path,
+        {
+            "--executor": executor,
+            "--workers": workers,
+            "--scheduler": scheduler,
+            "--timeout": timeout,
+            "--resume": resume,
+            "--rerun-failed": rerun_failed,
+        },
+    )
     folder = output or next_free_folder(Path("results"), loaded.name)
     require_free(folder)
     with DelayedProgress(Console(stderr=True)) as progress:

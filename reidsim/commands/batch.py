@@ -1,0 +1,143 @@
+"""Commands of batches: running one, and repeating one of its runs alone."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from reidsim import interrupts
+from reidsim.commands.arguments import print_warnings
+from reidsim.errors import InputError
+from reidsim.progress import DelayedProgress
+
+if TYPE_CHECKING:
+    from reidsim.experiments.batch import Executor
+    from reidsim.scenarios.load import LoadedScenario
+    from reidsim.scenarios.schema import ScenarioHead
+
+
+class ExecutorName(StrEnum):
+    """Where the runs of a batch are done."""
+
+    AUTO = "auto"
+    SERIAL = "serial"
+    PROCESSES = "processes"
+    DASK = "dask"
+
+
+ExecutorOption = Annotated[
+    ExecutorName | None, typer.Option("--executor", help="Where runs are done (default: auto).", show_choices=True)
+]
+WorkersOption = Annotated[int | None, typer.Option("--workers", help="Processes (default: one per core).", min=1)]
+SchedulerOption = Annotated[
+    str | None, typer.Option("--scheduler", help="Dask cluster, such as tcp://10.0.0.1:8786.", metavar="ADDRESS")
+]
+TimeoutOption = Annotated[
+    float | None, typer.Option("--timeout", help="Give a run up after so many seconds.", metavar="SECONDS")
+]
+ResumeOption = Annotated[bool, typer.Option("--resume", help="Go on with the batch in the folder.")]
+RerunFailedOption = Annotated[
+    bool, typer.Option("--rerun-failed", help="Go on with it, and repeat runs that did not end well.")
+]
+
+
+def rerun(
+    folder: Annotated[Path, typer.Argument(help="Results folder of a batch, running or not.", metavar="DIR")],
+    run: Annotated[str, typer.Option("--run", help="Its column `run`, or POINT/REPLICATION.", metavar="KEY")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="New folder for the results of the run, records included.")
+    ] = None,
+) -> None:
+    """Repeat one run of a batch alone, print its measures and compare them with those in the folder.
+
+    Example: reidsim rerun results/wan2021-001 --run 0/17
+    """
+    from reidsim.experiments.batch.rerun import rerun_one
+    from reidsim.experiments.results import require_free
+    from reidsim.reports.illustration import illustrate
+    from reidsim.reports.summary_table import summary_tables
+
+    if output is not None:
+        require_free(output)
+    with DelayedProgress(Console(stderr=True)) as progress:
+        repeated = rerun_one(folder, run, progress=progress, with_records=output is not None)
+    task = repeated.task
+    title = f"{repeated.name}: run {task.key}, point {task.point}, replication {task.replication}"
+    for table in summary_tables(repeated.summary, title, repeated.defender):
+        Console().print(table)
+    for key, value in task.values.items():
+        typer.echo(f"{key} = {value}")
+    typer.echo(repeated.verdict)
+    print_warnings(repeated.warnings)
+    if output is not None and repeated.result is not None:
+        repeated.result.save(output, illustrate=illustrate)
+        typer.echo(f"Results in {output}")
+
+
+def run_several(
+    loaded: LoadedScenario[ScenarioHead], folder: Path | None, executor: Executor, *, resume: bool, rerun_failed: bool
+) -> None:
+    """Run a batch, print its means and write its results folder; see `reidsim.commands.run.run`."""
+    from reidsim.experiments.batch.batch_run import run_batch_loaded
+    from reidsim.experiments.batch.result import BatchResult
+    from reidsim.experiments.results import next_free_folder
+    from reidsim.reports.illustration import illustrate
+    from reidsim.reports.summary_table import batch_tables, summary_tables
+
+    if folder is None:
+        folder = (
+            _latest_folder(loaded.name) if resume or rerun_failed else next_free_folder(Path("results"), loaded.name)
+        )
+    try:
+        with DelayedProgress(Console(stderr=True)) as progress:
+            result = run_batch_loaded(
+                loaded,
+                executor,
+                folder=folder,
+                resume=resume,
+                rerun_failed=rerun_failed,
+                progress=progress,
+                illustrate=illustrate,
+            )
+    except BaseException:
+        if (folder / "journal.jsonl").exists():
+            interrupts.tell_kept(f"runs that ended are kept in {folder}: go on with --resume -o {folder}")
+        raise
+    title = f"{loaded.name}: {loaded.scenario.title}"
+    if isinstance(result, BatchResult):
+        tables = batch_tables(result, title)
+    else:
+        tables = summary_tables(result.summary, title, result.defender)
+    for table in tables:
+        Console().print(table)
+    print_warnings(result.warnings)
+    typer.echo(f"Results in {folder}")
+
+
+def refuse_options_of_batches(source: Path, options: dict[str, Any]) -> None:
+    """Raise an error if a scenario of a single run is given options that only batches have.
+
+    Raises
+    ------
+    InputError
+        Names the first one.
+    """
+    given = [name for name, value in options.items() if value]
+    if given:
+        raise InputError(
+            "the scenario is a single run",
+            source=source,
+            found=given[0],
+            expected="replications, sweep or uncertainty in the scenario",
+        )
+
+
+def _latest_folder(name: str) -> Path:
+    folders = sorted(Path("results").glob(f"{name}-[0-9][0-9][0-9]"))
+    if not folders:
+        raise InputError("no batch to go on with", source=f"results/{name}-001", expected="option -o with its folder")
+    return folders[-1]

@@ -1,0 +1,42 @@
+"""Runs done one after the other in this process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Sequence
+
+from reidsim.experiments.batch.executors import HAND_OVER_SECONDS, one_thread
+from reidsim.experiments.batch.tasks import RunOutcome, RunTask, Work, attempt
+
+
+class SerialExecutor:
+    """Does runs in this process."""
+
+    def execute(self, work: Work, tasks: Sequence[RunTask]) -> Generator[list[RunOutcome], None, None]:
+        """Do every task in the order given; see `Executor`."""
+        yield from one_by_one(work, tasks, lambda outcome: True)
+
+
+def one_by_one(
+    work: Work, tasks: Sequence[RunTask], goes_on: Callable[[RunOutcome], bool]
+) -> Generator[list[RunOutcome], None, None]:
+    """Do tasks in this process, until `goes_on` says no to an outcome; yield groups of outcomes."""
+    group: list[RunOutcome] = []
+    since = time.monotonic()
+    with one_thread():
+        try:
+            for task in tasks:
+                group.append(attempt(work, task))
+                if not goes_on(group[-1]):
+                    break
+                if time.monotonic() - since >= HAND_OVER_SECONDS:
+                    ended, group = group, []
+                    yield ended
+                    since = time.monotonic()
+        except KeyboardInterrupt:
+            # What ended before is not lost.
+            if group:
+                yield group
+            raise
+        if group:
+            yield group

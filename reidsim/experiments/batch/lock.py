@@ -1,0 +1,81 @@
+"""One writer at a time: a lock on a folder that ends with the process that holds it, however that ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from reidsim.errors import InputError
+
+_NAME = ".lock"
+
+
+@contextlib.contextmanager
+def only_writer(folder: Path) -> Iterator[None]:
+    """Hold a folder for as long as the block lasts.
+
+    The operating system gives the lock back when its process ends, so that none is ever left over.
+
+    Raises
+    ------
+    InputError
+        If another process, or another batch of this one, holds it.
+    """
+    path = folder / _NAME
+    descriptor = _hold(path)
+    try:
+        # Only told to whoever finds the folder taken.
+        with contextlib.suppress(OSError):
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, f"{os.getpid()}\n".encode())
+        yield
+    finally:
+        # Removed before it is given back, so that nobody can hold a file that is no longer there.
+        with contextlib.suppress(OSError):
+            path.unlink()
+        os.close(descriptor)
+
+
+def _hold(path: Path) -> int:
+    while True:
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise InputError(f"cannot be written: {error.strerror}", source=path.parent) from None
+        try:
+            _lock(descriptor)
+        except OSError:
+            writer = _writer(path)
+            os.close(descriptor)
+            hint = f"process {writer}" if writer else None
+            raise InputError("another batch is writing to the folder", source=path.parent, hint=hint) from None
+        # The one who held it before may have removed the file between the two steps.
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), path.stat()):
+                return descriptor
+        os.close(descriptor)
+
+
+def _writer(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(descriptor: int) -> None:
+        # Far behind what is written, which stays readable.
+        os.lseek(descriptor, 1 << 20, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,0 +1,192 @@
+"""One run of a batch, in whatever process it is done: the scenario at a point, solved, as plain tables."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from reidsim.experiments.batch.design import at_point, has_numbered_replications
+from reidsim.experiments.batch.tasks import RunTask, Tables
+from reidsim.experiments.masking_policies import play_policy
+from reidsim.experiments.masking_policies import summarise as summarise_masking
+from reidsim.experiments.masking_run import game_warnings
+from reidsim.experiments.record_level import solve_policies, summarise
+from reidsim.experiments.record_run import study_warnings
+from reidsim.experiments.run_result import RunResult
+from reidsim.games.equilibrium import Equilibrium
+from reidsim.scenarios.build import RecordStudy, build_study, is_record_level
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.masking import MaskingStudy, build_masking_study
+from reidsim.scenarios.masking_schema import MaskingScenario
+from reidsim.scenarios.schema import RecordScenario, ScenarioHead
+
+# What tells rows of a run apart, in the games that have it; the other columns are measures.
+GROUP_COLUMNS = ("policy", "records", "knowledge", "sample")
+# Columns of a run's own table that say which run it is, or that it ended well.
+_IDENTITY = ("scenario", "point", "replication", "state", "seed", "error", "run")
+# Outcomes of single records whose distribution is kept, and what they are called.
+_BY_RECORD = ("publisher_payoff", "adversary_payoff", "risk", "prosecutor", "journalist", "marketer", "overall")
+LEVELS = {"minimum": 0.0, "q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95, "maximum": 1.0}
+
+# Sections that only games are made from: the study of people and records is the same whatever they say.
+_NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
+_KEPT_STUDIES = 2
+
+
+@dataclass(frozen=True)
+class ScenarioWork:
+    """Does runs of one scenario.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+        Before the values of any point.
+    """
+
+    loaded: LoadedScenario[ScenarioHead]
+    _studies: _Studies = field(default_factory=lambda: _Studies(), init=False, repr=False, compare=False)
+
+    def __reduce__(self) -> tuple[type[ScenarioWork], tuple[LoadedScenario[ScenarioHead]]]:
+        """Leave the studies behind when it is sent to another process."""
+        return ScenarioWork, (self.loaded,)
+
+    def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
+        """Do the run of a task; return its tables and warnings."""
+        loaded = at_point(self.loaded, task.values, task.seed)
+        if has_numbered_replications(loaded.scenario):
+            return self._run_masking(loaded, task.replication)
+        if is_record_level(loaded) and loaded.scenario.agents is None:
+            return self._run_record_level(loaded)
+        return _run_any(loaded)
+
+    def fingerprint(self, task: RunTask) -> str | None:
+        """Check that all files that the run of a task needs can be used; return a hash of what they hold, if known.
+
+        Raises
+        ------
+        InputError
+            If one cannot be used.
+        """
+        from reidsim.experiments.run import describe
+
+        loaded = at_point(self.loaded, task.values, task.seed)
+        build = build_study if isinstance(loaded.scenario, RecordScenario) else build_masking_study
+        if not isinstance(loaded.scenario, RecordScenario | MaskingScenario):
+            describe(loaded)
+            return None
+        fingerprint: str = self._studies.get(loaded, build).fingerprint
+        return fingerprint
+
+    def _run_record_level(self, loaded: LoadedScenario[ScenarioHead]) -> tuple[Tables, tuple[str, ...]]:
+        study: RecordStudy = self._studies.get(loaded, build_study)
+        equilibria = solve_policies(study)
+        runs = summarise(study, equilibria).reset_index()
+        expanded = {policy: equilibrium.expand(study.cell_of_record) for policy, equilibrium in equilibria.items()}
+        tables = {"runs": _columns(runs), "distributions": _columns(_equilibria(expanded))}
+        return tables, study_warnings(study, equilibria)
+
+    def _run_masking(self, loaded: LoadedScenario[ScenarioHead], replication: int) -> tuple[Tables, tuple[str, ...]]:
+        study: MaskingStudy = self._studies.get(loaded, build_masking_study)
+        truth, believed = study.games(replication)
+        equilibria, seconds = {}, []
+        for policy in study.scenario.subjects.policies:
+            begun = time.perf_counter()
+            equilibria[policy] = play_policy(study, truth, believed, policy, replication)
+            seconds.append(time.perf_counter() - begun)
+        runs = summarise_masking(study, truth, equilibria).reset_index()
+        tables: Tables = {
+            "runs": _columns(runs),
+            "distributions": _columns(_equilibria(equilibria)),
+            "runtimes": {"policy": [str(policy) for policy in equilibria], "seconds": seconds},
+        }
+        return tables, game_warnings(truth, equilibria)
+
+
+def _run_any(loaded: LoadedScenario[ScenarioHead]) -> tuple[Tables, tuple[str, ...]]:
+    from reidsim.experiments.run import run_once
+
+    result = run_once(loaded)
+    runs = result.runs
+    if "knowledge" in runs:
+        # Several releases in one run: their size tells them apart, and their number.
+        runs = runs.rename(columns={"replication": "sample"})
+    tables = {"runs": runs, "distributions": _distributions_of(result), **_rounds_of(result)}
+    without = {
+        name: table.drop(columns=[column for column in _IDENTITY if column in table]) for name, table in tables.items()
+    }
+    return {name: _columns(table) for name, table in without.items() if len(table)}, result.warnings
+
+
+def _rounds_of(result: RunResult) -> dict[str, pd.DataFrame]:
+    """Return what agents did round by round, if there are any."""
+    tables = result.analysis.tables()
+    return {"rounds": tables["rounds"]} if "rounds" in tables else {}
+
+
+def _equilibria(equilibria: Mapping[Any, Equilibrium]) -> pd.DataFrame:
+    """Return quantiles over records of their outcomes, one row per policy and outcome."""
+    rows = []
+    for policy, equilibrium in equilibria.items():
+        outcomes = {
+            "publisher_payoff": equilibrium.publisher_payoff,
+            "adversary_payoff": equilibrium.adversary_payoff,
+            "risk": np.where(equilibrium.attacked, equilibrium.success_probability, 0.0),
+        }
+        for measure, values in outcomes.items():
+            found = np.quantile(values, list(LEVELS.values()))
+            rows.append({"policy": str(policy), "measure": measure, **dict(zip(LEVELS, found.tolist(), strict=True))})
+    return pd.DataFrame(rows)
+
+
+def _distributions_of(result: RunResult) -> pd.DataFrame:
+    """Return the same from the records of a result of any game; none if it keeps no records."""
+    records = result.records
+    groups = [column for column in ("policy", "records", "knowledge") if column in records]
+    if records.empty or not groups:
+        return pd.DataFrame()
+    if "success_probability" in records and "attacked" in records:
+        records = records.assign(risk=np.where(records["attacked"], records["success_probability"], 0.0))
+    measures = [column for column in _BY_RECORD if column in records]
+    rows = []
+    for names, group in records.groupby(groups, sort=False, observed=True):
+        for measure in measures:
+            found = np.quantile(group[measure].to_numpy(dtype=np.float64), list(LEVELS.values()))
+            values = dict(zip(LEVELS, found.tolist(), strict=True))
+            rows.append({**dict(zip(groups, names, strict=True)), "measure": measure, **values})
+    return pd.DataFrame(rows)
+
+
+def _columns(table: pd.DataFrame) -> dict[str, list[Any]]:
+    """Return a table as plain columns; text that is missing as None, numbers as they are."""
+    plain = {}
+    for name in table:
+        column = table[name]
+        if not pd.api.types.is_numeric_dtype(column.dtype):
+            column = column.astype(object).where(column.notna(), None)
+        plain[str(name)] = column.tolist()
+    return plain
+
+
+class _Studies(threading.local):
+    """The last few studies that a thread built, so that points which differ in prices alone share one."""
+
+    def __init__(self) -> None:
+        self.kept: OrderedDict[str, Any] = OrderedDict()
+
+    def get(self, loaded: LoadedScenario[ScenarioHead], build: Callable[[Any], Any]) -> Any:
+        """Return the study of a scenario; `build` makes it where there is none yet."""
+        content = {key: value for key, value in loaded.content.items() if key not in _NOT_OF_THE_STUDY}
+        key = json.dumps(content, sort_keys=True, default=str)
+        study = self.kept.pop(key, None) or build(loaded)
+        self.kept[key] = study
+        while len(self.kept) > _KEPT_STUDIES:
+            self.kept.popitem(last=False)
+        return replace(study, loaded=loaded)

@@ -1,0 +1,184 @@
+"""Points drawn from the distributions of uncertain parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+from reidsim.random_streams import random_stream
+from reidsim.scenarios.design_schema import (
+    Beta,
+    CorrelationSection,
+    Discrete,
+    Distribution,
+    LogNormal,
+    LogUniform,
+    Normal,
+    Triangular,
+    UncertaintySection,
+    Uniform,
+)
+
+Floats = NDArray[np.float64]
+
+
+def draw_points(section: UncertaintySection, seed: int) -> pd.DataFrame:
+    """Draw points of the uncertain parameters.
+
+    Parameters
+    ----------
+    section : UncertaintySection
+    seed : int
+        Root seed; the points come from its stream ``uncertainty``.
+
+    Returns
+    -------
+    DataFrame
+        One row per point, one column per key path.
+
+    Raises
+    ------
+    InputError
+        If no parameters can have the correlations.
+    """
+    keys = list(section.parameters)
+    rng = random_stream(seed, "uncertainty")
+    shares = spread(section.method, section.samples, len(keys), rng)
+    if section.correlations:
+        correlation = correlation_matrix(keys, section.correlations)
+        correlated = np.flatnonzero((correlation != 0).sum(axis=0) > 1)
+        shares[:, correlated] = correlate(shares[:, correlated], correlation[np.ix_(correlated, correlated)], rng)
+    columns = {key: quantiles(section.parameters[key], shares[:, number]) for number, key in enumerate(keys)}
+    return pd.DataFrame(columns)
+
+
+def spread(method: str, n: int, n_parameters: int, rng: np.random.Generator) -> Floats:
+    """Spread points over the unit cube, shape (n, n_parameters): ``latin-hypercube``, ``sobol`` or ``random``."""
+    from scipy.stats import qmc
+
+    if method == "sobol":
+        shares = qmc.Sobol(n_parameters, scramble=True, seed=rng).random(n)
+    elif method == "latin-hypercube":
+        shares = qmc.LatinHypercube(n_parameters, seed=rng).random(n)
+    else:
+        shares = rng.random((n, n_parameters))
+    # Some distributions have no value at 0 and 1.
+    return np.clip(np.asarray(shares, dtype=np.float64), 2.0**-53, 1 - 2.0**-53)
+
+
+def quantiles(distribution: Distribution, shares: Floats) -> NDArray[Any]:
+    """Return the values of a distribution below which lie some shares of it.
+
+    Parameters
+    ----------
+    distribution : Distribution
+    shares : ndarray of float64
+        Strictly between 0 and 1.
+
+    Returns
+    -------
+    ndarray
+        float64; int64 if whole numbers are asked for; the values themselves if the distribution is discrete.
+    """
+    if isinstance(distribution, Discrete):
+        return _listed(distribution, shares)
+    values = _continuous(distribution, shares)
+    return np.rint(values).astype(np.int64) if distribution.whole else values
+
+
+def _continuous(distribution: Distribution, shares: Floats) -> Floats:
+    from scipy.special import betaincinv, ndtr, ndtri
+
+    if isinstance(distribution, Uniform):
+        return distribution.low + (distribution.high - distribution.low) * shares
+    if isinstance(distribution, LogUniform):
+        low, high = np.log(distribution.low), np.log(distribution.high)
+        return np.asarray(np.clip(np.exp(low + (high - low) * shares), distribution.low, distribution.high))
+    if isinstance(distribution, Triangular):
+        low, mode, high = distribution.low, distribution.mode, distribution.high
+        rising = (mode - low) / (high - low)
+        below = low + np.sqrt(shares * (high - low) * (mode - low))
+        above = high - np.sqrt((1 - shares) * (high - low) * (high - mode))
+        return np.where(shares < rising, below, above)
+    if isinstance(distribution, Beta):
+        share = np.asarray(betaincinv(distribution.a, distribution.b, shares))
+        return distribution.low + (distribution.high - distribution.low) * share
+    assert isinstance(distribution, Normal | LogNormal)  # noqa: S101 - the last ones, said for the type checker
+    logarithm = isinstance(distribution, LogNormal)
+    centre = np.log(distribution.median) if isinstance(distribution, LogNormal) else distribution.mean
+    scale = distribution.sigma if isinstance(distribution, LogNormal) else distribution.sd
+    with np.errstate(divide="ignore"):
+        low, high = (
+            default if bound is None else ((np.log(bound) if logarithm else bound) - centre) / scale
+            for bound, default in ((distribution.low, -np.inf), (distribution.high, np.inf))
+        )
+    # The side on which the interval lies, so that far tails keep their digits.
+    flip = -1.0 if low > 0 else 1.0
+    first, last = sorted((flip * low, flip * high))
+    inside = ndtri(ndtr(first) + (ndtr(last) - ndtr(first)) * (shares if flip > 0 else 1 - shares))
+    scaled = centre + scale * np.clip(flip * np.asarray(inside), low, high)
+    return np.asarray(np.exp(scaled) if logarithm else scaled)
+
+
+def _listed(distribution: Discrete, shares: Floats) -> NDArray[Any]:
+    weights = np.ones(len(distribution.values)) if distribution.weights is None else np.array(distribution.weights)
+    bounds = np.cumsum(weights / weights.sum())
+    possible = np.flatnonzero(weights)
+    at = np.minimum(np.searchsorted(bounds, shares, side="right"), possible[-1])
+    values = np.empty(len(distribution.values), dtype=object)
+    values[:] = distribution.values
+    chosen = values[at]
+    return np.array([round(value) for value in chosen], dtype=object) if distribution.whole else chosen
+
+
+def correlation_matrix(keys: list[str], correlations: tuple[CorrelationSection, ...]) -> Floats:
+    """Return Spearman's correlations of all parameters, shape (n_parameters, n_parameters)."""
+    matrix = np.eye(len(keys))
+    for correlation in correlations:
+        first, second = (keys.index(key) for key in correlation.keys)
+        matrix[first, second] = matrix[second, first] = correlation.rank
+    return matrix
+
+
+def correlate(shares: Floats, correlation: Floats, rng: np.random.Generator) -> Floats:
+    """Reorder each column so that the ranks of the columns are correlated (Iman & Conover 1982).
+
+    The values of each column stay what they are, and with them the spread of a Latin hypercube.
+
+    Parameters
+    ----------
+    shares : ndarray of float64, shape (n, n_parameters)
+    correlation : ndarray of float64, shape (n_parameters, n_parameters)
+        Spearman's.
+    rng : Generator
+
+    Raises
+    ------
+    InputError
+        If no parameters can have the correlations, or the points are too few to have them.
+    """
+    from scipy.special import ndtri
+
+    n, n_parameters = shares.shape
+    # Normal scores whose ranks have a correlation r have themselves the correlation 2 sin(pi r / 6).
+    of_scores = 2 * np.sin(np.pi * correlation / 6)
+    if np.linalg.eigvalsh(of_scores).min() < 1e-9:
+        raise InputError(
+            "no parameters can have these correlations together", where="uncertainty.correlations",
+            expected="a positive definite matrix",
+        )  # fmt: skip
+    if n <= 2 * n_parameters:
+        raise InputError(
+            "too few points to have correlations", where="uncertainty.samples", found=n,
+            expected=f"more than {2 * n_parameters}",
+        )  # fmt: skip
+    scores = np.asarray(ndtri(np.arange(1, n + 1) / (n + 1)))
+    shuffled = np.column_stack([rng.permutation(scores) for _ in range(n_parameters)])
+    found = np.linalg.cholesky(np.corrcoef(shuffled, rowvar=False))
+    target = shuffled @ np.linalg.inv(found).T @ np.linalg.cholesky(of_scores).T
+    ranks = np.argsort(np.argsort(target, axis=0, kind="stable"), axis=0, kind="stable")
+    return np.take_along_axis(np.sort(shares, axis=0), ranks, axis=0)

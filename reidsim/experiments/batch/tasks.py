@@ -1,0 +1,123 @@
+"""One run of a batch as a task that a worker can be given, and what comes back."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import reidsim
+
+# Columns of tables, by the name of the table; plain data, so that they can be written down in one line.
+Tables = dict[str, dict[str, list[Any]]]
+
+COMPLETE = "complete"
+FAILED = "failed"
+TIMEOUT = "timeout"
+KILLED = "killed"
+
+# Folders of the package that show results and change none of them.
+_FACES = ("commands", "reports", "web")
+
+
+@dataclass(frozen=True)
+class RunTask:
+    """One run: its place in the design and the values that its scenario gets.
+
+    Parameters
+    ----------
+    key : str
+        Tells the run from any other, of any batch.
+    point, replication : int
+    seed : int
+        Root of the run's random draws.
+    values : dict
+        Value by key path.
+    """
+
+    key: str
+    point: int
+    replication: int
+    seed: int
+    values: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RunOutcome:
+    """What came of a run.
+
+    Parameters
+    ----------
+    task : RunTask
+    state : str
+        ``complete``, ``failed`` (it raised an error), ``timeout`` (it took too long) or ``killed`` (it ended the
+        process that worked on it, more than once).
+    tables : dict
+        Columns of its tables by name, without those that say which run it is; empty unless complete.
+    error : str
+        What went wrong, in a line.
+    warnings : tuple of str
+    seconds : float
+    """
+
+    task: RunTask
+    state: str
+    tables: Tables = field(default_factory=dict)
+    error: str = ""
+    warnings: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+# Does the run of a task: its tables and warnings.
+Work = Callable[[RunTask], tuple[Tables, tuple[str, ...]]]
+
+
+def attempt(work: Work, task: RunTask) -> RunOutcome:
+    """Do a run; an error that it raises becomes its outcome."""
+    begun = time.perf_counter()
+    try:
+        tables, warnings = work(task)
+    except Exception as error:  # whatever it is, the other runs of the batch go on
+        seconds = time.perf_counter() - begun
+        return RunOutcome(task, FAILED, error=error_line(error), seconds=seconds)
+    return RunOutcome(task, COMPLETE, tables, warnings=warnings, seconds=time.perf_counter() - begun)
+
+
+def error_line(error: BaseException) -> str:
+    """Return an error in one line, with its type."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def run_key(content: Mapping[str, Any], values: Mapping[str, Any], replication: int, seed: int) -> str:
+    """Return what tells a run from any other: a hash of all that its outcome depends on, in 16 hexadecimal digits.
+
+    Parameters
+    ----------
+    content : mapping
+        The scenario as plain data, without what makes it a batch.
+    values : mapping
+        Value by key path of the point.
+    replication, seed : int
+    """
+    parts = [content, values, replication, seed, code_version()]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+@functools.cache
+def code_version() -> str:
+    """Return the version of the program, of numpy, and a hash of all source files that can change a result."""
+    from importlib.metadata import version
+
+    package = Path(reidsim.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        place = path.relative_to(package)
+        if len(place.parts) > 1 and place.parts[0] not in _FACES:
+            digest.update(f"{place.as_posix()}\n".encode())
+            digest.update(path.read_bytes())
+    return f"reidsim {reidsim.__version__} {digest.hexdigest()[:12]}, numpy {version('numpy')}"

@@ -1,0 +1,323 @@
+"""What a scenario may say about being run many times: replications, sweeps over keys, and uncertain parameters."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from reidsim.errors import InputError, listed, nearest
+from reidsim.validation import Section
+
+# Keys that make a batch, say what is worked out of a single run, or tell the game: the same at every point.
+FIXED_KEYS = ("game", "seed", "replications", "sweep", "uncertainty", "stress", "analysis", "title", "source")
+# A sweep of more points is a slip: a grid over too many keys.
+MOST_POINTS = 1_000_000
+
+Replications = Annotated[int, Field(ge=1, le=1_000_000)]
+
+
+class SweepValues(Section):
+    """Values of one key: a list, which may stand without the section around it, or evenly spaced numbers."""
+
+    start: float | None = Field(default=None, alias="from", description="first value")
+    stop: float | None = Field(default=None, alias="to", description="last value, above the first")
+    points: Annotated[int, Field(ge=2, le=100_000)] | None = Field(default=None, description="how many values")
+    scale: Literal["linear", "log"] = Field(
+        default="linear", description="whether differences or ratios of neighbours are the same"
+    )
+    listed: tuple[Any, ...] | None = Field(default=None, alias="values", description="the values themselves")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain_list(cls, data: Any) -> Any:
+        data = {"values": data} if isinstance(data, list) else data
+        if not isinstance(data, dict):
+            raise InputError("not values", found=data, expected="a list of values, or from, to and points")
+        listed_values = data.get("values")
+        return {**data, "values": tuple(listed_values)} if isinstance(listed_values, list) else data
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> SweepValues:
+        spaced = (self.start, self.stop, self.points)
+        if self.listed is not None:
+            if any(part is not None for part in spaced):
+                expected = "either values, or from, to and points"
+                raise InputError("both a list and an interval of values", expected=expected)
+            if not self.listed:
+                raise InputError("empty range", expected="at least one value")
+            return self
+        if self.start is None or self.stop is None or self.points is None:
+            raise InputError("incomplete range", expected="a list of values, or from, to and points")
+        if self.start >= self.stop:
+            raise InputError("empty range", found=[self.start, self.stop], expected="from below to")
+        if self.scale == "log" and self.start <= 0:
+            raise InputError("ratios need numbers above 0", where="from", found=self.start)
+        return self
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Say in the JSON Schema that a plain list will do."""
+        return {"anyOf": [handler(schema), {"type": "array", "minItems": 1}]}
+
+    @property
+    def size(self) -> int:
+        """Number of values."""
+        return len(self.listed) if self.listed is not None else self.points or 0
+
+
+class SweepSection(Section):
+    """Values that keys of the scenario take, point by point."""
+
+    values: dict[str, SweepValues] = Field(min_length=1, description="key path = its values")
+    together: tuple[tuple[str, ...], ...] = Field(
+        default=(), description="groups of keys that change together; all others are crossed"
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> SweepSection:
+        _check_keys(self.values, "values")
+        for key, values in self.values.items():
+            listed_values = values.listed or ()
+            repeated = [value for number, value in enumerate(listed_values) if value in listed_values[:number]]
+            if repeated and not any(key in group for group in self.together):
+                raise InputError("value given twice", where=f"values.{key}", found=repeated[0])
+        seen: set[str] = set()
+        for number, group in enumerate(self.together):
+            for key in group:
+                if key not in self.values or key in seen:
+                    problem = "key in two groups" if key in seen else "key without values"
+                    expected = f"each of {listed(self.values)} at most once"
+                    raise InputError(problem, where=f"together[{number}]", found=key, expected=expected)
+                seen.add(key)
+            lengths = {key: self.values[key].size for key in group}
+            if len(set(lengths.values())) > 1:
+                raise InputError(
+                    "keys that change together need as many values each",
+                    where=f"together[{number}]",
+                    found=", ".join(f"{key}: {n}" for key, n in lengths.items()),
+                )
+        if self.n_points > MOST_POINTS:
+            expected = f"at most {MOST_POINTS:,}"
+            raise InputError("too many points", where="values", found=self.n_points, expected=expected)
+        return self
+
+    @property
+    def n_points(self) -> int:
+        """Number of points."""
+        return math.prod(self.values[group[0]].size for group in self.groups)
+
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """Keys that change together, in the order in which they are given; points change the last one fastest."""
+        group_of = {key: group for group in self.together for key in group}
+        return tuple(dict.fromkeys(group_of.get(key, (key,)) for key in self.values))
+
+
+class _Uncertain(Section):
+    """What all distributions share."""
+
+    whole: bool = Field(default=False, description="round draws to whole numbers")
+
+
+class Uniform(_Uncertain):
+    """Every value of an interval as likely as any other."""
+
+    distribution: Literal["uniform"]
+    low: float
+    high: float
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Uniform:
+        _check_interval(self.low, self.high)
+        return self
+
+
+class LogUniform(_Uncertain):
+    """A uniform logarithm: every order of magnitude as likely as any other."""
+
+    distribution: Literal["log-uniform"]
+    low: Annotated[float, Field(gt=0)]
+    high: float
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> LogUniform:
+        _check_interval(self.low, self.high)
+        return self
+
+
+class Normal(_Uncertain):
+    """A normal distribution, cut off where bounds are given."""
+
+    distribution: Literal["normal"]
+    mean: float
+    sd: Annotated[float, Field(gt=0)] = Field(description="standard deviation, before cutting off")
+    low: float | None = Field(default=None, description="cut off below; not if not given")
+    high: float | None = Field(default=None, description="cut off above; not if not given")
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Normal:
+        _check_interval(self.low, self.high)
+        return self
+
+
+class LogNormal(_Uncertain):
+    """A normal logarithm, cut off where bounds are given."""
+
+    distribution: Literal["lognormal"]
+    median: Annotated[float, Field(gt=0)]
+    sigma: Annotated[float, Field(gt=0)] = Field(description="standard deviation of the logarithm")
+    low: Annotated[float, Field(ge=0)] | None = Field(default=None, description="cut off below; not if not given")
+    high: Annotated[float, Field(gt=0)] | None = Field(default=None, description="cut off above; not if not given")
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> LogNormal:
+        _check_interval(self.low, self.high)
+        return self
+
+
+class Triangular(_Uncertain):
+    """A density that rises to the mode and falls from there."""
+
+    distribution: Literal["triangular"]
+    low: float
+    mode: float
+    high: float
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Triangular:
+        _check_interval(self.low, self.high)
+        if not self.low <= self.mode <= self.high:
+            raise InputError("mode outside the interval", where="mode", found=self.mode, expected="from low to high")
+        return self
+
+
+class Beta(_Uncertain):
+    """A beta distribution between two bounds."""
+
+    distribution: Literal["beta"]
+    a: Annotated[float, Field(gt=0)] = Field(description="first parameter of shape")
+    b: Annotated[float, Field(gt=0)] = Field(description="second parameter of shape")
+    low: float = Field(default=0.0, description="lower bound")
+    high: float = Field(default=1.0, description="upper bound")
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Beta:
+        _check_interval(self.low, self.high)
+        return self
+
+
+class Discrete(_Uncertain):
+    """One of some values, which need not be numbers."""
+
+    distribution: Literal["discrete"]
+    values: tuple[Any, ...] = Field(min_length=1)
+    weights: tuple[Annotated[float, Field(ge=0)], ...] | None = Field(
+        default=None, description="how likely each value is, up to a factor; all alike if not given"
+    )
+
+    @model_validator(mode="after")
+    def _weighted(self) -> Discrete:
+        if self.weights is None:
+            return self
+        if len(self.weights) != len(self.values):
+            expected = f"{len(self.values)}, one for each value"
+            raise InputError("not a weight for each value", where="weights", found=len(self.weights), expected=expected)
+        if sum(self.weights) <= 0:
+            raise InputError("no value is possible", where="weights", found=list(self.weights), expected="one above 0")
+        return self
+
+
+Distribution = Annotated[
+    Uniform | LogUniform | Normal | LogNormal | Triangular | Beta | Discrete, Field(discriminator="distribution")
+]
+
+
+class CorrelationSection(Section):
+    """Two parameters that go together."""
+
+    keys: tuple[str, str] = Field(description="the two key paths")
+    rank: Annotated[float, Field(gt=-1, lt=1)] = Field(description="Spearman's rank correlation")
+
+
+class UncertaintySection(Section):
+    """Parameters that nobody knows for sure, as distributions."""
+
+    parameters: dict[str, Distribution] = Field(min_length=1, description="key path = distribution")
+    samples: Annotated[int, Field(ge=1, le=MOST_POINTS)] = Field(default=100, description="points drawn")
+    method: Literal["latin-hypercube", "sobol", "random"] = Field(
+        default="latin-hypercube", description="how points are spread"
+    )
+    correlations: tuple[CorrelationSection, ...] = Field(
+        default=(), description="pairs of parameters that go together; independent if not given"
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> UncertaintySection:
+        _check_keys(self.parameters, "parameters")
+        if self.method == "sobol" and self.samples & (self.samples - 1):
+            expected = f"a power of 2, such as {2 ** self.samples.bit_length():,}, for a Sobol sequence to be balanced"
+            raise InputError("not a power of 2", where="samples", found=self.samples, expected=expected)
+        pairs: set[frozenset[str]] = set()
+        for number, correlation in enumerate(self.correlations):
+            where = f"correlations[{number}]"
+            for key in correlation.keys:
+                if key not in self.parameters:
+                    raise InputError(
+                        "no such uncertain parameter",
+                        where=where,
+                        found=key,
+                        expected=f"one of {listed(self.parameters)}",
+                        hint=nearest(key, self.parameters),
+                    )
+            pair = frozenset(correlation.keys)
+            if len(pair) < 2 or pair in pairs:
+                problem = "correlation given twice" if pair in pairs else "correlation of a parameter with itself"
+                raise InputError(problem, where=where, found=list(correlation.keys))
+            pairs.add(pair)
+        return self
+
+
+def check_design(sweep: SweepSection | None, uncertainty: UncertaintySection | None) -> None:
+    """Check that no key is both swept and uncertain.
+
+    Raises
+    ------
+    InputError
+        Names the key.
+    """
+    if sweep is None or uncertainty is None:
+        return
+    for key, other in itertools.product(uncertainty.parameters, sweep.values):
+        if _holds(key, other) or _holds(other, key):
+            where = f"uncertainty.parameters.{key}"
+            raise InputError("key also swept", where=where, expected="it in one of sweep and uncertainty")
+
+
+def _check_keys(keys: Iterable[str], where: str) -> None:
+    """Refuse keys that cannot change from point to point, and keys inside of each other."""
+    seen: list[str] = []
+    for key in keys:
+        if not all(key.split(".")):
+            raise InputError("not a key path", where=where, found=key, expected="keys with dots between them")
+        if key.split(".")[0] in FIXED_KEYS:
+            hint = "replications have other random draws" if key == "seed" else None
+            raise InputError("key cannot change within a batch", where=f"{where}.{key}", hint=hint)
+        inside = [other for other in seen if _holds(key, other) or _holds(other, key)]
+        if inside:
+            raise InputError("one key holds the other", where=f"{where}.{key}", found=inside[0])
+        seen.append(key)
+
+
+def _holds(section: str, key: str) -> bool:
+    return key == section or key.startswith(f"{section}.")
+
+
+def _check_interval(low: float | None, high: float | None) -> None:
+    if low is not None and high is not None and low >= high:
+        raise InputError("empty interval", where="low", found=[low, high], expected="low below high")

@@ -1,0 +1,100 @@
+"""Points of uncertain parameters: distributions against scipy, correlations, spread."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from reidsim.errors import InputError
+from reidsim.experiments.batch.sampling import draw_points, quantiles, spread
+from reidsim.scenarios.design_schema import (
+    Beta,
+    Discrete,
+    LogNormal,
+    LogUniform,
+    Normal,
+    Triangular,
+    UncertaintySection,
+    Uniform,
+)
+
+SHARES = np.linspace(0.001, 0.999, 41)
+
+
+def uncertainty(parameters, **more):
+    return UncertaintySection.model_validate({"parameters": parameters, **more})
+
+
+@pytest.mark.parametrize(
+    ("distribution", "reference"),
+    [
+        (Uniform(distribution="uniform", low=-2.0, high=3.0), stats.uniform(-2, 5)),
+        (LogUniform(distribution="log-uniform", low=0.1, high=100.0), stats.loguniform(0.1, 100)),
+        (Normal(distribution="normal", mean=1.0, sd=2.0), stats.norm(1, 2)),
+        (Normal(distribution="normal", mean=1.0, sd=2.0, low=0.0), stats.truncnorm(-0.5, np.inf, 1, 2)),
+        (Normal(distribution="normal", mean=0.0, sd=1.0, low=9.0, high=9.5), stats.truncnorm(9, 9.5)),
+        (Normal(distribution="normal", mean=0.0, sd=1.0, low=-9.5, high=-9.0), stats.truncnorm(-9.5, -9)),
+        (LogNormal(distribution="lognormal", median=3.0, sigma=0.5), stats.lognorm(0.5, scale=3)),
+        (Triangular(distribution="triangular", low=1.0, mode=2.0, high=5.0), stats.triang(0.25, 1, 4)),
+        (Triangular(distribution="triangular", low=1.0, mode=1.0, high=5.0), stats.triang(0, 1, 4)),
+        (Beta(distribution="beta", a=2.0, b=5.0, low=10.0, high=20.0), stats.beta(2, 5, 10, 10)),
+    ],
+)
+def test_quantiles_are_those_of_scipy(distribution, reference):
+    assert quantiles(distribution, SHARES) == pytest.approx(reference.ppf(SHARES), rel=1e-7)
+
+
+def test_a_lognormal_that_is_cut_off():
+    found = quantiles(LogNormal(distribution="lognormal", median=3.0, sigma=0.5, low=2.0, high=4.0), SHARES)
+    whole = stats.lognorm(0.5, scale=3)
+    below, above = whole.cdf([2.0, 4.0])
+    assert found == pytest.approx(whole.ppf(below + (above - below) * SHARES))
+
+
+def test_discrete_values_come_as_often_as_their_weights_say():
+    values = ("a", 2, True, 4.5)
+    distribution = Discrete(distribution="discrete", values=values, weights=(1.0, 0.0, 2.0, 1.0))
+    found = quantiles(distribution, (np.arange(400) + 0.5) / 400)
+    assert [sum(v is value for v in found) for value in values] == [100, 0, 200, 100]
+
+
+def test_whole_numbers_are_whole_numbers():
+    found = quantiles(Uniform(distribution="uniform", low=0.0, high=10.0, whole=True), SHARES)
+    assert found.dtype == np.int64
+
+
+@given(st.sampled_from(["latin-hypercube", "sobol"]), st.sampled_from([4, 16, 64]), st.integers(1, 5))
+def test_each_parameter_is_spread_evenly(method, n, n_parameters):
+    shares = spread(method, n, n_parameters, np.random.default_rng(n))
+    assert np.array_equal(np.sort(np.floor(shares * n), axis=0), np.tile(np.arange(n)[:, None], n_parameters))
+
+
+def test_correlations_hold_and_margins_stay():
+    parameters = {name: {"distribution": "uniform", "low": 0, "high": 1} for name in ("a.a", "b.b", "c.c", "d.d")}
+    correlations = ({"keys": ("a.a", "c.c"), "rank": 0.7}, {"keys": ("b.b", "c.c"), "rank": -0.4})
+    free = draw_points(uncertainty(parameters, samples=500), 4)
+    tied = draw_points(uncertainty(parameters, samples=500, correlations=correlations), 4)
+    for name in parameters:
+        assert np.sort(tied[name]) == pytest.approx(np.sort(free[name]))
+    found = stats.spearmanr(tied).statistic
+    assert found[0, 2] == pytest.approx(0.7, abs=0.03)
+    assert found[1, 2] == pytest.approx(-0.4, abs=0.03)
+    assert found[0, 1] == pytest.approx(0, abs=0.03)
+    assert found[3, :3] == pytest.approx(0, abs=0.15)
+
+
+def test_points_depend_on_the_seed_alone():
+    section = uncertainty({"a.a": {"distribution": "normal", "mean": 0, "sd": 1}}, samples=5)
+    assert draw_points(section, 1).equals(draw_points(section, 1))
+    assert not draw_points(section, 1).equals(draw_points(section, 2))
+
+
+def test_correlations_that_cannot_be():
+    parameters = {name: {"distribution": "uniform", "low": 0, "high": 1} for name in ("a.a", "b.b", "c.c")}
+    pairs = (("a.a", "b.b", 0.9), ("b.b", "c.c", 0.9), ("a.a", "c.c", -0.9))
+    correlations = tuple({"keys": (one, other), "rank": rank} for one, other, rank in pairs)
+    with pytest.raises(InputError, match="no parameters can have these correlations"):
+        draw_points(uncertainty(parameters, correlations=correlations), 1)
+    with pytest.raises(InputError, match="too few points"):
+        draw_points(uncertainty(parameters, samples=3, correlations=correlations[:1]), 1)

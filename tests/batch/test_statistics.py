@@ -1,0 +1,111 @@
+"""Statistics of runs: against scipy, by simulation, and on tables worked out by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from reidsim.experiments.batch.design import Design
+from reidsim.experiments.batch.statistics import mean_interval, paired_difference, quantiles, required_replications
+from reidsim.experiments.batch.statistics_tables import differences_table, measured, statistics_table
+
+NUMBERS = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=12)
+
+
+@given(NUMBERS, st.sampled_from([0.5, 0.9, 0.95, 0.99]), st.booleans())
+def test_replications_alone_have_students_interval(values, level, are_points):
+    table = np.array(values)[:, None] if are_points else np.array(values)[None]
+    found = mean_interval(table, level)
+    error = stats.sem(values)
+    assert found.n == len(values)
+    assert found.mean == pytest.approx(np.mean(values), abs=1e-6)
+    assert found.standard_error == pytest.approx(error, rel=1e-6, abs=1e-6)
+    half = stats.t.ppf((1 + level) / 2, len(values) - 1) * error
+    assert (found.high - found.low) / 2 == pytest.approx(half, rel=1e-6, abs=1e-4)
+
+
+@pytest.mark.parametrize(("n_points", "n_replications"), [(1, 6), (15, 1), (8, 5), (3, 3)])
+def test_intervals_cover_the_truth_as_often_as_they_say(n_points, n_replications):
+    """Parameters, draws and what is left over each have an effect; those that vary must be covered."""
+    rng = np.random.default_rng(5)
+    n = 6000
+    of_points = rng.normal(size=(n, n_points, 1)) * (n_points > 1)
+    of_draws = 0.7 * rng.normal(size=(n, 1, n_replications)) * (n_replications > 1)
+    values = 3 + of_points + of_draws + 0.5 * rng.normal(size=(n, n_points, n_replications))
+    found = mean_interval(values)
+    coverage = np.mean((found.low <= 3) & (found.high >= 3))
+    # Three standard errors of the simulation; wider than needed is allowed where both vary.
+    assert coverage > 0.95 - 0.009
+    if 1 in (n_points, n_replications):
+        assert coverage < 0.95 + 0.009
+
+
+def test_runs_without_a_value_are_left_out_and_counted():
+    values = np.array([[1.0, np.nan, 3.0, 5.0], [np.nan, np.nan, 4.0, np.nan], [np.nan] * 4])
+    found = mean_interval(values[:, None])
+    assert found.n.tolist() == [3, 1, 0]
+    assert found.mean[:2].tolist() == [3.0, 4.0]
+    assert found.standard_error[0] == pytest.approx(stats.sem([1, 3, 5]))
+    assert np.isnan(found.standard_error[1:]).all()
+    assert np.isnan(found.mean[2])
+
+
+def test_pairing_takes_out_what_both_share():
+    rng = np.random.default_rng(1)
+    shared = 100 * rng.normal(size=(1, 50))
+    first, second = shared + 1 + 0.1 * rng.normal(size=(1, 50)), shared + 0.1 * rng.normal(size=(1, 50))
+    difference = paired_difference(first, second)
+    test = stats.ttest_rel(first[0], second[0]).confidence_interval()
+    assert (difference.low, difference.high) == pytest.approx((test.low, test.high))
+    assert difference.high - difference.low < 0.01 * (mean_interval(first).high - mean_interval(first).low)
+
+
+@given(NUMBERS, st.floats(0.05, 5.0))
+def test_required_replications_are_the_fewest_that_suffice(values, width):
+    spread = float(np.std(values, ddof=1))
+    half = width * spread
+    found = required_replications(np.array(values), half)
+    if half <= 0:
+        assert np.isnan(found)
+        return
+
+    def reaches(n):
+        return stats.t.ppf(0.975, n - 1) * spread / np.sqrt(n)
+
+    assert reaches(found) <= half * (1 + 1e-9)
+    assert found == 2 or reaches(found - 1) > half * (1 - 1e-9)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=9), st.integers(0, 3))
+def test_quantiles_are_those_of_numpy(values, missing):
+    shares = [0, 0.05, 0.3, 0.5, 1]
+    with_gaps = np.array([np.nan] * missing + values)
+    assert quantiles(with_gaps, shares) == pytest.approx(np.quantile(values, shares), rel=1e-12, abs=1e-9)
+
+
+def test_tables_by_point_of_the_sweep_policy_and_measure():
+    design = Design(pd.DataFrame({"loss": [1, 1, 2, 2], "cost": [5.0, 6.0, 5.0, 6.0]}), 2, ("loss",), 2)
+    rows = [
+        {"point": point, "replication": replication, "policy": policy, "payoff": 10 * point + replication + bonus}
+        for point in range(4)
+        for replication in range(2)
+        for policy, bonus in (("a", 0), ("b", 3 + point))
+    ]
+    runs = pd.DataFrame(rows).assign(scenario="s", state="complete", error="", seed=1, run="k", loss=1, cost=5.0)
+    # The run of point 3 and replication 1 failed.
+    lost = (runs["point"] == 3) & (runs["replication"] == 1)
+    runs.loc[lost, ["state", "payoff"]] = ["failed", np.nan]
+    found = measured(runs, design)
+    table = statistics_table(found)
+    assert table[["loss", "policy", "measure"]].to_numpy().tolist() == [
+        [1, "a", "payoff"], [1, "b", "payoff"], [2, "a", "payoff"], [2, "b", "payoff"],
+    ]  # fmt: skip
+    assert table["runs"].tolist() == [4, 4, 3, 3]
+    assert table["mean"].tolist() == pytest.approx([5.5, 9.0, 71 / 3, 71 / 3 + 16 / 3])
+    assert table["median"].tolist() == pytest.approx([5.5, 9.0, 21.0, 26.0])
+    differences = differences_table(found)
+    assert differences[["loss", "policy", "reference"]].to_numpy().tolist() == [[1, "b", "a"], [2, "b", "a"]]
+    assert differences["mean"].tolist() == pytest.approx([3.5, 16 / 3])
+    assert differences["share_above"].tolist() == [1.0, 1.0]
