@@ -1,0 +1,62 @@
+"""Stress tests: points worked out at once against single runs, and robust strategies; ratios measured in one run.
+
+Run by hand: ``python benchmarks/stress.py``.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pandas as pd
+
+from reidsim.experiments.record_level import solve_policies, summarise
+from reidsim.experiments.stress.outcomes import RecordEvaluator, economics_at
+from reidsim.experiments.stress.record_points import OneShotPoints
+from reidsim.games.robust import robust_choices
+from reidsim.scenarios.build import build_study
+from reidsim.scenarios.load import load_scenario
+
+POINTS = 50
+
+
+def main() -> None:
+    """Print seconds and ratios."""
+    loaded = load_scenario("wan2015")
+    study = build_study(loaded)
+    policies = tuple(study.scenario.publisher.policies)
+    rng = np.random.default_rng(1)
+    points = pd.DataFrame(
+        {
+            "economics.benefit": rng.uniform(50, 2000, POINTS),
+            "economics.loss": rng.uniform(50, 2000, POINTS),
+            "economics.cost": rng.uniform(0, 200, POINTS),
+        }
+    )
+    begun = time.perf_counter()
+    solved = summarise(study, solve_policies(study))
+    single = time.perf_counter() - begun
+    print(f"solving four policies of a study that is built: {single:.2f} s")
+
+    evaluator = RecordEvaluator(loaded, OneShotPoints(study), policies, 0.95)
+    begun = time.perf_counter()
+    own = evaluator.at(pd.DataFrame({"economics.cost": [4.0]}), "informed")
+    first = time.perf_counter() - begun
+    payoff = own.matrix("publisher_payoff", policies, 1)[:, 0]
+    assert np.allclose(payoff, solved.loc[list(policies), "publisher_payoff"])
+    begun = time.perf_counter()
+    evaluator.at(points, "informed")
+    each = (time.perf_counter() - begun) / POINTS
+    print(f"the first point, which thins strategies: {first:.2f} s; each further one: {1000 * each:.1f} ms")
+    print(f"single runs take {single / each:.0f} times as long as further points")
+
+    truths = [economics_at(loaded, values)[0] for values in points.to_dict("records")]
+    begun = time.perf_counter()
+    robust_choices([study.game(truth) for truth in truths])
+    seconds = time.perf_counter() - begun
+    plays = 2 * POINTS * study.lattice.size * study.lattice.n_records
+    print(f"robust strategies over {POINTS} points: {seconds:.1f} s, {plays / seconds / 1e6:.0f} million plays/s")
+
+
+if __name__ == "__main__":
+    main()

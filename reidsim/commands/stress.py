@@ -1,0 +1,76 @@
+"""The command that works out what uncertain parameters mean for a decision."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from reidsim.commands.arguments import ScenarioArgument, SeedOption, SetOption, overrides_of, print_warnings
+from reidsim.commands.batch import ExecutorOption, SchedulerOption, TimeoutOption, WorkersOption
+from reidsim.interrupts import stop_if_interrupted
+from reidsim.progress import DelayedProgress
+
+
+class Method(StrEnum):
+    """Methods of sensitivity analysis."""
+
+    SOBOL = "sobol"
+    MORRIS = "morris"
+
+
+def stress(
+    scenario: ScenarioArgument,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="New folder for results (default: results/NAME-stress-001, ...)."),
+    ] = None,
+    method: Annotated[
+        Method | None, typer.Option("--method", help="Work out sensitivity by this method.", show_choices=True)
+    ] = None,
+    samples: Annotated[
+        int | None, typer.Option("--samples", help="Base samples or trajectories of the sensitivity analysis.", min=2)
+    ] = None,
+    runs: Annotated[
+        Path | None,
+        typer.Option("--runs", help="Folder that keeps finished runs, and yields them another time."),
+    ] = None,
+    executor: ExecutorOption = None,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+    timeout: TimeoutOption = None,
+    set_: SetOption = None,
+    seed: SeedOption = None,
+) -> None:
+    """Work out what uncertain parameters mean for the decision: sensitivity, robustness, mistaken beliefs.
+
+    Example: reidsim stress wan2015-stress --method morris -o results/prices
+    """
+    # Imported late so that --help and errors in the scenario do not wait for numerical libraries.
+    from reidsim.scenarios.load import load_scenario
+
+    loaded = load_scenario(scenario, overrides_of(set_), seed=seed)
+
+    from reidsim.experiments.batch.executors.choice import executor_named
+    from reidsim.experiments.results import next_free_folder, require_free
+    from reidsim.experiments.stress.run import stress_loaded, with_method
+    from reidsim.reports.figures.stress import illustrate_stress
+    from reidsim.reports.stress_tables import stress_tables
+
+    stop_if_interrupted()
+    loaded = with_method(loaded, None if method is None else method.value, samples)
+    named = executor_named(executor or "auto", workers=workers, scheduler=scheduler, timeout=timeout)
+    folder = output or next_free_folder(Path("results"), f"{loaded.name}-stress")
+    require_free(folder)
+    with DelayedProgress(Console(stderr=True)) as progress:
+        result = stress_loaded(loaded, executor=named, progress=progress, runs=runs)
+        stop_if_interrupted()
+        progress("drawing and writing", 0, 1)
+        result.save(folder, illustrate=illustrate_stress)
+    for table in stress_tables(result, loaded.name):
+        Console().print(table)
+    print_warnings(result.warnings)
+    typer.echo(f"Results in {folder}")

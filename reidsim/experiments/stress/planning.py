@@ -1,0 +1,127 @@
+"""What a publisher believes at a parameter point: keys of beliefs beside the keys of the truth.
+
+A publisher who plans as believed holds on to the scenario's own values, whatever is true at a point. In a scenario that
+is said by its section ``beliefs``: the counterpart of ``economics.cost`` is ``beliefs.cost``, that of
+``resources.genealogy.size`` is ``beliefs.sizes.genealogy``. What has no counterpart, the publisher knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from reidsim.errors import InputError, listed
+from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
+
+
+def belief_key(scenario: ScenarioHead, key: str) -> str | None:
+    """Return the key path of what the publisher believes about `key`, or None if it knows the truth."""
+    beliefs = getattr(scenario, "beliefs", None)
+    if beliefs is None:
+        return None
+    section, _, name = key.partition(".")
+    known = set(type(beliefs).model_fields)
+    if section in ("economics", "adversary") and name in known:
+        return f"beliefs.{name}"
+    parts = key.split(".")
+    if len(parts) == 3 and parts[0] == "resources" and parts[2] == "size" and "sizes" in known:
+        return f"beliefs.sizes.{parts[1]}"
+    return None
+
+
+def own_value(scenario: ScenarioHead, key: str) -> Any:
+    """Return the value that a scenario gives a key, or None.
+
+    An adversary's gain that is not stated is the publisher's loss.
+    """
+    if key == "economics.gain" and isinstance(economics := getattr(scenario, "economics", None), EconomicsSection):
+        return economics.adversary_gain
+    current: Any = scenario
+    for part in key.split("."):
+        if isinstance(current, Mapping):
+            current = current.get(part)
+        elif isinstance(current, tuple | list):
+            current = current[int(part)] if part.isdecimal() and int(part) < len(current) else None
+        else:
+            current = getattr(current, part, None)
+    return current
+
+
+def believed_values(scenario: ScenarioHead, keys: Iterable[str]) -> dict[str, Any]:
+    """Return what pins the beliefs about `keys` at the scenario's own values, by key path of ``beliefs``.
+
+    A belief that the scenario states stays as it is. A gain that is not stated goes with the loss, in belief as in
+    truth.
+    """
+    pinned = {}
+    for key in keys:
+        beliefs = belief_key(scenario, key)
+        if beliefs is None:
+            continue
+        stated = own_value(scenario, beliefs)
+        pinned[beliefs] = own_value(scenario, key) if stated is None else stated
+    return _with_gain(scenario, pinned)
+
+
+def known_keys(scenario: ScenarioHead, keys: Iterable[str]) -> list[str]:
+    """Return the keys about which a publisher cannot be mistaken."""
+    return [key for key in keys if belief_key(scenario, key) is None]
+
+
+def belief_points(
+    scenario: ScenarioHead, key: str, true: Iterable[Any] | None, believed: Iterable[Any] | None
+) -> pd.DataFrame:
+    """Return the points of a curve of mistaken publishers: every true value with every believed one.
+
+    Parameters
+    ----------
+    scenario : ScenarioHead
+    key : str
+        Of the truth, such as ``economics.cost``.
+    true, believed : iterable, optional
+        Values; the scenario's own if not given.
+
+    Returns
+    -------
+    DataFrame
+        Columns `key`, its counterpart, and ``beliefs.gain`` where it goes with the loss.
+
+    Raises
+    ------
+    InputError
+        If the key has no counterpart, or no value of its own to vary the other around.
+    """
+    beliefs = belief_key(scenario, key)
+    if beliefs is None:
+        fields = getattr(scenario, "beliefs", None)
+        names = [f"economics.{name}" for name in type(fields).model_fields if name != "sizes"] if fields else []
+        expected = f"a parameter that beliefs are about: {listed(names)}" if names else "a game with beliefs"
+        raise InputError("a publisher cannot be mistaken about this", where="key", found=key, expected=expected)
+    pinned = believed_values(scenario, [key])[beliefs]
+    own = own_value(scenario, key)
+    for missing, value, where in ((true, own, "true"), (believed, pinned, "believed")):
+        if missing is None and value is None:
+            raise InputError("the scenario has no value of its own", where=where, expected=f"values of {key}")
+    truths = [own] if true is None else list(true)
+    believes = [pinned] if believed is None else list(believed)
+    pairs = [(t, b) for b in believes for t in truths]
+    rows = [{key: t, **_with_gain(scenario, {beliefs: b})} for t, b in pairs]
+    return pd.DataFrame(rows).astype(object)
+
+
+def _with_gain(scenario: ScenarioHead, beliefs: dict[str, Any]) -> dict[str, Any]:
+    """Add the gain believed in where it is that of the loss believed in."""
+    economics = getattr(scenario, "economics", None)
+    follows = isinstance(economics, EconomicsSection) and economics.gain is None
+    unstated = own_value(scenario, "beliefs.gain") is None
+    if "beliefs.loss" in beliefs and "beliefs.gain" not in beliefs and follows and unstated:
+        return {**beliefs, "beliefs.gain": beliefs["beliefs.loss"]}
+    return beliefs
+
+
+def plain(value: Any) -> Any:
+    """Return a value of a table of points as plain Python, as scenarios are validated with."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,204 @@
+"""A record-level game at many parameter points, with beliefs apart from truth.
+
+Linkage does not depend on money, so the study is built once and played under the economics of every point. Against a
+one-shot adversary each record's strategies are also thinned once, to those that can be best at some point
+(`reidsim.games.parameter_grid`): a point then takes milliseconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.experiments.record_level import averages, constraint_of, fixed_choice, is_fixed
+from reidsim.games.backward_induction import backward_induction
+from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.equilibrium import Equilibrium, evaluate
+from reidsim.games.lattice_search import lattice_search
+from reidsim.games.parameter_grid import Options, ParameterPoints, best_options, fixed_options, undominated_options
+from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.releases.strategy_space import Floats, Strategies
+from reidsim.scenarios.build import RecordStudy
+from reidsim.scenarios.schema import EconomicsSection
+
+# Keys of a scenario that only change money, and so none of what linkage yields.
+MONEY_KEYS = (
+    *(f"economics.{name}" for name in ("benefit", "loss", "gain", "cost")),
+    *(f"beliefs.{name}" for name in ("loss", "gain", "cost")),
+)
+
+
+class Plan(Protocol):
+    """The form in which each record is shared."""
+
+    @property
+    def strategies(self) -> Strategies:
+        """Shape (n_cells,); -1 where a record is withheld."""
+        ...
+
+    def measures(self, truth: EconomicsSection, risk_level: float) -> dict[str, float]:
+        """Return the averages over records of `runs.parquet`, and ``risk_quantile``, under the truth."""
+        ...
+
+
+class RecordPoints(Protocol):
+    """Plans the policies of a study under any economics."""
+
+    study: RecordStudy
+
+    def plan(self, policy: str, believed: EconomicsSection) -> Plan:
+        """Return how a policy shares each record if the publisher believes in some economics."""
+        ...
+
+    def play(self, strategies: Strategies) -> Plan:
+        """Return the plan of given strategies, shape (n_cells,)."""
+        ...
+
+
+def record_points(study: RecordStudy) -> RecordPoints:
+    """Return what plans a study fastest and yields what `reidsim.experiments.record_level.solve_policies` does."""
+    heuristic = study.scenario.publisher.solver == "lattice-search"
+    one_shot = study.scenario.adversary.planner == "one-shot"
+    return OneShotPoints(study) if one_shot and not heuristic else SolvedPoints(study)
+
+
+def quantile_over_records(values: Floats, weights: NDArray[np.int64], level: float) -> float:
+    """Return the quantile of an outcome over records, given per cell with the number of records in each."""
+    return float(np.quantile(np.repeat(values, weights), level))
+
+
+class SolvedPoints:
+    """Solves the study anew for every plan; for any adversary and solver.
+
+    Parameters
+    ----------
+    study : RecordStudy
+    """
+
+    def __init__(self, study: RecordStudy) -> None:
+        self.study = study
+
+    def plan(self, policy: str, believed: EconomicsSection) -> SolvedPlan:
+        """Solve the game believed in; see `RecordPoints`."""
+        if is_fixed(policy):
+            return SolvedPlan(self.study, fixed_choice(policy, self.study))
+        game, constraint = self.study.game(believed), constraint_of(policy, self.study)
+        solver = self.study.scenario.publisher.solver
+        if solver == "backward-induction":
+            return SolvedPlan(self.study, backward_induction(game, {policy: constraint})[policy])
+        choice = branch_and_bound(game, constraint) if solver == "branch-and-bound" else lattice_search(game)
+        return SolvedPlan(self.study, choice)
+
+    def play(self, strategies: Strategies) -> SolvedPlan:
+        """Take strategies as given; see `RecordPoints`."""
+        none = np.zeros(len(strategies), dtype=np.int64)
+        return SolvedPlan(self.study, Choice(strategies, "given", none, exact=False))
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedPlan:
+    """Strategies that are evaluated in the game of each truth."""
+
+    study: RecordStudy
+    choice: Choice
+
+    @property
+    def strategies(self) -> Strategies:
+        """Shape (n_cells,)."""
+        return self.choice.strategies
+
+    def equilibrium(self, truth: EconomicsSection) -> Equilibrium:
+        """Return what the strategies lead to."""
+        return evaluate(self.study.game(truth), self.choice)
+
+    def measures(self, truth: EconomicsSection, risk_level: float) -> dict[str, float]:
+        """See `Plan`."""
+        equilibrium, weights = self.equilibrium(truth), self.study.multiplicity
+        risk = np.where(equilibrium.attacked, equilibrium.success_probability, 0.0)
+        return {**averages(equilibrium, weights), "risk_quantile": quantile_over_records(risk, weights, risk_level)}
+
+
+class OneShotPoints:
+    """Plans by looking at the few strategies of each record that can be best against a one-shot adversary.
+
+    Parameters
+    ----------
+    study : RecordStudy
+    """
+
+    def __init__(self, study: RecordStudy) -> None:
+        self.study = study
+        self._weights = study.multiplicity
+        self._thinned: dict[bool, Options] = {}
+
+    def plan(self, policy: str, believed: EconomicsSection) -> OneShotPlan:
+        """Pick the best of the strategies kept; see `RecordPoints`."""
+        if is_fixed(policy):
+            return self.play(fixed_choice(policy, self.study).strategies)
+        constraint = constraint_of(policy, self.study)
+        restricted = constraint.minimum is not None
+        if restricted not in self._thinned:
+            self._thinned[restricted] = undominated_options(self.study.lattice, self.study.linker, constraint)
+        options = self._thinned[restricted]
+        point = ParameterPoints.broadcast(believed.benefit, believed.loss, believed.adversary_gain, believed.cost)
+        return self._plan(options, best_options(options, point, 0, no_attack=constraint.no_attack))
+
+    def play(self, strategies: Strategies) -> OneShotPlan:
+        """Look up what given strategies lead to; see `RecordPoints`."""
+        options = fixed_options(self.study.lattice, self.study.linker, np.maximum(strategies, 0))
+        return self._plan(options, np.where(strategies == WITHHELD, WITHHELD, np.arange(len(strategies))))
+
+    def _plan(self, options: Options, chosen: NDArray[np.int64]) -> OneShotPlan:
+        withheld = chosen < 0
+        return OneShotPlan(
+            strategies=np.where(withheld, WITHHELD, options.strategies[chosen]),
+            utility=np.where(withheld, 0.0, options.utility[chosen]),
+            success=np.where(withheld, 0.0, options.success[chosen]),
+            intensity=np.where(withheld, 1.0, options.intensity[chosen]),
+            weights=self._weights,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class OneShotPlan:
+    """Strategies, and as much of what follows from them as does not depend on money; arrays of shape (n_cells,).
+
+    Parameters
+    ----------
+    strategies : ndarray of int64
+        -1 where a record is withheld.
+    utility, success, intensity : ndarray of float64
+        In [0, 1]; of a withheld record 0, 0 and 1.
+    weights : ndarray of int64
+        Records in each cell.
+    """
+
+    strategies: Strategies
+    utility: Floats
+    success: Floats
+    intensity: Floats
+    weights: NDArray[np.int64]
+
+    def measures(self, truth: EconomicsSection, risk_level: float) -> dict[str, float]:
+        """Let the adversary reply to what was shared (Wan et al. 2015, Table 3); see `Plan`."""
+        gain = truth.adversary_gain
+        attacked = gain * self.success > truth.cost * (1 + INDIFFERENCE)
+        risks = np.where(attacked, self.success, 0.0)
+        share = self.weights / self.weights.sum()
+        utility, risk, share_attacked = float(share @ self.utility), float(share @ risks), float(share @ attacked)
+        return {
+            "publisher_payoff": truth.benefit * utility - truth.loss * risk,
+            "adversary_payoff": gain * risk - truth.cost * share_attacked,
+            "utility": utility,
+            "generalization_intensity": float(share @ self.intensity),
+            "share_attacked": share_attacked,
+            "risk": risk,
+            "risk_if_attacked": risk / share_attacked if share_attacked > 0 else np.nan,
+            "share_unchanged": float(share @ (self.intensity == 0)),
+            "share_suppressed": float(share @ (self.intensity == 1)),
+            "risk_quantile": quantile_over_records(risks, self.weights, risk_level),
+        }

@@ -1,0 +1,353 @@
+"""Running a stress test: from a scenario to tables of what its uncertain parameters mean for the decision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from reidsim.errors import InputError, listed
+from reidsim.experiments.batch import Executor
+from reidsim.experiments.batch.one_run import LEVELS
+from reidsim.experiments.results import Clock, make_manifest
+from reidsim.experiments.run_result import MEASURES, Progress
+from reidsim.experiments.stress.designs import design_points, robustness_points, sensitivity_design, stress_seeds
+from reidsim.experiments.stress.guarantee import guarantee_table
+from reidsim.experiments.stress.lines import engine_lines
+from reidsim.experiments.stress.outcomes import (
+    BatchEvaluator,
+    Evaluator,
+    Outcomes,
+    RecordEvaluator,
+    can_be_played_at_once,
+    checked_economics,
+    chosen_policies,
+    economics_at,
+    quantile_column,
+)
+from reidsim.experiments.stress.parts import (
+    PAYOFF,
+    box_table,
+    curve_table,
+    left_out_blocks,
+    map_table,
+    robustness,
+    sample_table,
+    sensitivity_table,
+    strategy_table,
+    wide_intervals,
+)
+from reidsim.experiments.stress.planning import belief_key, known_keys
+from reidsim.experiments.stress.record_points import MONEY_KEYS, RecordPoints, record_points
+from reidsim.experiments.stress.result import TABLES, StressResult
+from reidsim.games.robust import robust_choices
+from reidsim.overrides import validated_after
+from reidsim.scenarios.build import build_study, is_record_level
+from reidsim.scenarios.design_schema import UncertaintySection
+from reidsim.scenarios.load import LoadedScenario, load_scenario
+from reidsim.scenarios.masking_schema import MaskingScenario
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.stress_schema import PolicyMapSection, RobustnessSection, SensitivitySection, StressSection
+
+_MASKING_OUTPUTS = ("usefulness", "usefulness_fairness", "privacy_fairness")
+
+
+def stress(
+    scenario: str | Path,
+    *,
+    set: Mapping[str, object] | None = None,
+    seed: int | None = None,
+    method: str | None = None,
+    samples: int | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+    runs: str | Path | None = None,
+) -> StressResult:
+    """Work out what the uncertain parameters of a scenario mean for the decision.
+
+    Parameters
+    ----------
+    scenario : str or Path
+        Name of a bundled scenario, or a TOML file, with a section ``stress``, ``uncertainty`` or both.
+    set : mapping of str to object, optional
+        Values by key path that replace the scenario's.
+    seed : int, optional
+        Root of all random draws; the scenario's, if not given.
+    method : str, optional
+        ``sobol`` or ``morris``: work out sensitivity by this method.
+    samples : int, optional
+        Of the sensitivity analysis.
+    executor : Executor, optional
+        Where runs of the batch engine are done.
+    progress : callable, optional
+        Called with what is being done, how much is done and how much there is.
+    runs : str or Path, optional
+        Folder in which runs of the batch engine that ended are kept, and found when the call is repeated.
+
+    Returns
+    -------
+    StressResult
+
+    Raises
+    ------
+    InputError
+        If the scenario or a file it names cannot be used, or asks for what its game does not have.
+    """
+    loaded = load_scenario(scenario, set, seed=seed)
+    return stress_loaded(
+        with_method(loaded, method, samples),
+        executor=executor,
+        progress=progress,
+        runs=None if runs is None else Path(runs),
+    )
+
+
+def with_method(
+    loaded: LoadedScenario[ScenarioHead], method: str | None, samples: int | None
+) -> LoadedScenario[ScenarioHead]:
+    """Return the scenario with another method or number of samples of the sensitivity analysis.
+
+    Raises
+    ------
+    InputError
+        If the method cannot have this number of samples.
+    """
+    changes: dict[str, object] = {}
+    if method is not None:
+        changes["stress.sensitivity.method"] = method
+    if samples is not None:
+        changes["stress.sensitivity.samples"] = samples
+    if not changes:
+        return loaded
+    content = dict(loaded.content)
+    section = dict(content.get("stress", {}))
+    added = {key.rpartition(".")[2]: value for key, value in changes.items()}
+    section["sensitivity"] = {**section.get("sensitivity", {}), **added}
+    content["stress"] = section
+    scenario = validated_after(changes, type(loaded.scenario), content, loaded.path)
+    return LoadedScenario(loaded.name, loaded.path, scenario, content)
+
+
+def stress_loaded(
+    loaded: LoadedScenario[ScenarioHead],
+    *,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+    runs: Path | None = None,
+) -> StressResult:
+    """Stress a scenario that has been read; see `stress`."""
+    try:
+        return _Stress(loaded, executor, progress or (lambda task, done, total: None), runs).run()
+    except InputError as error:
+        raise error.located(loaded.path) from None
+
+
+def wanted_parts(scenario: ScenarioHead) -> StressSection:
+    """Return what a scenario asks for: sensitivity and robustness, if it does not say."""
+    section = scenario.stress or StressSection()
+    if section.has_parts:
+        return section
+    return section.model_copy(update={"sensitivity": SensitivitySection(), "robustness": RobustnessSection()})
+
+
+class _Stress:
+    """A stress test in the making."""
+
+    def __init__(
+        self,
+        loaded: LoadedScenario[ScenarioHead],
+        executor: Executor | None,
+        report: Progress,
+        folder: Path | None,
+    ) -> None:
+        self._loaded, self._scenario = loaded, loaded.scenario
+        self._executor, self._report, self._folder = executor, report, folder
+        self._section = wanted_parts(self._scenario)
+        self._policies = chosen_policies(self._scenario, self._section.policies)
+        self._tables: dict[str, pd.DataFrame] = {}
+        self._warnings: list[str] = []
+        self._facts: dict[str, Any] = {"points": {}, "failed_points": {}}
+
+    def run(self) -> StressResult:
+        """Work out every part."""
+        section, clock = self._section, Clock()
+        self._check_keys()
+        self._report("reading", 0, 1)
+        if section.sensitivity is not None:
+            self._sensitivity(self._uncertainty, section.sensitivity)
+            clock.lap("sensitivity")
+        if section.robustness is not None or section.discovery is not None:
+            self._robustness(self._uncertainty, section.robustness or RobustnessSection())
+            clock.lap("robustness")
+        if section.beliefs:
+            self._belief_curves()
+            clock.lap("belief_curves")
+        if section.map is not None:
+            self._map(section.map)
+            clock.lap("policy_map")
+        if section.guarantee:
+            self._tables["guarantee"] = self._guarantee()
+            clock.lap("guarantee")
+        if section.lines:
+            self._lines()
+            clock.lap("lines")
+        manifest = make_manifest(self._loaded.name, self._loaded.content, self._scenario.seed, clock.laps, self._facts)
+        tables = {name: self._tables[name] for name in TABLES if name in self._tables}
+        return StressResult(self._loaded.name, tables, manifest, tuple(self._warnings))
+
+    # What the scenario holds.
+
+    @property
+    def _uncertainty(self) -> UncertaintySection:
+        if self._scenario.uncertainty is None:
+            raise InputError(
+                "section missing", where="uncertainty", expected="distributions of the uncertain parameters"
+            )
+        return self._scenario.uncertainty
+
+    def _check_keys(self) -> None:
+        """Refuse, before anything is worked out, what the game does not have."""
+        section, scenario = self._section, self._scenario
+        needed = {key for key in ("sensitivity", "robustness", "discovery") if getattr(section, key) is not None}
+        uncertain = tuple(self._uncertainty.parameters) if needed else ()
+        at_once = can_be_played_at_once(scenario, uncertain)
+        has = {*MEASURES, *(_MASKING_OUTPUTS if isinstance(scenario, MaskingScenario) else ())}
+        wanted = [("stress.outputs", output) for output in section.outputs]
+        if section.discovery is not None:
+            wanted.append(("stress.discovery.output", section.discovery.output))
+            if section.discovery.policy is not None and section.discovery.policy not in self._policies:
+                raise InputError(
+                    "not a policy compared", where="stress.discovery.policy", found=section.discovery.policy,
+                    expected=f"one of {listed(self._policies)}",
+                )  # fmt: skip
+        for where, output in wanted:
+            if output == "risk_quantile" and not at_once and quantile_column(section.risk_level) is None:
+                kept = listed(level for level in LEVELS.values() if 0 < level < 1)
+                raise InputError(
+                    "not a quantile that runs of the batch engine keep", where="stress.risk_level",
+                    found=section.risk_level, expected=f"one of {kept}",
+                )  # fmt: skip
+            if output not in has and output != "risk_quantile":
+                game = getattr(scenario, "game", "")
+                expected = f"one of {listed(sorted(has), 20)}"
+                raise InputError(f"not an output of game {game!r}", where=where, found=output, expected=expected)
+
+    @cached_property
+    def _study(self) -> RecordPoints:
+        return record_points(build_study(self._loaded))
+
+    def _evaluator(self, keys: tuple[str, ...], task: str) -> Evaluator:
+        if can_be_played_at_once(self._scenario, keys):
+            level = self._section.risk_level
+            return RecordEvaluator(
+                self._loaded, self._study, self._policies, level, lambda done, total: self._report(task, done, total)
+            )
+        report: Progress = lambda _, done, total: self._report(task, done, total)  # noqa: E731
+        level = self._section.risk_level
+        return BatchEvaluator(self._loaded, self._policies, level, self._executor, report, self._folder)
+
+    def _columns(self, outcomes: pd.DataFrame) -> list[str]:
+        """Return the outputs asked for, the payoff first, as far as a table has them."""
+        return [name for name in dict.fromkeys((PAYOFF, *self._section.outputs)) if name in outcomes]
+
+    def _note(self, part: str, n_points: int, failures: pd.DataFrame) -> None:
+        """Keep how many points a part has, and tell of those that failed."""
+        self._facts["points"][part] = n_points
+        self._facts["failed_points"][part] = len(failures)
+        if len(failures):
+            first = failures.iloc[0]
+            self._warnings.append(
+                f"{part}: runs failed at {len(failures):,} of {n_points:,} points, which were left out; "
+                f"point {first['point']}: {first['error']}"
+            )
+
+    # The parts.
+
+    def _sensitivity(self, uncertainty: UncertaintySection, section: SensitivitySection) -> None:
+        design = sensitivity_design(uncertainty, section, self._scenario.seed)
+        points = design_points(uncertainty, design)
+        evaluator = self._evaluator(tuple(map(str, points.columns)), "sensitivity")
+        outcomes = evaluator.at(points, self._section.planning)
+        _, seed = stress_seeds(self._scenario.seed)
+        outputs = self._section.outputs
+        table = sensitivity_table(design, outcomes, self._policies, outputs, section, seed)
+        self._tables["sensitivity"] = table
+        self._tables["samples"] = sample_table(points, outcomes, self._columns(outcomes.table))
+        self._note("sensitivity", len(points), outcomes.failures)
+        self._warnings += left_out_blocks(table, design) + wide_intervals(table, design)
+
+    def _robustness(self, uncertainty: UncertaintySection, section: RobustnessSection) -> None:
+        points = robustness_points(uncertainty, section.samples, self._scenario.seed)
+        keys = tuple(map(str, points.columns))
+        evaluator = self._evaluator(keys, "robustness")
+        outcomes = evaluator.at(points, "as-believed")
+        informed = evaluator.at(points, "informed") if isinstance(evaluator, RecordEvaluator) else None
+        policies = self._policies
+        if is_record_level(self._loaded) and set(keys) <= set(MONEY_KEYS) and section.criteria:
+            outcomes, robust = self._robust_strategies(points, outcomes, section)
+            policies += robust
+        elif is_record_level(self._loaded) and section.criteria:
+            reason = "these need prices as the only uncertain parameters"
+            self._warnings.append(f"robustness: no strategies per record; {reason}")
+        if informed is None:
+            for key in known_keys(self._scenario, keys):
+                self._warnings.append(f"robustness: {key} has no counterpart in beliefs; it is known at every point")
+        found = robustness(points, outcomes, policies, section.quantile, informed)
+        self._tables["robustness"], self._tables["regrets"] = found.table, found.regrets
+        self._note("robustness", len(points), outcomes.failures)
+        if (discovery := self._section.discovery) is not None:
+            chosen = policies if discovery.policy is None else (discovery.policy,)
+            self._tables["boxes"] = box_table(points, uncertainty, outcomes, chosen, discovery)
+
+    def _robust_strategies(
+        self, points: pd.DataFrame, outcomes: Outcomes, section: RobustnessSection
+    ) -> tuple[Outcomes, tuple[str, ...]]:
+        """Add the outcomes of robust strategies, as policies ``robust-maximin`` and so on."""
+        truths = [truth for truth, _ in checked_economics(self._loaded, points)]
+        study, level = self._study.study, self._section.risk_level
+        choices = robust_choices(
+            [study.game(truth) for truth in truths],
+            section.criteria,
+            quantile=section.quantile,
+            progress=lambda done, total: self._report("robust strategies", done, total),
+        )
+        rows = []
+        for criterion, robust in choices.items():
+            plan = self._study.play(robust.choice.strategies)
+            for point, truth in enumerate(truths):
+                rows.append({"point": point, "policy": f"robust-{criterion}", **plan.measures(truth, level)})
+        self._tables["robust_strategies"] = strategy_table(study, choices)
+        added = tuple(f"robust-{criterion}" for criterion in choices)
+        return Outcomes(pd.concat([outcomes.table, pd.DataFrame(rows)]), outcomes.failures), added
+
+    def _belief_curves(self) -> None:
+        section, scenario = self._section, self._scenario
+        keys = [key for curve in section.beliefs for key in (curve.key, belief_key(scenario, curve.key)) if key]
+        evaluator = self._evaluator(tuple(keys), "belief curves")
+        table, failures = curve_table(scenario, section.beliefs, evaluator, self._columns)
+        self._tables["belief_curves"] = table
+        self._note("belief_curves", len(table) // len(self._policies), failures)
+
+    def _map(self, section: PolicyMapSection) -> None:
+        evaluator = self._evaluator((section.x.key, section.y.key), "map")
+        table, failures = map_table(section, evaluator, self._policies, self._section.planning)
+        self._tables["policy_map"] = table
+        self._note("policy_map", len(table), failures)
+
+    def _lines(self) -> None:
+        self._tables["lines"], failures = engine_lines(self._loaded, self._executor, self._report, self._folder)
+        if len(failures):
+            first = failures.iloc[0]
+            self._warnings.append(
+                f"lines: {len(failures):,} runs failed and are left out; {first['line']} at {first['value']}: "
+                f"{first['error']}"
+            )
+
+    def _guarantee(self) -> pd.DataFrame:
+        if not is_record_level(self._loaded):
+            raise InputError("of record-level games only", where="stress.guarantee")
+        _, believed = economics_at(self._loaded, {})
+        return guarantee_table(self._study, self._policies, believed)

@@ -1,0 +1,190 @@
+"""Robust best replies: the strategy per record that is best over a set of parameter points, not at one of them.
+
+Which point is true is not known when the records are shared. Three criteria rank a strategy by its payoffs at all
+points: the worst of them (maximin, Wald 1945), how much it falls behind the best strategy of each point at most
+(minimax regret, Savage 1951), and a low quantile of them. Each record is decided on its own, so the worst point may
+be another one for every record: the sum of the records' worst payoffs is a lower bound of the worst sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+from reidsim.releases.strategy_space import Floats, Rows
+
+Criterion = Literal["maximin", "minimax-regret", "quantile"]
+CRITERIA: tuple[Criterion, ...] = ("maximin", "minimax-regret", "quantile")
+# Points x records held at once.
+_CHUNK = 2_000_000
+
+
+@dataclass(frozen=True)
+class RobustChoice:
+    """Strategies that a criterion picks.
+
+    Parameters
+    ----------
+    choice : Choice
+        One strategy per record.
+    value : ndarray of float64, shape (n_records,)
+        What the criterion promises, in currency units per record: the worst payoff, the largest regret or the
+        quantile of payoffs of the chosen strategy; 0 where the record is withheld.
+    """
+
+    choice: Choice
+    value: Floats
+
+
+def payoffs_at(
+    games: Sequence[RecordGame], strategy: int, rows: Rows | None = None
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Play one strategy at every parameter point.
+
+    Parameters
+    ----------
+    games : sequence of RecordGame
+        The game at each point; all have the same strategy space and linker, which are asked once.
+    strategy : int
+    rows : ndarray of int, optional
+        Of the records; all, if not given.
+
+    Returns
+    -------
+    payoff : ndarray of float64, shape (n_points, n)
+        The publisher's.
+    attacked : ndarray of bool, shape (n_points, n)
+    """
+    linkage = games[0].linker.link(strategy, rows)
+    utility = games[0].space.utility(strategy, rows)
+    payoff = np.empty((len(games), len(utility)))
+    attacked = np.empty(payoff.shape, dtype=np.bool_)
+    for point, game in enumerate(games):
+        response = game.adversary.respond(linkage, rows)
+        benefit, loss = (game.benefit, game.loss) if rows is None else (game.benefit[rows], game.loss[rows])
+        payoff[point] = benefit * utility - loss * response.reidentified
+        attacked[point] = response.attacks
+    return payoff, attacked
+
+
+def lower_quantile(payoffs: Floats, level: float) -> Floats:
+    """Return the smallest payoff that a share `level` of the points does not exceed, over the first axis."""
+    return np.asarray(np.quantile(payoffs, level, axis=0, method="inverted_cdf"))
+
+
+def robust_choices(
+    games: Sequence[RecordGame],
+    criteria: Sequence[Criterion] = CRITERIA,
+    *,
+    quantile: float = 0.1,
+    constraint: Constraint | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[Criterion, RobustChoice]:
+    """Find for every record the strategy that each criterion ranks highest, by working out all of them.
+
+    Among strategies that a criterion ranks alike (up to rounding, `RecordGame.tie`) the first in lattice order is
+    taken, as everywhere.
+
+    Parameters
+    ----------
+    games : sequence of RecordGame
+        The game at each parameter point, of one strategy space and one linker.
+    criteria : sequence of str
+        Of `CRITERIA`.
+    quantile : float
+        Level of criterion ``quantile``, in [0, 1]; 0 is maximin.
+    constraint : Constraint, optional
+        Without attack means: at no point. Regret is against the best strategy that the constraint allows.
+    progress : callable, optional
+        Called with records done and in all.
+
+    Returns
+    -------
+    dict of str to RobustChoice
+        Exact. A record without any allowed strategy is withheld, at payoff and value 0.
+
+    Raises
+    ------
+    InputError
+        If there is no game, or the games differ in strategy space or linker.
+    """
+    if not games:
+        raise InputError("no parameter points", expected="at least one")
+    first = games[0]
+    if any(game.space is not first.space or game.linker is not first.linker for game in games):
+        raise InputError("games of different records or populations", expected="one study at several parameter points")
+    n, chunk = first.n_records, max(1, _CHUNK // len(games))
+    strategies = {criterion: np.full(n, WITHHELD, dtype=np.int64) for criterion in criteria}
+    values = {criterion: np.zeros(n) for criterion in criteria}
+    tie = np.max([game.tie() for game in games], axis=0)
+    for begin in range(0, n, chunk):
+        rows = np.arange(begin, min(begin + chunk, n))
+        solved = _solve(games, criteria, quantile, constraint or Constraint(), rows, tie[rows])
+        for criterion, (chosen, value) in solved.items():
+            strategies[criterion][rows], values[criterion][rows] = chosen, value
+        if progress is not None:
+            progress(int(rows[-1]) + 1, n)
+    evaluated = np.full(n, first.space.size, dtype=np.int64)
+    return {
+        criterion: RobustChoice(
+            Choice(strategies[criterion], f"robust {criterion}", evaluated, True), values[criterion]
+        )
+        for criterion in criteria
+    }
+
+
+def _solve(
+    games: Sequence[RecordGame],
+    criteria: Sequence[Criterion],
+    quantile: float,
+    constraint: Constraint,
+    rows: Rows,
+    tie: Floats,
+) -> dict[Criterion, tuple[NDArray[np.int64], Floats]]:
+    """Return the strategies and values of the records `rows`; a value to be small is held with its sign turned."""
+    held = {criterion: _Held(len(rows), tie) for criterion in criteria}
+    best = np.full((len(games), len(rows)), -np.inf)
+    for strategy in range(games[0].space.size):
+        payoff, allowed = _allowed(games, constraint, strategy, rows)
+        if "minimax-regret" in held:
+            np.maximum(best, payoff, out=best, where=allowed)
+        if "maximin" in held:
+            held["maximin"].offer(strategy, payoff.min(axis=0), allowed)
+        if "quantile" in held:
+            held["quantile"].offer(strategy, lower_quantile(payoff, quantile), allowed)
+    if "minimax-regret" in held:
+        for strategy in range(games[0].space.size):
+            payoff, allowed = _allowed(games, constraint, strategy, rows)
+            held["minimax-regret"].offer(strategy, -(best - payoff).max(axis=0, initial=0.0), allowed)
+    sign = {criterion: -1.0 if criterion == "minimax-regret" else 1.0 for criterion in criteria}
+    return {
+        criterion: (found.strategies, np.where(found.strategies == WITHHELD, 0.0, sign[criterion] * found.value))
+        for criterion, found in held.items()
+    }
+
+
+def _allowed(
+    games: Sequence[RecordGame], constraint: Constraint, strategy: int, rows: Rows
+) -> tuple[Floats, NDArray[np.bool_]]:
+    payoff, attacked = payoffs_at(games, strategy, rows)
+    return payoff, constraint.allows(games[0].space, strategy, np.asarray(attacked.any(axis=0)), rows)
+
+
+class _Held:
+    """The best strategy of each record so far, and its value."""
+
+    def __init__(self, n: int, tie: Floats) -> None:
+        self.strategies = np.full(n, WITHHELD, dtype=np.int64)
+        self.value = np.full(n, -np.inf)
+        self._tie = tie
+
+    def offer(self, strategy: int, value: Floats, allowed: NDArray[np.bool_]) -> None:
+        better = allowed & (value > self.value + self._tie)
+        self.strategies[better] = strategy
+        self.value[better] = value[better]

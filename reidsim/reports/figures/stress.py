@@ -1,0 +1,250 @@
+"""Figures of a stress test: indices, payoffs over the uncertainty, mistaken beliefs, the best policy where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from reidsim.experiments.stress.result import StressResult
+from reidsim.reports.figures.inputs import checked, refuse_repeated
+from reidsim.reports.figures.masking_lines import masking_lines
+from reidsim.reports.figures.saving import save_figure
+from reidsim.reports.figures.spacing import cell_edges, scale_axis
+from reidsim.reports.figures.style import (
+    GREY,
+    UNIT,
+    label_axes,
+    legend_below,
+    looks,
+    new_figure,
+    number_ticks,
+    ordered_policies,
+    policy_name,
+)
+
+# The index drawn as a bar, and the one that is marked on it.
+_BARS = {
+    "total": ("total (bar) and first-order (mark)", "first-order"),
+    "mu_star": ("mu* (bar) and sigma (mark)", "sigma"),
+}
+_COLUMNS = 3
+
+
+def illustrate_stress(result: StressResult, folder: Path) -> list[str]:
+    """Draw the figures of a stress test into a folder; return the names of the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = []
+    for name, figure in figures_of(result):
+        save_figure(figure, folder / f"{name}.png")
+        names.append(f"{name}.png")
+    return names
+
+
+def figures_of(result: StressResult) -> Iterator[tuple[str, Figure]]:
+    """Yield every figure that a stress test has the tables for, with its name."""
+    tables = result.tables
+    if "sensitivity" in tables and tables["sensitivity"]["value"].notna().any():
+        yield "sensitivity", sensitivity_bars(tables["sensitivity"])
+    if "regrets" in tables and tables["regrets"]["regret"].notna().any():
+        yield "regrets", regret_curves(tables["regrets"])
+    if "belief_curves" in tables:
+        curves = tables["belief_curves"]
+        for number, key in enumerate(curves["key"].unique(), start=1):
+            own = curves[(curves["key"] == key) & curves["error"].notna() & curves["publisher_payoff"].notna()]
+            if len(own):
+                yield f"beliefs-{number}", belief_curves(own)
+    if "policy_map" in tables and pd.api.types.is_numeric_dtype(tables["policy_map"]["x"]):
+        chart = tables["policy_map"]
+        if pd.api.types.is_numeric_dtype(chart["y"]) and chart[["x", "y"]].nunique().min() > 1:
+            section = result.manifest["content"]["stress"]["map"]
+            yield "policy-map", policy_map(chart, section["x"]["key"], section["y"]["key"])
+    if "lines" in tables and len(tables["lines"]):
+        for measure, name in (("publisher_payoff", "payoff"), ("risk", "privacy"), ("utility", "utility")):
+            yield f"lines-{name}", masking_lines(tables["lines"], measure)
+
+
+def sensitivity_bars(indices: pd.DataFrame) -> Figure:
+    """Draw the indices of every output, one panel each, parameters side by side, a bar per policy.
+
+    Parameters
+    ----------
+    indices : DataFrame
+        Table ``sensitivity`` of a stress test.
+
+    Raises
+    ------
+    InputError
+        If the table is empty or lacks a column.
+    """
+    single = indices[(indices["other"] == "") & indices["value"].notna()]
+    table = checked(single, "sensitivity", text=("policy", "output", "index", "parameter"), numbers=("value",))
+    table[["low", "high"]] = single[["low", "high"]].to_numpy(dtype=np.float64)
+    bar = "total" if (table["index"] == "total").any() else "mu_star"
+    title, mark = _BARS[bar]
+    outputs, parameters = list(dict.fromkeys(table["output"])), list(dict.fromkeys(table["parameter"]))
+    look = looks(ordered_policies(table["policy"]))
+    figure, grid = new_figure(-(-len(outputs) // _COLUMNS), min(len(outputs), _COLUMNS), panel=(3.8, 2.9))
+    figure.suptitle(title, fontsize=10)
+    panels = [axes for row in grid for axes in row]
+    width = 0.8 / len(look)
+    for output, axes in zip(outputs, panels, strict=False):
+        for place, (policy, own) in enumerate(look.items()):
+            at = np.arange(len(parameters)) + (place - (len(look) - 1) / 2) * width
+            here = table[(table["output"] == output) & (table["policy"] == policy)].set_index(["index", "parameter"])
+            heights = here.reindex([(bar, name) for name in parameters])
+            spread = np.abs(heights[["low", "high"]].to_numpy().T - heights["value"].to_numpy())
+            axes.bar(at, heights["value"], width * 0.9, color=own.colour, alpha=0.6, label=policy_name(policy))
+            axes.errorbar(at, heights["value"], yerr=np.nan_to_num(spread), fmt="none", ecolor=GREY, elinewidth=0.8)
+            marks = here.reindex([(mark, name) for name in parameters])["value"]
+            axes.plot(at, marks, linestyle="none", marker=own.marker, color=own.colour, markersize=4)
+        axes.set_xticks(range(len(parameters)), [name.rpartition(".")[2] for name in parameters], fontsize=8)
+        number_ticks(axes.yaxis)
+        label_axes(axes, title=output)
+    for axes in panels[len(outputs) :]:
+        axes.set_visible(False)
+    patches = [Patch(color=own.colour, alpha=0.6, label=policy_name(name)) for name, own in look.items()]
+    legend_below(figure, patches, columns=2 if len(outputs) == 1 else 4)
+    return figure
+
+
+def regret_curves(regrets: pd.DataFrame) -> Figure:
+    """Draw the distribution of payoff and regret of each policy over the points.
+
+    Parameters
+    ----------
+    regrets : DataFrame
+        Table ``regrets`` of a stress test.
+
+    Returns
+    -------
+    Figure
+        The share of points (y) at which payoff, or regret, is at most the value (x).
+
+    Raises
+    ------
+    InputError
+        If the table is empty or lacks a column.
+    """
+    complete = regrets[regrets["regret"].notna()]
+    table = checked(complete, "regrets", text=("policy",), numbers=("publisher_payoff", "regret"))
+    look = looks(ordered_policies(table["policy"]))
+    figure, grid = new_figure(1, 2, panel=(4.4, 3.0))
+    for axes, (column, name) in zip(grid[0], (("publisher_payoff", "Payoff"), ("regret", "Regret")), strict=True):
+        handles = []
+        for policy, own in look.items():
+            values = np.sort(table.loc[table["policy"] == policy, column].to_numpy())
+            share = np.arange(1, len(values) + 1) / len(values)
+            handles += axes.step(
+                values, share, where="post", color=own.colour, linestyle=own.dashes, label=policy_name(policy)
+            )
+        number_ticks(axes.xaxis)
+        axes.set_ylim(0, 1.02)
+        label_axes(axes, x=f"{name} ({UNIT})", y="Share of points at or below" if column != "regret" else "")
+    legend_below(figure, handles)
+    return figure
+
+
+def belief_curves(curves: pd.DataFrame) -> Figure:
+    """Draw what mistaken publishers get, over the true value and over the error.
+
+    Parameters
+    ----------
+    curves : DataFrame
+        Rows of one key of table ``belief_curves`` of a stress test, whose values are numbers.
+
+    Returns
+    -------
+    Figure
+        One panel per value believed in, where the true value changes, and per true value, where the belief does.
+
+    Raises
+    ------
+    InputError
+        If the table is empty, lacks a column or holds a point twice.
+    """
+    table = checked(curves, "belief_curves", text=("key", "policy"), numbers=("true", "believed", "publisher_payoff"))
+    table = table.drop_duplicates()
+    refuse_repeated(table, ("true", "believed", "policy"), "belief_curves")
+    name = str(table["key"].iloc[0])
+    panels = [
+        (f"{name} believed to be {value:.6g}", "true", f"True {name}", rows)
+        for value, rows in table.groupby("believed")
+        if rows["true"].min() < rows["true"].max()
+    ] + [
+        (f"{name} is {value:.6g}", "believed", f"Believed {name}", rows)
+        for value, rows in table.groupby("true")
+        if rows["believed"].min() < rows["believed"].max()
+    ]
+    panels = panels or [(name, "true", f"True {name}", table)]
+    # A grid of beliefs and truths has a panel for each of many values; the first few tell the story.
+    panels = panels[: 2 * _COLUMNS]
+    look = looks(ordered_policies(table["policy"]))
+    figure, grid = new_figure(-(-len(panels) // _COLUMNS), min(len(panels), _COLUMNS), panel=(4.0, 3.0))
+    every = [axes for row in grid for axes in row]
+    for (title, x, label, rows), axes in zip(panels, every, strict=False):
+        handles = []
+        for policy, own in look.items():
+            line = rows[rows["policy"] == policy].sort_values(x)
+            handles += axes.plot(
+                line[x], line["publisher_payoff"], color=own.colour, linestyle=own.dashes, label=policy_name(policy)
+            )
+        right = rows["believed" if x == "true" else "true"].iloc[0]
+        axes.axvline(right, color=GREY, linewidth=0.8, zorder=0.5)
+        number_ticks(axes.yaxis)
+        label_axes(axes, title=title, x=label, y=f"Publisher's payoff\n({UNIT})")
+    for axes in every[len(panels) :]:
+        axes.set_visible(False)
+    legend_below(figure, handles, columns=2 if len(panels) == 1 else 4)
+    return figure
+
+
+def policy_map(chart: pd.DataFrame, x: str, y: str) -> Figure:
+    """Draw which policy is best over two parameters, and by how much.
+
+    Parameters
+    ----------
+    chart : DataFrame
+        Table ``policy_map`` of a stress test; a full grid.
+    x, y : str
+        Names of the parameters.
+
+    Raises
+    ------
+    InputError
+        If the table is empty, lacks a column or holds a point twice.
+    """
+    table = checked(
+        chart.assign(margin=chart["margin"].fillna(0)), "policy_map", text=("best",), numbers=("x", "y", "margin")
+    )
+    refuse_repeated(table, ("x", "y"), "policy_map")
+    policies = ordered_policies(name for name in table["best"] if name)
+    look = looks(policies)
+    xs, ys = np.unique(table["x"]), np.unique(table["y"])
+    position = table["best"].map({policy: number for number, policy in enumerate(policies)})
+    figure, grid = new_figure(1, 2, panel=(4.4, 3.4))
+    for axes, values, title in (
+        (grid[0][0], position, "(a) Best policy"),
+        (grid[0][1], table["margin"], f"(b) Ahead of the second best ({UNIT})"),
+    ):
+        surface = (
+            table.assign(value=values).pivot(index="y", columns="x", values="value").reindex(ys)[xs].to_numpy(float)
+        )
+        best = axes is grid[0][0]
+        colours = ListedColormap([look[policy].colour for policy in policies]) if best else "cividis"
+        limits = (-0.5, len(policies) - 0.5) if best else (0.0, float(max(np.nanmax(surface), 1e-9)))
+        mesh = axes.pcolormesh(
+            cell_edges(xs), cell_edges(ys), surface, cmap=colours, vmin=limits[0], vmax=limits[1], rasterized=True
+        )
+        if not best:
+            number_ticks(figure.colorbar(mesh, ax=axes).ax.yaxis)
+        scale_axis(axes, "x", xs)
+        scale_axis(axes, "y", ys)
+        label_axes(axes, title=title, x=x, y=y)
+    legend_below(figure, [Patch(color=look[policy].colour, label=policy_name(policy)) for policy in policies])
+    return figure

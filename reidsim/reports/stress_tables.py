@@ -1,0 +1,123 @@
+"""The tables that a stress test prints."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+from rich.table import Table
+from rich.text import Text
+
+from reidsim.experiments.stress.result import StressResult
+
+# Columns of the robustness table, and what is printed above them.
+_ROBUSTNESS = {
+    "mean_payoff": "mean",
+    "worst_payoff": "worst",
+    "quantile_payoff": "quantile",
+    "largest_regret": "largest regret",
+    "share_best": "best at",
+}
+_BEST = {"worst_payoff": "maximin", "largest_regret": "minimax_regret", "quantile_payoff": "quantile_best"}
+# Indices that are printed, the one to read first in front.
+_INDICES = {"sobol": ("total", "first-order"), "morris": ("mu_star", "sigma")}
+
+
+def stress_tables(result: StressResult, title: str) -> Iterator[Table]:
+    """Lay out what a stress test found: indices by output, policies by robustness, boxes and guarantees."""
+    for name, make in (
+        ("sensitivity", _sensitivity),
+        ("robustness", _robustness),
+        ("boxes", _boxes),
+        ("guarantee", _guarantee),
+    ):
+        if name in result.tables:
+            yield from make(result.tables[name], title)
+
+
+def _sensitivity(indices: pd.DataFrame, title: str) -> Iterator[Table]:
+    method = "sobol" if "total" in set(indices["index"]) else "morris"
+    first, second = _INDICES[method]
+    for output, rows in indices.groupby("output", sort=False):
+        table = _titled(f"{title}: {output}", f"{first} ({second})")
+        table.add_column("", no_wrap=True)
+        policies = rows["policy"].unique()
+        for policy in policies:
+            table.add_column(str(policy), justify="right")
+        wide = rows[rows["other"] == ""].pivot(index=["index", "parameter"], columns="policy", values="value")
+        for parameter in rows["parameter"].unique():
+            shown = _index if method == "sobol" else _number
+            pairs = [
+                (wide.loc[(first, parameter), policy], wide.loc[(second, parameter), policy]) for policy in policies
+            ]
+            cells = [f"{shown(one)} ({shown(other)})" for one, other in pairs]
+            table.add_row(str(parameter), *cells)
+        yield table
+
+
+def _robustness(robustness: pd.DataFrame, title: str) -> Iterator[Table]:
+    points = int(robustness["points"].iloc[0])
+    table = _titled(f"{title}: robustness", f"publisher's payoff over {points:,} points; * best by this criterion")
+    table.add_column("", no_wrap=True)
+    for name in _ROBUSTNESS.values():
+        table.add_column(name, justify="right")
+    for row in robustness.to_dict("records"):
+        cells = []
+        for column in _ROBUSTNESS:
+            value = row[column]
+            text = "-" if pd.isna(value) else f"{value:.0%}" if column == "share_best" else f"{value:,.2f}"
+            cells.append(text + ("*" if column in _BEST and row[_BEST[column]] else ""))
+        table.add_row(str(row["policy"]), *cells)
+    yield table
+
+
+def _boxes(boxes: pd.DataFrame, title: str) -> Iterator[Table]:
+    output = boxes["output"].iloc[0]
+    table = _titled(f"{title}: where {output} is bad", "boxes of a classification tree")
+    for name in ("policy", "bad points", "box", "coverage", "density"):
+        table.add_column(name, justify="left" if name in ("policy", "box") else "right")
+    for (policy, number), rows in boxes.groupby(["policy", "box"], sort=False):
+        first = rows.iloc[0]
+        words = "none" if number == 0 else " and ".join(bound_in_words(row) for row in rows.to_dict("records"))
+        table.add_row(
+            str(policy), _share(first["share_bad"]), words, _share(first["coverage"]), _share(first["density"])
+        )
+    yield table
+
+
+def _guarantee(guarantee: pd.DataFrame, title: str) -> Iterator[Table]:
+    table = _titled(
+        f"{title}: errors that break a promise", "first value at which a record taken for safe is worth an attack"
+    )
+    for name in ("policy", "safe records", "parameter", "believed", "breaking", "error"):
+        table.add_column(name, justify="left" if name in ("policy", "parameter") else "right")
+    for row in guarantee.to_dict("records"):
+        numbers = [_number(row[column]) for column in ("believed", "breaking", "error")]
+        table.add_row(row["policy"], _share(row["share_safe"]), row["parameter"], *numbers)
+    yield table
+
+
+def bound_in_words(bound: Mapping[Hashable, Any]) -> str:
+    """Return one bound of a box as text, such as ``2.5 < economics.cost <= 7``; ``everywhere`` if there is none."""
+    if not bound["parameter"]:
+        return "everywhere"
+    left = "" if pd.isna(bound["low"]) else f"{bound['low']:.4g} < "
+    right = "" if pd.isna(bound["high"]) else f" <= {bound['high']:.4g}"
+    return f"{left}{bound['parameter']}{right}"
+
+
+def _titled(title: str, caption: str) -> Table:
+    return Table(title=Text(title), title_justify="left", caption=caption, caption_justify="left")
+
+
+def _number(value: float) -> str:
+    return "-" if pd.isna(value) else f"{value + 0.0:,.4g}"
+
+
+def _index(value: float) -> str:
+    return "-" if pd.isna(value) else f"{value + 0.0:.2f}"
+
+
+def _share(value: float) -> str:
+    return "-" if pd.isna(value) else f"{value:.0%}"

@@ -1,0 +1,177 @@
+"""What the stress section of a scenario file may say: which effects of uncertain parameters are worked out."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from reidsim.errors import InputError
+from reidsim.scenarios.design_schema import SweepSection, SweepValues
+from reidsim.validation import Section
+
+Output = Literal[
+    "publisher_payoff",
+    "adversary_payoff",
+    "utility",
+    "generalization_intensity",
+    "share_attacked",
+    "risk",
+    "risk_quantile",
+    "risk_if_attacked",
+    "share_unchanged",
+    "share_suppressed",
+    "usefulness",
+    "usefulness_fairness",
+    "privacy_fairness",
+]
+Criterion = Literal["maximin", "minimax-regret", "quantile"]
+Level = Annotated[float, Field(gt=0, lt=1)]
+_DEFAULT_OUTPUTS: tuple[Output, ...] = ("publisher_payoff", "adversary_payoff", "utility", "share_attacked", "risk")
+
+
+class SensitivitySection(Section):
+    """Which uncertain parameter moves an output."""
+
+    method: Literal["sobol", "morris"] = "sobol"
+    samples: Annotated[int, Field(ge=2, le=2**20)] = Field(
+        default=128, description="base samples of sobol, a power of 2, or trajectories of morris"
+    )
+    second_order: bool = Field(default=False, description="of sobol: also the interactions of pairs")
+    levels: Literal[4, 6, 8, 10] = Field(default=4, description="of morris: values that each parameter takes")
+    confidence: Level = Field(default=0.95, description="of the intervals")
+    resamples: Annotated[int, Field(ge=10, le=100_000)] = Field(default=200, description="of the bootstrap")
+
+    @model_validator(mode="after")
+    def _power_of_two(self) -> SensitivitySection:
+        if self.method == "sobol" and self.samples & (self.samples - 1):
+            below = 1 << (self.samples.bit_length() - 1)
+            raise InputError(
+                "a Sobol sequence is balanced at powers of 2 only", where="samples", found=self.samples,
+                expected=f"{below} or {2 * below}",
+            )  # fmt: skip
+        return self
+
+
+class RobustnessSection(Section):
+    """Which policy, and which strategy of each record, survives the whole uncertainty."""
+
+    samples: Annotated[int, Field(ge=1, le=2**20)] | None = Field(
+        default=None, description="parameter points; those of the uncertainty if not given"
+    )
+    quantile: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.1, description="share of points at which the payoff may fall short of the value that is maximised"
+    )
+    criteria: tuple[Criterion, ...] = Field(
+        default=("maximin", "minimax-regret", "quantile"), description="that pick the strategy of each record"
+    )
+
+    @model_validator(mode="after")
+    def _once(self) -> RobustnessSection:
+        _refuse_repeated(self.criteria, "criteria")
+        return self
+
+
+class DiscoverySection(Section):
+    """Which box of the parameters makes an outcome bad, over the points of the robustness analysis."""
+
+    output: Output = "publisher_payoff"
+    policy: str | None = Field(default=None, description="whose outcome; each policy in turn if not given")
+    below: float | None = Field(default=None, description="the outcome is bad below this value")
+    above: float | None = Field(default=None, description="the outcome is bad above this value")
+    restrictions: Annotated[int, Field(ge=1, le=20)] = Field(default=3, description="bounds that make a box at most")
+    smallest: Annotated[float, Field(gt=0, le=0.5)] = Field(
+        default=0.05, description="share of the points that a box holds at least"
+    )
+
+    @model_validator(mode="after")
+    def _one_side(self) -> DiscoverySection:
+        if (self.below is None) == (self.above is None):
+            raise InputError("which outcomes are bad is not told", expected="either below or above")
+        return self
+
+
+class BeliefCurveSection(Section):
+    """Payoffs of publishers who are mistaken about one parameter."""
+
+    key: str = Field(min_length=1, description="path of the parameter, such as economics.cost")
+    true: SweepValues | None = Field(default=None, description="true values; the scenario's own if not given")
+    believed: SweepValues | None = Field(
+        default=None, description="values believed in; the scenario's own if not given"
+    )
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> BeliefCurveSection:
+        if self.true is None and self.believed is None:
+            raise InputError("nothing changes", expected="true or believed values")
+        for values in (self.true, self.believed):
+            if values is not None:
+                SweepSection(values={self.key: values})
+        return self
+
+
+class AxisSection(Section):
+    """One axis of a map."""
+
+    key: str = Field(min_length=1, description="path of the parameter, such as economics.loss")
+    values: SweepValues = Field(description="along the axis")
+
+
+class PolicyMapSection(Section):
+    """Which policy is best where, over two parameters."""
+
+    x: AxisSection
+    y: AxisSection
+
+    @model_validator(mode="after")
+    def _two_keys(self) -> PolicyMapSection:
+        if self.x.key == self.y.key:
+            raise InputError("both axes are the same parameter", where="y.key", found=self.y.key)
+        self.as_sweep()
+        return self
+
+    def as_sweep(self) -> SweepSection:
+        """Return the points of the map as a sweep, y changing fastest."""
+        return SweepSection(values={axis.key: axis.values for axis in (self.x, self.y)})
+
+
+class StressSection(Section):
+    """What `reidsim stress` works out; sensitivity and robustness if no part is given."""
+
+    outputs: tuple[Output, ...] = Field(
+        default=_DEFAULT_OUTPUTS, min_length=1, description="measures whose sensitivity is worked out"
+    )
+    policies: tuple[str, ...] = Field(default=(), description="of the scenario's, those compared; all if none is given")
+    planning: Literal["informed", "as-believed"] = Field(
+        default="informed",
+        description="for sensitivity and map: plan anew at each point, or once with the scenario's own values",
+    )
+    risk_level: Level = Field(default=0.95, description="share of records whose risk is at most `risk_quantile`")
+    sensitivity: SensitivitySection | None = None
+    robustness: RobustnessSection | None = None
+    discovery: DiscoverySection | None = None
+    beliefs: tuple[BeliefCurveSection, ...] = Field(default=(), description="curves of mistaken publishers")
+    map: PolicyMapSection | None = None
+    guarantee: bool = Field(
+        default=False, description="the smallest cost error that makes a safe record worth an attack"
+    )
+
+    lines: bool = Field(default=False, description="of a masking scenario: its `analysis.lines`, on the batch engine")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> StressSection:
+        _refuse_repeated(self.outputs, "outputs")
+        _refuse_repeated(self.policies, "policies")
+        return self
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether the section says what to work out."""
+        parts = (self.sensitivity, self.robustness, self.discovery, self.map)
+        return any(part is not None for part in parts) or bool(self.beliefs) or self.guarantee or self.lines
+
+
+def _refuse_repeated(values: tuple[object, ...], where: str) -> None:
+    repeated = [value for value in values if values.count(value) > 1]
+    if repeated:
+        raise InputError("given twice", where=where, found=repeated[0])

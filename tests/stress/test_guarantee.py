@@ -1,0 +1,102 @@
+"""The smallest error that breaks a promise, against bisection with the real game."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_scenario import releases, study_of
+from stress_scenarios import write_town
+
+from reidsim.experiments.stress.guarantee import guarantee_table, switch_point
+from reidsim.experiments.stress.outcomes import economics_at
+from reidsim.experiments.stress.record_points import OneShotPoints, SolvedPoints, record_points
+from reidsim.games.equilibrium import evaluate
+from reidsim.games.record_game import Choice
+from reidsim.scenarios.build import build_study
+from reidsim.scenarios.load import load_scenario
+
+POLICIES = ("basic", "no-attack", "no-protection", "suppress-all")
+
+
+def broken(study, strategies, safe, economics):
+    """Whether a record taken for safe is attacked, by the game itself."""
+    none = np.zeros(len(strategies), dtype=np.int64)
+    outcome = evaluate(study.game(economics), Choice(strategies, "given", none, exact=False))
+    return bool((outcome.attacked & safe).any())
+
+
+@settings(max_examples=40, deadline=None)
+@given(releases())
+def test_errors_are_the_smallest_that_the_game_itself_says(small):
+    """A little more error than told breaks the promise, a little less does not; no error does where none is told."""
+    with study_of(small, policies=POLICIES) as study:
+        believed = study.scenario.economics
+        points = OneShotPoints(study)
+        table = guarantee_table(points, POLICIES, believed).set_index(["policy", "parameter"])
+        for policy in POLICIES:
+            strategies = points.plan(policy, believed).strategies
+            none = np.zeros(len(strategies), dtype=np.int64)
+            planned = evaluate(study.game(believed), Choice(strategies, "given", none, exact=False))
+            safe = ~planned.attacked
+            assert table.loc[(policy, "cost"), "share_safe"] == pytest.approx(
+                np.average(safe, weights=study.multiplicity)
+            )
+            for parameter, side in (("cost", -1), ("gain", 1)):
+                row = table.loc[(policy, parameter)]
+                changed = {"gain": believed.adversary_gain}
+
+                def attacked(value, parameter=parameter, changed=changed, strategies=strategies, safe=safe):
+                    return broken(study, strategies, safe, believed.model_copy(update={**changed, parameter: value}))
+
+                if np.isnan(row["breaking"]):
+                    assert not attacked(0.0 if parameter == "cost" else 1e12)
+                    continue
+                assert row["error"] == pytest.approx(row["breaking"] - row["believed"])
+                assert side * row["error"] >= 0
+                assert not attacked(row["breaking"] * (1 - side * 1e-9))
+                if row["breaking"] > 0 or parameter == "gain":
+                    assert attacked(row["breaking"] * (1 + side * 1e-9) + (1e-9 if parameter == "gain" else 0))
+
+
+@settings(max_examples=10, deadline=None)
+@given(releases())
+def test_closed_form_and_bisection_agree(small):
+    with study_of(small, policies=POLICIES) as study:
+        believed = study.scenario.economics
+        fast = guarantee_table(OneShotPoints(study), POLICIES, believed)
+        slow = guarantee_table(SolvedPoints(study), POLICIES, believed)
+        for column in ("breaking", "share_safe"):
+            np.testing.assert_allclose(fast[column], slow[column], rtol=1e-9, atol=1e-9)
+
+
+def test_the_no_attack_promise_of_the_bundled_study_has_no_slack():
+    """At a loss of 300 and a cost of 4, groups of 75 are just not worth an attack, and somebody is in such a group."""
+    loaded = load_scenario("wan2015", {"publisher.policies": ["no-attack"]})
+    table = guarantee_table(record_points(build_study(loaded)), ("no-attack",), economics_at(loaded, {})[1])
+    assert table["share_safe"].tolist() == [1.0, 1.0]
+    assert table["error"].tolist() == [0.0, 0.0]
+
+
+def test_the_sequential_adversary_is_asked_by_bisection(tmp_path):
+    changes = {"adversary.planner": "fmdp", "publisher.policies": ["no-attack"]}
+    loaded = load_scenario(write_town(tmp_path, more=""), changes)
+    study = build_study(loaded)
+    points = record_points(study)
+    believed = study.scenario.economics
+    table = guarantee_table(points, ("no-attack",), believed).set_index("parameter")
+    strategies = points.plan("no-attack", believed).strategies
+    safe = np.ones(len(strategies), dtype=bool)
+    for parameter, side in (("cost", -1), ("gain", 1)):
+        breaking = table.loc[parameter, "breaking"]
+        states = [
+            broken(study, strategies, safe, believed.model_copy(update={"gain": 60.0, parameter: value}))
+            for value in (breaking * (1 - side * 1e-6), breaking * (1 + side * 1e-6))
+        ]
+        assert states == [False, True], parameter
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.floats(0.001, 0.999))
+def test_bisection_finds_where_attacks_set_in(place):
+    assert switch_point(lambda value: value < place, 1.0, 0.0) == pytest.approx(place, abs=1e-14)
+    assert switch_point(lambda value: value > place, 0.0, 1.0) == pytest.approx(place, abs=1e-14)

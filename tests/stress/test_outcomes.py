@@ -1,0 +1,141 @@
+"""Points worked out at once are what single runs of the scenario, and the batch engine, say."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from stress_scenarios import write_town
+
+import reidsim
+from reidsim.errors import InputError
+from reidsim.experiments.stress.outcomes import BatchEvaluator, RecordEvaluator, can_be_played_at_once, chosen_policies
+from reidsim.experiments.stress.record_points import OneShotPoints, SolvedPoints, record_points
+from reidsim.scenarios.build import build_study
+from reidsim.scenarios.load import load_scenario
+
+POLICIES = ("no-protection", "basic", "no-attack", "suppress-all")
+MEASURES = [
+    "publisher_payoff", "adversary_payoff", "utility", "generalization_intensity", "share_attacked", "risk",
+    "risk_if_attacked", "share_unchanged", "share_suppressed",
+]  # fmt: skip
+POINTS = pd.DataFrame(
+    {
+        "economics.benefit": [100.0, 100.0, 40.0, 100.0],
+        "economics.loss": [60.0, 20.0, 200.0, 60.0],
+        "economics.cost": [12.0, 12.0, 3.0, 25.0],
+        "beliefs.cost": [12.0, 30.0, 3.0, 12.0],
+    }
+)
+
+
+@pytest.fixture
+def town(tmp_path):
+    return load_scenario(write_town(tmp_path, more=""))
+
+
+@pytest.mark.parametrize("kind", [OneShotPoints, SolvedPoints])
+@pytest.mark.parametrize("solver", ["backward-induction", "branch-and-bound"])
+def test_outcomes_are_those_of_single_runs(tmp_path, kind, solver):
+    path = write_town(tmp_path, more="")
+    loaded = load_scenario(path, {"publisher.solver": solver})
+    evaluator = RecordEvaluator(loaded, kind(build_study(loaded)), POLICIES, 0.9)
+    table = evaluator.at(POINTS, "informed").table.set_index(["point", "policy"])
+    for point, values in enumerate(POINTS.to_dict("records")):
+        result = reidsim.run(path, set={**values, "publisher.solver": solver})
+        for policy in POLICIES:
+            assert table.loc[(point, policy), MEASURES].to_dict() == pytest.approx(
+                result.summary.loc[policy, MEASURES].to_dict(), abs=1e-12, nan_ok=True
+            )
+            own = result.records[result.records["policy"] == policy]
+            risk = np.where(own["attacked"], own["success_probability"], 0.0)
+            assert table.loc[(point, policy), "risk_quantile"] == pytest.approx(np.quantile(risk, 0.9))
+
+
+@pytest.mark.parametrize("planning", ["informed", "as-believed"])
+def test_points_at_once_and_the_batch_engine_agree(town, planning):
+    points = POINTS[["economics.loss", "economics.cost"]]
+    at_once = RecordEvaluator(town, record_points(build_study(town)), POLICIES, 0.95).at(points, planning)
+    batch = BatchEvaluator(town, POLICIES, 0.95).at(points, planning)
+    for measure in [*MEASURES, "risk_quantile"]:
+        found = batch.matrix(measure, POLICIES, len(points))
+        np.testing.assert_allclose(at_once.matrix(measure, POLICIES, len(points)), found, atol=1e-12)
+    assert batch.failures.empty
+
+
+def test_as_believed_strategies_stay_those_of_the_scenario(town):
+    """A publisher who plans with a cost of 12 shares alike whatever the cost is."""
+    points = pd.DataFrame({"economics.cost": [2.0, 12.0, 60.0]})
+    evaluator = RecordEvaluator(town, record_points(build_study(town)), ("basic", "no-attack"), 0.9)
+    utility = evaluator.at(points, "as-believed").matrix("utility", ("basic", "no-attack"), 3)
+    assert (utility == utility[:, :1]).all()
+    attacked = evaluator.at(points, "as-believed").matrix("share_attacked", ("no-attack",), 3)[0]
+    assert attacked[0] > 0
+    assert (attacked[1:] == 0).all()
+    informed = evaluator.at(points, "informed").matrix("share_attacked", ("no-attack",), 3)
+    assert (informed == 0).all()
+
+
+def test_a_failed_run_leaves_its_point_out(town, monkeypatch):
+    def fake(loaded, points, *, replications, **others):
+        well = {"state": "complete", "error": ""}
+        rows = [
+            {"point": p, "replication": r, "policy": policy, "publisher_payoff": 10.0 * p + r, **well}
+            for p in range(3) for r in range(replications) for policy in POLICIES
+        ]  # fmt: skip
+        table = pd.DataFrame(rows)
+        lost = (table["point"] == 1) & (table["replication"] == 1)
+        failed = {
+            "point": 1,
+            "replication": 1,
+            "policy": None,
+            "publisher_payoff": None,
+            "state": "failed",
+            "error": "Bang",
+        }
+        return {"runs": pd.concat([table[~lost], pd.DataFrame([failed])], ignore_index=True)}
+
+    monkeypatch.setattr("reidsim.experiments.stress.outcomes.point_tables", fake)
+    twice = town.scenario.model_copy(update={"replications": 2})
+    loaded = type(town)(town.name, town.path, twice, town.content)
+    outcomes = BatchEvaluator(loaded, ("basic", "no-attack"), 0.9).at(
+        pd.DataFrame({"economics.cost": [1.0, 2, 3]}), "informed"
+    )
+    assert outcomes.failures.to_dict("records") == [{"point": 1, "error": "Bang"}]
+    payoffs = outcomes.matrix("publisher_payoff", ("basic", "no-attack"), 3)
+    np.testing.assert_array_equal(payoffs, [[0.5, np.nan, 20.5]] * 2)
+
+
+def test_if_every_run_fails_the_first_error_is_told(town, monkeypatch):
+    failed = pd.DataFrame({"point": [0], "policy": [None], "state": ["failed"], "error": ["ValueError: no"]})
+    monkeypatch.setattr("reidsim.experiments.stress.outcomes.point_tables", lambda *_, **__: {"runs": failed})
+    with pytest.raises(InputError, match=r"every run failed.*ValueError: no"):
+        BatchEvaluator(town, ("basic",), 0.9).at(pd.DataFrame({"economics.cost": [1.0]}), "informed")
+
+
+def test_an_impossible_value_names_point_and_key(town):
+    evaluator = RecordEvaluator(town, record_points(build_study(town)), ("basic",), 0.9)
+    with pytest.raises(InputError, match=r"point 1.*economics\.cost"):
+        evaluator.at(pd.DataFrame({"economics.cost": [1.0, -1.0]}), "informed")
+
+
+@pytest.mark.parametrize(
+    ("changes", "keys", "expected"),
+    [
+        ({}, ("economics.cost", "beliefs.gain"), True),
+        ({}, ("economics.cost", "attributes.age.in_loss"), False),
+        ({"adversary.planner": "fmdp"}, ("economics.cost",), False),
+        ({"publisher": {"policies": ["basic"], "solver": "lattice-search"}}, ("economics.cost",), False),
+        ({"replications": 3}, ("economics.cost",), False),
+    ],
+)
+def test_what_can_be_played_at_once(tmp_path, changes, keys, expected):
+    loaded = load_scenario(write_town(tmp_path, more=""), changes)
+    assert can_be_played_at_once(loaded.scenario, keys) is expected
+
+
+def test_policies_are_those_of_the_scenario(town):
+    assert chosen_policies(town.scenario, ()) == POLICIES
+    assert chosen_policies(town.scenario, ("basic",)) == ("basic",)
+    with pytest.raises(InputError, match=r"stress\.policies.*did you mean 'basic'"):
+        chosen_policies(town.scenario, ("basics",))
+    with pytest.raises(InputError, match="nobody decides"):
+        chosen_policies(load_scenario("xia2021").scenario, ())

@@ -1,0 +1,62 @@
+"""What a publisher believes at a point: counterparts of keys, own values, curves."""
+
+import pytest
+from stress_scenarios import TOWN, write_town
+
+from reidsim.errors import InputError
+from reidsim.experiments.stress.planning import belief_key, belief_points, believed_values, known_keys, own_value
+from reidsim.scenarios.load import load_scenario
+
+
+@pytest.fixture
+def town(tmp_path):
+    return load_scenario(write_town(tmp_path, more="")).scenario
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "expected"),
+    [
+        ("wan2015", "economics.cost", "beliefs.cost"),
+        ("wan2015", "economics.benefit", None),
+        ("wan2015", "adversary.planner", None),
+        ("wan2021", "resources.genealogy.size", "beliefs.sizes.genealogy"),
+        ("wan2021", "resources.genealogy.missing_alleles", None),
+        ("wan2021", "adversary.confidence_threshold", None),
+        ("prasser2017", "adversary.risk", "beliefs.risk"),
+        ("xia2021", "release.seed", None),
+    ],
+)
+def test_counterparts(name, key, expected):
+    assert belief_key(load_scenario(name).scenario, key) == expected
+
+
+def test_own_values(town):
+    assert own_value(town, "economics.cost") == 12
+    assert own_value(town, "economics.gain") == 60
+    assert own_value(town, "attributes.age.hierarchy.widths.0") == 10
+    assert own_value(town, "nothing.like.this") is None
+
+
+def test_beliefs_are_held_at_the_scenarios_own_values(tmp_path, town):
+    assert believed_values(town, ["economics.cost", "economics.benefit"]) == {"beliefs.cost": 12}
+    # A gain that goes with the loss does so in belief, too.
+    assert believed_values(town, ["economics.loss"]) == {"beliefs.loss": 60, "beliefs.gain": 60}
+    stated = write_town(tmp_path, "", TOWN.replace("cost = 12", "cost = 12\ngain = 50\n[beliefs]\ncost = 9"))
+    other = load_scenario(stated).scenario
+    assert believed_values(other, ["economics.cost", "economics.loss"]) == {"beliefs.cost": 9, "beliefs.loss": 60}
+    assert known_keys(town, ["economics.benefit", "economics.cost"]) == ["economics.benefit"]
+
+
+def test_points_of_a_curve(town):
+    points = belief_points(town, "economics.cost", [1.0, 2.0], None)
+    assert points.to_dict("list") == {"economics.cost": [1.0, 2.0], "beliefs.cost": [12.0, 12.0]}
+    points = belief_points(town, "economics.loss", None, [5, 6])
+    assert points.to_dict("list") == {
+        "economics.loss": [60, 60], "beliefs.loss": [5, 6], "beliefs.gain": [5, 6],
+    }  # fmt: skip
+    assert len(belief_points(town, "economics.cost", [1, 2, 3], [4, 5])) == 6
+
+
+def test_what_a_publisher_knows_has_no_curve(town):
+    with pytest.raises(InputError, match=r"cannot be mistaken.*economics\.cost"):
+        belief_points(town, "economics.benefit", [1.0], None)

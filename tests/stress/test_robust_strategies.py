@@ -1,0 +1,144 @@
+"""Robust best replies against brute force over small games."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_games import amounts, game_of, small_games
+
+from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.errors import InputError
+from reidsim.games.record_game import Constraint, RecordGame
+from reidsim.games.robust import CRITERIA, robust_choices
+
+
+@st.composite
+def uncertain_games(draw):
+    """A small game and the money of each of its parameter points."""
+    small = draw(small_games(max_attributes=3, max_strategies=16, max_records=3))
+    points = draw(st.lists(st.tuples(amounts, amounts, amounts, amounts), min_size=1, max_size=4))
+    return small, [small.with_money(*point) for point in points]
+
+
+def games_at(small, points):
+    """The games of all points over one lattice and one linker."""
+    lattice = small.lattice()
+    linker = small.linker(lattice)
+    return [
+        RecordGame(
+            lattice,
+            linker,
+            OneShotAdversary(np.array(point.gain), np.array(point.cost)),
+            np.array(point.benefit),
+            np.array(point.loss),
+        )
+        for point in points
+    ]
+
+
+def promised(payoffs, criterion, quantile, best):
+    """What a criterion says of the payoffs of one strategy at all points; larger is better."""
+    if criterion == "maximin":
+        return min(payoffs)
+    if criterion == "minimax-regret":
+        return -max(b - p for b, p in zip(best, payoffs, strict=True))
+    place = max(1, math.ceil(quantile * len(payoffs) - 1e-9))
+    return sorted(payoffs)[place - 1]
+
+
+def brute_force(points, i, criterion, quantile, no_attack):
+    """The first of the best strategies of record i, as its number and what the criterion promises; None if none."""
+    papers = [point.paper(i) for point in points]
+    plays = [[paper.play(g) for paper in papers] for g in papers[0].strategies]
+    allowed = [not no_attack or not any(attacks for _, _, attacks in play) for play in plays]
+    payoffs = [[publisher for publisher, _, _ in play] for play in plays]
+    if not any(allowed):
+        return None
+    best = [max(p[s] for p, ok in zip(payoffs, allowed, strict=True) if ok) for s in range(len(points))]
+    values = [
+        promised(p, criterion, quantile, best) if ok else -math.inf for p, ok in zip(payoffs, allowed, strict=True)
+    ]
+    return values, max(values)
+
+
+@settings(max_examples=60, deadline=None)
+@given(uncertain_games(), st.sampled_from([0.1, 0.5, 0.75]), st.booleans())
+def test_robust_strategies_are_those_of_brute_force(drawn, quantile, no_attack):
+    small, points = drawn
+    found = robust_choices(games_at(small, points), quantile=quantile, constraint=Constraint(no_attack=no_attack))
+    assert set(found) == set(CRITERIA)
+    for criterion, robust in found.items():
+        for i in range(small.n_records):
+            scale = max(float(point.scale[i]) for point in points)
+            strategy, value = int(robust.choice.strategies[i]), float(robust.value[i])
+            expected = brute_force(points, i, criterion, quantile, no_attack)
+            if expected is None:
+                assert (strategy, value) == (-1, 0.0)
+                continue
+            values, best = expected
+            sign = -1 if criterion == "minimax-regret" else 1
+            assert sign * value == pytest.approx(best, abs=1e-9 * scale)
+            # The strategy keeps the promise, and none before it makes a better one.
+            assert values[strategy] == pytest.approx(best, abs=1e-9 * scale)
+            assert all(earlier <= best - 1e-13 * scale for earlier in values[:strategy])
+
+
+@settings(max_examples=25, deadline=None)
+@given(uncertain_games())
+def test_criteria_keep_what_they_promise_and_no_other_promises_more(drawn):
+    """The worst payoff of maximin is the highest worst payoff, its regret at least that of minimax regret."""
+    small, points = drawn
+    games = games_at(small, points)
+    found = robust_choices(games, quantile=0.0)
+    scale = np.max([point.scale for point in points], axis=0)
+    # Quantile 0 is the worst payoff.
+    assert np.allclose(found["quantile"].value / scale, found["maximin"].value / scale, atol=1e-9)
+    assert (found["minimax-regret"].value >= 0).all()
+    if len(points) == 1:
+        assert np.allclose(found["minimax-regret"].value, 0)
+        assert found["maximin"].choice.strategies.tolist() == found["minimax-regret"].choice.strategies.tolist()
+
+
+def test_a_game_by_hand():
+    """One record, alone or among 4; the attack costs 5 or 30 and the record is worth 40 to an attacker.
+
+    Shared as it is: benefit 100, but if attacks are cheap the loss of 40 is certain, hence 60 or 100. Suppressed: 0
+    benefit of the only attribute. Among 4 (halfway), utility 1/2 and 40/4 = 10 > 5: attacked when cheap.
+    """
+    levels = ((0, 1, 2, 3), (0, 0, 0, 0))
+    small = game_of([levels], [(0,), (1,), (2,), (3,)], [(0,)], benefit=100.0, loss=150.0, gain=40.0, cost=5.0)
+    dear = small.with_money(100.0, 150.0, 40.0, 50.0)
+    robust = robust_choices(games_at(small, [small, dear]), ["maximin", "minimax-regret"])
+    # As it is: -50 (attacked) or 100; suppressed: -37.5 (attacked: 40 / 4 > 5) or 0.
+    assert robust["maximin"].choice.strategies.tolist() == [1]
+    assert robust["maximin"].value.tolist() == [-37.5]
+    # Regret of sharing is 12.5 at the first point; that of suppressing 100 at the second.
+    assert robust["minimax-regret"].choice.strategies.tolist() == [0]
+    assert robust["minimax-regret"].value.tolist() == [12.5]
+
+
+def test_records_in_chunks_are_solved_as_all_at_once(monkeypatch):
+    people = [(a, b) for a in range(4) for b in range(3)] * 2 + [(0, 0), (3, 2)]
+    levels = [((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0)), ((0, 1, 2), (0, 0, 0))]
+    small = game_of(levels, people, people[:9], benefit=10.0, loss=30.0, gain=30.0, cost=8.0)
+    games = games_at(small, [small, small.with_money(10.0, 3.0, 30.0, 2.0), small.with_money(4.0, 30.0, 9.0, 1.0)])
+    whole = robust_choices(games)
+    monkeypatch.setattr("reidsim.games.robust._CHUNK", 6)
+    done = []
+    parts = robust_choices(games, progress=lambda *step: done.append(step))
+    assert done[-1] == (9, 9)
+    assert len(done) == 5
+    for criterion in CRITERIA:
+        assert whole[criterion].choice.strategies.tolist() == parts[criterion].choice.strategies.tolist()
+        assert whole[criterion].value.tolist() == parts[criterion].value.tolist()
+
+
+def test_points_of_different_studies_are_refused():
+    levels = ((0, 1), (0, 0))
+    small = game_of([levels], [(0,), (1,)], [(0,)], benefit=1.0, loss=1.0, gain=1.0, cost=1.0)
+    with pytest.raises(InputError, match="one study at several parameter points"):
+        robust_choices([small.game(), small.game()])
+    with pytest.raises(InputError, match="no parameter points"):
+        robust_choices([])

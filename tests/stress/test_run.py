@@ -1,0 +1,340 @@
+"""Whole stress tests: what is made, that the same seed gives the same bytes, and what is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from stress_scenarios import TOWN, UNCERTAIN, write_town
+from typer.testing import CliRunner
+
+from reidsim.cli import app
+from reidsim.errors import InputError
+from reidsim.experiments.masking_lines import line_table
+from reidsim.experiments.stress.result import TABLES
+from reidsim.experiments.stress.run import stress
+from reidsim.reports.figures.stress import illustrate_stress
+from reidsim.scenarios.load import load_scenario
+
+EVERYTHING = """
+[stress]
+outputs = ["publisher_payoff", "risk_quantile", "risk_if_attacked"]
+planning = "informed"
+guarantee = true
+[stress.sensitivity]
+samples = 16
+second_order = true
+[stress.robustness]
+quantile = 0.25
+[stress.discovery]
+below = 60
+[[stress.beliefs]]
+key = "economics.cost"
+true = { from = 0, to = 40, points = 5 }
+[[stress.beliefs]]
+key = "economics.cost"
+believed = [0, 12, 40]
+[stress.map]
+x = { key = "economics.loss", values = [10, 60, 120] }
+y = { key = "economics.cost", values = { from = 2, to = 32, points = 4 } }
+"""
+ROBUST = {"robust-maximin", "robust-minimax-regret", "robust-quantile"}
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory):
+    return stress(write_town(tmp_path_factory.mktemp("town"), UNCERTAIN + EVERYTHING))
+
+
+def test_every_part_is_made(everything, tmp_path):
+    assert (*everything.tables, "lines") == TABLES
+    folder = everything.save(tmp_path / "out", illustrate=illustrate_stress)
+    names = {path.name for path in (folder / "figures").iterdir()}
+    assert names == {"sensitivity.png", "regrets.png", "beliefs-1.png", "policy-map.png"}
+    for name, table in everything.tables.items():
+        back = pd.read_parquet(folder / f"{name}.parquet")
+        assert list(back.columns) == list(table.columns)
+        assert len(back) == len(table)
+
+
+def test_indices_are_of_independent_parameters(everything):
+    """Without protection the payoff's share of variance by loss and benefit is what the sample itself says."""
+    table = everything.tables["sensitivity"]
+    suppressed = table[(table["policy"] == "suppress-all") & (table["output"] == "publisher_payoff")]
+    assert set(table["index"]) == {"first-order", "total", "second-order"}
+    # Nothing is shared, so nothing is gained; attacks on groups of 31 never pay.
+    assert suppressed["value"].eq(0).all()
+
+
+def test_indices_of_a_game_that_is_linear_in_its_prices(tmp_path):
+    """Payoff of sharing all, when attacks always pay: V - L p, with V and L uniform: variances r^2 / 12 each."""
+    path = write_town(
+        tmp_path,
+        """
+[uncertainty.parameters]
+"economics.benefit" = { distribution = "uniform", low = 100, high = 140 }
+"economics.loss" = { distribution = "uniform", low = 1000, high = 1200 }
+[stress]
+outputs = ["publisher_payoff"]
+policies = ["no-protection"]
+[stress.sensitivity]
+samples = 1024
+""",
+        TOWN.replace("cost = 12", "cost = 1"),
+    )
+    table = stress(path).tables["sensitivity"]
+    # Records by the size of their group among the people: 4, 4, 1, 1, 12, 2, 6.
+    slope = np.mean([1 / 4, 1 / 4, 1, 1, 1 / 12, 1 / 2, 1 / 6])
+    of_benefit, of_loss = 40**2, (200 * slope) ** 2
+    expected = {
+        "economics.benefit": of_benefit / (of_benefit + of_loss), "economics.loss": of_loss / (of_benefit + of_loss),
+    }  # fmt: skip
+    for index in ("first-order", "total"):
+        rows = table[table["index"] == index].set_index("parameter")["value"].to_dict()
+        assert rows == pytest.approx(expected, abs=0.02)
+
+
+def test_robust_strategies_keep_their_promise_among_policies(everything):
+    table = everything.tables["robustness"].set_index("policy")
+    assert set(table.index) == {"no-protection", "basic", "no-attack", "suppress-all"} | ROBUST
+    assert table["points"].eq(12).all()
+    strategies = everything.tables["robust_strategies"]
+    worst = strategies[strategies["criterion"] == "maximin"]["value"].mean()
+    # Records decided one by one: the sum of their worst payoffs is at most the worst sum.
+    assert worst <= table.loc["robust-maximin", "worst_payoff"] + 1e-9
+    regrets = everything.tables["regrets"]
+    assert (regrets["regret"] >= 0).all()
+    assert regrets.groupby("point")["regret"].min().eq(0).all()
+    assert regrets.groupby("point")["best"].sum().eq(1).all()
+    # Knowing the prices is worth something, or nothing; robust strategies have no informed counterpart.
+    own = table.drop(index=list(ROBUST))
+    assert own.loc["basic", "informed_payoff"] >= own.loc["basic", "mean_payoff"] - 1e-9
+    assert table.loc[list(ROBUST), "informed_payoff"].isna().all()
+
+
+def test_curves_meet_where_belief_is_true(everything):
+    curves = everything.tables["belief_curves"]
+    assert curves["error"].tolist() == (curves["believed"] - curves["true"]).tolist()
+    right = curves[curves["error"] == 0]
+    assert len(right) == 4
+    for _, rows in curves[curves["policy"] == "basic"].groupby("true"):
+        # Nobody who errs about the cost gets more than who does not.
+        if rows["error"].eq(0).any():
+            assert rows["publisher_payoff"].max() == rows[rows["error"] == 0]["publisher_payoff"].iloc[0]
+
+
+def test_the_map_is_that_of_single_runs(everything):
+    chart = everything.tables["policy_map"]
+    assert len(chart) == 12
+    # The basic game is never beaten by its own restrictions.
+    assert set(chart["best"]) <= {"basic", "no-protection"}
+    assert (chart["margin"] >= 0).all()
+
+
+def test_missing_outputs_are_told(everything):
+    assert [warning for warning in everything.warnings if "risk_if_attacked under no-attack" in warning] == [
+        "sensitivity of risk_if_attacked under no-attack leaves out 16 of 16 Sobol samples, in which a run failed or "
+        "has no such output; too few are left"
+    ]
+
+
+def test_too_few_samples_are_told(everything, tmp_path):
+    (told,) = [warning for warning in everything.warnings if "more samples make them surer" in warning]
+    table = everything.tables["sensitivity"]
+    wide = table[(table["high"] - table["low"]) / 2 > 0.2]
+    assert told.startswith(f"sensitivity: {len(wide.drop_duplicates(['policy', 'output']))} outputs have indices")
+    path = write_town(tmp_path, UNCERTAIN)
+    assert stress(path, method="morris", samples=4).warnings == ()
+
+
+def test_same_seed_same_bytes(tmp_path):
+    path = write_town(tmp_path, UNCERTAIN + "[stress.sensitivity]\nsamples = 8\n[stress.robustness]\n")
+    first, second, other = stress(path, seed=1), stress(path, seed=1), stress(path, seed=2)
+    for name, table in first.tables.items():
+        pd.testing.assert_frame_equal(table, second.tables[name])
+    assert not first.tables["samples"].equals(other.tables["samples"])
+    assert first.manifest["points"] == {"sensitivity": 40, "robustness": 12}
+
+
+def test_without_a_section_sensitivity_and_robustness_are_worked_out(tmp_path):
+    result = stress(write_town(tmp_path), method="morris", samples=4)
+    assert set(result.tables) == {"sensitivity", "samples"}
+    result = stress(write_town(tmp_path), set={"uncertainty.samples": 3, "stress.sensitivity.samples": 4})
+    assert set(result.tables) == {"sensitivity", "samples"}
+    assert set(stress(write_town(tmp_path), set={"uncertainty.samples": 3}).tables) == {
+        "sensitivity", "samples", "robustness", "regrets", "robust_strategies",
+    }  # fmt: skip
+
+
+def test_other_parameters_are_runs_of_the_batch_engine(tmp_path):
+    """A discrete parameter that is text; the folder keeps the runs, so that they are not done again."""
+    uncertain = """
+[uncertainty]
+samples = 4
+[uncertainty.parameters]
+"economics.loss" = { distribution = "uniform", low = 10, high = 120 }
+"publisher.solver" = { distribution = "discrete", values = ["backward-induction", "branch-and-bound"] }
+[stress.sensitivity]
+method = "morris"
+samples = 2
+[stress.robustness]
+[stress.discovery]
+policy = "basic"
+below = 1e9
+"""
+    path = write_town(tmp_path, uncertain)
+    result = stress(path, runs=tmp_path / "kept")
+    again = stress(path, runs=tmp_path / "kept")
+    for name, table in result.tables.items():
+        pd.testing.assert_frame_equal(table, again.tables[name])
+    effects = result.tables["sensitivity"].set_index(["policy", "output", "index", "parameter"])["value"]
+    assert effects["basic", "publisher_payoff", "mu_star", "publisher.solver"] == pytest.approx(0, abs=1e-9)
+    assert effects["basic", "publisher_payoff", "mu_star", "economics.loss"] > 1
+    assert set(result.tables["boxes"]["box"]) == {1}
+    assert "robust_strategies" not in result.tables
+    assert any("publisher.solver has no counterpart in beliefs" in warning for warning in result.warnings)
+
+
+def test_the_sequential_adversary_has_robust_strategies_too(tmp_path):
+    changes = {"adversary.planner": "fmdp", "publisher.policies": ["basic", "no-attack"], "uncertainty.samples": 3}
+    path = write_town(tmp_path, UNCERTAIN + "[stress.robustness]\n")
+    table = stress(path, set=changes).tables["robustness"].set_index("policy")
+    assert set(table.index) >= ROBUST
+    assert table["largest_regret"].min() >= 0
+
+
+BAD = [
+    ('[stress]\noutput = ["risk"]\n', r"stress\.output: unknown key.*did you mean 'outputs'"),
+    ('[stress]\noutputs = ["riks"]\n', r"stress\.outputs.*riks"),
+    ('[stress]\noutputs = ["usefulness"]\n', r"stress\.outputs: not an output of game 'record-level'.*usefulness"),
+    ('[stress]\npolicies = ["safe-harbor"]\n', r"stress\.policies: not a policy of the scenario.*safe-harbor"),
+    ('[stress.sensitivity]\nmethod = "sobl"\n', r"stress\.sensitivity\.method.*did you mean 'sobol'"),
+    ("[stress.sensitivity]\nsamples = 100\n", r"stress\.sensitivity: samples: .*found 100; expected 64 or 128"),
+    ("[stress]\nlines = true\n", r"stress\.lines: no lines to be worked out"),
+    ("[stress.discovery]\n", r"stress\.discovery.*below or above"),
+    ('[stress.discovery]\nbelow = 1\npolicy = "sh"\n', r"stress\.discovery\.policy"),
+    ('[[stress.beliefs]]\nkey = "economics.cost"\n', r"stress\.beliefs\[0\]: nothing changes"),
+    ('[[stress.beliefs]]\nkey = "economics.cost"\ntrue = []\n', r"stress\.beliefs\[0\].*empty range"),
+    (
+        '[[stress.beliefs]]\nkey = "economics.benefit"\ntrue = [1]\n',
+        r"stress\.beliefs\[0\]: key: a publisher cannot be",
+    ),
+    ('[[stress.beliefs]]\nkey = "economics.cost"\ntrue = [-1]\n', r"economics\.cost.*found -1"),
+    ('[[stress.beliefs]]\nkey = "economics.coast"\ntrue = [1]\n', r"cannot be mistaken.*coast"),
+    (
+        '[stress.map]\nx = { key = "economics.loss", values = [1] }\ny = { key = "economics.loss", values = [2] }\n',
+        r"stress\.map: y\.key: both axes",
+    ),
+    (
+        '[stress.map]\nx = { key = "economics.loss", values = [1] }\ny = { key = "economics.coast", values = [2] }\n',
+        r"economics\.coast: unknown key.*did you mean 'cost'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("section", "message"), BAD)
+def test_mistakes_are_named_with_file_and_key(tmp_path, section, message):
+    path = write_town(tmp_path, UNCERTAIN + section)
+    with pytest.raises(InputError, match=message) as caught:
+        stress(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("uncertain", "message"),
+    [
+        ("", r"town\.toml: uncertainty: section missing"),
+        (UNCERTAIN.replace("economics.cost", "economics.coast"), r"point 0.*economics\.coast: unknown key"),
+        (UNCERTAIN.replace("low = 2,", "low = -20,"), r"point \d+: economics\.cost"),
+        (
+            UNCERTAIN + '[[uncertainty.correlations]]\nkeys = ["economics.loss", "economics.cost"]\nrank = 0.5\n',
+            r"uncertainty\.correlations: sensitivity is defined for independent parameters",
+        ),
+    ],
+)
+def test_impossible_uncertainty_is_refused(tmp_path, uncertain, message):
+    with pytest.raises(InputError, match=message):
+        stress(write_town(tmp_path, uncertain))
+
+
+def test_correlated_parameters_can_be_stressed_without_sensitivity(tmp_path):
+    correlated = '[[uncertainty.correlations]]\nkeys = ["economics.loss", "economics.cost"]\nrank = 0.9\n'
+    result = stress(write_town(tmp_path, UNCERTAIN + correlated + "[stress.robustness]\n"))
+    points = result.tables["regrets"].drop_duplicates("point")
+    assert points["economics.loss"].corr(points["economics.cost"], method="spearman") > 0.6
+
+
+def test_what_is_of_other_games_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"stress\.guarantee: of record-level games only"):
+        stress("prasser2017", set={"stress.guarantee": True})
+    with pytest.raises(InputError, match="nobody decides"):
+        stress("xia2021")
+    path = write_town(tmp_path, UNCERTAIN + '[stress]\noutputs = ["risk_quantile"]\n')
+    with pytest.raises(InputError, match=r"stress\.risk_level: not a quantile.*found 0\.9; expected one of 0\.05"):
+        stress(path, set={"adversary.planner": "fmdp", "stress.risk_level": 0.9})
+
+
+SMALL_MASKING = {
+    "population.recipe": "ystr-genealogy-small",
+    "targets.size": 15,
+    "resources.registry.size": 200,
+    "resources.genealogy.size": 200,
+    "replications": 2,
+}
+
+
+@pytest.fixture(scope="module")
+def masking_lines():
+    """Lines of a small masking game, as the game itself works them out; and their section."""
+    lines = [
+        {"key": "economics.cost", "values": [0.0, 30.0], "set": {"beliefs.cost": 10.0}, "replications": 2},
+        {
+            "key": "resources.genealogy.size", "values": [100, 200], "set": {"beliefs.sizes.genealogy": 200},
+            "replications": 2,
+        },
+    ]  # fmt: skip
+    return line_table(load_scenario("wan2021-stress", {**SMALL_MASKING, "analysis.lines": lines})), lines
+
+
+def test_mistaken_subjects_are_those_of_the_masking_lines(masking_lines):
+    """The bundled stress test of the masking game, made small, and lines of the same game, value by value."""
+    curve = {"key": "economics.cost", "true": [0.0, 30.0], "believed": [10.0]}
+    sizes = {"key": "resources.genealogy.size", "true": [100, 200]}
+    curves = stress("wan2021-stress", set={**SMALL_MASKING, "stress.beliefs": [curve, sizes]}).tables["belief_curves"]
+    expected = masking_lines[0].groupby(["line", "value", "policy"], sort=False)[["publisher_payoff", "risk"]].mean()
+    found = curves.set_index(["key", "true", "policy"])[["publisher_payoff", "risk"]]
+    np.testing.assert_allclose(found.to_numpy(), expected.to_numpy(), atol=1e-12)
+    assert found.index.get_level_values("policy").tolist() == expected.index.get_level_values("policy").tolist()
+
+
+def test_lines_on_the_engine_are_the_same_table(masking_lines, tmp_path):
+    """And they are kept: a second call does nothing again."""
+    expected, lines = masking_lines
+    more = {"key": "subjects.attributes", "values": [["age", "state", "DYS19"]], "labels": ["one"], "replications": 1}
+    changes = {**SMALL_MASKING, "analysis.lines": [*lines, more], "stress": {"lines": True}}
+    result = stress("wan2021-robustness", set=changes, runs=tmp_path / "kept")
+    table = result.tables["lines"]
+    assert set(result.tables) == {"lines"}
+    pd.testing.assert_frame_equal(table[table["line"] != "subjects.attributes"], expected)
+    assert table[table["line"] == "subjects.attributes"]["value"].eq("one").all()
+    steps = []
+    again = stress("wan2021-robustness", set=changes, runs=tmp_path / "kept", progress=lambda *step: steps.append(step))
+    pd.testing.assert_frame_equal(again.tables["lines"], table)
+    first = next(step for step in steps if step[0] == "economics.cost")
+    assert first[1] == first[2] == 4
+    names = illustrate_stress(result, tmp_path / "figures")
+    assert names == ["lines-payoff.png", "lines-privacy.png", "lines-utility.png"]
+
+
+def test_the_command_prints_and_writes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_town(tmp_path, UNCERTAIN + "[stress.robustness]\n[stress.discovery]\nbelow = 60\n")
+    outcome = CliRunner().invoke(app, ["stress", "town.toml", "--method", "morris", "--samples", "4", "-o", "out"])
+    assert outcome.exit_code == 0, outcome.output
+    assert "robust-maximin" in outcome.output
+    assert "Results in out" in outcome.output
+    assert (tmp_path / "out" / "boxes.parquet").is_file()
+    again = CliRunner().invoke(app, ["stress", "town.toml", "-o", "out"])
+    assert isinstance(again.exception, InputError)
+    assert "folder is not empty" in str(again.exception)
+    few = CliRunner().invoke(app, ["stress", "town.toml", "--method", "sobol", "--samples", "5"])
+    assert "stress.sensitivity: samples" in str(few.exception) or "stress.sensitivity.samples" in str(few.exception)

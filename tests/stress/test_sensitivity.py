@@ -1,0 +1,148 @@
+"""Sobol indices and Morris screening against closed forms, and what is done about missing outputs."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reidsim.experiments.stress.sensitivity import COLUMNS, analyse, morris_design, sobol_design
+
+ISHIGAMI = ("x1", "x2", "x3")
+
+
+def ishigami(probabilities, a=7.0, b=0.1):
+    x1, x2, x3 = (-np.pi + 2 * np.pi * probabilities).T
+    return np.sin(x1) + a * np.sin(x2) ** 2 + b * x3**4 * np.sin(x1)
+
+
+def ishigami_indices(a=7.0, b=0.1):
+    """First-order, total and second-order indices by Ishigami & Homma 1990."""
+    alone = (0.5 * (1 + b * np.pi**4 / 5) ** 2, a**2 / 8, 0.0)
+    together = b**2 * np.pi**8 * (1 / 18 - 1 / 50)  # of x1 and x3
+    variance = sum(alone) + together
+    return {
+        "first-order": {name: part / variance for name, part in zip(ISHIGAMI, alone, strict=True)},
+        "total": {
+            "x1": (alone[0] + together) / variance,
+            "x2": alone[1] / variance,
+            "x3": together / variance,
+        },
+        "second-order": {("x1", "x2"): 0.0, ("x1", "x3"): together / variance, ("x2", "x3"): 0.0},
+    }
+
+
+def by_index(table, index):
+    rows = table[table["index"] == index]
+    return dict(zip(rows["parameter"], rows["value"], strict=True))
+
+
+def test_sobol_indices_of_the_ishigami_function_are_those_of_its_closed_form():
+    """Within 0.02, first-order and total, at 2,048 base samples; pairs within 0.04."""
+    design = sobol_design(ISHIGAMI, 2048, 1, second_order=True)
+    table = analyse(design, ishigami(design.probabilities), seed=2)
+    expected = ishigami_indices()
+    assert list(table.columns) == list(COLUMNS)
+    for index in ("first-order", "total"):
+        assert by_index(table, index) == pytest.approx(expected[index], abs=0.02)
+    pairs = table[table["index"] == "second-order"]
+    found = dict(zip(zip(pairs["parameter"], pairs["other"], strict=True), pairs["value"], strict=True))
+    assert found == pytest.approx(expected["second-order"], abs=0.04)
+    assert (table["low"] <= table["value"]).all()
+    assert (table["high"] >= table["value"]).all()
+
+
+def test_intervals_cover_the_closed_form():
+    """At 95 %, 12 designs of 6 indices each: 72 intervals, of which 61 or more cover (binomial, 1 in 3,000)."""
+    expected = {(index, name): value for index in ("first-order", "total") for name, value in
+                ishigami_indices()[index].items()}  # fmt: skip
+    covered = 0
+    for seed in range(1, 13):
+        design = sobol_design(ISHIGAMI, 256, seed)
+        table = analyse(design, ishigami(design.probabilities), seed=seed)
+        for row in table.to_dict("records"):
+            covered += row["low"] <= expected[row["index"], row["parameter"]] <= row["high"]
+    assert covered >= 61
+
+
+def test_morris_screening_finds_what_matters_in_the_order_of_the_slopes():
+    slopes = np.array([5.0, 0.0, -3.0, 1.0])
+    design = morris_design(("a", "b", "c", "d"), 20, 3)
+    assert design.probabilities.shape == (20 * 5, 4)
+    table = analyse(design, design.probabilities @ slopes, seed=2)
+    assert by_index(table, "mu_star") == pytest.approx(dict(zip("abcd", np.abs(slopes), strict=True)))
+    assert by_index(table, "mu") == pytest.approx(dict(zip("abcd", slopes, strict=True)))
+    assert by_index(table, "sigma") == pytest.approx(dict.fromkeys("abcd", 0.0), abs=1e-12)
+
+
+def test_morris_screening_orders_parameters_as_total_indices_do():
+    def model(u):
+        return 8 * u[:, 0] + 2 * np.abs(u[:, 1] - 0.5) + u[:, 2] * u[:, 0] + 0.01 * u[:, 3]
+
+    names = ("a", "b", "c", "d")
+    sobol, morris = sobol_design(names, 512, 5), morris_design(names, 60, 5)
+    total = by_index(analyse(sobol, model(sobol.probabilities), seed=1), "total")
+    mu_star = by_index(analyse(morris, model(morris.probabilities), seed=1), "mu_star")
+    assert sorted(names, key=total.get) == sorted(names, key=mu_star.get) == ["d", "c", "b", "a"]
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    method=st.sampled_from(["sobol", "morris"]),
+    failed=st.sets(st.integers(0, 31), max_size=15),
+    place=st.integers(0, 3),
+    what=st.sampled_from([np.nan, np.inf]),
+)
+def test_blocks_with_a_failed_run_are_left_out_whole(method, failed, place, what):
+    """Indices are those of the other blocks alone: whatever stands in a block with a failure does not matter."""
+    make = sobol_design if method == "sobol" else morris_design
+    design = make(("a", "b"), 32, 7)
+    output = design.probabilities @ np.array([2.0, 1.0])
+    broken, other = output.copy(), output.copy()
+    for block in failed:
+        inside = slice(block * design.block_size, (block + 1) * design.block_size)
+        other[inside] = 1e6
+        for values in (broken, other):
+            values[block * design.block_size + place % design.block_size] = what
+    table = analyse(design, broken, seed=1)
+    assert table["blocks_left_out"].eq(len(failed)).all()
+    assert table["blocks"].eq(32 - len(failed)).all()
+    assert np.isfinite(table["value"]).all()
+    assert table.equals(analyse(design, other, seed=1))
+    if not failed:
+        assert table.equals(analyse(design, output, seed=1))
+
+
+def test_indices_are_missing_if_more_than_half_of_the_blocks_failed():
+    design = sobol_design(("a", "b"), 16, 7)
+    output = design.probabilities.sum(axis=1)
+    output[: 9 * design.block_size : design.block_size] = np.nan
+    table = analyse(design, output, seed=1)
+    assert table[["value", "low", "high"]].isna().all(axis=None)
+    assert table["blocks"].eq(7).all()
+
+
+@pytest.mark.parametrize("make", [sobol_design, morris_design])
+def test_a_constant_output_has_indices_of_zero(make):
+    design = make(("a", "b"), 8, 7)
+    table = analyse(design, np.full(len(design.probabilities), 0.1) * 3, seed=1)
+    assert table["value"].eq(0).all()
+
+
+@pytest.mark.parametrize("make", [sobol_design, morris_design])
+def test_same_seed_same_bytes_and_no_global_generator(make):
+    np.random.seed(5)  # noqa: NPY002
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    tables = []
+    for _ in range(2):
+        design = make(("a", "b"), 16, 7)
+        tables.append(analyse(design, design.probabilities[:, 0] ** 2, seed=3))
+    assert tables[0].equals(tables[1])
+    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+    assert not np.array_equal(make(("a", "b"), 16, 8).probabilities, design.probabilities)
+
+
+def test_one_parameter_explains_everything():
+    design = sobol_design(("a",), 512, 7)
+    table = analyse(design, design.probabilities[:, 0] ** 2, seed=1)
+    assert by_index(table, "first-order")["a"] == pytest.approx(1, abs=0.05)
+    assert by_index(table, "total")["a"] == pytest.approx(1, abs=0.05)
