@@ -1,0 +1,61 @@
+"""The command that drafts a scenario from a user's file."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from reidsim.commands.arguments import print_warnings
+
+
+def new(
+    data: Annotated[Path, typer.Argument(help="CSV with a header, or Parquet.", metavar="DATA")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="New folder for the draft (default: the file's name).")
+    ] = None,
+    quasi_identifier: Annotated[
+        list[str] | None,
+        typer.Option("--quasi-identifier", help="A column that others may know; guessed if none.", metavar="COLUMN"),
+    ] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option("--drop", help="A column that is no quasi-identifier.", metavar="COLUMN")
+    ] = None,
+    population: Annotated[
+        str | None, typer.Option(help="Bundled population or recipe that the people are of.", metavar="RECIPE")
+    ] = None,
+    delimiter: Annotated[str | None, typer.Option(help="Between columns of a CSV file; found out if none.")] = None,
+    benefit: Annotated[float | None, typer.Option(help="Of sharing a record as it is.")] = None,
+    loss: Annotated[float | None, typer.Option(help="For a re-identified record.")] = None,
+    gain: Annotated[float | None, typer.Option(help="Of the adversary; the loss if none.")] = None,
+    cost: Annotated[float | None, typer.Option(help="Of an attempt, to the adversary.")] = None,
+) -> None:
+    """Draft a scenario, with hierarchies, from your own file of records.
+
+    Example: reidsim new patients.csv
+    """
+    from reidsim.drafts.draft import draft_scenario, name_of
+    from reidsim.drafts.scenario_text import Prices
+    from reidsim.experiments.results import require_free, write_results
+    from reidsim.reports.draft_table import draft_table
+
+    folder = output or Path(name_of(data) or "draft")
+    require_free(folder)
+    draft = draft_scenario(
+        data,
+        folder,
+        named=quasi_identifier or (),
+        dropped=drop or (),
+        delimiter=delimiter,
+        population=population,
+        prices=Prices(benefit, loss, gain, cost),
+    )
+    write_results(folder, draft.write)
+    Console().print(draft_table(draft, data.name))
+    print_warnings(draft.warnings)
+    scenario = folder / draft.scenario_file
+    typer.echo(f"Draft in {folder}: {draft.choice.strategies:,} ways to share a record")
+    typer.echo(f"Next: read it, then reidsim run {shlex.quote(str(scenario))}")

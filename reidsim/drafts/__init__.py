@@ -1,0 +1,1 @@
+"""First drafts: what a user's table holds, and a scenario with hierarchies to start from."""

@@ -1,0 +1,255 @@
+"""Which columns of a table are quasi-identifiers, and how far each is generalized, so that the game stays solvable."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from reidsim.drafts.hierarchies import DraftHierarchy, draft_hierarchy, levels_wanted
+from reidsim.drafts.population_match import ColumnMatch, match_columns
+from reidsim.drafts.profile import ColumnProfile
+from reidsim.errors import InputError, listed
+from reidsim.populations.population import Population
+from reidsim.tables import require_columns
+
+# Quasi-identifiers taken by themselves, and taken if named: each at least doubles the strategies.
+MOST_TAKEN, MOST_NAMED = 8, 12
+# Columns of the last rank, and those whose name says nothing, are taken only where there are fewer than that.
+_ENOUGH, _ENOUGH_NAMED = 4, 2
+# Strategies of a draft, and strategies times distinct cells: about a minute of work.
+_MOST_STRATEGIES, _MOST_WORK = 1_000, 600_000_000
+# Different values of a column that is taken by itself.
+_MOST_VALUES = 50_000
+# Cells that 64-bit keys tell apart.
+_MOST_CELLS = 2**62
+# Of columns whose name says nothing: the least average number of rows with a value.
+_FEWEST_ROWS_PER_VALUE = 5
+_TELLING = ("whole number", "date", "code", "category")
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenColumn:
+    """A quasi-identifier of the draft.
+
+    Parameters
+    ----------
+    profile : ColumnProfile
+        Of the column of the table.
+    hierarchy : DraftHierarchy
+    match : ColumnMatch or None
+        What the population has of it, if there is one.
+    """
+
+    profile: ColumnProfile
+    hierarchy: DraftHierarchy
+    match: ColumnMatch | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What a draft takes of a table.
+
+    Parameters
+    ----------
+    chosen : tuple of ChosenColumn
+        The quasi-identifiers, in the order of the table.
+    left_out : dict of str to str
+        Why each of the other columns is not one.
+    possible : tuple of str
+        Those among them that an adversary may know all the same.
+    cells : int
+        Different combinations of values of the quasi-identifiers.
+    """
+
+    chosen: tuple[ChosenColumn, ...]
+    left_out: dict[str, str]
+    possible: tuple[str, ...]
+    cells: int
+
+    @property
+    def strategies(self) -> int:
+        """Ways to share a record."""
+        return math.prod(column.hierarchy.n_levels for column in self.chosen)
+
+
+def choose(
+    profiles: Sequence[ColumnProfile],
+    frame: pd.DataFrame,
+    source: Path,
+    *,
+    named: Sequence[str] = (),
+    dropped: Sequence[str] = (),
+    population: Population | None = None,
+) -> Choice:
+    """Choose the quasi-identifiers of a table and their hierarchies.
+
+    Taken are columns whose names speak of what others know of a person, what is on voter lists first; where there are
+    few, also columns of few values. Levels are left out until the game is solvable in about a minute.
+
+    Parameters
+    ----------
+    profiles : sequence of ColumnProfile
+        Of all columns.
+    frame : DataFrame
+        The table.
+    source : Path
+        For messages.
+    named : sequence of str
+        Columns to take, instead of choosing.
+    dropped : sequence of str
+        Columns not to take.
+    population : Population, optional
+        Whose attributes quasi-identifiers have to be.
+
+    Raises
+    ------
+    InputError
+        If a column is missing or named twice, too many are named, or none can be taken.
+    """
+    require_columns(frame, [*named, *dropped], source)
+    repeated = [name for name in named if named.count(name) > 1 or name in dropped]
+    if repeated:
+        raise InputError("column named twice", source=source, where="--quasi-identifier", found=repeated[0])
+    if len(named) > MOST_NAMED:
+        raise InputError(
+            "too many quasi-identifiers to solve",
+            source=source,
+            where="--quasi-identifier",
+            found=len(named),
+            expected=f"at most {MOST_NAMED}",
+        )
+    left_out = {profile.name: _reason(profile, dropped) for profile in profiles}
+    matches: Mapping[str, ColumnMatch] = {}
+    if population is not None:
+        matches, reasons = match_columns(profiles, population)
+        left_out |= {name: left_out[name] or reason for name, reason in reasons.items()}
+        unmatched = next((name for name in named if name in reasons), None)
+        if unmatched is not None:
+            raise InputError(
+                "not an attribute of the population",
+                source=source,
+                where=f"column {unmatched!r}",
+                found=reasons[unmatched],
+                expected=f"one of {listed(population.domain.names)}",
+            )
+    if named:
+        taken = [_require_values(profile, source) for profile in profiles if profile.name in named]
+    else:
+        taken = _likely([profile for profile in profiles if not left_out[profile.name]])
+    if not taken:
+        raise InputError(
+            "no column looks like something that others know of a person",
+            source=source,
+            found=listed(map(str, frame.columns)),
+            expected="one such as age, sex or postal code",
+            hint=_why_none(profiles, left_out),
+        )
+    taken, cells = _countable(taken, frame, source, removable=not named)
+    names = [profile.name for profile in profiles if profile in taken]
+    # Hierarchies are over everybody's values, where there is a population.
+    everybody = [matches[profile.name].profile if matches else profile for profile in taken]
+    levels = dict(zip((profile.name for profile in taken), _levels(everybody, cells), strict=True))
+    chosen = tuple(
+        ChosenColumn(profile, levels[profile.name], matches.get(profile.name))
+        for profile in profiles
+        if profile.name in levels
+    )
+    possible = tuple(name for name, reason in left_out.items() if not reason and name not in names)
+    told = {name: reason or "its name does not say that others know it" for name, reason in left_out.items()}
+    for name in possible:
+        if any(profile.name == name and profile.hint is not None for profile in profiles):
+            told[name] = "others may know it; the draft has quasi-identifiers enough"
+    return Choice(chosen, {name: why for name, why in told.items() if name not in names}, possible, cells)
+
+
+def _why_none(profiles: Sequence[ColumnProfile], left_out: Mapping[str, str]) -> str:
+    if names_look_like_values(profiles):
+        return "the first row must hold the names of the columns, and looks like values"
+    hinted = [p.name for p in profiles if p.hint is not None and p.hint.role == "known" and left_out[p.name]]
+    if hinted:
+        return f"column {hinted[0]!r} is not taken: {left_out[hinted[0]]}"
+    return "name some with --quasi-identifier"
+
+
+def names_look_like_values(profiles: Sequence[ColumnProfile]) -> bool:
+    """Tell whether no column has a letter in its name, as where a file has no header."""
+    return not any(character.isalpha() for profile in profiles for character in profile.name)
+
+
+def _reason(profile: ColumnProfile, dropped: Sequence[str]) -> str:
+    """Say why a column cannot be taken by itself; nothing if it can."""
+    if profile.name in dropped:
+        return "dropped, as asked"
+    if not profile.name:
+        return "no name"
+    if profile.is_direct:
+        return f"direct identifier: {profile.reason}"
+    if profile.kind == "empty":
+        return "no value"
+    if profile.kind == "constant":
+        return "one value for all"
+    if profile.kind == "free text":
+        return "free text, which may name people"
+    if profile.distinct > _MOST_VALUES:
+        return f"more than {_MOST_VALUES:,} values"
+    if profile.concept == "date of an event" and profile.kind != "date":
+        return "not a date"
+    if profile.hint is None and profile.kind == "number":
+        return "a measurement"
+    return ""
+
+
+def _require_values(profile: ColumnProfile, source: Path) -> ColumnProfile:
+    if profile.kind == "empty" or not profile.name:
+        problem = "no value in the column" if profile.name else "column without a name"
+        raise InputError(problem, source=source, where=f"column {profile.name!r}")
+    return profile
+
+
+def _likely(candidates: Sequence[ColumnProfile]) -> list[ColumnProfile]:
+    """Return the columns to take, the most likely first."""
+    by_rank: dict[int, list[ColumnProfile]] = {1: [], 2: [], 3: [], 4: []}
+    for profile in candidates:
+        if profile.hint is not None:
+            by_rank[profile.hint.rank].append(profile)
+        elif profile.kind in _TELLING and sum(profile.counts) >= _FEWEST_ROWS_PER_VALUE * profile.distinct:
+            by_rank[4].append(profile)
+    taken = by_rank[1] + by_rank[2]
+    if len(taken) < _ENOUGH:
+        taken += by_rank[3]
+    if len(taken) < _ENOUGH_NAMED:
+        taken += by_rank[4][: _ENOUGH - len(taken)]
+    return taken[:MOST_TAKEN]
+
+
+def _countable(
+    taken: list[ColumnProfile], frame: pd.DataFrame, source: Path, *, removable: bool
+) -> tuple[list[ColumnProfile], int]:
+    """Leave out the least likely columns until cells can be numbered; return the rest and how many cells occur."""
+    while math.prod(len(profile.labels) for profile in taken) >= _MOST_CELLS:
+        if not removable or len(taken) == 1:
+            largest = max(taken, key=lambda profile: len(profile.labels))
+            raise InputError(
+                "too many values to tell all combinations apart",
+                source=source,
+                where=f"column {largest.name!r}",
+                found=f"{len(largest.labels):,} values",
+                expected="fewer columns, or columns of fewer values",
+            )
+        taken = taken[:-1]
+    return taken, len(frame[[profile.name for profile in taken]].drop_duplicates())
+
+
+def _levels(taken: Sequence[ColumnProfile], cells: int) -> list[DraftHierarchy]:
+    """Draft the hierarchies, with so many levels that the game can be solved."""
+    most = min(_MOST_STRATEGIES, max(_MOST_WORK // cells, 2 ** len(taken)))
+    drafts = [draft_hierarchy(profile, levels_wanted(profile)) for profile in taken]
+    while math.prod(levels := [draft.n_levels for draft in drafts]) > most and max(levels) > 2:
+        # The least likely of those with the most levels gives one up.
+        widest = max(range(len(levels)), key=lambda at: (levels[at], at))
+        drafts[widest] = draft_hierarchy(taken[widest], levels[widest] - 3)
+    return drafts

@@ -1,0 +1,230 @@
+"""From a user's file to a folder with a scenario to start from, its hierarchies and a table of the columns."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from reidsim.bundled import bundled_names, resolve
+from reidsim.drafts.choice import Choice, choose, names_look_like_values
+from reidsim.drafts.profile import ColumnProfile, profile_table
+from reidsim.drafts.scenario_text import Prices, scenario_text
+from reidsim.errors import InputError
+from reidsim.populations.catalogue import load_population
+from reidsim.tables import delimited_line, read_table, sniff_delimiter
+
+COLUMNS_FILE = "columns.csv"
+HIERARCHIES = "hierarchies"
+_ENDINGS = (".gz", ".bz2", ".csv", ".tsv", ".txt", ".tab", ".data", ".parquet")
+# Names of columns that are told in a warning.
+_MOST_TOLD = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """What was found in a file, and the files to start from.
+
+    Parameters
+    ----------
+    name : str
+        Of the scenario.
+    records : int
+        Rows of the file.
+    profiles : tuple of ColumnProfile
+        Of all columns, in the order of the file.
+    choice : Choice
+        The quasi-identifiers.
+    warnings : tuple of str
+        What the user should know before using the draft.
+    files : dict of str to str
+        Text of each file to write, by its path in the folder of the draft.
+    """
+
+    name: str
+    records: int
+    profiles: tuple[ColumnProfile, ...]
+    choice: Choice
+    warnings: tuple[str, ...]
+    files: dict[str, str]
+
+    @property
+    def scenario_file(self) -> str:
+        """Path of the scenario in the folder of the draft."""
+        return f"{self.name}.toml"
+
+    def write(self, folder: Path) -> None:
+        """Write the files into a folder that exists."""
+        for path, text in self.files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text, encoding="utf-8", newline="")
+
+
+def name_of(data: Path) -> str:
+    """Return the name of a file without the endings of tables."""
+    name = data.name
+    while Path(name).suffix.lower() in _ENDINGS:
+        name = Path(name).stem
+    return name
+
+
+def draft_scenario(
+    data: Path,
+    folder: Path,
+    *,
+    named: Sequence[str] = (),
+    dropped: Sequence[str] = (),
+    delimiter: str | None = None,
+    prices: Prices | None = None,
+    population: str | None = None,
+) -> Draft:
+    """Look at a file of records and draft a scenario of the record-level game.
+
+    Parameters
+    ----------
+    data : Path
+        CSV with a header, or Parquet.
+    folder : Path
+        Where the draft is going to be: the scenario names the file as seen from there.
+    named : sequence of str
+        Columns that are the quasi-identifiers, instead of those that look like some.
+    dropped : sequence of str
+        Columns that are none.
+    delimiter : str, optional
+        Of the CSV file; found out if not given.
+    prices : Prices, optional
+        Those of Wan et al. 2015, if not given.
+    population : str, optional
+        Name or recipe of the population that the file is from, for journalist risk; prosecutor risk if not given.
+
+    Returns
+    -------
+    Draft
+
+    Raises
+    ------
+    InputError
+        If the file, a column or a price cannot be used, or no column looks like a quasi-identifier.
+    """
+    prices = prices or Prices()
+    for key, value in asdict(prices).items():
+        if value is not None and not 0 <= value < math.inf:
+            raise InputError("not an amount", source=f"--{key}", found=value, expected="0 or more")
+    is_parquet = data.suffix == ".parquet"
+    if delimiter is not None and (is_parquet or len(delimiter) != 1 or delimiter in '"\r\n'):
+        expected = "no delimiter for a Parquet file" if is_parquet else "one character"
+        raise InputError("not a delimiter", source="--delimiter", found=delimiter, expected=expected)
+    delimiter = delimiter or sniff_delimiter(data)
+    frame = read_table(data, delimiter=delimiter)
+    profiles = profile_table(frame)
+    recipe = None if population is None else resolve(population, "populations", "population")
+    people = None if recipe is None else load_population(recipe)
+    choice = choose(profiles, frame, data, named=named, dropped=dropped, population=people)
+    hierarchy_files = _hierarchy_files(choice)
+    name = name_of(data)
+    text = scenario_text(
+        data.name,
+        _path_from(folder, data),
+        None if is_parquet else delimiter,
+        choice,
+        {column: path for column, (path, _) in hierarchy_files.items()},
+        prices,
+        None if population is None or recipe is None else _recipe_from(folder, population, recipe),
+    )
+    files = {f"{name}.toml": text, COLUMNS_FILE: _columns_table(profiles, choice), **dict(hierarchy_files.values())}
+    for path, content in files.items():
+        _require_text(path + content, data)
+    return Draft(name, len(frame), profiles, choice, _warnings(profiles, choice, dropped), files)
+
+
+def _hierarchy_files(choice: Choice) -> dict[str, tuple[str, str]]:
+    """Return the path and the text of the hierarchy file of each column that has one."""
+    files: dict[str, tuple[str, str]] = {}
+    for number, column in enumerate(choice.chosen, start=1):
+        if column.hierarchy.rows:
+            plain = "".join(c if c.isalnum() or c in "-_" else "-" for c in column.profile.name)[:40]
+            text = "".join(delimited_line(row, ";") for row in column.hierarchy.rows)
+            files[column.profile.name] = (f"{HIERARCHIES}/{number}-{plain}.csv", text)
+    return files
+
+
+def _path_from(folder: Path, data: Path) -> str:
+    try:
+        return Path(os.path.relpath(data.resolve(), folder.resolve())).as_posix()
+    except ValueError:
+        # On another drive there is no relative path.
+        return data.resolve().as_posix()
+
+
+def _recipe_from(folder: Path, population: str, recipe: Path) -> str:
+    """Return a population as the scenario says it: by name, or by the path of its recipe from there."""
+    return population if population in bundled_names("populations") else _path_from(folder, recipe)
+
+
+def _columns_table(profiles: Sequence[ColumnProfile], choice: Choice) -> str:
+    chosen = {column.profile.name for column in choice.chosen}
+    lines = [("column", "type", "values", "missing", "use", "why")]
+    for profile in profiles:
+        use = "quasi-identifier" if profile.name in chosen else "left out"
+        why = choice.left_out.get(profile.name, _why_taken(profile))
+        lines.append((profile.name, profile.kind, str(profile.distinct), str(profile.missing), use, why))
+    return "".join(map(delimited_line, lines))
+
+
+def _why_taken(profile: ColumnProfile) -> str:
+    return f"its name says {profile.concept}" if profile.hint is not None else "named, or few values"
+
+
+def _warnings(profiles: Sequence[ColumnProfile], choice: Choice, dropped: Sequence[str]) -> tuple[str, ...]:
+    chosen = {column.profile.name: column.profile for column in choice.chosen}
+    direct = [profile for profile in profiles if profile.is_direct]
+    warnings = [
+        f"column {profile.name!r} is a quasi-identifier as asked, and looks like a direct identifier: {profile.reason}"
+        for profile in direct
+        if profile.name in chosen
+    ]
+    left = [profile for profile in direct if profile.name not in chosen]
+    warnings += [
+        f"column {profile.name!r} is left out as a direct identifier: {profile.reason}" for profile in left[:_MOST_TOLD]
+    ]
+    if len(left) > _MOST_TOLD:
+        warnings.append(f"{len(left) - _MOST_TOLD} more direct identifiers are left out: see {COLUMNS_FILE}")
+    warnings += [
+        f"column {profile.name!r} is left out: {choice.left_out[profile.name]}"
+        for profile in profiles
+        if profile.hint is not None
+        and profile.hint.role == "known"
+        and profile.name in choice.left_out
+        and profile.name not in (*choice.possible, *dropped)
+    ][:_MOST_TOLD]
+    single = [name for name, profile in chosen.items() if profile.distinct < 2]
+    if single:
+        warnings.append(f"column {single[0]!r} has one value: nothing is gained by generalizing it")
+    if names_look_like_values(profiles):
+        warnings.append("the names of the columns look like values: does the file have a header?")
+    return tuple(warnings)
+
+
+def _require_text(text: str, data: Path) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError("its name cannot be written as text", source=data) from None
+
+
+def columns_by_use(draft: Draft) -> Mapping[str, list[ColumnProfile]]:
+    """Return the columns of a draft: quasi-identifiers, direct identifiers, those that others may know, and others."""
+    chosen = {column.profile.name for column in draft.choice.chosen}
+    found: dict[str, list[ColumnProfile]] = {
+        "quasi-identifier": [], "direct identifier": [], "possible": [], "other": []
+    }  # fmt: skip
+    for profile in draft.profiles:
+        if profile.name in chosen:
+            found["quasi-identifier"].append(profile)
+        elif profile.is_direct:
+            found["direct identifier"].append(profile)
+        else:
+            found["possible" if profile.name in draft.choice.possible else "other"].append(profile)
+    return found

@@ -1,0 +1,245 @@
+"""A hierarchy to start from, for one column: by rule where a rule fits its values, else written out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from reidsim.drafts.profile import ColumnProfile
+from reidsim.drafts.values import (
+    MISSING_MARKS,
+    NUMBER,
+    WHOLE_NUMBER,
+    as_number,
+    date_format,
+    is_ambiguous_date,
+    parse_date,
+)
+from reidsim.populations.counted import natural_categories
+from reidsim.populations.domain import Attribute
+from reidsim.releases.hierarchy import SUPPRESSED
+from reidsim.releases.hierarchy_rules import interval_levels
+
+# Levels between a value and its suppression, the most useful first; as many are taken as there is room for.
+_WIDTHS = {"age": (10, 5, 20, 40), "birth year": (10, 5, 20)}
+_POSTAL_DIGITS = (3, 2, 4, 1)
+_US_POSTAL_LENGTH = 5
+# Characters of a day written as 1985-03-31 that tell this much, and which of them are kept at so many levels.
+_DATE_PARTS = {10: "day", 7: "month", 4: "year", 3: "decade"}
+_DATE_DIGITS = {1: (4,), 2: (7, 4), 3: (7, 4, 3)}
+# Intervals of numbers split their range into so many parts at most, at least, and best.
+_MOST_PARTS, _FEWEST_PARTS, _GOOD_PARTS = 100, 3, 10
+# Categories with a smaller share of the rows, or fewer rows, are rare.
+_RARE_SHARE, _RARE_ROWS = 0.01, 5
+# Groups of rare values are named by their members up to this length.
+_LONGEST_GROUP = 60
+
+
+@dataclass(frozen=True)
+class DraftHierarchy:
+    """A hierarchy as a scenario says it.
+
+    Parameters
+    ----------
+    rule : dict
+        The inline table of the scenario, without the file of rule ``"table"``.
+    n_levels : int
+        Levels, the ungeneralized and the suppressed one included.
+    comment : str
+        What the levels are, in words.
+    rows : tuple of tuple of str
+        What goes to a file as ARX writes it, one row per value; empty if a rule makes the hierarchy.
+    """
+
+    rule: dict[str, Any]
+    n_levels: int
+    comment: str
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+def draft_hierarchy(column: ColumnProfile, most_between: int) -> DraftHierarchy:
+    """Return a hierarchy of a column.
+
+    Parameters
+    ----------
+    column : ColumnProfile
+        With at least one value. Its missing values, and those unlike the others, keep to themselves up to the level
+        that suppresses all.
+    most_between : int
+        The most levels between a value and its suppression.
+    """
+    make = _DRAFTS.get(column.kind)
+    draft = None if make is None or most_between < 1 else make(column, most_between)
+    return draft or DraftHierarchy({"rule": "suppress"}, 2, "suppressed")
+
+
+def levels_wanted(column: ColumnProfile) -> int:
+    """Return how many levels a column should have between a value and its suppression, if there is room."""
+    return {"whole number": 3, "number": 2, "date": 3, "code": 3, "category": 1}.get(column.kind, 0)
+
+
+def _of_whole_numbers(column: ColumnProfile, most: int) -> DraftHierarchy | None:
+    fitting = [label for label in column.labels if WHOLE_NUMBER.fullmatch(label)]
+    numbers = [int(label.removesuffix("+")) for label in fitting]
+    span = max(numbers) - min(numbers) + 1
+    preferred = [width for width in _WIDTHS.get(column.concept or "", ()) if width < span] or _round_widths(span)
+    widths = sorted(preferred[:most])
+    if not widths:
+        return None
+    start = min(numbers) // widths[-1] * widths[-1]
+    comment = f"intervals of {_joined(widths)}, suppressed"
+    if len(fitting) == len(column.labels):
+        return DraftHierarchy({"rule": "intervals", "widths": widths, "start": start}, len(widths) + 2, comment)
+    attribute = Attribute(column.name, natural_categories(pd.Series(fitting, dtype="str")))
+    levels = interval_levels(attribute, widths, start=start)
+    labels = {value: [level[at] for level in levels] for at, value in enumerate(attribute.categories)}
+    return _table(column, len(widths), labels.get, comment)
+
+
+def _round_widths(span: int) -> list[int]:
+    """Return round widths that are multiples of each other, the one nearest to `_GOOD_PARTS` parts first."""
+    if span < 3 * _FEWEST_PARTS:
+        return [2] if span >= 2 * _FEWEST_PARTS else []
+    if span < 5 * _FEWEST_PARTS:
+        return [2, 4]
+    chain = [step * 10**power for power in range(16) for step in (1, 5)]
+    widths = [width for width in chain if width >= 2 and span / _MOST_PARTS <= width <= span / _FEWEST_PARTS]
+    return sorted(widths, key=lambda width: abs(math.log(span / width / _GOOD_PARTS)))
+
+
+def _of_numbers(column: ColumnProfile, most: int) -> DraftHierarchy | None:
+    numbers = {label: as_number(label) for label in column.labels if NUMBER.fullmatch(label)}
+    span = max(numbers.values()) - min(numbers.values())
+    if span <= 0:
+        return None
+    # From two to twenty intervals, and half as many.
+    steps = (1, 2)[-most:]
+    width = 5 * 10.0 ** (math.floor(math.log10(span)) - 1)
+    start = math.floor(min(numbers.values()) / (2 * width)) * 2 * width
+
+    def between(number: float) -> list[str]:
+        # The finer intervals are parts of the wider ones, so that rounding cannot make them cross.
+        part = math.floor((number - start) / width)
+        froms = [part // step * step for step in steps]
+        return [
+            f"[{_short(start + at * width)}, {_short(start + (at + step) * width)})"
+            for at, step in zip(froms, steps, strict=True)
+        ]
+
+    labels = {value: between(number) for value, number in numbers.items()}
+    return _table(
+        column, len(steps), labels.get, f"intervals of {_joined(_short(width * s) for s in steps)}, suppressed"
+    )
+
+
+def _of_dates(column: ColumnProfile, most: int) -> DraftHierarchy | None:
+    values = column.values
+    form = date_format(values)
+    if form is None:
+        return None
+    digits = _DATE_DIGITS[min(most, 3)]
+    lengths = {len(label) for label in column.labels}
+    if form == "%Y-%m-%d" and len(lengths) == 1 and len(values) == len(column.labels):
+        if max(lengths) > 10:
+            digits = (10, *digits)[:most] if most > 2 else digits
+        return DraftHierarchy({"rule": "prefix", "digits": list(digits)}, len(digits) + 2, _date_comment(digits))
+    if is_ambiguous_date(values, form):
+        digits = tuple(kept for kept in digits if kept < 7)
+
+    def between(value: str) -> list[str] | None:
+        day = parse_date(value, form)
+        if day is None:
+            return None
+        parts = {7: f"{day:%Y-%m}", 4: f"{day:%Y}", 3: f"{day.year // 10 * 10}s"}
+        return [parts[kept] for kept in digits]
+
+    return _table(column, len(digits), between, _date_comment(digits))
+
+
+def _date_comment(digits: Sequence[int]) -> str:
+    return f"{_joined(_DATE_PARTS[kept] for kept in digits)}, suppressed"
+
+
+def _of_codes(column: ColumnProfile, most: int) -> DraftHierarchy | None:
+    lengths = {len(label) for label in column.values}
+    longest = max(lengths)
+    postal = column.concept == "postal code"
+    if postal:
+        digits = sorted([kept for kept in _POSTAL_DIGITS if kept < longest][:most], reverse=True)
+    else:
+        digits = sorted({max(1, longest * part // (most + 1)) for part in range(1, most + 1)} - {longest}, reverse=True)
+    if not digits:
+        return None
+    comment = f"first {_joined(digits)} characters, suppressed"
+    if len(lengths) == 1 and len(column.values) == len(column.labels):
+        return DraftHierarchy({"rule": "prefix", "digits": digits}, len(digits) + 2, comment)
+    # Spreadsheets take leading zeros of postal codes away.
+    shortened = postal and longest == _US_POSTAL_LENGTH and all(value.isdecimal() for value in column.values)
+
+    def between(value: str) -> list[str] | None:
+        if value in MISSING_MARKS:
+            return None
+        code = value.zfill(longest) if shortened else value
+        return [f"{code[:kept]}*" if len(code) >= kept else code for kept in digits]
+
+    return _table(column, len(digits), between, comment)
+
+
+def _of_categories(column: ColumnProfile, most: int) -> DraftHierarchy | None:
+    rows = sum(column.counts)
+    least = max(_RARE_ROWS, _RARE_SHARE * rows)
+    rare = [
+        label
+        for label, count in zip(column.labels, column.counts, strict=True)
+        if count < least and label not in MISSING_MARKS
+    ]
+    if len(rare) < 2 or column.distinct - len(rare) < 2:
+        return None
+    rare.sort()
+    comment = f"{len(rare)} rare values in one group, suppressed"
+    if sum(map(len, rare)) <= _LONGEST_GROUP:
+        return DraftHierarchy({"rule": "groups", "groups": [[rare]]}, 3, comment)
+    name = "other"
+    while name in column.labels:
+        name += " values"
+    members = set(rare)
+    return _table(column, 1, lambda value: [name] if value in members else None, comment)
+
+
+def _table(
+    column: ColumnProfile, n_between: int, between: Callable[[str], Sequence[str] | None], comment: str
+) -> DraftHierarchy:
+    """Write a hierarchy out; values for which `between` returns None keep to themselves until all are suppressed."""
+    values = natural_categories(pd.Series(list(column.labels), dtype="str"))
+    found = {value: between(value) for value in values}
+    groups = {label for labels in found.values() for label in labels or ()}
+
+    def alone(value: str) -> str:
+        # A value that reads like a group would join it at one level and leave it at the next.
+        while value in groups:
+            value += " alone"
+        return value
+
+    rows = tuple((value, *(found[value] or [alone(value)] * n_between), SUPPRESSED) for value in values)
+    return DraftHierarchy({"rule": "table"}, n_between + 2, comment, rows)
+
+
+def _short(number: float) -> str:
+    return f"{number:.12g}"
+
+
+def _joined(parts: Iterable[object]) -> str:
+    return ", ".join(map(str, parts))
+
+
+_DRAFTS: dict[str, Callable[[ColumnProfile, int], DraftHierarchy | None]] = {
+    "whole number": _of_whole_numbers,
+    "number": _of_numbers,
+    "date": _of_dates,
+    "code": _of_codes,
+    "category": _of_categories,
+}

@@ -1,0 +1,222 @@
+"""The text of a drafted scenario, with comments that tell what to check."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from reidsim.drafts.choice import Choice, ChosenColumn
+from reidsim.scenarios.schema import RECORD_COLUMNS
+
+# Dollars per record, those of Wan et al. 2015.
+BENEFIT, LOSS, COST = 1200.0, 300.0, 4.0
+POLICIES = ("no-protection", "basic", "no-attack")
+
+_LINE = 118
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What the draft says of prices, per record in one currency; those of Wan et al. 2015 where None.
+
+    Parameters
+    ----------
+    benefit, loss, gain, cost : float or None
+        See the section ``economics`` of scenarios; the gain is the loss if it is None.
+    """
+
+    benefit: float | None = None
+    loss: float | None = None
+    gain: float | None = None
+    cost: float | None = None
+
+
+def attribute_names(chosen: Sequence[ChosenColumn]) -> dict[str, str]:
+    """Return the attribute of each column: the population's, or its name unless a column of the results has it."""
+    columns = [column.profile.name for column in chosen]
+    names = {}
+    for column, match in zip(columns, (taken.match for taken in chosen), strict=True):
+        if match is not None:
+            names[column] = match.attribute
+            continue
+        name = column
+        while name in RECORD_COLUMNS or (name != column and name in columns):
+            name += "_value"
+        names[column] = name
+    return names
+
+
+def scenario_text(
+    title: str,
+    data: str,
+    delimiter: str | None,
+    choice: Choice,
+    files: Mapping[str, str],
+    prices: Prices,
+    population: str | None = None,
+) -> str:
+    """Return the scenario.
+
+    Parameters
+    ----------
+    title : str
+    data : str
+        Path of the records, from the folder of the scenario.
+    delimiter : str or None
+        Of the records; None if they are Parquet.
+    choice : Choice
+    files : mapping of str to str
+        Hierarchy file of a column, from the same folder, where it has one.
+    prices : Prices
+    population : str, optional
+        Its recipe, for journalist risk; prosecutor risk if not given.
+    """
+    release = [f"path = {toml_text(data)}"]
+    if delimiter not in (None, ","):
+        release.append(f"delimiter = {toml_text(str(delimiter))}")
+    parts = [
+        _HEAD.format(title=toml_text(f"What to share of {title}")),
+        "\n".join(["[release]", *release]),
+        _QUASI_IDENTIFIERS + _possible(choice),
+        *_attributes(choice, files),
+        _economics(prices),
+        _ADVERSARY if population is None else _adversary_of(population),
+        _PUBLISHER.format(policies=toml_value(list(POLICIES))) + _safe_harbor(choice),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def toml_text(text: str) -> str:
+    """Return a text as TOML writes it."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def toml_value(value: object) -> str:
+    """Return text, numbers, and lists and tables of them as TOML writes them in one line."""
+    if isinstance(value, str):
+        return toml_text(value)
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{toml_key(str(key))} = {toml_value(inner)}" for key, inner in value.items()) + " }"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    return f"{value:g}" if isinstance(value, float) and value == round(value) and abs(value) < 1e6 else repr(value)
+
+
+def toml_key(key: str) -> str:
+    """Return a key as TOML writes it."""
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else toml_text(key)
+
+
+def in_a_line(text: str, longest: int = 60) -> str:
+    """Return a text for a comment: one line, nothing that is not printed, cut where it is long."""
+    shown = "".join(character if character.isprintable() else " " for character in text[:longest])
+    return shown if len(text) <= longest else f"{shown}..."
+
+
+def _attributes(choice: Choice, files: Mapping[str, str]) -> list[str]:
+    names = attribute_names(choice.chosen)
+    sections = []
+    for column in choice.chosen:
+        profile, draft = column.profile, column.hierarchy
+        missing = f", {profile.missing:,} missing" if profile.missing else ""
+        described = f"# {profile.kind}, {profile.distinct:,} values{missing}. As it is, {draft.comment}."
+        if profile.is_direct:
+            described += f"\n# WARNING: {profile.reason}. Direct identifiers should not be shared."
+        lines = [described, f"[attributes.{toml_key(names[profile.name])}]"]
+        if names[profile.name] != profile.name:
+            why = "of the records" if column.match else "of the records; results have a column of that name"
+            lines.append(f"column = {toml_text(profile.name)} # {why}")
+        if column.match is not None and column.match.values:
+            lines.append(f"values = {toml_value(column.match.values)} # value in the records = in the population")
+        rule = dict(draft.rule)
+        if profile.name in files:
+            rule["file"] = files[profile.name]
+        lines.append(f"hierarchy = {toml_value(rule)}")
+        sections.append("\n".join(lines))
+    return sections
+
+
+def _possible(choice: Choice) -> str:
+    if not choice.possible:
+        return ""
+    lines, line = ["#", "# Others may also know these columns; to take one, give it a section:"], "#  "
+    for name in choice.possible:
+        shown = in_a_line(name)
+        if len(line) + len(shown) > _LINE:
+            lines.append(line.rstrip())
+            line = "#  "
+        line += f" {shown},"
+    return "\n".join(["", *lines, line.rstrip(",")])
+
+
+def _economics(prices: Prices) -> str:
+    given = (prices.benefit, prices.loss, prices.gain, prices.cost)
+    amounts = {
+        "benefit": (BENEFIT if prices.benefit is None else prices.benefit, "of sharing a record as it is"),
+        "loss": (LOSS if prices.loss is None else prices.loss, "for a re-identified record"),
+        "gain": (prices.gain, "of the adversary from a re-identified record"),
+        "cost": (COST if prices.cost is None else prices.cost, "of an attempt, to the adversary"),
+    }
+    lines = [
+        f"{key} = {toml_value(value)} # {meaning}" for key, (value, meaning) in amounts.items() if value is not None
+    ]
+    default = all(price is None for price in given)
+    head = (
+        _PRICES_OF_WAN2015
+        if default
+        else "# Per record, in one currency. The adversary gains what the loss is, if no gain is said."
+    )
+    return "\n".join([head, "[economics]", *lines])
+
+
+def _adversary_of(population: str) -> str:
+    keys = f"recipe = {toml_text(population)}"
+    return f'{_JOURNALIST}\n[population]\n{keys}\n\n[adversary]\nrisk = "journalist"'
+
+
+def _safe_harbor(choice: Choice) -> str:
+    by_concept = {column.profile.concept: column for column in choice.chosen}
+    names = attribute_names(choice.chosen)
+    found = {
+        key: names[by_concept[concept].profile.name]
+        for key, concept in (("age", "age"), ("zip", "postal code"))
+        if concept in by_concept
+    }
+    if not found:
+        return ""
+    keys = "\n".join(f"# {key} = {toml_text(name)}" for key, name in found.items())
+    return f"\n\n{_SAFE_HARBOR}\n# [safe_harbor]\n{keys}"
+
+
+_HEAD = """\
+# Drafted by `reidsim new` from the values and names of the columns. Nobody has checked it: read it, then change it.
+title = {title}"""
+
+_QUASI_IDENTIFIERS = """\
+# Quasi-identifiers: what others may know of the people. Leave out what nobody can know, add what somebody may.
+# Levels of a hierarchy go from the value to its suppression. Missing values are a value of their own."""
+
+_PRICES_OF_WAN2015 = """\
+# Per record, in one currency. These are the dollars of Wan et al. 2015; put yours in their place.
+# The adversary gains what the loss is, if no gain is said."""
+
+_ADVERSARY = """\
+# Prosecutor risk: the adversary knows that the person is in this file, so records hide among each other alone. That is
+# the worst case. Where the file is a sample, name its population in a section [population] (`reidsim list` shows what
+# comes along) and let risk be "journalist".
+[adversary]
+risk = "prosecutor\""""
+
+_JOURNALIST = """\
+# Journalist risk: the adversary does not know who of the population is in this file."""
+
+_PUBLISHER = """\
+# Everything as it is, the form that pays best, and the one that pays best among those that no attack pays against.
+[publisher]
+policies = {policies}"""
+
+_SAFE_HARBOR = """\
+# To compare with HIPAA Safe Harbor, uncomment this and add "safe-harbor" to the policies. It needs ages in whole years
+# and ZIP codes of the United States, with a level of three digits in which small areas are pooled (see wan2015)."""
