@@ -1,0 +1,56 @@
+"""Commands that hand results over: the report of a results folder, and the gallery of bundled scenarios."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from reidsim.progress import DelayedProgress
+
+
+class ReportFormat(StrEnum):
+    """How a report is written."""
+
+    html = "html"
+    markdown = "markdown"
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(help="Results folder of a run.", metavar="DIR")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="New file (default: report.html or report.md in DIR).")
+    ] = None,
+    format: Annotated[ReportFormat, typer.Option("--format", help="How it is written.")] = ReportFormat.html,
+    scenario: Annotated[
+        Path | None, typer.Option("--scenario", help="The scenario's file, for the comments behind its values.")
+    ] = None,
+) -> None:
+    """Write a report of a run to hand over: one HTML page that needs nothing else, or Markdown.
+
+    Example: reidsim report results/wan2015-001 -o report.html
+    """
+    from reidsim.reports.page.report import write_report
+
+    written = write_report(folder, output, format=format.value, scenario_file=scenario)
+    typer.echo(f"Report in {written}")
+
+
+def gallery(
+    scenarios: Annotated[list[str] | None, typer.Argument(help="Bundled scenarios; all if none.")] = None,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder for gallery.md and gallery/, which are replaced.")
+    ] = Path("docs"),
+) -> None:
+    """Run every bundled scenario small and write a page with a figure and a finding of each.
+
+    Example: reidsim gallery -o docs
+    """
+    from reidsim.reports.gallery.page import make_gallery
+
+    with DelayedProgress(Console(stderr=True)) as progress:
+        page = make_gallery(output, scenarios or [], progress=progress)
+    typer.echo(f"Gallery in {page}")

@@ -1,0 +1,73 @@
+"""Answers of results that compare under uncertainty: stress tests, and every defender against every adversary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from reidsim.reports.page.blocks import Block, Code, Inline, paragraph
+from reidsim.reports.page.stored_run import StoredRun
+
+_ROBUSTNESS = {"policy", "mean_payoff", "worst_payoff", "largest_regret", "points"}
+_CROSS_PLAY = {"defender", "plans_against", "adversary", "publisher_payoff"}
+
+
+def uncertain_answer(run: StoredRun) -> Iterator[Block]:
+    """Yield the answer of a results folder without policies that were played once; nothing if it holds none.
+
+    Raises
+    ------
+    InputError
+        If a table cannot be read.
+    """
+    if "robustness" in run.tables:
+        robustness = run.table("robustness")
+        if set(robustness.columns) >= _ROBUSTNESS and len(robustness):
+            yield from _robustness(robustness)
+    if "cross_play" in run.tables:
+        table = run.table("cross_play")
+        if set(table.columns) >= _CROSS_PLAY and len(table):
+            yield from _cross_play(run, table)
+
+
+def _robustness(robustness: pd.DataFrame) -> Iterator[Block]:
+    table = robustness.set_index(robustness["policy"].astype(str))
+    mean, worst, regret = table["mean_payoff"], table["worst_payoff"], table["largest_regret"]
+    yield paragraph(
+        f"Over {int(table['points'].iloc[0]):,} points of uncertain values, ",
+        Code(str(mean.idxmax())),
+        f" pays most on average: {mean.max():,.2f} per record. ",
+        "Where values are worst, ",
+        Code(str(worst.idxmax())),
+        f" still pays {worst.max():,.2f}; ",
+        Code(str(regret.idxmin())),
+        f" is never more than {regret.min():,.2f} below the best reply.",
+        kind="answer",
+    )
+
+
+def _cross_play(run: StoredRun, table: pd.DataFrame) -> Iterator[Block]:
+    parts: list[Inline] = []
+    own = table[table["adversary"] == run.manifest.get("own_adversary")]
+    if len(own):
+        best = _by_payoff(own).iloc[0]
+        parts += ["Against the scenario's own adversary, ", Code(str(best["adversary"])), ", the best defender is "]
+        parts += [*_defender(best), f": it pays {best['publisher_payoff']:,.2f} per record. "]
+    # The least that each defender gets, and the most of that.
+    least = _by_payoff(table).groupby(["defender", "plans_against"], sort=False, observed=True).tail(1)
+    safest = _by_payoff(least).iloc[0]
+    parts += ["Whichever adversary comes, ", *_defender(safest), f" pays at least {safest['publisher_payoff']:,.2f}"]
+    parts += [", which is what it gets from ", Code(str(safest["adversary"])), "."]
+    yield paragraph(*parts, kind="answer")
+
+
+def _by_payoff(table: pd.DataFrame) -> pd.DataFrame:
+    return table.sort_values("publisher_payoff", ascending=False, kind="stable")
+
+
+def _defender(row: pd.Series[Any]) -> tuple[Inline, ...]:
+    """Return a defender's name; rules plan against nobody."""
+    name, against = Code(str(row["defender"])), row["plans_against"]
+    return (name, " (which plans against ", Code(str(against)), ")") if against and not pd.isna(against) else (name,)

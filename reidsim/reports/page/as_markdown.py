@@ -1,0 +1,100 @@
+"""A page as Markdown; figures are links to the files in the results folder."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from reidsim.reports.page.blocks import (
+    Bar,
+    Block,
+    Bullets,
+    Cell,
+    Code,
+    Figure,
+    Heading,
+    Inline,
+    Listing,
+    Page,
+    Paragraph,
+    Table,
+    Term,
+    printable,
+)
+
+# What Markdown or HTML would take for markup. Angle brackets and ampersands become entities, the rest gets a backslash.
+_MARKUP = re.compile(r"([\\`*_{}\[\]#|~$^])")
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+# What would begin a list at the start of a line, or make a heading of the line before.
+_LINE_START = re.compile(r"^(\d*)([-+=.)])")
+
+
+def as_markdown(page: Page, folder: Path) -> str:
+    """Return a page as Markdown for a file in `folder`, from which links to figures start."""
+    parts = [f"# {_text(page.title)}", _line(_text(page.subtitle))]
+    parts += [_block(block, folder) for block in page.blocks]
+    return "\n\n".join(parts) + "\n"
+
+
+def _block(block: Block, folder: Path) -> str:
+    match block:
+        case Heading(text):
+            return f"## {_text(text)}"
+        case Paragraph(parts, kind):
+            text = _line(_inline(parts))
+            return f"> {text}" if kind else text
+        case Bullets(items):
+            return "\n".join(f"- {_line(_inline(item))}" for item in items)
+        case Table():
+            return _table(block)
+        case Figure(path, _, alt):
+            target = quote(Path(os.path.relpath(path, folder)).as_posix())
+            return f"![{_text(alt)}]({target})"
+        case Listing(text, language):
+            # A fence longer than any inside the text.
+            longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+            fence = "`" * max(3, longest + 1)
+            return f"{fence}{language}\n{printable(text, keep=chr(10)).rstrip(chr(10))}\n{fence}"
+
+
+def _table(table: Table) -> str:
+    sides = ["---" if column in table.text_columns else "---:" for column in range(len(table.header))]
+    rows = [_row(_inline([cell]) for cell in table.header), _row(sides)]
+    rows += [_row(_content(cell) for cell in row) for row in table.rows]
+    return "\n".join([*([_line(_text(table.caption)), ""] if table.caption else []), *rows])
+
+
+def _row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _content(cell: Cell) -> str:
+    match cell:
+        case Term(name, definition):
+            return f"**{_text(name)}**: {_text(definition)}"
+        case Bar(_, text):
+            return _text(text)
+        case _:
+            return _inline([cell])
+
+
+def _inline(parts: Sequence[Inline]) -> str:
+    return "".join(_code(part.text) if isinstance(part, Code) else _text(part) for part in parts)
+
+
+def _code(text: str) -> str:
+    # In code, Markdown leaves everything as it is, but backticks end it and a bar would end the cell of a table.
+    plain = printable(text)
+    return _text(plain) if re.search(r"[`|<>&]", plain) or not plain.strip() else f"`{plain}`"
+
+
+def _text(text: str) -> str:
+    escaped = _MARKUP.sub(r"\\\1", printable(text))
+    return re.sub(r"[&<>]", lambda sign: _ENTITIES[sign[0]], escaped)
+
+
+def _line(text: str) -> str:
+    return _LINE_START.sub(r"\1\\\2", text.strip())

@@ -1,0 +1,258 @@
+"""What a run was asked, in words: what is shared, among whom, against whom, at what prices, by which policies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from reidsim.reports.page.blocks import Block, Bullets, Code, Inline, paragraph, shortened
+from reidsim.reports.page.glossary import number_text
+from reidsim.reports.page.policies import policy_words
+from reidsim.reports.page.stored_run import StoredRun
+
+Sentence = tuple[Inline, ...]
+# Sections told here; others are named, and shown with the assumptions.
+_TOLD = {
+    "title", "source", "seed", "game", "population", "release", "targets", "resources", "attributes",
+    "economics", "beliefs", "adversary", "publisher", "subjects", "safe_harbor", "knowledge", "uniqueness", "network",
+    "expectation", "attack", "trees", "analysis",
+    "replications", "agents", "uncertainty", "sweep", "stress",
+}  # fmt: skip
+_STAGES = {
+    "infer-surname": "infers the surname from genetic markers",
+    "infer-by-linkage": "infers an attribute",
+    "identify": "names one of the people who match",
+}
+
+
+def question_blocks(run: StoredRun) -> Iterator[Block]:
+    """Yield what was asked."""
+    content = run.content
+    told = {
+        "record-level": _record_level,
+        "full-domain": _full_domain,
+        "masking": _masking,
+        "risk": _risk,
+    }.get(run.game)
+    sentences: list[Sentence] = list(told(run)) if told else [("A study of the kind ", Code(run.game), ".")]
+    yield Bullets((*sentences, *_design(content)))
+    words = policy_words(run)
+    if words:
+        yield paragraph("Policies, that is, ways in which to decide:")
+        yield Bullets(tuple((Code(name), f" {meaning}.") for name, meaning in words.items()))
+
+
+def _record_level(run: StoredRun) -> Iterator[Sentence]:
+    yield _shared(run, f"each in one of {number_text(run.manifest['strategies'])} forms" if _has_forms(run) else "")
+    yield from _group(run)
+    yield from _adversary(run)
+    yield from _publisher(run, "publisher")
+
+
+def _full_domain(run: StoredRun) -> Iterator[Sentence]:
+    nodes = run.manifest.get("nodes")
+    ways = f"one of {number_text(nodes)} forms for all of them, with records left out" if nodes else ""
+    yield _shared(run, ways)
+    yield from _group(run, default="prosecutor")
+    yield from _adversary(run)
+    yield from _publisher(run, "publisher")
+
+
+def _masking(run: StoredRun) -> Iterator[Sentence]:
+    content = run.content
+    attributes = _names(_section(content, "subjects").get("attributes", ()))
+    number = f"{run.n_records:,} data subjects decide" if run.n_records else "Data subjects decide"
+    yield (f"{number}, each alone, which of these attributes to share: ", *attributes, ".")
+    people = run.manifest.get("people")
+    recipe = _section(content, "population").get("recipe")
+    if isinstance(recipe, str):
+        yield (f"They are drawn from {number_text(people)} people of the population ", Code(recipe), ".")
+    else:
+        yield ("They and what the adversary holds are read from files.",)
+    held = run.manifest.get("resources")
+    if isinstance(held, Mapping) and held:
+        parts: list[Inline] = ["The adversary holds "]
+        for place, (name, rows) in enumerate(held.items()):
+            parts += [", " if place else "", Code(str(name)), f" ({number_text(rows)} rows)"]
+        yield (*parts, ".")
+    stages = _section(content, "adversary").get("stages")
+    for place, stage in enumerate(stages if isinstance(stages, list) else (), start=1):
+        if isinstance(stage, Mapping):
+            does = _STAGES.get(str(stage.get("stage")), str(stage.get("stage")))
+            yield (f"Stage {place} of the attack: it {does}, with ", Code(str(stage.get("resource"))), ".")
+    yield from _knowledge(_section(content, "adversary"))
+    yield from _prices(run, "subject")
+
+
+def _risk(run: StoredRun) -> Iterator[Sentence]:
+    content = run.content
+    release = _section(content, "release")
+    people = run.manifest.get("people")
+    if "path" in release:
+        yield ("How identifiable are the records of ", Code(str(release["path"])), "?")
+    else:
+        sizes = ", ".join(number_text(size) for size in release.get("sizes", ()))
+        of = f" of {number_text(people)} people" if people else ""
+        samples = number_text(release.get("samples", 1))
+        yield (f"How identifiable are random samples{of}: {sizes} records, {samples} of each size?",)
+    attributes = run.manifest.get("attributes")
+    if isinstance(attributes, list):
+        yield ("Attributes released: ", *_names(attributes), ".")
+    knowledge = _section(content, "knowledge")
+    yield (
+        "What the adversary knows: ",
+        *_names([f"{name}" for name in knowledge]),
+        "; each is compared with the worst case, in which it knows every attribute of everybody.",
+    )
+    uniqueness = _section(content, "uniqueness")
+    if uniqueness:
+        value = f" {number_text(uniqueness['value'])}" if "value" in uniqueness else ""
+        method = str(uniqueness.get("method", "pitman"))
+        yield ("Whether who is unique among the records is unique in the population: ", Code(method), f"{value}.")
+
+
+def _shared(run: StoredRun, ways: str) -> Sentence:
+    release = _section(run.content, "release")
+    origin = release.get("path") or release.get("table")
+    number = f"{run.n_records:,} records" if run.n_records else "Records"
+    come = (" of ", Code(str(origin))) if origin else ()
+    names = _names(list(_section(run.content, "attributes")))
+    return (f"{number}", *come, " are to be shared", f", {ways}" if ways else "", ". Quasi-identifiers: ", *names, ".")
+
+
+def _group(run: StoredRun, default: str = "journalist") -> Iterator[Sentence]:
+    adversary = _section(run.content, "adversary")
+    people, recipe = run.manifest.get("people"), _section(run.content, "population").get("recipe")
+    if adversary.get("risk", default) == "prosecutor":
+        yield ("A record hides among the records that fit its shared form: the adversary knows who is in the file.",)
+    elif recipe:
+        yield (
+            "A record hides among the people of the population ",
+            Code(str(recipe)),
+            f" ({number_text(people)} people) who fit its shared form." if people else " who fit its shared form.",
+        )
+
+
+def _adversary(run: StoredRun) -> Iterator[Sentence]:
+    adversary, economics = _section(run.content, "adversary"), _section(run.content, "economics")
+    if _section(_section(run.content, "agents"), "types"):
+        yield ("Adversaries of several types come; what follows holds for those who have no other prices or plans.",)
+    gain = number_text(economics.get("gain", economics.get("loss")))
+    cost = number_text(economics.get("cost"))
+    if adversary.get("planner") == "fmdp":
+        plan = _section(adversary, "sequential")
+        registry = str(plan.get("registry", "everybody"))
+        yield (
+            "The adversary may buy access to the registry ",
+            Code(registry),
+            f" for {number_text(plan.get('access_cost', 0))} and then act against one candidate after the other. A hit "
+            f"gains {gain}, an exploit costs {cost}, a detected one {number_text(plan.get('penalty', 0))}. It goes on "
+            "as long as that pays.",
+        )
+    else:
+        yield (
+            f"The adversary attacks a record once or not at all, by naming one of the people who fit. Success gains "
+            f"{gain}, an attempt costs {cost}. It attacks if the expected gain exceeds the cost.",
+        )
+    yield from _knowledge(adversary)
+
+
+def _knowledge(adversary: Mapping[str, Any]) -> Iterator[Sentence]:
+    known = adversary.get("knowledge")
+    if isinstance(known, str):
+        yield ("It knows of people only what the recipe ", Code(known), " tells.")
+
+
+def _publisher(run: StoredRun, defender: str) -> Iterator[Sentence]:
+    economics = _section(run.content, "economics")
+    yield (
+        f"A record shared as it is brings the {defender} {number_text(economics.get('benefit'))}, less the more it is "
+        f"generalized. A re-identified record costs {number_text(economics.get('loss'))}.",
+    )
+    yield from _beliefs(run, defender)
+
+
+def _prices(run: StoredRun, defender: str) -> Iterator[Sentence]:
+    economics = _section(run.content, "economics")
+    gain = economics.get("gain", economics.get("loss"))
+    yield (
+        f"Sharing everything brings a {defender} {number_text(economics.get('benefit'))}; being re-identified costs "
+        f"{number_text(economics.get('loss'))}. The adversary gains {number_text(gain)} and pays "
+        f"{number_text(economics.get('cost'))} for an attack.",
+    )
+    yield from _beliefs(run, defender)
+
+
+def _beliefs(run: StoredRun, defender: str) -> Iterator[Sentence]:
+    beliefs = _section(run.content, "beliefs")
+    if beliefs:
+        held = ", ".join(f"{key} {_plain(value)}" for key, value in beliefs.items())
+        yield (f"The {defender} plans with other beliefs ({held}); payoffs are the true ones.",)
+
+
+def _design(content: Mapping[str, Any]) -> Iterator[Sentence]:
+    replications = content.get("replications", 1)
+    if isinstance(replications, int) and replications > 1:
+        yield (f"Everything that is drawn is drawn {replications:,} times; figures are means over them.",)
+    yield from _agents(_section(content, "agents"))
+    yield from _varied(
+        "These values are not known for sure: ", _section(_section(content, "uncertainty"), "parameters")
+    )
+    yield from _varied("These values were varied: ", _section(_section(content, "sweep"), "values"))
+    others = [key for key in content if key not in _TOLD]
+    if others:
+        yield ("The scenario also sets ", *_names(others), ": see the assumptions and the scenario below.")
+
+
+def _agents(agents: Mapping[str, Any]) -> Iterator[Sentence]:
+    if not agents:
+        return
+    rounds = number_text(agents.get("rounds", 1))
+    yield (f"Publisher, people and adversaries meet in {rounds} round{'' if rounds == '1' else 's'}.",)
+    types = _section(agents, "types")
+    if types:
+        parts: list[Inline] = ["Types of adversary, with their weights: "]
+        for place, (name, kind) in enumerate(types.items()):
+            weight = kind.get("weight", 1.0) if isinstance(kind, Mapping) else 1.0
+            parts += [", " if place else "", Code(str(name)), f" {number_text(weight)}"]
+        yield (*parts, ".")
+
+
+def _varied(start: str, values: Mapping[str, Any]) -> Iterator[Sentence]:
+    if not values:
+        return
+    parts: list[Inline] = [start]
+    for place, (key, value) in enumerate(values.items()):
+        parts += ["; " if place else "", Code(str(key)), f" ({shortened(_listed(value))})"]
+    yield (*parts, ".")
+
+
+def _listed(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_plain(entry)}" for key, entry in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(_plain(entry) for entry in value)
+    return _plain(value)
+
+
+def _has_forms(run: StoredRun) -> bool:
+    return isinstance(run.manifest.get("strategies"), int)
+
+
+def _section(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = content.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _names(names: Sequence[object]) -> list[Inline]:
+    """Return names as code with commas between them."""
+    parts: list[Inline] = []
+    for place, name in enumerate(names):
+        parts += [", ", Code(str(name))] if place else [Code(str(name))]
+    return parts
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} {_plain(entry)}" for key, entry in value.items()) + "}"
+    return number_text(value)

@@ -1,0 +1,106 @@
+"""How a run is repeated: the command, and the scenario as run, which says everything by itself."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+from reidsim.bundled import bundled_folder, bundled_names
+from reidsim.errors import InputError
+from reidsim.overrides import override, parse_override
+from reidsim.reports.page.stored_run import StoredRun
+from reidsim.reports.page.toml_text import inline_toml
+from reidsim.scenarios.load import scenario_content
+
+_BARE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+# Endings of the files that a scenario can name.
+_FILES = (".csv", ".csv.gz", ".csv.bz2", ".parquet", ".toml", ".data", ".test", ".txt")
+
+
+def repeating_command(run: StoredRun) -> str | None:
+    """Return the command that repeats a run of a bundled scenario, with what was replaced; None for other scenarios.
+
+    The command is given only if the bundled scenario, changed by it, is exactly the scenario as run.
+    """
+    if run.name not in bundled_names("scenarios"):
+        return None
+    try:
+        base = scenario_content(bundled_folder("scenarios") / f"{run.name}.toml")
+    except InputError:
+        return None
+    content = dict(run.content)
+    changes = _changes(base, content, ())
+    if changes is None:
+        return None
+    words = ["reidsim", *command_of(run), run.name]
+    for key, value in changes.items():
+        if key == "seed":
+            words += ["--seed", str(value)]
+        else:
+            words += ["--set", shlex.quote(_assignment(key, value))]
+    return " ".join(words) if _gives(base, changes, content) else None
+
+
+def command_of(run: StoredRun) -> list[str]:
+    """Return the command, with options of its own, that wrote a results folder."""
+    played = run.manifest.get("cross_play")
+    if isinstance(played, Mapping):
+        known, rate = played.get("knowledge"), played.get("attack_rate", 0.5)
+        options = ["--knowledge", shlex.quote(str(known))] if known else []
+        return ["cross-play", *options, *(["--attack-rate", str(rate)] if rate != 0.5 else [])]
+    return ["run"] if "runs" in run.tables else ["stress"]
+
+
+def _changes(base: Mapping[str, Any], run: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, Any] | None:
+    """Return what to replace in `base` to get `run`, by key path; None if there is no such path."""
+    found: dict[str, Any] = {}
+    if set(base) - set(run):
+        # Keys cannot be taken away one by one: their table is replaced as a whole.
+        return {".".join(path): dict(run)} if path else None
+    for key, value in run.items():
+        if key in base and base[key] == value and type(base[key]) is type(value):
+            continue
+        place = (*path, key)
+        if isinstance(value, Mapping) and isinstance(base.get(key), Mapping):
+            inner = _changes(base[key], value, place)
+            found |= inner or {}
+        else:
+            found[".".join(place)] = value
+    return None if any(sign not in _BARE for part in found for sign in part.replace(".", "")) else found
+
+
+def _assignment(key: str, value: object) -> str:
+    plain = value if isinstance(value, str) else None
+    if plain is not None and parse_override(f"{key}={plain}") == (key, plain):
+        return f"{key}={plain}"
+    return f"{key}={inline_toml(value)}"
+
+
+def _gives(base: Mapping[str, Any], changes: Mapping[str, Any], run: Mapping[str, Any]) -> bool:
+    """Tell whether the changes, as the command line reads them, make the scenario as run."""
+    changed = deepcopy(dict(base))
+    try:
+        override(changed, dict(parse_override(_assignment(key, value)) for key, value in changes.items()))
+    except (InputError, TypeError):
+        return False
+    return changed == run
+
+
+def named_files(content: Mapping[str, Any]) -> list[str]:
+    """Return the files of a scenario's own that its content names, which a copy of it needs as well."""
+    found: dict[str, None] = {}
+
+    def walk(value: object) -> None:
+        if isinstance(value, Mapping):
+            for entry in value.values():
+                walk(entry)
+        elif isinstance(value, list | tuple):
+            for entry in value:
+                walk(entry)
+        elif isinstance(value, str) and not value.startswith("bundled:") and value.endswith(_FILES):
+            found[value] = None
+
+    walk({key: value for key, value in content.items() if key not in ("title", "source")})
+    return list(found)

@@ -1,0 +1,281 @@
+"""The report of a results folder, put together from whatever the folder holds."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
+
+from reidsim.errors import InputError
+from reidsim.reports.page.answer import answer_blocks
+from reidsim.reports.page.as_html import as_html
+from reidsim.reports.page.as_markdown import as_markdown
+from reidsim.reports.page.assumptions import assumption_blocks
+from reidsim.reports.page.blocks import (
+    Block,
+    Bullets,
+    Cell,
+    Code,
+    Figure,
+    Heading,
+    Inline,
+    Listing,
+    Page,
+    Table,
+    Term,
+    paragraph,
+    shortened,
+)
+from reidsim.reports.page.captions import MAIN_COLUMNS, figure_caption, table_caption
+from reidsim.reports.page.glossary import measures_of, number_text
+from reidsim.reports.page.question import question_blocks
+from reidsim.reports.page.repeat import command_of, named_files, repeating_command
+from reidsim.reports.page.risk_distribution import risk_blocks
+from reidsim.reports.page.stored_run import StoredRun, open_results
+from reidsim.reports.page.toml_text import toml_text
+
+Format = Literal["html", "markdown"]
+ENDINGS: Mapping[str, str] = {"html": "html", "markdown": "md"}
+
+_POLICIES_A_TABLE = 4
+# Longer or wider tables are named only.
+_ROWS_SHOWN = 40
+_COLUMNS_SHOWN = 14
+# Tables told elsewhere on the page.
+_TOLD = ("runs", "records")
+
+
+def write_report(
+    folder: str | Path,
+    output: str | Path | None = None,
+    *,
+    format: Format = "html",
+    scenario_file: str | Path | None = None,
+) -> Path:
+    """Write the report of a results folder.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Results folder.
+    output : str or Path, optional
+        New file; ``report.html`` or ``report.md`` in the folder if not given.
+    format : {"html", "markdown"}
+    scenario_file : str or Path, optional
+        The scenario's file, for the comments behind its values; that of a bundled scenario is found.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    InputError
+        If the folder holds no results, a file in it cannot be read, or the report exists or cannot be written.
+    """
+    folder = Path(folder)
+    path = folder / f"report.{ENDINGS[format]}" if output is None else Path(output)
+    run = open_results(folder)
+    if path.exists() or path.is_symlink():
+        raise InputError("exists already", source=path, expected="a new file: nothing is overwritten")
+    page = report_page(run, None if scenario_file is None else Path(scenario_file))
+    text = as_html(page) if format == "html" else as_markdown(page, path.absolute().parent)
+    _write_new(path, text)
+    return path
+
+
+def report_page(run: StoredRun, scenario_file: Path | None = None) -> Page:
+    """Return the report of a run.
+
+    Raises
+    ------
+    InputError
+        If a file of the results cannot be read.
+    """
+    title = run.content.get("title")
+    heading = title if isinstance(title, str) and title else run.name
+    made = run.manifest["versions"].get("reidsim", "")
+    subtitle = f"Scenario {run.name}, seed {run.manifest.get('seed', 0)}, run with reidsim {made}"
+    parts: list[tuple[str, Iterator[Block]]] = [
+        ("Answer", answer_blocks(run)),
+        ("What was asked", question_blocks(run)),
+        ("Warnings", _warnings(run)),
+        ("Measures", _measures(run)),
+        ("Risk of single records", risk_blocks(run)),
+        ("Figures", _figures(run)),
+        ("Further tables", _tables(run)),
+        ("Assumptions and their sources", assumption_blocks(run, scenario_file)),
+        ("Limits", _limits()),
+        ("Repeat the run", _repeat(run)),
+    ]
+    blocks: list[Block] = []
+    for text, found in parts:
+        inner = list(found)
+        blocks += [Heading(text), *inner] if inner else []
+    return Page(heading, subtitle, tuple(blocks))
+
+
+def _warnings(run: StoredRun) -> Iterator[Block]:
+    if run.n_unfinished:
+        yield paragraph(f"{run.n_unfinished:,} rows of runs failed or were stopped; they are left out.", kind="warning")
+    for warning in run.manifest.get("warnings", []):
+        yield paragraph(str(warning), kind="warning")
+
+
+def _measures(run: StoredRun) -> Iterator[Block]:
+    """Yield the table of measures: one row each, with its definition; one column per policy or knowledge."""
+    measures = measures_of(run)
+    group = next((name for name in ("policy", "knowledge") if name in run.runs), None)
+    if group is None or not measures:
+        return
+    sizes = run.runs["records"].unique() if group == "knowledge" and "records" in run.runs else [None]
+    for size in sizes:
+        runs = run.runs if size is None else run.runs[run.runs["records"] == size]
+        means = runs.groupby(group, sort=False, observed=True)[list(measures)].mean()
+        caption = "Means over all records" if size is None else f"Means over all persons, {size:,} records released"
+        for start in range(0, len(means), _POLICIES_A_TABLE):
+            shown = means.iloc[start : start + _POLICIES_A_TABLE]
+            rows: list[list[Cell]] = [
+                [Term(measure.name, measure.definition), *(measure.text(value) for value in shown[column])]
+                for column, measure in measures.items()
+            ]
+            rows += _proofs(run, [str(name) for name in shown.index])
+            yield Table(["", *(Code(str(name)) for name in shown.index)], rows, caption)
+
+
+def _proofs(run: StoredRun, names: Sequence[str]) -> list[list[Cell]]:
+    facts = run.manifest.get("policies")
+    if not isinstance(facts, Mapping) or not all(isinstance(facts.get(name), Mapping) for name in names):
+        return []
+    term = Term("How it was found", "solver, and whether nothing pays more by what the defender believes")
+    return [[term, *(_proof(facts[name]) for name in names)]]
+
+
+def _proof(facts: Mapping[str, Any]) -> str:
+    solver = str(facts.get("solver", ""))
+    return f"{solver}, proved best" if facts.get("proved_optimal") and solver != "fixed" else solver
+
+
+def _figures(run: StoredRun) -> Iterator[Block]:
+    for name, path in run.figures.items():
+        data = run.picture(name)
+        if data is None:
+            yield paragraph("The figure ", Code(name), " is no PNG file and is left out.", kind="warning")
+        else:
+            yield Figure(path, data, figure_caption(name))
+
+
+def _tables(run: StoredRun) -> Iterator[Block]:
+    """Yield the other tables of the folder: short ones whole; long ones, and those of single records, by name."""
+    named: list[tuple[Inline, ...]] = []
+    for name in run.tables:
+        if name in _TOLD:
+            continue
+        table = run.table(name)
+        if set(MAIN_COLUMNS.get(name, ("",))) <= set(table.columns):
+            table = table[list(MAIN_COLUMNS[name])]
+        what = (Code(f"{name}.parquet"), f": {table_caption(name)}, {len(table):,} rows")
+        if _holds_records(run, table):
+            named.append((*what, " about single records."))
+        elif len(table) > _ROWS_SHOWN or len(table.columns) > _COLUMNS_SHOWN:
+            named.append((*what, f" by {len(table.columns)} columns."))
+        elif len(table):
+            rows = [[_cell(value) for value in row] for row in table.itertuples(index=False, name=None)]
+            columns = [table[column] for column in table.columns]
+            texts = frozenset(place for place, column in enumerate(columns) if not is_numeric_dtype(column))
+            header = [Code(str(column)) for column in table.columns]
+            yield Table(header, rows, table_caption(name), text_columns=texts)
+    if named:
+        yield paragraph("The results folder also holds these tables, which are not shown here:")
+        yield Bullets(tuple(named))
+
+
+def _holds_records(run: StoredRun, table: pd.DataFrame) -> bool:
+    """Tell whether a table shows values or outcomes of single records, which a report does not hand on."""
+    attributes = run.content.get("attributes")
+    subjects = run.content.get("subjects")
+    listed = subjects.get("attributes", ()) if isinstance(subjects, Mapping) else ()
+    private = {"record", *(attributes if isinstance(attributes, Mapping) else ()), *map(str, listed)}
+    return bool(private & set(map(str, table.columns)))
+
+
+def _cell(value: object) -> str:
+    plain = value.item() if isinstance(value, np.generic) else value
+    if plain is None or plain is pd.NaT or plain is pd.NA:
+        return "-"
+    if isinstance(plain, np.ndarray | list | tuple):
+        return shortened(", ".join(_cell(entry) for entry in plain))
+    return shortened(number_text(plain))
+
+
+def _limits() -> Iterator[Block]:
+    yield Bullets(
+        (
+            ("The adversary of this study looks for gain. One who attacks at any price is not in it.",),
+            ("It links on the attributes named above and nothing else; other columns can identify people, too.",),
+            (
+                "Population, prices and hierarchies are assumptions. The result is no better than they are: vary them "
+                "before relying on a decision.",
+            ),
+            ("The loss is the defender's. The harm to a person can be larger.",),
+            ("This is no legal advice and no expert determination.",),
+        )
+    )
+
+
+def _repeat(run: StoredRun) -> Iterator[Block]:
+    versions = ", ".join(f"{name} {version}" for name, version in run.manifest["versions"].items())
+    command = repeating_command(run)
+    if command is not None:
+        yield paragraph("This command repeats the run:")
+        yield Listing(f"{command}\n", "sh")
+        yield paragraph("The scenario as run, overrides included:")
+    else:
+        yield paragraph(
+            "Save the scenario as run, overrides included, as ",
+            Code(f"{run.name}.toml"),
+            " and run it:",
+        )
+        words = ["reidsim", *command_of(run), shlex.quote(f"{run.name}.toml")]
+        yield Listing(f"{' '.join(words)}\n", "sh")
+    yield Listing(toml_text(run.content), "toml")
+    files = named_files(run.content)
+    if files:
+        names: list[Inline] = []
+        for place, name in enumerate(files):
+            names += [", " if place else "", Code(name)]
+        yield paragraph("It names these files, which stand beside the scenario file or where their path says: ", *names)
+    yield paragraph(f"Versions: {versions}.")
+    hashes = {"scenario": "scenario_hash", "data as coded": "data_hash"}
+    for name, key in hashes.items():
+        if isinstance(run.manifest.get(key), str):
+            yield paragraph(f"SHA-256 of the {name}: ", Code(run.manifest[key]))
+    yield paragraph("The same scenario, data, seed and versions give the same tables. Times are those of the machine.")
+
+
+def _write_new(path: Path, text: str) -> None:
+    """Write a file that is not there yet, whole or not at all."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot be made: {error.strerror or error}", source=path.parent) from None
+    try:
+        with path.open("x", encoding="utf-8", newline="\n") as file:
+            try:
+                file.write(text)
+                file.flush()
+            except OSError:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+                raise
+    except FileExistsError:
+        raise InputError("exists already", source=path, expected="a new file: nothing is overwritten") from None
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", source=path) from None

@@ -1,0 +1,122 @@
+"""How risk is spread over records: not the mean alone, but how many records stand where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.reports.page.blocks import Bar, Block, Cell, Code, Table, paragraph
+from reidsim.reports.page.glossary import RECORD_RISK, SUCCESS
+from reidsim.reports.page.stored_run import StoredRun
+
+# Upper ends of the classes of probability above 0; 1/11 and 1/20 are thresholds in use (k = 11, k = 20).
+UPPER_ENDS = (0.001, 0.01, 1 / 20, 1 / 11, 0.2, 0.5, 1.0)
+_CLASSES = (
+    "0",
+    "up to 1 in 1,000",
+    "up to 1 in 100",
+    "up to 1 in 20",
+    "up to 1 in 11",
+    "up to 1 in 5",
+    "up to 1 in 2",
+    "above 1 in 2",
+)
+_QUANTILES = {"median": 0.5, "95% of records are at or below": 0.95, "highest": 1.0}
+_COLUMNS = 5
+_RISKS = {
+    "prosecutor": "Prosecutor risk of a person",
+    "journalist": "Journalist risk of a person",
+    "marketer": "Marketer risk of a person",
+    "overall": "Overall risk of a person",
+}
+
+
+def class_shares(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of values in each class: exactly 0, then up to each of `UPPER_ENDS`.
+
+    Parameters
+    ----------
+    probabilities : ndarray of float64, shape (n,)
+        In [0, 1]; none may be missing.
+
+    Returns
+    -------
+    ndarray of float64, shape (8,)
+        Sums to 1 if n > 0.
+    """
+    # Rounding must not put 1/20, worked out as a share, above 1 in 20.
+    ends = np.array([0.0, *UPPER_ENDS]) * (1 + 1e-9)
+    places = np.minimum(np.searchsorted(ends, probabilities, side="left"), len(ends) - 1)
+    return np.bincount(places, minlength=len(ends)) / max(len(probabilities), 1)
+
+
+def risk_blocks(run: StoredRun) -> Iterator[Block]:
+    """Yield tables of how the risks of single records are distributed, by policy or knowledge.
+
+    Raises
+    ------
+    InputError
+        If the table of records cannot be read.
+    """
+    if "records" not in run.tables:
+        return
+    records = run.table("records")
+    if {"policy", "attacked", "success_probability"} <= set(records.columns):
+        yield from _by_policy(records)
+    elif {"knowledge", "overall"} <= set(records.columns):
+        yield from _by_knowledge(records)
+
+
+def _by_policy(records: pd.DataFrame) -> Iterator[Block]:
+    attempts = records.assign(risk=records["success_probability"].where(records["attacked"].astype(bool), 0.0))
+    yield paragraph(
+        f"{RECORD_RISK.name}: {RECORD_RISK.definition}. Shown is the share of records in each class of "
+        "risk, which begins where the class above it ends."
+    )
+    yield from _tables(attempts, "policy", "risk", "Risk of single records, by policy")
+    if not attempts["success_probability"].equals(attempts["risk"]):
+        yield paragraph(
+            f"{SUCCESS.name}: {SUCCESS.definition}. This is what remains if the adversary attacks for reasons that "
+            "the prices do not cover."
+        )
+        yield from _tables(attempts, "policy", "success_probability", "Success probability of single records")
+
+
+def _by_knowledge(records: pd.DataFrame) -> Iterator[Block]:
+    sizes = records["records"].unique() if "records" in records else [None]
+    for size in sizes:
+        chosen = records if size is None else records[records["records"] == size]
+        if size is not None and size not in (min(sizes), max(sizes)):
+            continue
+        of = "" if size is None else f", release of {size:,} records"
+        for column, name in _RISKS.items():
+            if column in ("overall", "marketer"):
+                yield from _tables(chosen, "knowledge", column, f"{name}, by what the adversary knows{of}")
+
+
+def _tables(records: pd.DataFrame, group: str, column: str, caption: str) -> Iterator[Table]:
+    """Lay out the distribution of a column by group, in tables of a few groups each."""
+    named = {str(name): values for name, values in records.groupby(group, sort=False, observed=True)[column]}
+    names = list(named)
+    for start in range(0, len(names), _COLUMNS):
+        shown = names[start : start + _COLUMNS]
+        yield _table([named[name].dropna().to_numpy(dtype=np.float64) for name in shown], shown, caption)
+
+
+def _table(values: Sequence[NDArray[np.float64]], names: Sequence[str], caption: str) -> Table:
+    shares = [class_shares(column) for column in values]
+    rows: list[list[Cell]] = [
+        [label, *(Bar(float(share[place]), _share_text(float(share[place]))) for share in shares)]
+        for place, label in enumerate(_CLASSES)
+    ]
+    for label, level in _QUANTILES.items():
+        rows.append([label, *(f"{np.quantile(column, level):.4f}" if len(column) else "-" for column in values)])
+    return Table([caption, *(Code(name) for name in names)], rows)
+
+
+def _share_text(share: float) -> str:
+    """Write a share in percent; a small one is told apart from none."""
+    return "below 0.01%" if 0 < share < 0.00005 else f"{share:.2%}"

@@ -1,0 +1,159 @@
+"""A results folder as it lies on disk, whatever kind of run wrote it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from reidsim.errors import InputError
+from reidsim.validation import read_text
+
+_PNG = b"\x89PNG\r\n\x1a\n"
+# Kinds of scenario that do not say which they are.
+_DEFAULT_GAME = "record-level"
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """What a results folder holds; tables are read when they are asked for.
+
+    Parameters
+    ----------
+    folder : Path
+    manifest : mapping
+        What made the results.
+    tables : mapping of str to Path
+        Parquet files, or folders of them, by name without ending.
+    figures : mapping of str to Path
+        PNG files by name without ending, in the order in which they were drawn.
+    """
+
+    folder: Path
+    manifest: Mapping[str, Any]
+    tables: Mapping[str, Path]
+    figures: Mapping[str, Path]
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return str(self.manifest["scenario"])
+
+    @property
+    def content(self) -> Mapping[str, Any]:
+        """The scenario as run."""
+        content: Mapping[str, Any] = self.manifest["content"]
+        return content
+
+    @property
+    def game(self) -> str:
+        """The kind of game."""
+        return str(self.content.get("game", _DEFAULT_GAME))
+
+    @property
+    def n_records(self) -> int | None:
+        """The number of records, where there is one number."""
+        number = self.manifest.get("records")
+        return number if isinstance(number, int) and not isinstance(number, bool) and number > 0 else None
+
+    @cached_property
+    def runs(self) -> pd.DataFrame:
+        """Finished runs: one row per point, replication and policy. Empty where other tables take their place.
+
+        Raises
+        ------
+        InputError
+            If the table cannot be read.
+        """
+        runs = self._all_runs
+        return runs[runs["state"] == "complete"] if "state" in runs else runs
+
+    @cached_property
+    def n_unfinished(self) -> int:
+        """The number of rows of runs that failed or were stopped."""
+        return len(self._all_runs) - len(self.runs)
+
+    @cached_property
+    def _all_runs(self) -> pd.DataFrame:
+        return self.table("runs") if "runs" in self.tables else pd.DataFrame()
+
+    def table(self, name: str, columns: list[str] | None = None) -> pd.DataFrame:
+        """Read a table, or some of its columns.
+
+        Raises
+        ------
+        InputError
+            If it cannot be read.
+        """
+        path = self.tables[name]
+        try:
+            return pd.read_parquet(path, columns=columns)
+        except (OSError, pa.ArrowException, ValueError) as error:
+            reason = str(error).partition("\n")[0]
+            raise InputError(f"not a Parquet file that can be read: {reason}", source=path) from None
+
+    def picture(self, name: str) -> bytes | None:
+        """Return the bytes of a figure, or None if the file is no PNG.
+
+        Raises
+        ------
+        InputError
+            If it cannot be read.
+        """
+        path = self.figures[name]
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", source=path) from None
+        return data if data.startswith(_PNG) else None
+
+
+def open_results(folder: Path) -> StoredRun:
+    """Open a results folder.
+
+    Raises
+    ------
+    InputError
+        If it is none, or its manifest cannot be used.
+    """
+    path = folder / "manifest.json"
+    try:
+        if not folder.is_dir():
+            problem = "is a file" if folder.exists() else "no such folder"
+            raise InputError(problem, source=folder, expected="a results folder, as reidsim run writes")
+        found = sorted(folder.glob("*.parquet"))
+        pictures = {picture.stem: picture for picture in sorted((folder / "figures").glob("*.png"))}
+        held = path.is_file()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", source=folder) from None
+    tables = {table.stem: table for table in found}
+    if not held or not tables:
+        missing = "tables (Parquet)" if held else "manifest.json"
+        raise InputError("not a results folder", source=folder, expected=f"{missing} in it, as reidsim run writes")
+    manifest = _manifest(path)
+    drawn = [Path(str(name)).stem for name in manifest.get("figures", [])]
+    order = [*(name for name in drawn if name in pictures), *(name for name in pictures if name not in drawn)]
+    return StoredRun(folder, manifest, tables, {name: pictures[name] for name in order})
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"not valid JSON: {error}", source=path) from None
+    kinds = {"scenario": str, "content": dict, "versions": dict}
+    for key, kind in kinds.items():
+        if not isinstance(manifest, dict) or not isinstance(manifest.get(key), kind):
+            raise InputError("not the manifest of a run", source=path, where=key, expected="what reidsim run writes")
+    for key in ("figures", "warnings"):
+        if not isinstance(manifest.get(key, []), list):
+            raise InputError("not the manifest of a run", source=path, where=key, expected="a list")
+    return dict(manifest)

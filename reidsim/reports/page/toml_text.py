@@ -1,0 +1,104 @@
+"""Plain data written as TOML, so that a scenario as run can be saved and run again."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_WIDTH = 100
+# Longest table that stands in one line.
+_SHORT = 70
+
+
+def toml_text(content: Mapping[str, Any]) -> str:
+    """Write plain data (text, numbers, truth values, lists, tables) as a TOML file.
+
+    Values that are missing (None) have no form in TOML and are left out, as in a scenario file.
+
+    Raises
+    ------
+    TypeError
+        For anything else.
+    """
+    return "\n".join(_table(content, "")).lstrip("\n") + "\n"
+
+
+def inline_toml(value: object) -> str:
+    """Write one value in one line, as after ``KEY =``."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        # repr gives the shortest text that reads back as the same number.
+        return repr(value) if math.isfinite(value) else str(value)
+    if isinstance(value, Mapping):
+        pairs = ", ".join(f"{_key(key)} = {inline_toml(entry)}" for key, entry in value.items() if entry is not None)
+        return f"{{ {pairs} }}" if pairs else "{}"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(inline_toml(entry) for entry in value if entry is not None) + "]"
+    raise TypeError(f"no TOML for {type(value).__name__}")
+
+
+def _table(content: Mapping[str, Any], path: str) -> list[str]:
+    """Return the lines of a table: its values, then its tables, each below its heading."""
+    below = {key: value for key, value in content.items() if _needs_heading(value, path)}
+    lines = [
+        f"{_key(key)} = {_value(value)}" for key, value in content.items() if key not in below and value is not None
+    ]
+    for key, value in below.items():
+        place = f"{path}.{_key(key)}" if path else _key(key)
+        if isinstance(value, Mapping):
+            inner = _table(value, place)
+            # A table that holds nothing but headings needs none of its own.
+            bare = bool(inner) and all(_needs_heading(entry, place) for entry in value.values())
+            heading = [] if bare else ["", f"[{place}]"]
+            lines += [*heading, *inner]
+        else:
+            for entry in value:
+                lines += ["", f"[[{place}]]", *_table(entry, place)]
+    return lines
+
+
+def _needs_heading(value: object, path: str) -> bool:
+    """Tell whether a value stands below a heading; inside a section, what fits a line stands in one."""
+    if not _holds_tables(value):
+        return False
+    entries = value if isinstance(value, list | tuple) else [value]
+    return not path or any(len(inline_toml(entry)) > _SHORT for entry in entries)
+
+
+def _holds_tables(value: object) -> bool:
+    """Tell whether a value is a table, or a list of nothing but tables."""
+    if isinstance(value, list | tuple):
+        return len(value) > 0 and all(isinstance(entry, Mapping) for entry in value)
+    return isinstance(value, Mapping)
+
+
+def _value(value: object) -> str:
+    text = inline_toml(value)
+    if len(text) <= _WIDTH or not isinstance(value, list | tuple):
+        return text
+    return "[\n" + "".join(f"  {inline_toml(entry)},\n" for entry in value if entry is not None) + "]"
+
+
+def _key(key: str) -> str:
+    return key if _BARE_KEY.fullmatch(key) else _quoted(key)
+
+
+def _quoted(text: str) -> str:
+    return '"' + "".join(_ESCAPES.get(sign) or _escaped(sign) for sign in text) + '"'
+
+
+def _escaped(sign: str) -> str:
+    if sign.isprintable():
+        return sign
+    code = ord(sign)
+    # Half of a surrogate pair is no character, and TOML has no way to write it.
+    return "\\uFFFD" if 0xD800 <= code <= 0xDFFF else f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"

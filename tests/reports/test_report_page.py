@@ -1,0 +1,609 @@
+"""The report of a results folder: what it says, that it says it to everybody, and that it runs nothing."""
+
+import base64
+import json
+import re
+import shlex
+import shutil
+import sys
+import tomllib
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+import reidsim
+from reidsim.bundled import bundled_folder, bundled_names
+from reidsim.cli import main
+from reidsim.errors import InputError
+from reidsim.experiments.results import make_manifest
+from reidsim.overrides import parse_override
+from reidsim.reports.illustration import illustrate
+from reidsim.reports.page.as_html import as_html
+from reidsim.reports.page.glossary import MEASURES
+from reidsim.reports.page.repeat import repeating_command
+from reidsim.reports.page.report import report_page, write_report
+from reidsim.reports.page.risk_distribution import UPPER_ENDS, class_shares
+from reidsim.reports.page.stored_run import open_results
+from reidsim.reports.page.toml_text import toml_text
+from reidsim.scenarios.load import load_scenario, scenario_content
+
+TOWN = Path(__file__).parents[1] / "scenarios" / "town"
+DOCS = Path(__file__).parents[2] / "docs"
+# The smallest PNG: one transparent pixel.
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "' onmouseover='alert(1)",
+    "</style><script src=https://example.org/x.js></script>",
+    "</code></pre><iframe src=//example.org></iframe>",
+    "[click](javascript:alert(1)) ![x](https://example.org/x.png)",
+    "<https://example.org> | <b>bold</b> `code` **x** &lt;script&gt;",
+    "line\n\n# heading\n\n<script>alert(1)</script>\u202e\x07",
+    "```\n<script>alert(1)</script>\n```",
+]
+
+
+class Parsed(HTMLParser):
+    """The elements and the text of a page."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.elements, self.words, self.stack, self.unclosed = [], [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag not in ("meta", "img", "rect"):
+            self.stack.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self.stack.pop() == tag
+
+    def handle_data(self, data):
+        if "style" not in self.stack:
+            self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join("".join(self.words).split())
+
+
+def assert_runs_and_loads_nothing(page):
+    """Check the rules of a page to hand over: no script, no event handlers, nothing from elsewhere."""
+    assert {tag for tag, _ in page.elements} <= {
+        "html", "head", "meta", "title", "style", "body", "header", "h1", "p", "nav", "ul", "li", "a", "main", "h2",
+        "code", "pre", "div", "table", "caption", "thead", "tbody", "tr", "th", "td", "span", "svg", "rect", "figure",
+        "img", "figcaption",
+    }  # fmt: skip
+    for tag, attributes in page.elements:
+        for name, value in attributes.items():
+            assert not name.startswith("on"), (tag, name)
+            assert name not in ("srcset", "action", "background", "style"), (tag, name)
+            if name == "src":
+                assert value.startswith("data:image/png;base64,")
+            if name == "href":
+                assert value.startswith("#part-")
+    style = [attributes.get("content", "") for tag, attributes in page.elements if tag == "meta"]
+    assert any("default-src 'none'" in content for content in style)
+
+
+def folder_of(path, *, runs, records=None, content=None, manifest=None, tables=None, figures=()):
+    """Write a results folder by hand."""
+    path.mkdir()
+    runs = pd.DataFrame(runs)
+    runs.to_parquet(path / "runs.parquet", index=False)
+    if records is not None:
+        pd.DataFrame(records).to_parquet(path / "records.parquet", index=False)
+    for name, table in (tables or {}).items():
+        pd.DataFrame(table).to_parquet(path / f"{name}.parquet", index=False)
+    (path / "figures").mkdir()
+    for name in figures:
+        (path / "figures" / f"{name}.png").write_bytes(PIXEL)
+    content = {"title": "A study", "economics": {"benefit": 100, "loss": 60, "cost": 10}, **(content or {})}
+    made = make_manifest("study", content, 1, {}, {"records": 4, "figures": [f"{name}.png" for name in figures]})
+    made["warnings"] = []
+    (path / "manifest.json").write_text(json.dumps(made | (manifest or {})), encoding="utf-8")
+    return path
+
+
+def rows_of(*policies, **more):
+    """Rows of runs.parquet: policy, payoff, share attacked, risk."""
+    return [
+        {
+            "scenario": "study", "point": 0, "replication": 0, "policy": name, "publisher_payoff": pays,
+            "adversary_payoff": 1.0, "share_attacked": attacked, "risk": risk, "state": "complete", "seed": 1, **more,
+        }
+        for name, pays, attacked, risk in policies
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory):
+    """The small town, run with figures drawn."""
+    price = {"values": [10, 60]}
+    folder = tmp_path_factory.mktemp("town") / "results"
+    settings = {"publisher.policies": ["no-protection", "basic", "no-attack"], "analysis.lines": {"cost": price}}
+    reidsim.run(TOWN / "town.toml", set=settings).save(folder, illustrate=illustrate)
+    return folder
+
+
+# What a report says.
+
+
+def test_the_report_of_a_run_tells_its_numbers_with_their_definitions(town, tmp_path):
+    page = Parsed(write_report(town, tmp_path / "report.html").read_text(encoding="utf-8"))
+    runs = pd.read_parquet(town / "runs.parquet").set_index("policy")
+    assert page.stack == []
+    assert "Patients of a small town" in page.text
+    for column in ("publisher_payoff", "adversary_payoff"):
+        for value in runs[column]:
+            assert f"{value:,.2f}" in page.text
+    for column in runs.columns.intersection(list(MEASURES)):
+        assert f"{MEASURES[column].name}{MEASURES[column].definition}" in page.text
+    best = runs["publisher_payoff"].idxmax()
+    assert re.search(
+        rf"Of the 3 policies, {best} pays the publisher most: {runs.loc[best, 'publisher_payoff']:,.2f} ", page.text
+    )
+    assert f"attacks {runs.loc[best, 'share_attacked']:.2%} of the records" in page.text
+    assert "It does not mean that no record can be re-identified." in page.text
+    for part in (
+        "Success gains 60, an attempt costs 10",
+        "brings the publisher 100",
+        "A re-identified record costs 60",
+    ):
+        assert part in page.text
+    assert "economics.cost 10 c: adversary's cost of an attempt" in " ".join(page.words)
+
+
+def test_it_needs_nothing_else_and_everything_shown_has_words(town, tmp_path):
+    page = Parsed(write_report(town, tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert_runs_and_loads_nothing(page)
+    figures = json.loads((town / "manifest.json").read_text(encoding="utf-8"))["figures"]
+    pictures = [attributes for tag, attributes in page.elements if tag == "img"]
+    assert figures
+    assert len(pictures) == len(figures)
+    for attributes, name in zip(pictures, figures, strict=True):
+        assert len(attributes["alt"].split()) >= 4
+        data = base64.b64decode(attributes["src"].removeprefix("data:image/png;base64,"))
+        assert data == (town / "figures" / name).read_bytes()
+    assert ("html", {"lang": "en"}) in page.elements
+
+
+def test_the_distribution_of_risks_is_that_of_the_records(town, tmp_path):
+    page = Parsed(write_report(town, tmp_path / "report.html").read_text(encoding="utf-8"))
+    records = pd.read_parquet(town / "records.parquet")
+    chosen = records[records["policy"] == "no-protection"]
+    risk = np.where(chosen["attacked"], chosen["success_probability"], 0.0)
+    for share in class_shares(risk):
+        assert f"{share:.2%}" in page.text
+    assert f"{np.quantile(risk, 0.95):.4f}" in page.text
+
+
+def test_markdown_says_the_same(town, tmp_path):
+    page = Parsed(write_report(town, tmp_path / "report.html").read_text(encoding="utf-8"))
+    text = write_report(town, tmp_path / "other" / "report.md", format="markdown").read_text(encoding="utf-8")
+    shown = Parsed(MarkdownIt("commonmark", {"html": True}).enable("table").render(text))
+    inline = [attributes["src"] for tag, attributes in shown.elements if tag == "img"]
+    assert all((tmp_path / "other" / source).resolve().is_file() for source in inline)
+    assert len(inline) == sum(tag == "img" for tag, _ in page.elements)
+    number = re.compile(r"-?[\d,]*\d\.\d+%?")
+    assert set(number.findall(" ".join(page.words))) == set(number.findall(" ".join(shown.words)))
+    headings = {tag for tag, _ in shown.elements}
+    assert {"h1", "h2", "table", "pre", "ul"} <= headings
+
+
+def test_single_records_are_not_handed_on(town, tmp_path):
+    """Released values of records stand in the results folder, not in the report."""
+    for kind in ("html", "markdown"):
+        text = write_report(town, tmp_path / f"report-{kind}", format=kind).read_text(encoding="utf-8")
+        records = pd.read_parquet(town / "records.parquet")
+        for district in records["district"].dropna().unique():
+            assert not re.search(rf"[>|] ?{re.escape(str(district))} ?[<|]", text) or district == "*"
+
+
+# Answers.
+
+
+def answer_of(folder):
+    return Parsed(as_html(report_page(open_results(folder)))).text
+
+
+def test_policies_that_pay_the_same_share_the_first_place(tmp_path):
+    runs = rows_of(("a", 5.0, 0.0, 0.0), ("b", 7.0, 0.5, 0.25), ("c", 7.0 + 1e-12, 0.0, 0.0))
+    text = answer_of(folder_of(tmp_path / "r", runs=runs))
+    assert "Of the 3 policies, c and b pay the publisher most, and the same: 7.00 per record." in text
+    assert "b pays 7.00, the same. 50.00% of the records are attacked, and the risk is 0.2500: about 1.0 of 4" in text
+    assert "a pays 5.00, 2.00 less. No record is attacked, and the risk is 0." in text
+
+
+def test_the_lead_is_told_with_its_error_from_paired_replications(tmp_path):
+    runs = [
+        row
+        for replication, (first, second) in enumerate([(10.0, 7.0), (20.0, 18.0), (30.0, 29.0)])
+        for row in rows_of(("a", first, 0.1, 0.1), ("b", second, 0.1, 0.1), replication=replication)
+    ]
+    text = answer_of(folder_of(tmp_path / "r", runs=runs))
+    # Differences 3, 2, 1: mean 2, standard deviation 1, standard error 1 / sqrt(3).
+    assert "Over 3 replications the difference between a and b is 2.00 with a standard error of 0.58." in text
+    assert "no clear difference" not in text
+    runs[0]["publisher_payoff"] = 1.0
+    assert "no clear difference" in answer_of(folder_of(tmp_path / "s", runs=runs))
+
+
+def test_varied_values_are_told_by_point_and_failed_runs_are_left_out(tmp_path):
+    runs = [
+        row
+        for point, (cost, first) in enumerate([(1, 5.0), (2, 9.0), (3, 9.5)])
+        for row in rows_of(("a", first, 0.1, 0.1), ("b", 8.0, 0.1, 0.1), point=point, **{"economics.cost": cost})
+    ]
+    runs += rows_of(("a", 1000.0, 1.0, 1.0), point=3, **{"economics.cost": 4})
+    runs[-1]["state"] = "failed"
+    text = answer_of(folder_of(tmp_path / "r", runs=runs))
+    assert "varied over 3 points. Pays best: a at 2, b at 1." in text
+    assert "1 rows of runs failed or were stopped; they are left out." in text
+    assert "1,000.00" not in text
+
+
+def test_nothing_finished_is_said(tmp_path):
+    runs = rows_of(("a", 1.0, 0.0, 0.0))
+    runs[0]["state"] = "failed"
+    assert "No run finished, so there is no answer." in answer_of(folder_of(tmp_path / "r", runs=runs))
+
+
+def test_policies_of_another_game_are_not_ranked(tmp_path):
+    content = {"game": "masking", "subjects": {"attributes": ["age"]}}
+    runs = rows_of(("masking", 5.0, 0.0, 0.0), ("opt-in", 4.0, 0.0, 0.0), ("one-stage-masking", 9.0, 0.0, 0.0))
+    text = answer_of(folder_of(tmp_path / "r", runs=runs, content=content))
+    assert "Of the 2 policies, masking pays the subjects most: 5.00 per record, 1.00 more than opt-in" in text
+    assert "one-stage-masking is not compared: its 9.00 per record" in text
+
+
+def test_partial_knowledge_is_compared_with_the_worst_case(tmp_path):
+    runs = [
+        {"records": size, "knowledge": name, "overall_risk": risk, "marketer_risk": risk}
+        for size, factor in ((100, 1.0), (200, 0.5))
+        for name, risk in (("worst-case", 0.8 * factor), ("voters", 0.2 * factor), ("gossip", 0.1 * factor))
+    ]
+    content = {"game": "risk", "release": {"sizes": [100, 200]}, "knowledge": {"voters": "v", "gossip": "g"}}
+    text = answer_of(folder_of(tmp_path / "r", runs=runs, content=content))
+    assert "in a release of 100 records, a person is re-identified with probability 0.8000 on average" in text
+    assert "With what voters tells it is 0.2000, 75.0% less." in text
+    assert "gossip: 0.1000." in text
+
+
+# Distribution of risks.
+
+
+@given(
+    st.lists(st.one_of(st.just(0.0), st.sampled_from([1 / k for k in range(1, 3000)]), st.floats(0, 1)), max_size=50)
+)
+def test_every_probability_is_in_the_class_that_holds_it(values):
+    shares = class_shares(np.array(values, dtype=np.float64))
+    counts = [sum(value == 0 for value in values)]
+    low = 0.0
+    for high in UPPER_ENDS:
+        counts.append(sum(low < value <= high for value in values))
+        low = high
+    near = any(abs(value - end) < 1e-8 * end and value != end for value in values for end in (*UPPER_ENDS,))
+    if not near and all(value == 0 or value > 1e-300 for value in values):
+        assert (shares * max(len(values), 1)).round(9).tolist() == counts
+    assert shares.sum() == pytest.approx(1.0 if values else 0.0)
+
+
+# Repeating the run.
+
+
+def test_a_bundled_scenario_is_repeated_by_a_command_with_what_was_replaced(tmp_path):
+    changes = {"economics.loss": 600, "publisher.policies": ["basic"], "analysis": {}, "title": "It's, a 'test' = 1"}
+    loaded = load_scenario("wan2015", changes, seed=3)
+    manifest = make_manifest("wan2015", loaded.content, 3, {}, {})
+    run = open_results(folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)), manifest=manifest))
+    command = repeating_command(run)
+    assert command is not None
+    words = shlex.split(command)
+    assert words[:3] == ["reidsim", "run", "wan2015"]
+    given_ = dict(parse_override(words[place + 1]) for place, word in enumerate(words) if word == "--set")
+    seed = int(words[words.index("--seed") + 1])
+    again = load_scenario("wan2015", given_, seed=seed)
+    assert again.content == loaded.content
+    assert make_manifest("wan2015", again.content, 3, {}, {})["scenario_hash"] == manifest["scenario_hash"]
+
+
+def test_a_scenario_of_the_users_own_is_repeated_from_the_page_alone(town, tmp_path):
+    text = write_report(town, tmp_path / "report.md", format="markdown").read_text(encoding="utf-8")
+    assert repeating_command(open_results(town)) is None
+    listing = re.search(r"^```toml\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+    shutil.copytree(TOWN, tmp_path / "copy")
+    (tmp_path / "copy" / "town.toml").write_text(listing[1], encoding="utf-8")
+    again = reidsim.run(tmp_path / "copy" / "town.toml")
+    manifest = json.loads((town / "manifest.json").read_text(encoding="utf-8"))
+    assert again.manifest["scenario_hash"] == manifest["scenario_hash"]
+    assert again.runs.equals(pd.read_parquet(town / "runs.parquet"))
+
+
+texts = st.text(max_size=12).filter(lambda text: not any("\ud800" <= sign <= "\udfff" for sign in text))
+values = st.recursive(
+    st.one_of(texts, st.booleans(), st.integers(-(2**62), 2**62), st.floats(allow_nan=False)),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(texts, inner, max_size=4)),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(texts, values, max_size=5))
+def test_toml_reads_back_as_what_was_written(content):
+    assert tomllib.loads(toml_text(content)) == content
+
+
+@pytest.mark.parametrize("name", bundled_names("scenarios"))
+def test_every_bundled_scenario_can_be_written_down(name):
+    content = scenario_content(bundled_folder("scenarios") / f"{name}.toml")
+    assert tomllib.loads(toml_text(content)) == content
+
+
+# Comments and sources.
+
+
+def test_comments_of_the_scenario_stand_beside_the_values_that_they_are_about(tmp_path):
+    content = load_scenario("wan2015", {"economics.loss": 999}).content
+    manifest = make_manifest("wan2015", content, 3, {}, {})
+    text = answer_of(folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)), manifest=manifest))
+    assert "a report from an online data broker" in text
+    # The comment is about the value that was replaced.
+    assert "fines per breached record" not in text
+    assert "Census estimates 2019" in text
+    assert "UCI Machine Learning Repository" in text
+
+
+def test_comments_of_a_file_of_the_users_own_are_read_if_it_is_named(town, tmp_path):
+    own = tmp_path / "town.toml"
+    text = (TOWN / "town.toml").read_text(encoding="utf-8").replace("cost = 10", "cost = 10 # a day's <b>wage</b>")
+    own.write_text(text, encoding="utf-8")
+    (tmp_path / "people").mkdir()
+    (tmp_path / "people" / "people.toml").write_text('title = "The town"\nsource = "its mayor"\n', encoding="utf-8")
+    page = Parsed(write_report(town, tmp_path / "r.html", scenario_file=own).read_text(encoding="utf-8"))
+    assert "a day's <b>wage</b>" in page.text
+    assert "The town. its mayor" in page.text
+
+
+# Hostile labels.
+
+
+@pytest.mark.parametrize("label", HOSTILE)
+def test_labels_are_text_whatever_they_hold(tmp_path, label):
+    runs = rows_of((label, 2.0, 0.5, 0.5), ("basic", 1.0, 0.5, 0.5), **{f"economics.{label}": 1.0})
+    runs += rows_of(("basic", 3.0, 0.5, 0.5), point=1, **{f"economics.{label}": 2.0})
+    records = {
+        "policy": [label, "basic"],
+        "attacked": [True, False],
+        "success_probability": [0.5, 0.1],
+        label: [label] * 2,
+    }
+    content = {
+        "title": label,
+        "source": label,
+        "release": {"path": label},
+        "attributes": {label: {"hierarchy": {"rule": label}}},
+        "adversary": {"knowledge": label},
+        label: {label: [label, {label: label}]},
+    }
+    folder = folder_of(
+        tmp_path / "r",
+        runs=runs,
+        records=records,
+        content=content,
+        manifest={
+            "warnings": [label],
+            "scenario": label,
+            "policies": {label: {"solver": label}},
+            "versions": {label: label},
+        },
+        tables={"rounds": {"type": [label], "value": [1.0]}},
+        figures=["strategies", "onerror=alert(1)"],
+    )
+    page = Parsed(write_report(folder, tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert_runs_and_loads_nothing(page)
+    assert page.stack == []
+    shown = "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in label)
+    assert " ".join(shown.split()) in page.text
+    text = write_report(folder, tmp_path / "page.md", format="markdown").read_text(encoding="utf-8")
+    rendered = Parsed(MarkdownIt("commonmark", {"html": True}).enable("table").render(text))
+    tags = {tag for tag, _ in rendered.elements}
+    assert not tags & {"script", "iframe", "b", "style", "a"}
+    sources = [attributes["src"] for tag, attributes in rendered.elements if tag == "img"]
+    assert all(source.startswith("r/figures/") for source in sources)
+    assert sum(tag == "h1" for tag, _ in rendered.elements) == 1
+    assert " ".join(shown.split()) in rendered.text
+
+
+# What is refused.
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["reidsim", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        printed = capsys.readouterr()
+        return stop.value.code, printed.out, printed.err
+
+    return run
+
+
+def test_the_command_writes_into_the_folder_and_never_over_anything(tmp_path, command):
+    folder = folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)))
+    assert command("report", folder) == (0, f"Report in {folder / 'report.html'}\n", "")
+    assert command("report", folder, "--format", "markdown") == (0, f"Report in {folder / 'report.md'}\n", "")
+    before = (folder / "report.html").read_bytes()
+    code, out, err = command("report", folder)
+    assert (code, out) == (2, "")
+    assert err == f"reidsim: {folder / 'report.html'}: exists already; expected a new file: nothing is overwritten\n"
+    assert (folder / "report.html").read_bytes() == before
+    assert command("report", folder, "-o", tmp_path / "new" / "page.html")[0] == 0
+
+
+def spoil_nothing(folder):
+    return folder / "nowhere"
+
+
+def spoil_manifest(folder):
+    (folder / "manifest.json").write_text("{", encoding="utf-8")
+    return folder
+
+
+def spoil_content(folder):
+    (folder / "manifest.json").write_text('{"scenario": "x", "versions": {}}', encoding="utf-8")
+    return folder
+
+
+def spoil_binary(folder):
+    (folder / "manifest.json").write_bytes(b"\xff\xfe\x00")
+    return folder
+
+
+def spoil_runs(folder):
+    (folder / "runs.parquet").write_bytes(b"PAR1 no")
+    return folder
+
+
+def spoil_records(folder):
+    (folder / "records.parquet").write_bytes(b"")
+    return folder
+
+
+def spoil_without_runs(folder):
+    (folder / "runs.parquet").unlink()
+    return folder
+
+
+def spoil_without_manifest(folder):
+    (folder / "manifest.json").unlink()
+    return folder
+
+
+def spoil_file(folder):
+    return folder / "manifest.json"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (spoil_nothing, "nowhere: no such folder; expected a results folder, as reidsim run writes"),
+        (spoil_file, "manifest.json: is a file; expected a results folder"),
+        (spoil_manifest, "manifest.json: not valid JSON"),
+        (spoil_content, "manifest.json: content: not the manifest of a run"),
+        (spoil_binary, "manifest.json: not a text file in UTF-8"),
+        (spoil_runs, "runs.parquet: not a Parquet file that can be read"),
+        (spoil_records, "records.parquet: not a Parquet file that can be read"),
+        (spoil_without_runs, "not a results folder; expected tables (Parquet) in it"),
+        (spoil_without_manifest, "not a results folder; expected manifest.json in it"),
+    ],
+)
+def test_what_is_no_results_folder_is_refused_in_one_line_and_nothing_is_written(tmp_path, command, spoil, says):
+    folder = folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)))
+    code, out, err = command("report", spoil(folder), "-o", tmp_path / "page.html")
+    assert (code, out) == (2, "")
+    assert err.startswith("reidsim: ")
+    assert says in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_place_that_cannot_be_written_is_refused(tmp_path):
+    folder = folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be made: File exists"):
+        write_report(folder, tmp_path / "file" / "page.html")
+    with pytest.raises(InputError, match="cannot be read"):
+        write_report(folder, tmp_path / "page.html", scenario_file=tmp_path / "nowhere.toml")
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_figure_that_is_none_is_left_out_and_said(tmp_path):
+    folder = folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)), figures=["lines", "maps"])
+    (folder / "figures" / "lines.png").write_text("<svg onload=alert(1)>")
+    page = Parsed(write_report(folder).read_text(encoding="utf-8"))
+    assert "The figure lines is no PNG file and is left out." in page.text
+    assert sum(tag == "img" for tag, _ in page.elements) == 1
+
+
+# Results of other kinds.
+
+
+def test_a_stress_test_names_the_policies_that_stand_uncertainty(tmp_path):
+    robustness = pd.DataFrame(
+        {
+            "policy": ["basic", "no-attack", "robust-maximin"],
+            "mean_payoff": [9.0, 7.0, 8.0],
+            "worst_payoff": [1.0, 2.0, 3.0],
+            "largest_regret": [4.0, 0.5, 6.0],
+            "points": [12, 12, 12],
+        }
+    )
+    folder = folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)), tables={"robustness": robustness})
+    (folder / "runs.parquet").unlink()
+    uncertain = {"uncertainty": {"parameters": {"economics.loss": {"distribution": "uniform", "low": 1, "high": 9}}}}
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["content"] |= uncertain
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    text = answer_of(folder)
+    assert "Over 12 points of uncertain values, basic pays most on average: 9.00 per record." in text
+    assert "robust-maximin still pays 3.00; no-attack is never more than 0.50 below the best reply." in text
+    assert "not known for sure: economics.loss (distribution uniform, low 1, high 9)" in text
+    assert "reidsim stress study.toml" in text
+
+
+def test_cross_play_names_the_best_defender_and_the_safest(tmp_path):
+    table = pd.DataFrame(
+        [
+            ("basic", "one-shot", "one-shot", 9.0),
+            ("basic", "one-shot", "always", 1.0),
+            ("safe-harbor", "", "one-shot", 5.0),
+            ("safe-harbor", "", "always", 4.0),
+        ],
+        columns=["defender", "plans_against", "adversary", "publisher_payoff"],
+    )
+    manifest = {"own_adversary": "one-shot", "cross_play": {"knowledge": None, "attack_rate": 0.25}}
+    folder = folder_of(
+        tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)), tables={"cross_play": table}, manifest=manifest
+    )
+    (folder / "runs.parquet").unlink()
+    text = answer_of(folder)
+    assert "own adversary, one-shot, the best defender is basic (which plans against one-shot): it pays 9.00" in text
+    assert "Whichever adversary comes, safe-harbor pays at least 4.00, which is what it gets from always." in text
+    assert "reidsim cross-play --attack-rate 0.25 study.toml" in text
+
+
+def test_rounds_of_agents_are_shown_in_their_main_columns(tmp_path):
+    columns = (
+        "publisher_payoff", "adversary_payoff", "share_attacked", "risk", "risk_99", "participation", "attacks",
+        "detections", "breaches",
+    )  # fmt: skip
+    rounds = pd.DataFrame({"policy": ["basic"], "round": [1], **{key: [0.5] for key in columns}, "joined": [0.375]})
+    content = {"agents": {"rounds": 4, "types": {"marketer": {"weight": 0.6}, "fraudster": {}}}}
+    folder = folder_of(
+        tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)), content=content, tables={"rounds": rounds}
+    )
+    text = answer_of(folder)
+    assert "meet in 4 rounds.Types of adversary, with their weights: marketer 0.6, fraudster 1." in text
+    assert "What happens round by round" in text
+    assert "0.375" not in text
+
+
+def test_the_words_of_the_documentation_are_those_of_the_report():
+    page = (DOCS / "reports.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \|$", page, flags=re.MULTILINE)
+    assert rows == [(column, measure.name, measure.definition) for column, measure in MEASURES.items()]
