@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from reidsim.experiments.full_domain_policies import (
     NODE_POLICIES,
+    PolicyOutcome,
     fixed_strategies,
     node_strategies,
     planned_game,
@@ -19,15 +21,18 @@ from reidsim.experiments.full_domain_policies import (
 from reidsim.experiments.record_level import averages, is_fixed
 from reidsim.experiments.run_result import AnalysisTables
 from reidsim.games.equilibrium import evaluate
+from reidsim.games.full_domain.nodes import NodeOutcomes, every_node
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.record_level import record_level
-from reidsim.games.full_domain.search import NodeOutcomes, every_node, search
+from reidsim.games.full_domain.search import search
 from reidsim.games.record_game import Choice, PopulationLinker
 from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.full_domain import PRICES, FullDomainStudy
-from reidsim.scenarios.full_domain_schema import RULES, Risk
+from reidsim.scenarios.full_domain_schema import RULES, NodesSection, Risk
 
-_PARAMETERS = ("benefit", "loss", "cost")
+_PARAMETERS = ("benefit", "loss", "gain", "cost")
+# Listing all nodes of a lattice of this size takes seconds.
+_MOST_NODES_LISTED = 100_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -57,26 +62,40 @@ class FullDomainAnalysis(AnalysisTables):
     runtimes: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
-def node_tables(study: FullDomainStudy, policies: tuple[str, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
+def node_tables(
+    study: FullDomainStudy, outcomes: Mapping[str, PolicyOutcome]
+) -> tuple[pd.DataFrame, pd.DataFrame, tuple[str, ...]]:
     """Return the nodes that pay most and the Pareto front of payout against share attacked, as the publisher plans.
+
+    After a search with a budget both are of the nodes that it worked out. Otherwise every node is worked out; unless
+    the scenario asks for that, only in lattices of at most 100,000 nodes.
 
     Returns
     -------
-    tuple of DataFrame
+    top, front : DataFrame
         Columns policy, node, payout, relative_payout, suppressed, attacked, share_attacked (of all records) and
         adversary_payout.
+    left_out : tuple of str
+        What is not listed, and why.
     """
-    section = study.scenario.analysis.nodes
+    section = study.scenario.analysis.nodes or NodesSection()
+    policies = [policy for policy in outcomes if policy in NODE_POLICIES]
+    if not section.top or not policies:
+        return pd.DataFrame(), pd.DataFrame(), ()
+    listable = study.scenario.analysis.nodes is not None or study.n_nodes <= _MOST_NODES_LISTED
     best: list[pd.DataFrame] = []
     front: list[pd.DataFrame] = []
     for policy in policies:
-        if section is not None and policy in NODE_POLICIES:
-            nodes = every_node(planned_game(study, policy, study.planned_risk, study.planned_prices))
+        nodes = outcomes[policy].listed
+        if nodes is None and listable:
+            nodes = every_node(planned_game(study, policy, study.planned_risk, study.believed(study.prices)))
+        if nodes is not None:
             best.append(_node_rows(study, policy, nodes.best(section.top)))
             front.append(_node_rows(study, policy, nodes.pareto_front()))
     if not best:
-        return pd.DataFrame(), pd.DataFrame()
-    return pd.concat(best, ignore_index=True), pd.concat(front, ignore_index=True)
+        reason = f"the nodes that pay most are not listed: there are {study.n_nodes:,}; analysis.nodes asks for them"
+        return pd.DataFrame(), pd.DataFrame(), (reason,)
+    return pd.concat(best, ignore_index=True), pd.concat(front, ignore_index=True), ()
 
 
 def _node_rows(study: FullDomainStudy, policy: str, nodes: NodeOutcomes) -> pd.DataFrame:
@@ -99,14 +118,16 @@ def curve_table(study: FullDomainStudy, *, progress: Callable[[int, int], None] 
     """Follow every policy of the scenario's curves while one parameter changes, others as in the scenario.
 
     The adversary's gain moves with the publisher's loss unless the scenario states it. A policy plans with each of
-    the risks asked for; what it really pays is worked out under the scenario's risk, as everything else here.
+    the risks asked for, and with what the publisher believes of prices; what it really pays is worked out under the
+    scenario's risk, as everything else here. A search with a budget has it at each point.
 
     Returns
     -------
     DataFrame
         One row per parameter, value, policy and planned risk (``risk``; empty for rules), with the columns node,
         publisher_payoff and adversary_payoff (means over records), relative_payout, share_attacked and
-        share_suppressed (of records that are not shared, or with every value suppressed).
+        share_suppressed (of records that are not shared, or with every value suppressed), and of the choice as
+        planned gap (as a share of the best case) and proved_optimal.
     """
     section = study.scenario.analysis.curves
     if section is None:
@@ -125,10 +146,12 @@ def curve_table(study: FullDomainStudy, *, progress: Callable[[int, int], None] 
         if progress is not None:
             progress(number, len(plans))
         prices = _along(study, parameter, values)
-        nodes, strategies = _planned(study, policy, risk, prices)
-        for point, (value, node, chosen) in enumerate(zip(values.tolist(), nodes, strategies, strict=True)):
-            here = {"parameter": parameter, "value": value, "policy": policy, "risk": risk or "", "node": node}
-            rows.append(here | _paid(study, truth, prices.point(point), chosen))
+        for point, chosen in enumerate(_planned(study, policy, risk, prices)):
+            here = {"parameter": parameter, "value": float(values[point]), "policy": policy, "risk": risk or ""}
+            paid = _paid(study, truth, prices.point(point), chosen.strategies)
+            rows.append(
+                here | {"node": chosen.node} | paid | {"gap": chosen.gap, "proved_optimal": chosen.proved_optimal}
+            )
     return pd.DataFrame(rows)
 
 
@@ -141,18 +164,28 @@ def _along(study: FullDomainStudy, parameter: str, values: np.ndarray) -> Prices
     return Prices(**amounts)
 
 
-def _planned(
-    study: FullDomainStudy, policy: str, risk: Risk | None, prices: Prices
-) -> tuple[list[str], Iterator[Strategies]]:
-    """Return at each point the node chosen (empty if there is not one for all), and the node of each cell."""
+class _Planned(NamedTuple):
+    """What a policy chooses at one point: a node (empty if there is not one for all), and the node of each cell."""
+
+    node: str
+    strategies: Strategies
+    gap: float = 0.0
+    proved_optimal: bool = True
+
+
+def _planned(study: FullDomainStudy, policy: str, risk: Risk | None, prices: Prices) -> Iterator[_Planned]:
     if risk is None or is_fixed(policy):
-        return [""] * prices.n_points, iter([fixed_strategies(policy, study)] * prices.n_points)
-    game = planned_game(study, policy, risk, prices)
-    if policy in NODE_POLICIES:
-        nodes = solve(study, game).nodes.tolist()
-        names = [study.lattice.describe(node) if node >= 0 else "" for node in nodes]
-        return names, (node_strategies(game, node, point) for point, node in enumerate(nodes))
-    return [""] * prices.n_points, iter(record_level(game).strategies)
+        yield from [_Planned("", fixed_strategies(policy, study))] * prices.n_points
+        return
+    game = planned_game(study, policy, risk, study.believed(prices))
+    if policy not in NODE_POLICIES:
+        yield from (_Planned("", strategies) for strategies in record_level(game).strategies)
+        return
+    solution, _ = solve(study, game)
+    for point, node in enumerate(solution.nodes.tolist()):
+        name = study.lattice.describe(node) if node >= 0 else ""
+        gap, proved = float(solution.gap[point]), bool(solution.proved[point])
+        yield _Planned(name, node_strategies(game, node, point), gap, proved)
 
 
 def _paid(study: FullDomainStudy, linker: PopulationLinker, prices: Prices, strategies: Strategies) -> dict[str, float]:

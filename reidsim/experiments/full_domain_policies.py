@@ -4,28 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from reidsim.errors import InputError
 from reidsim.experiments.record_level import averages, is_fixed
 from reidsim.experiments.run_result import MEASURES
 from reidsim.games.equilibrium import Equilibrium, evaluate
-from reidsim.games.full_domain.anytime import anytime_search
+from reidsim.games.full_domain.anytime import anytime_search, explore
 from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
-from reidsim.games.full_domain.local_recoding import local_recoding
+from reidsim.games.full_domain.local_recoding import local_recoding, sizes_in_rounds
+from reidsim.games.full_domain.multi_dimensional import multi_dimensional
+from reidsim.games.full_domain.nodes import NodeOutcomes
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.risk import GivenSizes
 from reidsim.games.full_domain.search import FullDomainSolution, search
 from reidsim.games.record_game import WITHHELD, Choice, Linker
 from reidsim.releases.full_domain import released_class_sizes, released_table
-from reidsim.releases.strategy_space import Strategies
+from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.full_domain import FullDomainStudy
 from reidsim.scenarios.full_domain_schema import Risk
 
 # Policies that choose one node for the whole dataset.
 NODE_POLICIES = ("basic", "no-attack", "sh-friendly")
+# What the outcome of multi-dimensional recoding calls its solver.
+SPLITS = "splits"
+
+
+class ClassesOfCells(NamedTuple):
+    """In what class each cell is when it is decided on, released or not; arrays of shape (n_cells,).
+
+    Parameters
+    ----------
+    nodes : ndarray of int64
+    people : ndarray of float64
+        Among how many people the cell's records hide there, in truth.
+    """
+
+    nodes: Strategies
+    people: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,25 +57,34 @@ class PolicyOutcome:
     ----------
     equilibrium : Equilibrium
         Of the distinct cells, on the truth.
-    nodes : tuple of int
-        Nodes that the dataset was generalized to: one, or one per round of local recoding; none for other policies
-        and where there is no solution.
     planned_payout : float
         The payout that the publisher expected, over all records; NaN for fixed policies.
     evaluated : int
         Nodes worked out.
+    nodes : tuple of int
+        Nodes that the dataset was generalized to: one, or one per round of local recoding; none for other policies
+        and where there is no solution.
     gap : float
-        How far the payout may be from the optimum, as a share of the best case.
+        How far the payout may be from the optimum, as a share of the best case; NaN where nothing bounds it.
     exact : bool
         Whether the choice is proved optimal for what the publisher believed.
+    unproved_rounds : int
+        Rounds of local recoding that a budget ended.
+    classes : ClassesOfCells, optional
+        For policies that decide class by class.
+    listed : NodeOutcomes, optional
+        What the nodes worked out lead to, where a search with a budget has kept that.
     """
 
     equilibrium: Equilibrium
-    nodes: tuple[int, ...]
     planned_payout: float
     evaluated: int
-    gap: float
-    exact: bool
+    nodes: tuple[int, ...] = ()
+    gap: float = 0.0
+    exact: bool = True
+    unproved_rounds: int = 0
+    classes: ClassesOfCells | None = None
+    listed: NodeOutcomes | None = None
 
 
 def solve_full_domain(
@@ -79,46 +109,83 @@ def solve_full_domain(
 
 def _play(study: FullDomainStudy, policy: str, truth: Linker) -> PolicyOutcome:
     if is_fixed(policy):
-        return _outcome(study, fixed_strategies(policy, study), truth, "fixed", np.nan, 0)
-    game = planned_game(study, policy, study.planned_risk, study.planned_prices)
-    # Sizes that the choice itself yields are those of the truth when both rest on the same people.
-    same_risk = study.planned_risk == study.scenario.adversary.risk
+        strategies = fixed_strategies(policy, study)
+        return PolicyOutcome(_equilibrium(study, strategies, truth, "fixed", 0), np.nan, 0)
+    game = planned_game(study, policy, study.planned_risk, study.believed(study.prices))
     if policy.startswith("record-level"):
         best = record_level(game)
-        linker = GivenSizes(best.sizes[0]) if same_risk else truth
         payout = float(best.payoff[0] @ game.released)
-        return _outcome(study, best.strategies[0], linker, "record-level", payout, best.evaluated)
+        equilibrium = _equilibrium(study, best.strategies[0], truth, "record-level", best.evaluated)
+        return PolicyOutcome(equilibrium, payout, best.evaluated)
+    if policy.startswith("multi-dimensional"):
+        return _split(study, game, truth)
     if policy.startswith("local-recoding"):
-        recoded = local_recoding(game, rounds=study.scenario.publisher.rounds, prune=study.scenario.publisher.prune)
-        linker = GivenSizes(recoded.sizes) if same_risk else truth
-        evaluated = sum(solution.evaluated for solution in recoded.rounds)
-        nodes = tuple(int(solution.nodes[0]) for solution in recoded.rounds)
-        return _outcome(study, recoded.strategies, linker, "rounds", recoded.payout, evaluated, nodes, exact=False)
-    solution = solve(study, game)
+        return _recode(study, game)
+    solution, listed = solve(study, game)
     node = int(solution.nodes[0])
-    nodes = () if node == NO_SOLUTION else (node,)
-    return _outcome(
-        study, node_strategies(game, node), truth, study.scenario.publisher.search, float(solution.payout[0]),
-        solution.evaluated, nodes, gap=float(solution.gap[0]), exact=solution.exact,
-    )  # fmt: skip
+    found = node != NO_SOLUTION
+    everywhere = np.full(study.lattice.n_records, node, dtype=np.int64)
+    solver = study.scenario.publisher.search
+    return PolicyOutcome(
+        _equilibrium(study, node_strategies(game, node), truth, solver, solution.evaluated, exact=solution.exact),
+        planned_payout=float(solution.payout[0]),
+        evaluated=solution.evaluated,
+        nodes=(node,) if found else (),
+        gap=float(solution.gap[0]),
+        exact=solution.exact,
+        classes=ClassesOfCells(everywhere, _people(truth, node)) if found else None,
+        listed=listed,
+    )
 
 
-def _outcome(
-    study: FullDomainStudy,
-    strategies: Strategies,
-    linker: Linker,
-    solver: str,
-    payout: float,
-    evaluated: int,
-    nodes: tuple[int, ...] = (),
-    *,
-    gap: float = 0.0,
-    exact: bool = True,
-) -> PolicyOutcome:
+def _split(study: FullDomainStudy, game: FullDomainGame, truth: Linker) -> PolicyOutcome:
+    """Play multi-dimensional recoding, whose classes are those of the dataset at their nodes."""
+    try:
+        best = multi_dimensional(game)
+    except InputError as error:
+        raise error.located(study.loaded.path, "publisher.policies") from None
+    people = np.ones(study.lattice.n_records)
+    for node in np.unique(best.regions).tolist():
+        here = np.flatnonzero(best.regions == node)
+        people[here] = _people(truth, node, here)
+    return PolicyOutcome(
+        _equilibrium(study, best.strategies, truth, SPLITS, best.evaluated, exact=best.exact),
+        planned_payout=best.payout,
+        evaluated=best.evaluated,
+        gap=best.gap,
+        exact=best.exact,
+        classes=ClassesOfCells(best.regions, people),
+    )
+
+
+def _recode(study: FullDomainStudy, game: FullDomainGame) -> PolicyOutcome:
+    """Play local recoding, whose classes are among the records left for their round."""
+    recoded = local_recoding(game, rounds=study.scenario.publisher.rounds, solve=lambda part: solve(study, part)[0])
+    nodes = tuple(int(solution.nodes[0]) for solution in recoded.rounds)
+    sizes = sizes_in_rounds(study.game(study.scenario.adversary.risk, study.prices), nodes, recoded.strategies)
+    evaluated = sum(solution.evaluated for solution in recoded.rounds)
+    at = np.where(recoded.strategies == WITHHELD, nodes[-1] if nodes else WITHHELD, recoded.strategies)
+    return PolicyOutcome(
+        _equilibrium(study, recoded.strategies, GivenSizes(sizes), "rounds", evaluated, exact=False),
+        planned_payout=recoded.payout,
+        evaluated=evaluated,
+        nodes=nodes,
+        gap=np.nan,
+        exact=False,
+        unproved_rounds=sum(not solution.exact for solution in recoded.rounds),
+        classes=ClassesOfCells(at, sizes) if nodes else None,
+    )
+
+
+def _people(truth: Linker, node: int, cells: NDArray[np.intp] | None = None) -> Floats:
+    return np.asarray(truth.link(node, cells).group_sizes, dtype=np.float64)
+
+
+def _equilibrium(
+    study: FullDomainStudy, strategies: Strategies, linker: Linker, solver: str, evaluated: int, *, exact: bool = True
+) -> Equilibrium:
     worked_out = np.full(study.lattice.n_records, evaluated, dtype=np.int64)
-    choice = Choice(strategies, solver, worked_out, exact=exact)
-    equilibrium = evaluate(study.record_game(linker, study.prices), choice)
-    return PolicyOutcome(equilibrium, nodes, payout, evaluated, gap, exact)
+    return evaluate(study.record_game(linker, study.prices), Choice(strategies, solver, worked_out, exact=exact))
 
 
 def fixed_strategies(policy: str, study: FullDomainStudy) -> Strategies:
@@ -135,12 +202,14 @@ def planned_game(study: FullDomainStudy, policy: str, risk: Risk, prices: Prices
     return study.game(risk, prices, no_attack=policy.endswith("no-attack"), minimum=minimum)
 
 
-def solve(study: FullDomainStudy, game: FullDomainGame) -> FullDomainSolution:
-    """Search as the scenario says."""
+def solve(study: FullDomainStudy, game: FullDomainGame) -> tuple[FullDomainSolution, NodeOutcomes | None]:
+    """Search as the scenario says, and tell what the nodes worked out lead to if a budget limits their number."""
     publisher = study.scenario.publisher
-    if publisher.search == "anytime":
-        return anytime_search(game, nodes=publisher.nodes, seconds=publisher.seconds)
-    return search(game, prune=publisher.prune)
+    if publisher.search == "exact":
+        return search(game, prune=publisher.prune), None
+    if game.prices.n_points > 1:
+        return anytime_search(game, nodes=publisher.nodes, seconds=publisher.seconds), None
+    return explore(game, nodes=publisher.nodes, seconds=publisher.seconds)
 
 
 def node_strategies(game: FullDomainGame, node: int, point: int = 0) -> Strategies:
@@ -183,33 +252,36 @@ def optima_table(study: FullDomainStudy, outcomes: Mapping[str, PolicyOutcome]) 
 
 
 def class_table(study: FullDomainStudy, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
-    """Return one row per equivalence class at the node of each policy that chose one node.
+    """Return one row per equivalence class of each policy that decides on classes.
 
     Returns
     -------
     DataFrame
-        Columns policy, the quasi-identifiers at the node, records, people (in the truth), suppressed, attacked,
+        Columns policy, node, the quasi-identifiers at the node, records, people (in the truth), suppressed, attacked,
         publisher_payoff and adversary_payoff (over the class's records).
     """
-    names, parts = list(study.lattice.domain.names), []
-    truth = study.linker(study.scenario.adversary.risk)
+    lattice, released = study.lattice, study.released
+    names, parts = list(lattice.domain.names), []
+    cells = np.arange(lattice.n_records)
     for policy, outcome in outcomes.items():
-        if policy not in NODE_POLICIES or not outcome.nodes:
+        if outcome.classes is None:
             continue
-        (node,), equilibrium, released = outcome.nodes, outcome.equilibrium, study.released
-        cells = np.arange(study.lattice.n_records)
-        table = study.lattice.released(np.full(len(cells), node), cells).astype("str")
+        nodes, people = outcome.classes
+        equilibrium = outcome.equilibrium
+        table = lattice.released(nodes, cells).astype("str")
+        distinct, number = np.unique(nodes, return_inverse=True)
+        table["node"] = np.array([lattice.describe(node) for node in distinct.tolist()], dtype=object)[number]
         table["records"] = released
-        table["people"] = truth.link(node).group_sizes
+        table["people"] = people
         table["suppressed"] = released * equilibrium.withheld
         table["attacked"] = released * equilibrium.attacked
         table["publisher_payoff"] = released * equilibrium.publisher_payoff
         table["adversary_payoff"] = released * equilibrium.adversary_payoff
         sums = ("records", "suppressed", "attacked", "publisher_payoff", "adversary_payoff")
         how = {"people": "first"} | dict.fromkeys(sums, "sum")
-        classes = table.groupby(names, sort=False).agg(how).reset_index()
+        classes = table.groupby(["node", *names], sort=False).agg(how).reset_index()
         classes.insert(0, "policy", policy)
-        parts.append(classes[["policy", *names, "records", "people", *sums[1:]]])
+        parts.append(classes[["policy", "node", *names, "records", "people", *sums[1:]]])
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 

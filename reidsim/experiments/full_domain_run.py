@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+
+import pandas as pd
 
 from reidsim.experiments.full_domain_analysis import FullDomainAnalysis, curve_table, node_tables, runtime_table
 from reidsim.experiments.full_domain_policies import (
+    SPLITS,
     PolicyOutcome,
     class_table,
     measures_table,
@@ -14,11 +18,15 @@ from reidsim.experiments.full_domain_policies import (
     solve_full_domain,
 )
 from reidsim.experiments.record_level import outcomes_by_record
+from reidsim.experiments.release_file import release_file_facts
 from reidsim.experiments.results import Clock, make_manifest
 from reidsim.experiments.run_result import Progress, RunResult, run_table
 from reidsim.scenarios.full_domain import FullDomainStudy, build_full_domain
-from reidsim.scenarios.full_domain_schema import FullDomainScenario
+from reidsim.scenarios.full_domain_schema import FullDomainScenario, walks_whole_lattice
 from reidsim.scenarios.load import LoadedScenario
+
+# Beyond it, walking a lattice takes minutes on tables of some ten thousand records.
+_MANY_NODES = 200_000
 
 
 def describe_full_domain(loaded: LoadedScenario[FullDomainScenario]) -> str:
@@ -26,7 +34,10 @@ def describe_full_domain(loaded: LoadedScenario[FullDomainScenario]) -> str:
     study = build_full_domain(loaded)
     people = "" if study.population is None else f", {study.population.total:,.0f} people"
     cells, nodes = study.lattice.n_records, study.lattice.size
-    return f"{study.n_records:,} records in {cells:,} distinct cells, {nodes:,} nodes{people}"
+    size = f"{study.n_records:,} records in {cells:,} distinct cells, {nodes:,} nodes{people}"
+    if study.n_nodes > _MANY_NODES and walks_whole_lattice(loaded.scenario):
+        size += '; to walk them all may take long, publisher.search = "anytime" has a budget'
+    return size
 
 
 def run_full_domain(loaded: LoadedScenario[FullDomainScenario], report: Progress) -> RunResult:
@@ -50,12 +61,13 @@ def run_full_domain(loaded: LoadedScenario[FullDomainScenario], report: Progress
         "population": None if study.population is None else study.population.name,
         "people": None if study.population is None else study.population.total,
         "data_hash": study.fingerprint,
+        **release_file_facts(loaded),
         "policies": {
             policy: {
                 "node": [study.lattice.describe(node) for node in outcome.nodes],
                 "solver": outcome.equilibrium.solver,
                 "proved_optimal": outcome.exact,
-                "gap": outcome.gap,
+                "gap": None if math.isnan(outcome.gap) else outcome.gap,
                 "nodes_evaluated": outcome.evaluated,
             }
             for policy, outcome in outcomes.items()
@@ -64,11 +76,12 @@ def run_full_domain(loaded: LoadedScenario[FullDomainScenario], report: Progress
     seed = loaded.scenario.seed
     manifest = make_manifest(loaded.name, loaded.content, seed, clock.laps, facts)
     runs = run_table(loaded.name, seed, 0, summary)
-    return RunResult(loaded.name, runs, records, analysis, manifest, _warnings(study, outcomes))
+    warnings = (*analysis.left_out, *_warnings(study, outcomes, analysis.curves))
+    return RunResult(loaded.name, runs, records, analysis, manifest, warnings)
 
 
 def _analyse(study: FullDomainStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> FullDomainAnalysis:
-    top_nodes, front = node_tables(study, tuple(outcomes))
+    top_nodes, front, left_out = node_tables(study, outcomes)
     return FullDomainAnalysis(
         optima=optima_table(study, outcomes),
         classes=class_table(study, outcomes),
@@ -77,10 +90,11 @@ def _analyse(study: FullDomainStudy, outcomes: Mapping[str, PolicyOutcome], repo
         runtimes=runtime_table(study, progress=lambda done, total: report("run times", done, total)),
         top_nodes=top_nodes,
         front=front,
+        left_out=left_out,
     )
 
 
-def _warnings(study: FullDomainStudy, outcomes: Mapping[str, PolicyOutcome]) -> tuple[str, ...]:
+def _warnings(study: FullDomainStudy, outcomes: Mapping[str, PolicyOutcome], curves: pd.DataFrame) -> tuple[str, ...]:
     warnings = []
     if study.outside:
         people = "" if study.population is None else study.population.name
@@ -90,14 +104,26 @@ def _warnings(study: FullDomainStudy, outcomes: Mapping[str, PolicyOutcome]) -> 
         )
     for policy, outcome in outcomes.items():
         limit = study.scenario.publisher.suppression_limit
+        split = outcome.equilibrium.solver == SPLITS
+        ended = (outcome.gap > 0 and not split) or outcome.unproved_rounds > 0
         if outcome.equilibrium.withheld.all():
             warnings.append(
                 f"{policy}: nothing that pays was found within the budget; no release"
-                if outcome.gap
+                if ended
                 else f"{policy}: nothing pays while at most {limit:.0%} of the records are suppressed; no release"
             )
-        if outcome.gap:
+        if outcome.gap > 0:
+            reason = f"the limit of {limit:.0%} suppressed records binds" if split else "the budget ended the search"
+            warnings.append(f"{policy}: {reason}; the payout may be {outcome.gap:.2%} of the best case higher")
+        if outcome.unproved_rounds:
             warnings.append(
-                f"{policy}: the budget ended the search; the payout may be {outcome.gap:.2%} of the best case higher"
+                f"{policy}: the budget ended {outcome.unproved_rounds} of {len(outcome.nodes)} rounds; "
+                "another node may pay more there"
             )
+    if len(curves) and not curves["proved_optimal"].all():
+        open_points = curves[~curves["proved_optimal"]]
+        warnings.append(
+            f"curves: the budget ended the search at {len(open_points)} of {len(curves)} points; the payout planned "
+            f"may be up to {open_points['gap'].max():.2%} of the best case higher"
+        )
     return tuple(warnings)

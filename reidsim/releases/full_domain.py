@@ -44,8 +44,8 @@ def released_class_sizes(released: pd.DataFrame) -> NDArray[np.int64]:
     Parameters
     ----------
     released : DataFrame
-        Labels; a row of ``*`` alone is a suppressed record. (A record generalized to the top in every attribute pays
-        nothing and is never released, unless attributes are left out of the information loss.)
+        Labels; a row of ``*`` alone is a suppressed record. (One that is kept at a top node of ``*`` alone cannot be
+        told from it, and pays nothing either, unless attributes are left out of the information loss.)
 
     Returns
     -------

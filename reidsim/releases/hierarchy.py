@@ -121,6 +121,37 @@ class Hierarchy:
         return parents
 
 
+def require_rows_of_values(rows: Sequence[Sequence[str]], *, first_row: int = 1) -> None:
+    """Check that a hierarchy table has rows of one length and no more than one row per value.
+
+    Parameters
+    ----------
+    rows : sequence of sequence of str
+        One row per value, one column per level.
+    first_row : int
+        What messages call the first row: 2 if the file has a header before it.
+
+    Raises
+    ------
+    InputError
+        Names the first row that does not fit.
+    """
+    row_of: dict[str, int] = {}
+    for number, row in enumerate(rows, start=first_row):
+        if len(row) != len(rows[0]):
+            raise InputError(
+                "row of another length", where=f"row {number}", found=len(row), expected=f"{len(rows[0])} columns"
+            )
+        if row[0] in row_of:
+            raise InputError(
+                "value has two rows",
+                where=f"row {number}",
+                found=row[0],
+                expected=f"no row for it besides row {row_of[row[0]]}",
+            )
+        row_of[row[0]] = number
+
+
 def hierarchy_from_rows(
     attribute: Attribute, rows: Sequence[Sequence[str]], *, costless_levels: Sequence[int] = ()
 ) -> Hierarchy:
@@ -134,15 +165,8 @@ def hierarchy_from_rows(
     InputError
         If rows differ in length, a value has two rows, or a category has none.
     """
-    by_value: dict[str, Sequence[str]] = {}
-    for number, row in enumerate(rows, start=1):
-        if len(row) != len(rows[0]):
-            raise InputError(
-                "row of another length", where=f"row {number}", found=len(row), expected=f"{len(rows[0])} columns"
-            )
-        if row[0] in by_value:
-            raise InputError("value has two rows", where=f"row {number}", found=row[0])
-        by_value[row[0]] = row
+    require_rows_of_values(rows)
+    by_value = {row[0]: row for row in rows}
     lacking = [category for category in attribute.categories if category not in by_value]
     if lacking:
         raise InputError(

@@ -2,20 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy, hierarchy_from_rows
-from reidsim.tables import read_table
+from reidsim.tables import DELIMITERS, read_table
+
+# What the column of values is often called.
+_VALUE_HEADER = re.compile(r"(values?|levels?|lvl)[ _-]?0?", re.IGNORECASE)
+_NUMBER = re.compile(r"-?\d+([.,]\d+)?\+?")
 
 
 def read_hierarchy_rows(path: Path, *, delimiter: str = ";") -> list[list[str]]:
-    """Read the rows of a hierarchy file (no header), every value as text."""
+    """Read the rows of a hierarchy file, every value as text; a header is a row like any other.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or has one column in which every row holds another delimiter.
+    """
     frame = read_table(path, delimiter=delimiter, header=False)
     rows: list[list[str]] = frame.to_numpy().tolist()
+    if frame.shape[1] == 1:
+        for other in DELIMITERS:
+            counts = {row[0].count(other) for row in rows}
+            if len(counts) == 1 and counts != {0}:
+                raise InputError(
+                    f"the file has one column, and {other!r} in every row of it",
+                    source=path,
+                    where="row 1",
+                    found=rows[0][0],
+                    expected=f"columns told apart by {delimiter!r}",
+                    hint=f"is its delimiter {other!r}?",
+                )
     return rows
+
+
+def check_header(
+    rows: Sequence[Sequence[str]], *, header: bool, used: Collection[str], names: Collection[str] = ()
+) -> None:
+    """Check that the first row of a hierarchy file names the levels exactly if it is said to.
+
+    A header counted as a value changes the information loss of every record, and a value taken for a header is lost.
+
+    Parameters
+    ----------
+    rows : sequence of sequence of str
+        All rows of the file, each of the same length.
+    header : bool
+        Whether the first row is said to name the levels.
+    used : collection of str
+        Values that occur in the records or the population.
+    names : collection of str
+        What the attribute is called, as its header may be.
+
+    Raises
+    ------
+    InputError
+        If the first row is not what it is said to be. A header has no label in common with another row and no value
+        that occurs, and its cells differ; besides, it is the only row without the label that all others have at the
+        top, the only one whose value is not a number, or its first cell is a name of the column.
+    """
+    first, rest = rows[0], rows[1:]
+    alone = [label not in {row[level] for row in rest} for level, label in enumerate(first) if level]
+    if header and not all(alone):
+        level = alone.index(False) + 1
+        raise InputError(
+            "the first row is that of a value, not a header",
+            where="row 1",
+            found=";".join(first),
+            expected=f"names of levels; {first[level]!r} is also a label of that level",
+            hint="leave out header = true",
+        )
+    if header or first[0] in used or not rest:
+        return
+    named = first[0].casefold() in {name.casefold() for name in names} or _VALUE_HEADER.fullmatch(first[0])
+    top_is_one = len(first) > 1 and len({row[-1] for row in rest}) == 1
+    only_text = not _NUMBER.fullmatch(first[0]) and all(_NUMBER.fullmatch(row[0]) for row in rest)
+    if all(alone) and (named or ((top_is_one or only_text) and len(set(first)) == len(first))):
+        raise InputError(
+            "the first row looks like a header, and would count as a value",
+            where="row 1",
+            found=";".join(first),
+            expected=f"a row for a value; no record has {first[0]!r}, and its labels are those of no other row",
+            hint="say header = true",
+        )
 
 
 def read_hierarchy(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.errors import InputError
 from reidsim.games.full_domain.game import FullDomainGame
+from reidsim.games.full_domain.nodes import MOST_NODES
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.risk import records_outside, require_part_of
 from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
@@ -24,7 +26,7 @@ from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.build import safe_harbor_minimum
 from reidsim.scenarios.full_domain_records import ReleasedRecords, read_full_domain
-from reidsim.scenarios.full_domain_schema import FullDomainScenario, Risk
+from reidsim.scenarios.full_domain_schema import FullDomainScenario, Risk, walks_whole_lattice
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
 
@@ -83,14 +85,18 @@ class FullDomainStudy:
         """Whose class sizes the publisher plans with."""
         return self.scenario.beliefs.risk or self.scenario.adversary.risk
 
-    @property
-    def planned_prices(self) -> Prices:
-        """What the publisher believes the prices to be."""
+    def believed(self, prices: Prices) -> Prices:
+        """Return what the publisher believes the prices to be when these are true."""
         believed = {price: getattr(self.scenario.beliefs, price) for price in ("loss", "gain", "cost")}
         amounts = {
-            price: getattr(self.prices, price) if believed.get(price) is None else believed[price] for price in PRICES
+            price: getattr(prices, price) if believed.get(price) is None else believed[price] for price in PRICES
         }
         return Prices(**amounts)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes from the minimum levels on."""
+        return math.prod(levels - low for levels, low in zip(self.lattice.shape, self.minimum, strict=True))
 
     @property
     def minimum(self) -> tuple[int, ...]:
@@ -209,11 +215,27 @@ def build_full_domain(loaded: LoadedScenario[ScenarioHead]) -> FullDomainStudy:
         if population is not None and scenario.population is not None and scenario.population.holds_release:
             require_part_of(lattice, released, population)
         safe_harbor = safe_harbor_minimum(scenario.safe_harbor, lattice, population or dataset)
+        study = FullDomainStudy(
+            loaded, lattice, cell_of_record, kind_of_record[first], prices, population, dataset, safe_harbor
+        )
+        _require_walkable(study)
     except InputError as error:
         raise error.located(loaded.path) from None
-    return FullDomainStudy(
-        loaded, lattice, cell_of_record, kind_of_record[first], prices, population, dataset, safe_harbor
-    )
+    return study
+
+
+def _require_walkable(study: FullDomainStudy) -> None:
+    """Check that the lattice is not too large for what has to walk it."""
+    scenario = study.scenario
+    walking = sorted(walks_whole_lattice(scenario))
+    if walking and study.n_nodes > MOST_NODES:
+        raise InputError(
+            "too many nodes to walk",
+            where=walking[0],
+            found=study.n_nodes,
+            expected=f"at most {MOST_NODES:,}",
+            hint='publisher.search = "anytime" stops at a budget of publisher.nodes or publisher.seconds',
+        )
 
 
 def _prices(scenario: FullDomainScenario, records: ReleasedRecords) -> tuple[Prices, NDArray[np.int64]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.bundled import resolve
-from reidsim.errors import InputError
+from reidsim.errors import InputError, nearest
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute, Codes, Domain
@@ -18,8 +18,8 @@ from reidsim.populations.population import Population
 from reidsim.populations.sampling import complete_records
 from reidsim.random_streams import random_stream
 from reidsim.releases.adult import read_adult
-from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy, hierarchy_from_rows
-from reidsim.releases.hierarchy_file import read_hierarchy_rows
+from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy, hierarchy_from_rows, require_rows_of_values
+from reidsim.releases.hierarchy_file import check_header, read_hierarchy_rows
 from reidsim.releases.records import records_of, redraw_top_code, select_columns
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.full_domain_schema import (
@@ -30,7 +30,7 @@ from reidsim.scenarios.full_domain_schema import (
 )
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.records import hierarchy_of, require_attribute
-from reidsim.tables import numbers, read_table, require_columns
+from reidsim.tables import DELIMITERS, numbers, read_table, require_columns
 
 Attributes = Mapping[str, FullDomainAttributeSection]
 
@@ -57,6 +57,34 @@ class ReleasedRecords:
     prices: dict[str, Floats]
 
 
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows of a table over some attributes, and where they come from."""
+
+    source: str | Path
+    labels: pd.DataFrame
+    columns: Mapping[str, str]
+
+    def require_values(self, name: str, known: pd.Index[str] | None, section: FullDomainAttributeSection) -> None:
+        """Check that an attribute has a value in every row, one of those `known` if these are given."""
+        labels = self.labels[name]
+        wrong = labels.eq("") if known is None else ~labels.isin(known)
+        if not wrong.any():
+            return
+        row = int(wrong.to_numpy().argmax())
+        place = f"row {row + 1}, column {self.columns[name]!r}"
+        if labels.iloc[row] == "":
+            raise InputError(
+                "value missing",
+                source=self.source,
+                where=place,
+                expected="a value in every row",
+                hint="leave the row out, or give missing values a name of their own",
+            )
+        hint = None if known is None else nearest(labels.iloc[row], known)
+        raise _no_place(labels.iloc[row], self.source, place, section, hint)
+
+
 def read_full_domain(loaded: LoadedScenario[FullDomainScenario]) -> ReleasedRecords:
     """Read the records, the people, the hierarchies and the prices.
 
@@ -72,19 +100,24 @@ def read_full_domain(loaded: LoadedScenario[FullDomainScenario]) -> ReleasedReco
     source, frame = _records(loaded)
     in_records = {name: a.column or name for name, a in attributes.items() if not a.draw}
     renamed = {name: a.values for name, a in attributes.items()}
-    labels = select_columns(frame, in_records, renamed, source)
-    people_source, people = _people(loaded, in_records)
+    records = _Rows(source, select_columns(frame, in_records, renamed, source), in_records)
+    people, rows_of_people = _people(loaded, in_records)
+    files = [records] if rows_of_people is None else [records, rows_of_people]
     tables = {
-        name: _hierarchy_rows(a.hierarchy, loaded.folder)
+        name: _hierarchy_rows(name, a, loaded.folder, _used(name, files, people))
         for name, a in attributes.items()
         if isinstance(a.hierarchy, HierarchyFile)
     }
-    domain = Domain(tuple(Attribute(name, _categories(name, tables, people, labels)) for name in attributes))
-    population = None if people is None else _over(domain, people, people_source, attributes)
-    codes = np.full((len(labels), len(attributes)), -1, dtype=np.int32)
-    for position, (name, attribute) in enumerate(attributes.items()):
-        if name in labels:
-            codes[:, position] = _encode(domain[name], labels[name], source, in_records[name], attribute)
+    domain = Domain(tuple(Attribute(name, _categories(name, tables, people, records.labels)) for name in attributes))
+    for name, attribute in attributes.items():
+        for file in files:
+            if name in file.labels:
+                file.require_values(name, domain[name].labels if name in tables else None, attribute)
+    population = None if people is None else _over(domain, people, attributes)
+    codes = np.full((len(frame), len(attributes)), -1, dtype=np.int32)
+    for position, name in enumerate(attributes):
+        if name in records.labels:
+            codes[:, position] = _encode(domain[name], records)
     if population is None:
         if any(attribute.top_code is not None for attribute in attributes.values()):
             raise InputError("top codes are redrawn from a population", where="population", expected="a recipe or path")
@@ -121,21 +154,33 @@ def _delimited(loaded: LoadedScenario[FullDomainScenario], path: Path) -> pd.Dat
     frame = read_table(path, delimiter=section.delimiter, header=section.header)
     if not section.header:
         frame.columns = pd.Index([str(number) for number in range(1, frame.shape[1] + 1)])
+    if frame.shape[1] == 1 and len(loaded.scenario.attributes) > 1:
+        text = str(frame.columns[0] if section.header else frame.iloc[0, 0])
+        other = next((character for character in DELIMITERS if character in text), None)
+        if other is not None:
+            raise InputError(
+                "the file has one column",
+                source=path,
+                where="row 1" if not section.header else "header",
+                found=text,
+                expected=f"columns told apart by {section.delimiter!r}",
+                hint=f"is release.delimiter {other!r}?",
+            )
     return frame
 
 
 def _people(
     loaded: LoadedScenario[FullDomainScenario], columns: Mapping[str, str]
-) -> tuple[str | Path, Population | None]:
-    """Return everybody over the attributes, with the categories that the people themselves have."""
+) -> tuple[Population | None, _Rows | None]:
+    """Return everybody over the attributes, with the categories that the people themselves have; rows of a file."""
     section, attributes = loaded.scenario.population, loaded.scenario.attributes
     if section is None:
-        return "", None
+        return None, None
     if section.path is None:
         population = _recipe(section, loaded.folder)
         for name in attributes:
             require_attribute(population, name)
-        return population.name, population.marginal(tuple(attributes))
+        return population.marginal(tuple(attributes)), None
     path = loaded.folder / section.path
     drawn = [name for name, attribute in attributes.items() if attribute.draw]
     in_people = {**columns, **{name: attributes[name].column or name for name in drawn}}
@@ -145,7 +190,8 @@ def _people(
         raise error if error.where else error.located(where="population.path") from None
     labels = select_columns(frame, in_people, {name: a.values for name, a in attributes.items()}, path)
     domain = Domain(tuple(Attribute(name, natural_categories(labels[name])) for name in attributes))
-    return path, Population.from_records(domain, domain.encode(labels), name=path.name, source=str(path.name))
+    people = Population.from_records(domain, domain.encode(labels), name=path.name, source=str(path.name))
+    return people, _Rows(path, labels, in_people)
 
 
 def _recipe(section: FullDomainPopulationSection, folder: Path) -> Population:
@@ -154,22 +200,42 @@ def _recipe(section: FullDomainPopulationSection, folder: Path) -> Population:
     return load_population(recipe, counts=section.counts, seed=section.seed)
 
 
-def _hierarchy_rows(section: HierarchyFile, folder: Path) -> list[list[str]]:
-    rows = read_hierarchy_rows(folder / section.file, delimiter=section.delimiter)
-    if section.header and len(rows) < 2:
-        raise InputError("the file has no rows besides its header", source=folder / section.file)
-    return rows[1:] if section.header else rows
+def _used(name: str, files: Sequence[_Rows], people: Population | None) -> set[str]:
+    """Return the values of an attribute that some record or person has."""
+    used = {label for file in files if name in file.labels for label in file.labels[name].unique()}
+    if people is not None:
+        position = people.domain.position(name)
+        occur = np.unique(people.cells[:, position]).tolist()
+        used.update(people.domain.attributes[position].categories[code] for code in occur)
+    return used
+
+
+def _hierarchy_rows(name: str, attribute: FullDomainAttributeSection, folder: Path, used: set[str]) -> list[list[str]]:
+    section = attribute.hierarchy
+    assert isinstance(section, HierarchyFile)  # noqa: S101 - held by the caller, said for the type checker
+    try:
+        rows = read_hierarchy_rows(folder / section.file, delimiter=section.delimiter)
+        if section.header and len(rows) < 2:
+            raise InputError("the file has no rows besides its header")
+        check_header(rows, header=section.header, used=used, names={name, attribute.column or name})
+        rows, first = (rows[1:], 2) if section.header else (rows, 1)
+        require_rows_of_values(rows, first_row=first)
+    except InputError as error:
+        # As everywhere, the key is told where no row is.
+        key = None if error.where else f"attributes.{name}.hierarchy.file"
+        raise error.located(folder / section.file, key) from None
+    return rows
 
 
 def _categories(
     name: str, tables: Mapping[str, list[list[str]]], people: Population | None, labels: pd.DataFrame
 ) -> tuple[str, ...]:
     if name in tables:
-        return tuple(dict.fromkeys(row[0] for row in tables[name]))
+        return tuple(row[0] for row in tables[name])
     return natural_categories(labels[name]) if people is None else people.domain[name].categories
 
 
-def _over(domain: Domain, people: Population, source: str | Path, attributes: Attributes) -> Population:
+def _over(domain: Domain, people: Population, attributes: Attributes) -> Population:
     """Return the people over the categories of the hierarchies."""
     if people.domain == domain:
         return people
@@ -180,26 +246,30 @@ def _over(domain: Domain, people: Population, source: str | Path, attributes: At
         known = domain.attributes[position].labels.get_indexer(pd.Index(categories))
         if (known[occur] < 0).any():
             value = attribute.categories[int(occur[known[occur] < 0][0])]
-            raise _no_place(value, source, f"attribute {attribute.name!r}", attributes[attribute.name])
+            raise _no_place(value, people.name, f"attribute {attribute.name!r}", attributes[attribute.name])
         codes[:, position] = known[people.cells[:, position]]
     return Population.from_records(domain, codes, people.counts, name=people.name, source=people.source)
 
 
-def _encode(
-    attribute: Attribute, labels: pd.Series[str], source: str | Path, column: str, section: FullDomainAttributeSection
-) -> Codes:
+def _encode(attribute: Attribute, records: _Rows) -> Codes:
     try:
-        return attribute.encode(labels, column)
+        return attribute.encode(records.labels[attribute.name], records.columns[attribute.name])
     except InputError as error:
-        if isinstance(section.hierarchy, HierarchyFile) and error.found is not None:
-            raise _no_place(error.found, source, error.where or column, section) from None
-        raise error.located(source) from None
+        raise error.located(records.source) from None
 
 
-def _no_place(value: object, source: str | Path, where: str, section: FullDomainAttributeSection) -> InputError:
-    file = section.hierarchy.file if isinstance(section.hierarchy, HierarchyFile) else "its rule"
+def _no_place(
+    value: object, source: str | Path, where: str, section: FullDomainAttributeSection, hint: str | None = None
+) -> InputError:
+    # Other rules give every value a place.
+    assert isinstance(section.hierarchy, HierarchyFile)  # noqa: S101 - said for the type checker
     return InputError(
-        "value missing from its hierarchy", source=source, where=where, found=value, expected=f"a row for it in {file}"
+        "value missing from its hierarchy",
+        source=source,
+        where=where,
+        found=value,
+        expected=f"a row for it in {section.hierarchy.file}",
+        hint=hint,
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
-from reidsim.scenarios.analysis_schema import LinesSection, Money
+from reidsim.scenarios.analysis_schema import LinesSection, Money, Range
 from reidsim.scenarios.schema import (
     RECORD_COLUMNS,
     AttributeSection,
@@ -36,13 +37,34 @@ FullDomainPolicy = Literal[
     "local-recoding-no-attack",
     "record-level",
     "record-level-no-attack",
+    "multi-dimensional",
+    "multi-dimensional-no-attack",
 ]
 CurvePolicy = Literal[
     "safe-harbor", "no-protection", "basic", "no-attack", "sh-friendly", "record-level", "record-level-no-attack"
 ]
 RULES = ("safe-harbor", "no-protection", "suppress-all")
+# Policies that have to walk the whole lattice, whatever the search.
+_WALKING = ("record-level", "multi-dimensional")
 # Columns of the tables in which the attributes stand beside others.
-_TAKEN = (*RECORD_COLUMNS, "records", "people", "suppressed")
+_TAKEN = (*RECORD_COLUMNS, "node", "records", "people", "suppressed", "class_size")
+
+
+def require_distinct(values: Sequence[object] | None, key: str) -> None:
+    """Check that a list, if it is given, holds something and nothing twice.
+
+    Raises
+    ------
+    InputError
+        Names the key, and the value that is repeated.
+    """
+    if values is None:
+        return
+    if not values:
+        raise InputError("the list is empty", where=key, expected="at least one of what it may hold")
+    repeated = [value for value in values if values.count(value) > 1]
+    if repeated:
+        raise InputError("listed twice", where=key, found=repeated[0])
 
 
 class FullDomainPopulationSection(Section):
@@ -119,7 +141,7 @@ class FullDomainAdversarySection(Section):
 class FullDomainPublisherSection(Section):
     """How the publisher decides."""
 
-    policies: tuple[FullDomainPolicy, ...] = Field(default=("basic", "no-attack"), min_length=1)
+    policies: tuple[FullDomainPolicy, ...] = ("basic", "no-attack")
     suppression_limit: Annotated[float, Field(ge=0, le=1)] = Field(
         default=1.0, description="share of the records that may be suppressed"
     )
@@ -133,9 +155,7 @@ class FullDomainPublisherSection(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> FullDomainPublisherSection:
-        repeated = [policy for policy in self.policies if self.policies.count(policy) > 1]
-        if repeated:
-            raise InputError("policy given twice", where="policies", found=repeated[0])
+        require_distinct(self.policies, "policies")
         budgeted = self.nodes is not None or self.seconds is not None
         if self.search == "anytime" and not budgeted:
             raise InputError("the anytime search needs a budget", where="search", expected="nodes, seconds or both")
@@ -147,23 +167,37 @@ class FullDomainPublisherSection(Section):
 class CurvesSection(LinesSection):
     """Payouts while one parameter changes, by what the publisher plans with."""
 
-    policies: tuple[CurvePolicy, ...] = Field(default=("basic", "no-attack"), min_length=1)
+    gain: Range | None = None
+    policies: tuple[CurvePolicy, ...] = ("basic", "no-attack")
     risks: tuple[Risk, ...] | None = Field(
-        default=None, min_length=1, description="risks planned with; that of the beliefs if not given"
+        default=None, description="risks planned with; that of the beliefs if not given"
     )
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> CurvesSection:
+        if not any((self.benefit, self.loss, self.gain, self.cost)):
+            raise InputError("nothing changes", expected="a range of benefit, loss, gain or cost")
+        for key in ("policies", "risks"):
+            require_distinct(getattr(self, key), key)
+        return self
 
 
 class NodesSection(Section):
     """Nodes beside the best one."""
 
-    top: Annotated[int, Field(ge=1)] = Field(default=10, description="how many of those that pay most")
+    top: Annotated[int, Field(ge=0)] = Field(default=10, description="how many of those that pay most; 0 for no list")
 
 
 class FullDomainRuntimesSection(Section):
     """How long solving takes, with and without pruning."""
 
-    loss: tuple[Money, ...] = Field(min_length=1, description="losses at which to measure")
+    loss: tuple[Money, ...] = Field(description="losses at which to measure")
     record_level: bool = Field(default=True, description="also measure record-level generalization")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> FullDomainRuntimesSection:
+        require_distinct(self.loss, "loss")
+        return self
 
 
 class FullDomainAnalysisSection(Section):
@@ -180,9 +214,7 @@ class FullDomainScenario(ScenarioHead):
     game: Literal["full-domain"]
     population: FullDomainPopulationSection | None = Field(default=None, description="needed under journalist risk")
     release: FullDomainReleaseSection
-    attributes: dict[str, FullDomainAttributeSection] = Field(
-        min_length=1, description="quasi-identifiers, in lattice order"
-    )
+    attributes: dict[str, FullDomainAttributeSection] = Field(description="quasi-identifiers, in lattice order")
     economics: FullDomainEconomicsSection
     beliefs: FullDomainBeliefsSection = FullDomainBeliefsSection()
     adversary: FullDomainAdversarySection = FullDomainAdversarySection()
@@ -192,11 +224,22 @@ class FullDomainScenario(ScenarioHead):
 
     @model_validator(mode="after")
     def _consistent(self) -> FullDomainScenario:
+        if not self.attributes:
+            raise InputError(
+                "no quasi-identifiers", where="attributes", expected="a section such as [attributes.age] for each"
+            )
         taken = [name for name in self.attributes if name in _TAKEN]
         if taken:
             raise InputError("name of a column of the results", where="attributes", found=taken[0])
         self._check_population()
         self._check_safe_harbor()
+        walking = walks_whole_lattice(self)
+        if walking and self.publisher.search == "anytime":
+            key, policy = next(iter(walking.items()))
+            raise InputError(
+                "the anytime search cannot stop it", where=key, found=policy, expected="policies that keep to a budget",
+                hint='publisher.search = "exact" walks the whole lattice',
+            )  # fmt: skip
         priced = [name for name, column in self.economics.columns if column is not None]
         if priced and self.analysis.curves is not None:
             raise InputError(
@@ -238,3 +281,19 @@ class FullDomainScenario(ScenarioHead):
                     found=name,
                     expected=f"one of {', '.join(self.attributes)}",
                 )
+
+
+def walks_whole_lattice(scenario: FullDomainScenario) -> dict[str, str]:
+    """Return what of a scenario walks the whole lattice: the key that asks for it, and what it asks for."""
+    publisher, analysis = scenario.publisher, scenario.analysis
+    exact = publisher.search == "exact"
+
+    def walking(policies: Sequence[str]) -> list[str]:
+        return [p for p in policies if p.startswith(_WALKING) or (exact and p not in RULES)]
+
+    asked = {"publisher.policies": walking(publisher.policies)}
+    if analysis.curves is not None:
+        asked["analysis.curves.policies"] = walking(analysis.curves.policies)
+    if analysis.runtimes is not None:
+        asked["analysis.runtimes"] = ["run times"]
+    return {key: policies[0] for key, policies in asked.items() if policies}

@@ -2,7 +2,7 @@ import pytest
 
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute
-from reidsim.releases.hierarchy_file import read_hierarchy, read_hierarchy_rows
+from reidsim.releases.hierarchy_file import check_header, read_hierarchy, read_hierarchy_rows
 
 EDUCATION = Attribute("education", ("Bachelors", "HS-grad", "Masters"))
 
@@ -49,6 +49,33 @@ def test_a_file_that_cannot_be_used_is_named_with_what_is_wrong(tmp_path, text, 
         read_hierarchy(EDUCATION, path)
     assert str(path) in str(caught.value)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("other", [",", "\t", "|"])
+def test_one_column_that_holds_another_delimiter_is_refused(tmp_path, other):
+    path = written(tmp_path, f"Masters{other}Higher\nBachelors{other}Higher\nHS-grad{other}School\n")
+    with pytest.raises(InputError, match="row 1: the file has one column") as caught:
+        read_hierarchy(EDUCATION, path, suppress=True)
+    assert f"is its delimiter {other!r}?" in str(caught.value)
+
+
+def test_one_column_of_values_is_a_hierarchy_to_be_suppressed(tmp_path):
+    """Values may hold commas, as long as it is not all of them."""
+    path = written(tmp_path, "HS-grad\nBachelors\nMasters\nMasters, unfinished\n")
+    assert read_hierarchy(EDUCATION, path, suppress=True).n_groups == (3, 1)
+
+
+def test_first_rows_of_arx_hierarchies_are_values(adult_folder):
+    """Whatever values occur."""
+    for path in sorted((adult_folder / "arx_hierarchies").glob("*.csv")):
+        rows = read_hierarchy_rows(path)
+        check_header(rows, header=False, used=set(), names={"value"})
+        with pytest.raises(InputError, match="the first row is that of a value, not a header"):
+            check_header(rows, header=True, used=set())
+        headed = [["value", *(f"level{level}" for level in range(1, len(rows[0])))], *rows]
+        check_header(headed, header=True, used={row[0] for row in rows})
+        with pytest.raises(InputError, match="the first row looks like a header"):
+            check_header(headed, header=False, used={row[0] for row in rows})
 
 
 def test_arx_hierarchies_of_adult_can_be_read(adult_folder):

@@ -15,8 +15,10 @@ from reidsim.errors import InputError
 from reidsim.games.full_domain.class_table import ClassTable
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.node_payoffs import PAYOUT
+from reidsim.games.full_domain.nodes import NodeOutcomes
 from reidsim.games.full_domain.search import FullDomainSolution, Incumbents, joined
 from reidsim.games.full_domain.walk import Followed
+from reidsim.releases.strategy_space import Floats
 
 Levels = tuple[int, ...]
 # Tables kept so that nodes just above them are quick to make.
@@ -58,17 +60,44 @@ def anytime_search(
     InputError
         If a budget is not above zero.
     """
-    for name, budget in (("nodes", nodes), ("seconds", seconds)):
-        if budget is not None and not budget > 0:
-            raise InputError("not a budget", where=name, found=budget, expected="more than 0")
     points = range(game.prices.n_points)
     solved = [
-        _Search(
-            game if len(points) == 1 else replace(game, prices=game.prices.point(point)), nodes, seconds, progress
-        ).run()
+        explore(
+            game if len(points) == 1 else replace(game, prices=game.prices.point(point)),
+            nodes=nodes,
+            seconds=seconds,
+            progress=progress,
+        )[0]
         for point in points
     ]
     return solved[0] if len(solved) == 1 else joined(solved)
+
+
+def explore(
+    game: FullDomainGame,
+    *,
+    nodes: int | None = None,
+    seconds: float | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[FullDomainSolution, NodeOutcomes]:
+    """Search as `anytime_search` does, at one parameter point, and tell what the nodes worked out lead to.
+
+    Returns
+    -------
+    FullDomainSolution
+    NodeOutcomes
+        Of the nodes worked out alone; others may pay more where the solution is not proved optimal, and even where it
+        is, nodes that pay less than the best may be missing.
+    """
+    _check_budgets(nodes=nodes, seconds=seconds)
+    search = _Search(game, nodes, seconds, progress)
+    return search.run(), search.worked_out
+
+
+def _check_budgets(**budgets: float | None) -> None:
+    for name, budget in budgets.items():
+        if budget is not None and not budget > 0:
+            raise InputError("not a budget", where=name, found=budget, expected="more than 0")
 
 
 class _BudgetSpentError(Exception):
@@ -87,10 +116,8 @@ class _Search:
         self._progress = progress
         self._incumbents = Incumbents(game)
         self._tables = _Tables(game)
-        self._payouts: dict[Levels, float] = {}
-        # Raising attributes with many values first leaves small tables for the rest, as in a walk.
-        roll_up = game.finest[0]
-        self._order = sorted(range(len(game.lattice.shape)), key=lambda at: -roll_up.n_seen[at])
+        self._outcomes: dict[Levels, Floats] = {}
+        self._order = game.finest[0].order
 
     def run(self) -> FullDomainSolution:
         game, lowest = self._game, self._game.lowest
@@ -116,7 +143,13 @@ class _Search:
         except _BudgetSpentError:
             pass
         bound = np.array([-branches[0][0] if branches else -np.inf])
-        return self._incumbents.solution(bound, len(self._payouts), exact=not branches)
+        return self._incumbents.solution(bound, len(self._outcomes), exact=not branches)
+
+    @property
+    def worked_out(self) -> NodeOutcomes:
+        """What the nodes worked out so far lead to."""
+        nodes = [self._game.lattice.index(levels) for levels in self._outcomes]
+        return NodeOutcomes.of(self._game, nodes, list(self._outcomes.values()))
 
     @property
     def _best(self) -> float:
@@ -161,16 +194,16 @@ class _Search:
 
     def _work_out(self, levels: Levels) -> float:
         """Return the payout of a node, and keep it if it is the best."""
-        if levels not in self._payouts:
-            spent = self._most_nodes is not None and len(self._payouts) >= self._most_nodes
-            if spent or (self._deadline is not None and self._payouts and time.monotonic() >= self._deadline):
+        if levels not in self._outcomes:
+            spent = self._most_nodes is not None and len(self._outcomes) >= self._most_nodes
+            if spent or (self._deadline is not None and self._outcomes and time.monotonic() >= self._deadline):
                 raise _BudgetSpentError
             outcomes = self._game.outcomes(*self._tables.at(levels))
             self._incumbents.offer(self._game.lattice.index(levels), sum(levels), outcomes)
-            self._payouts[levels] = float(outcomes[0, PAYOUT])
+            self._outcomes[levels] = outcomes[0]
             if self._progress is not None:
-                self._progress(len(self._payouts))
-        return self._payouts[levels]
+                self._progress(len(self._outcomes))
+        return float(self._outcomes[levels][PAYOUT])
 
 
 class _Tables:

@@ -97,6 +97,25 @@ class RollUp:
         self._slots = np.full(16, -1, dtype=np.int64)
         self._stamp = 0
 
+    @property
+    def order(self) -> list[int]:
+        """Attributes with most values first: they merge most, and raised first leave small tables for the rest."""
+        return sorted(range(len(self.n_seen)), key=lambda at: -self.n_seen[at])
+
+    def field(self, position: int) -> tuple[int, int]:
+        """Return how far an attribute's field is shifted in a key, and the greatest number it can hold."""
+        return self._shifts[position], (1 << self._bits[position]) - 1
+
+    def keys_at(self, codes: Codes, levels: Sequence[int]) -> NDArray[np.int64]:
+        """Return the key of the class that each row of codes falls in at a node, shape (n_rows,)."""
+        keys = np.zeros(len(codes), dtype=np.int64)
+        for position, level in enumerate(levels):
+            group = np.searchsorted(self._seen[position], codes[:, position]).astype(np.int64)
+            for parents in self.parents[position][:level]:
+                group = parents[group]
+            keys |= group << self._shifts[position]
+        return keys
+
     def finest(self, codes: Codes, released: NDArray[np.int64], people: Floats) -> tuple[ClassTable, NDArray[np.int32]]:
         """Return the classes of ungeneralized rows, and the class of each row.
 
@@ -108,9 +127,7 @@ class RollUp:
         people : ndarray of float64, shape (n_rows,)
             People that each row stands for.
         """
-        keys = np.zeros(len(codes), dtype=np.int64)
-        for position, (seen, shift) in enumerate(zip(self._seen, self._shifts, strict=True)):
-            keys |= np.searchsorted(seen, codes[:, position]).astype(np.int64) << shift
+        keys = self.keys_at(codes, [0] * len(self.n_seen))
         distinct, inverse = np.unique(keys, return_inverse=True)
         counts = np.zeros(len(distinct), dtype=np.int64)
         np.add.at(counts, inverse, released)
@@ -137,8 +154,7 @@ class RollUp:
         inverse = np.empty(size if follow else 0, dtype=np.int32)
         merged = _merge(
             *table,
-            self._shifts[position],
-            (1 << self._bits[position]) - 1,
+            *self.field(position),
             self.parents[position][level],
             self.added_loss[position][level],
             64 - slot_bits,

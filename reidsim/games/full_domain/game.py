@@ -95,7 +95,7 @@ class FullDomainGame:
             )
         self.lattice.index(self.lowest)
 
-    @property
+    @cached_property
     def n_records(self) -> int:
         """Number of records."""
         return int(self.released.sum())
@@ -105,7 +105,7 @@ class FullDomainGame:
         """Lowest level of each attribute."""
         return tuple(self.minimum) if self.minimum is not None else (0,) * len(self.lattice.shape)
 
-    @property
+    @cached_property
     def most_suppressed(self) -> int:
         """The most records that may be suppressed."""
         return math.floor(self.suppression_limit * self.n_records)
@@ -166,36 +166,43 @@ class FullDomainGame:
                 table.loss,
                 attacked_below,
                 attack_order,
-                self._column("benefit"),
+                self._columns[0],
                 outcomes,
             )
         else:
             basic_payoffs(
-                table.released, table.people, table.loss, *self.thresholds, self._column("benefit"),
-                self._column("loss"), self._column("gain"), self._column("cost"), outcomes,
+                table.released, table.people, table.loss, *self.thresholds, *self._columns, outcomes,
             )  # fmt: skip
         return outcomes
 
-    def _column(self, price: str) -> Floats:
-        return np.ascontiguousarray(getattr(self.prices, price)[:, 0])
+    @cached_property
+    def _columns(self) -> tuple[Floats, Floats, Floats, Floats]:
+        # Prices of the only kind of records, (n_points,) each.
+        prices = self.prices
+        benefit, loss, gain, cost = (
+            np.ascontiguousarray(array[:, 0]) for array in (prices.benefit, prices.loss, prices.gain, prices.cost)
+        )
+        return benefit, loss, gain, cost
 
     @cached_property
-    def _bound_losses(self) -> Floats:
-        # Benefit that each level takes from all records, (n_attributes, most levels, n_points).
-        taken = np.zeros((len(self.lattice.shape), max(self.lattice.shape), self.prices.n_points))
-        for at, losses in enumerate(self.lattice.losses):
-            for level, loss in enumerate(losses):
-                lost = self._by_kind(self.released * loss[self.lattice.codes[:, at]])
-                taken[at, level] = self.prices.benefit @ lost
-        return taken
+    def _bound_losses(self) -> list[list[Floats | float]]:
+        # Benefit that each level of each attribute takes from all records: (n_points,), or a number at one point.
+        def taken(loss: Floats, at: int) -> Floats | float:
+            lost = np.asarray(self.prices.benefit @ self._by_kind(self.released * loss[self.lattice.codes[:, at]]))
+            return lost if len(lost) > 1 else float(lost[0])
+
+        return [[taken(loss, at) for loss in losses] for at, losses in enumerate(self.lattice.losses)]
 
     def bound(self, levels: Sequence[int]) -> Floats:
         """Return the most that a node, or one that generalizes it, can pay, shape (n_points,).
 
         That is the benefit at the node if nobody attacks (the maximal payout of Eq. 6).
         """
-        taken = self._bound_losses
-        return np.asarray(self.best_case - taken[np.arange(len(taken)), levels].sum(axis=0))
+        lost: Floats | float = 0.0
+        for taken, level in zip(self._bound_losses, levels, strict=True):
+            if level:
+                lost = lost + taken[level]
+        return np.asarray(self.best_case - lost)
 
     def classes_at(self, node: int) -> tuple[ClassTable, NDArray[np.int32]]:
         """Return the classes at a node, and the class of each cell."""

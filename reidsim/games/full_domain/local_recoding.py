@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,8 +23,6 @@ class LocalRecoding:
     ----------
     strategies : ndarray of int64, shape (n_cells,)
         -1 where the records stay suppressed.
-    sizes : ndarray of float64, shape (n_cells,)
-        Among how many people a record hides; 1 where suppressed.
     payout : float
         Publisher's payoff over all records; 0 when more records are suppressed than the limit allows.
     rounds : tuple of FullDomainSolution
@@ -31,7 +30,6 @@ class LocalRecoding:
     """
 
     strategies: Strategies
-    sizes: Floats
     payout: float
     rounds: tuple[FullDomainSolution, ...]
 
@@ -40,7 +38,9 @@ class LocalRecoding:
         return int(released[self.strategies == WITHHELD].sum())
 
 
-def local_recoding(game: FullDomainGame, *, rounds: int = 100, prune: bool = True) -> LocalRecoding:
+def local_recoding(
+    game: FullDomainGame, *, rounds: int = 100, solve: Callable[[FullDomainGame], FullDomainSolution] = search
+) -> LocalRecoding:
     """Solve a game, then solve it again for the records that it suppresses, until that pays nothing more.
 
     A record generalized in a later round hides, under prosecutor risk, among the records of its class that were left
@@ -54,34 +54,59 @@ def local_recoding(game: FullDomainGame, *, rounds: int = 100, prune: bool = Tru
         Its first parameter point is played.
     rounds : int
         The most rounds.
-    prune : bool
-        See `search`.
+    solve : callable
+        Finds the node of a round; by default exactly.
 
     Returns
     -------
     LocalRecoding
-        Each round is solved exactly; together they need not be the best use of several nodes.
+        Rounds that are each the best need not together be the best use of several nodes.
     """
     cells = game.lattice.n_records
     if game.prices.n_points > 1:
         game = replace(game, prices=game.prices.point(0))
-    strategies, sizes = np.full(cells, WITHHELD, dtype=np.int64), np.ones(cells)
+    strategies = np.full(cells, WITHHELD, dtype=np.int64)
     left = np.flatnonzero(game.released)
     solutions: list[FullDomainSolution] = []
     while len(solutions) < rounds and len(left):
         part = _of_cells(game, left)
-        solution = search(part, prune=prune)
+        solution = solve(part)
         node = int(solution.nodes[0])
         if node == NO_SOLUTION or not solution.payout[0] > 0:
             break
         kept = part.kept_at(node)
         strategies[left[kept]] = node
-        sizes[left[kept]] = part.sizes_at(node)[kept]
         left = left[~kept]
         solutions.append(solution)
     if game.released[left].sum() > game.most_suppressed:
-        return LocalRecoding(np.full(cells, WITHHELD, dtype=np.int64), np.ones(cells), 0.0, tuple(solutions))
-    return LocalRecoding(strategies, sizes, float(sum(s.payout[0] for s in solutions)), tuple(solutions))
+        return LocalRecoding(np.full(cells, WITHHELD, dtype=np.int64), 0.0, tuple(solutions))
+    return LocalRecoding(strategies, float(sum(s.payout[0] for s in solutions)), tuple(solutions))
+
+
+def sizes_in_rounds(game: FullDomainGame, nodes: Sequence[int], strategies: Strategies) -> Floats:
+    """Return among how many people the records of each cell hide in the round that releases them.
+
+    Parameters
+    ----------
+    game : FullDomainGame
+        Its risk counts: another than that of the game in which the rounds were chosen, if need be.
+    nodes : sequence of int
+        Of the rounds.
+    strategies : ndarray of int64, shape (n_cells,)
+        The node of each cell, -1 where its records stay suppressed; these are counted in the last round.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_cells,)
+        1 for cells that no round looks at.
+    """
+    sizes = np.ones(game.lattice.n_records)
+    left = np.flatnonzero(game.released)
+    for node in nodes:
+        if len(left):
+            sizes[left] = _of_cells(game, left).sizes_at(node)
+        left = left[strategies[left] != node]
+    return sizes
 
 
 def _of_cells(game: FullDomainGame, cells: NDArray[np.intp]) -> FullDomainGame:

@@ -86,14 +86,21 @@ def require_part_of(lattice: GeneralizationLattice, released: NDArray[np.int64],
     cell = int(np.flatnonzero(excess[group_of])[0])
     together = int(released[group_of == group_of[cell]].sum())
     values: pd.Series[str] = lattice.domain.decode(lattice.codes[cell : cell + 1]).iloc[0]
+    others = int((excess > 0).sum()) - 1
+    too_many = f"{others:,} other combination{'s' if others > 1 else ''} of values {'have' if others > 1 else 'has'}"
     raise InputError(
         "the released table is not part of its population",
         where=population.name,
-        found=f"{together:,} records and {together - int(excess[group_of[cell]]):,} people with "
+        found=f"{_counted(together, 'record', 'records')} and "
+        f"{_counted(together - int(excess[group_of[cell]]), 'person', 'people')} with "
         + ", ".join(f"{name} = {value}" for name, value in values.items()),
         expected="at least as many people as records with the same values",
-        hint=f"so it is for {int((excess > 0).sum()):,} combinations of values",
+        hint=f"{too_many} more records than people, too" if others else None,
     )
+
+
+def _counted(number: int, one: str, several: str) -> str:
+    return f"{number:,} {one if number == 1 else several}"
 
 
 def _excess(

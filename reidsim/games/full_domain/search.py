@@ -1,4 +1,4 @@
-"""Exact search over the whole lattice: the best node at each parameter point, and every node's outcome."""
+"""Exact search over the whole lattice: the best node at each parameter point."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.errors import InputError
 from reidsim.games.full_domain.class_table import ClassTable
 from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
 from reidsim.games.full_domain.node_payoffs import ADVERSARY, ATTACKED, PAYOUT, SUPPRESSED
@@ -18,8 +17,6 @@ from reidsim.releases.strategy_space import Floats, Strategies
 
 # Points solved in one walk: the table that points share has as many rows and columns.
 _POINTS_PER_WALK = 100
-# Nodes whose outcomes are kept one by one.
-_MOST_NODES_LISTED = 5_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +41,8 @@ class FullDomainSolution:
         The payout if every record were shared as it is and none attacked.
     evaluated : int
         Nodes whose payout was worked out.
-    exact : bool
-        Whether the nodes are proved optimal.
+    proved : ndarray of bool
+        Whether the node is proved optimal.
     """
 
     nodes: Strategies
@@ -56,7 +53,12 @@ class FullDomainSolution:
     bound: Floats
     best_case: Floats
     evaluated: int
-    exact: bool
+    proved: NDArray[np.bool_]
+
+    @property
+    def exact(self) -> bool:
+        """Whether the node is proved optimal at every point."""
+        return bool(self.proved.all())
 
     @property
     def relative_payout(self) -> Floats:
@@ -86,20 +88,27 @@ class Incumbents:
         self.nodes = np.full(points, NO_SOLUTION, dtype=np.int64)
         self._height = np.full(points, np.iinfo(np.int64).max, dtype=np.int64)
         self._tie = INDIFFERENCE * np.maximum(game.best_case, 1.0)
+        # What pays less everywhere than the one is no better, what pays more somewhere than the other is.
+        self._floor, self._ceiling = -np.inf, self.payout
 
     def offer(self, node: int, height: int, outcomes: Floats) -> None:
         """Take a node where it is better; `height` is the sum of its levels."""
         payout = outcomes[:, PAYOUT]
+        if payout.max() < self._floor:
+            return
         better = self._beats(payout, node, height) & (outcomes[:, SUPPRESSED] <= self._game.most_suppressed)
         if better.any():
             self.payout[better] = payout[better]
             self.nodes[better] = node
             self._height[better] = height
             self.outcomes[better] = outcomes[better]
+            self._floor, self._ceiling = float((self.payout - self._tie).min()), self.payout + self._tie
 
     def beaten_by(self, bound: Floats, node: int, height: int) -> bool:
         """Tell whether at some point a node that pays at most `bound`, or one that generalizes it, can be better."""
-        return bool(self._beats(bound, node, height).any())
+        if (bound > self._ceiling).any():
+            return True
+        return bool(bound.max() >= self._floor and self._beats(bound, node, height).any())
 
     def _beats(self, payout: Floats, node: int, height: int) -> NDArray[np.bool_]:
         ahead = payout - self.payout
@@ -117,7 +126,7 @@ class Incumbents:
             bound=np.maximum(bound, self.outcomes[:, PAYOUT]),
             best_case=self._game.best_case,
             evaluated=evaluated,
-            exact=exact,
+            proved=np.full(len(self.nodes), exact),
         )
 
 
@@ -186,92 +195,4 @@ def joined(parts: Sequence[FullDomainSolution]) -> FullDomainSolution:
         for item in fields(FullDomainSolution)
         if isinstance(getattr(parts[0], item.name), np.ndarray)
     }
-    return FullDomainSolution(
-        **arrays, evaluated=sum(part.evaluated for part in parts), exact=all(part.exact for part in parts)
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class NodeOutcomes:
-    """What every node leads to at one parameter point; arrays of shape (n_nodes,), in lattice order.
-
-    Nodes below the minimum levels are left out.
-
-    Parameters
-    ----------
-    nodes : ndarray of int64
-    payout, adversary_payoff : ndarray of float64
-        Over all records, in currency units.
-    suppressed, attacked : ndarray of int64
-        Records.
-    feasible : ndarray of bool
-        Whether the node keeps to the suppression limit.
-    """
-
-    nodes: Strategies
-    payout: Floats
-    suppressed: NDArray[np.int64]
-    attacked: NDArray[np.int64]
-    adversary_payoff: Floats
-    feasible: NDArray[np.bool_]
-
-    def take(self, rows: NDArray[np.intp]) -> NodeOutcomes:
-        """Return some of the nodes."""
-        return NodeOutcomes(**{item.name: getattr(self, item.name)[rows] for item in fields(self)})
-
-    def best(self, count: int) -> NodeOutcomes:
-        """Return the feasible nodes that pay most, in falling order; the first in lattice order among equals."""
-        rows = np.flatnonzero(self.feasible)
-        return self.take(rows[np.argsort(-self.payout[rows], kind="stable")][:count])
-
-    def pareto_front(self) -> NodeOutcomes:
-        """Return the feasible nodes that no other beats in both payout and share attacked, in order of that share."""
-        rows = np.flatnonzero(self.feasible)
-        rows = rows[np.lexsort((self.nodes[rows], -self.payout[rows], self.attacked[rows]))]
-        best_before = np.concatenate([[-np.inf], np.maximum.accumulate(self.payout[rows])])[:-1]
-        tie = INDIFFERENCE * np.abs(self.payout[rows])
-        return self.take(rows[self.payout[rows] > best_before + tie])
-
-
-class _EveryNode:
-    """A visitor that keeps the outcome of every node at one point."""
-
-    def __init__(self, game: FullDomainGame) -> None:
-        self._game = game
-        self.nodes: list[int] = []
-        self.outcomes: list[Floats] = []
-
-    def enter(self, node: int, levels: Sequence[int], followed: Followed) -> Followed | None:
-        return followed
-
-    def visit(self, node: int, levels: Sequence[int], table: ClassTable, followed: Followed) -> None:
-        self.nodes.append(node)
-        self.outcomes.append(self._game.outcomes(table, followed)[0])
-
-
-def every_node(game: FullDomainGame) -> NodeOutcomes:
-    """Work out every node at the game's first parameter point.
-
-    Raises
-    ------
-    InputError
-        If the lattice has too many nodes to list.
-    """
-    if game.lattice.size > _MOST_NODES_LISTED:
-        raise InputError("too many nodes to list", found=game.lattice.size, expected=f"at most {_MOST_NODES_LISTED:,}")
-    if game.prices.n_points > 1:
-        game = replace(game, prices=game.prices.point(0))
-    visitor = _EveryNode(game)
-    roll_up, finest, _ = game.finest
-    walk(roll_up, finest, visitor, followed=game.followed, start=game.lowest)
-    order = np.argsort(visitor.nodes)
-    outcomes = np.array(visitor.outcomes)[order]
-    suppressed, attacked = (np.rint(outcomes[:, column]).astype(np.int64) for column in (SUPPRESSED, ATTACKED))
-    return NodeOutcomes(
-        nodes=np.array(visitor.nodes)[order],
-        payout=outcomes[:, PAYOUT],
-        suppressed=suppressed,
-        attacked=attacked,
-        adversary_payoff=outcomes[:, ADVERSARY],
-        feasible=suppressed <= game.most_suppressed,
-    )
+    return FullDomainSolution(**arrays, evaluated=sum(part.evaluated for part in parts))

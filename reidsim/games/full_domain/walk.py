@@ -99,8 +99,7 @@ def walk(
         return 0
     visitor.visit(node, levels, table, here)
     shown = 1
-    # Attributes with many values merge most when raised; raised first, they leave small tables for the rest.
-    order = sorted(range(len(levels)), key=lambda at: -roll_up.n_seen[at])
+    order = roll_up.order
     last = len(order) - 1
     # What holds while attributes up to each depth are at their level and those after them at their lowest. An entry
     # left behind at a greater depth is replaced as soon as an attribute before it is raised.

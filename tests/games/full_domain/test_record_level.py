@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from full_domain_oracle import AMOUNTS, datasets, game_of, variants
+from full_domain_oracle import AMOUNTS, datasets, game_of, permutations, variants
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.equilibrium import evaluate
-from reidsim.games.full_domain.local_recoding import local_recoding
+from reidsim.games.full_domain.anytime import anytime_search
+from reidsim.games.full_domain.local_recoding import local_recoding, sizes_in_rounds
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.search import search
@@ -62,6 +63,14 @@ def test_record_level_pays_at_least_as_much_as_full_domain(small):
     assert record_level(game).payoff[0].sum() >= search(game).payout[0] - 1e-7
 
 
+@given(variants(datasets()), st.data())
+def test_order_of_records_and_attributes_does_not_matter(small, data):
+    records, attributes = data.draw(permutations(small))
+    straight = record_level(game_of(small)).payoff[0]
+    turned = record_level(game_of(small.permuted(records, attributes))).payoff[0]
+    assert turned.tolist() == pytest.approx(straight[list(records)].tolist(), abs=1e-7)
+
+
 @given(datasets(same_prices=True), st.lists(st.tuples(*[AMOUNTS] * 4), min_size=2, max_size=5), st.booleans())
 def test_many_points_are_the_points_one_by_one(small, rows, no_attack):
     prices = Prices(*np.array(rows, dtype=float).T)
@@ -104,6 +113,36 @@ def test_local_recoding_plays_each_round_on_what_is_left(small):
     assert recoded.payout == pytest.approx(total, abs=1e-7)
     assert np.flatnonzero(recoded.strategies == -1).tolist() == left
     assert recoded.suppressed(game.released) == len(left)
+
+
+@given(datasets())
+def test_sizes_in_rounds_count_who_is_left(small):
+    """Under prosecutor risk even if the rounds were chosen under journalist risk; there they are as ever."""
+    recoded = local_recoding(game_of(small))
+    nodes = [int(solution.nodes[0]) for solution in recoded.rounds]
+    among = replace(small, people=None)
+    sizes = sizes_in_rounds(game_of(among), nodes, recoded.strategies)
+    people = sizes_in_rounds(game_of(small), nodes, recoded.strategies)
+    lattice, left = game_of(small).lattice, list(range(small.n))
+    for number, node in enumerate(nodes):
+        levels = lattice.levels(node)
+        part = replace(among, records=tuple(small.records[i] for i in left))
+        last = number == len(nodes) - 1
+        for i in left:
+            if last or recoded.strategies[i] == node:
+                assert sizes[i] == part.class_size(small.records[i], levels)
+                if small.people is not None:
+                    assert people[i] == small.class_size(small.records[i], levels)
+        left = [i for i in left if recoded.strategies[i] != node]
+
+
+@given(datasets(), st.integers(1, 5))
+def test_rounds_within_a_budget(small, budget):
+    game = game_of(small)
+    recoded = local_recoding(game, solve=lambda part: anytime_search(part, nodes=budget))
+    assert all(solution.evaluated <= budget for solution in recoded.rounds)
+    rounds = [game.lattice.levels(int(solution.nodes[0])) for solution in recoded.rounds]
+    assert recoded.payout == pytest.approx(paid(small, rounds)[0], abs=1e-7)
 
 
 @given(datasets())

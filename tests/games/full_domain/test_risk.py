@@ -7,8 +7,8 @@ from full_domain_oracle import datasets, game_of
 from hypothesis import given
 
 from reidsim.errors import InputError
+from reidsim.games.full_domain.nodes import every_node
 from reidsim.games.full_domain.risk import GivenSizes, finest_classes, records_outside, require_part_of
-from reidsim.games.full_domain.search import every_node
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
@@ -64,8 +64,15 @@ def test_a_release_that_is_not_part_of_its_population_is_refused(count):
     lattice, released, population = town([count, 1, 5])
     with pytest.raises(InputError, match="the town: the released table is not part of its population") as refused:
         require_part_of(lattice, released, population)
-    assert "2 records and 1 people with sex = F, age = young" in str(refused.value)
+    assert "2 records and 1 person with sex = F, age = young" in str(refused.value)
     assert records_outside(lattice, released, population) == 1
+
+
+@pytest.mark.parametrize(("counts", "hint"), [([1, 0.5, 5], "1 other combination of values has"), ([1, 1, 5], "")])
+def test_how_many_other_values_have_too_few_people(counts, hint):
+    with pytest.raises(InputError) as refused:
+        require_part_of(*town(counts))
+    assert refused.value.hint == (f"{hint} more records than people, too" if hint else None)
 
 
 def test_expected_counts_are_sizes_and_an_empty_class_has_one():

@@ -5,15 +5,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from full_domain_oracle import AMOUNTS, SmallDataset, datasets, game_of, variants
+from full_domain_oracle import AMOUNTS, SmallDataset, datasets, game_of, permutations, variants
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reidsim.errors import InputError
-from reidsim.games.full_domain.anytime import anytime_search
+from reidsim.games.full_domain.anytime import anytime_search, explore
 from reidsim.games.full_domain.game import FullDomainGame
+from reidsim.games.full_domain.nodes import every_node
 from reidsim.games.full_domain.prices import Prices
-from reidsim.games.full_domain.search import every_node, search
+from reidsim.games.full_domain.search import search
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
@@ -100,19 +101,29 @@ def test_more_points_than_one_walk_takes():
     assert solution.exact
 
 
-@given(variants(datasets()))
-def test_order_of_records_and_attributes_does_not_matter(small):
-    turned = replace(
-        small,
-        hierarchies=small.hierarchies[::-1],
-        records=tuple(record[::-1] for record in small.records[::-1]),
-        people=None if small.people is None else tuple(person[::-1] for person in small.people[::-1]),
-        minimum=None if small.minimum is None else small.minimum[::-1],
-        **{name: getattr(small, name)[::-1] for name in ("benefit", "loss", "gain", "cost")},
-    )
-    straight, other = search(game_of(small)), search(game_of(turned))
-    assert other.payout[0] == pytest.approx(straight.payout[0], abs=1e-7)
-    assert (other.nodes[0] == -1) == (straight.nodes[0] == -1)
+@given(variants(datasets()), st.data())
+def test_order_of_records_and_attributes_does_not_matter(small, data):
+    records, attributes = data.draw(permutations(small))
+    straight, other = game_of(small), game_of(small.permuted(records, attributes))
+    one, two = search(straight), search(other)
+    assert two.payout[0] == pytest.approx(one.payout[0], abs=1e-7)
+    assert (two.nodes[0] == -1) == (one.nodes[0] == -1)
+    # Node by node, in lattice order of the one and of the other.
+    outcomes, turned = every_node(straight), every_node(other)
+    at = {node: number for number, node in enumerate(turned.nodes.tolist())}
+    rows = [at[other.lattice.index([straight.lattice.levels(n)[a] for a in attributes])] for n in outcomes.nodes]
+    assert turned.payout[rows] == pytest.approx(outcomes.payout, abs=1e-7)
+    assert turned.suppressed[rows].tolist() == outcomes.suppressed.tolist()
+    assert turned.attacked[rows].tolist() == outcomes.attacked.tolist()
+    node = int(one.nodes[0])
+    if node >= 0:
+        assert other.kept_at(int(turned.nodes[rows[at_node(outcomes, node)]])).tolist() == [
+            straight.kept_at(node)[i] for i in records
+        ]
+
+
+def at_node(outcomes, node):
+    return outcomes.nodes.tolist().index(node)
 
 
 @given(variants(datasets()))
@@ -175,6 +186,33 @@ def test_anytime_search_at_several_points():
     small = SmallDataset((((0, 1), (0, 0)),), ((0,), (0,), (1,)), None, (100,) * 3, (50,) * 3, (20,) * 3, (4,) * 3)
     game = replace(game_of(small), prices=Prices(100, [0.0, 50.0, 500.0], [0.0, 20.0, 20.0], 4))
     assert anytime_search(game, nodes=100).payout.tolist() == search(game).payout.tolist()
+
+
+def test_each_point_is_proved_or_not():
+    random = np.random.default_rng(3)
+    levels = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
+    records = tuple(map(tuple, random.integers(0, 4, (60, 6)).tolist()))
+    game = game_of(SmallDataset((levels,) * 6, records, None, *[(100,) * 60] * 4))
+    # Nobody attacks at the first point, so that the lowest node is the best at once.
+    game = replace(game, prices=Prices(1200, 900, [0.0, 900.0], 40))
+    solution = anytime_search(game, nodes=150)
+    assert solution.proved.tolist() == [True, False]
+    assert not solution.exact
+    assert search(game).proved.tolist() == [True, True]
+
+
+@given(variants(datasets()), st.integers(1, 30))
+def test_nodes_worked_out_within_a_budget_are_those_of_the_whole_list(small, budget):
+    game = game_of(small)
+    solution, listed = explore(game, nodes=budget)
+    assert len(listed.nodes) == solution.evaluated <= budget
+    whole = every_node(game)
+    rows = np.searchsorted(whole.nodes, listed.nodes)
+    assert (whole.nodes[rows] == listed.nodes).all()
+    for column in ("payout", "suppressed", "attacked", "adversary_payoff", "feasible"):
+        assert getattr(listed, column) == pytest.approx(getattr(whole, column)[rows])
+    if solution.nodes[0] >= 0:
+        assert listed.best(1).payout[0] == pytest.approx(solution.payout[0])
 
 
 def test_anytime_search_stops_in_time_and_on_a_lattice_of_a_million_nodes():

@@ -1,0 +1,90 @@
+"""The strategies of a masking space that matter against an adversary who looks at some attributes only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.releases.masking import MaskingSpace
+from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
+
+
+@dataclass(frozen=True, eq=False)
+class FocusedSpace:
+    """A masking space whose searches only mask the attributes that the adversary looks at (a `StrategySpace`).
+
+    Strategies keep their numbers. Sharing an attribute at which nobody looks brings no attack, costs nothing and has
+    the lower number, so a search that starts from sharing everything and only masks the others misses nothing. Without
+    that, it would go through all ways of masking what does not matter.
+
+    Parameters
+    ----------
+    whole : MaskingSpace
+    attributes : tuple of str
+        At which the adversary looks; others than those of the space do not count.
+    """
+
+    whole: MaskingSpace
+    attributes: tuple[str, ...]
+
+    @cached_property
+    def _steps(self) -> frozenset[int]:
+        """What one level more of each attribute in focus adds to the number of a strategy."""
+        steps = self.whole.number(np.eye(len(self.whole.attributes), dtype=np.int64)).tolist()
+        return frozenset(
+            step for name, step in zip(self.whole.attributes, steps, strict=True) if name in self.attributes
+        )
+
+    @property
+    def size(self) -> int:
+        """Number of strategies, of the whole space."""
+        return self.whole.size
+
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+        return self.whole.n_records
+
+    @property
+    def most_specific(self) -> int:
+        """The strategy that shares everything."""
+        return self.whole.most_specific
+
+    def successors(self, strategy: int) -> Iterator[int]:
+        """Yield the strategies with one attribute in focus one level further, in lattice order."""
+        return (below for below in self.whole.successors(strategy) if below - strategy in self._steps)
+
+    def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
+        """Tell for which of the minima the strategy is as protective in every attribute."""
+        return self.whole.at_least(strategy, minimum)
+
+    def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
+        """Return the utility of each record, or of each of `rows`."""
+        return self.whole.utility(strategy, rows)
+
+    def average_utility(self, strategy: int) -> float:
+        """Return the mean utility over all records."""
+        return self.whole.average_utility(strategy)
+
+    def generalization_intensity(self, strategies: Strategies) -> Floats:
+        """Return the levels gone as a share of all levels."""
+        return self.whole.generalization_intensity(strategies)
+
+    def describe(self, strategy: int) -> str:
+        """Name the attributes shared; see `MaskingSpace`."""
+        return self.whole.describe(strategy)
+
+
+def space_of_all(spaces: Sequence[StrategySpace]) -> StrategySpace:
+    """Return a space in which searches look at all that any of some spaces, over the same attributes, looks at."""
+    focused = [space for space in spaces if isinstance(space, FocusedSpace)]
+    if not focused:
+        return spaces[0]
+    if len(focused) < len(spaces):
+        return focused[0].whole
+    seen = dict.fromkeys(name for space in focused for name in space.attributes)
+    return FocusedSpace(focused[0].whole, tuple(seen))

@@ -1,0 +1,62 @@
+"""Searches that mask only what an adversary looks at find what searches of the whole space find."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from contract_worlds import SMALL, masking_world
+from hypothesis import given, settings
+from masking_worlds import small_worlds
+
+from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.record_game import Constraint
+from reidsim.releases.focused import FocusedSpace, space_of_all
+
+
+@pytest.mark.parametrize("no_attack", [False, True])
+@given(world=small_worlds(chain="two-stage", levels=True))
+@settings(max_examples=30)
+def test_the_best_reply_is_that_of_the_whole_space(no_attack, world):
+    game = world.game.one_stage().record_game
+    focused = replace(game, space=FocusedSpace(game.space, ("age", "state", "surname")))
+    constraint = Constraint(no_attack=no_attack)
+    found, expected = branch_and_bound(focused, constraint), branch_and_bound(game, constraint)
+    np.testing.assert_array_equal(found.strategies, expected.strategies)
+    assert (found.evaluated <= expected.evaluated).all()
+
+
+def test_only_attributes_in_focus_are_masked_step_by_step():
+    space = masking_world().space
+    focused = FocusedSpace(space, ("age", "locus1", "nobody's"))
+    reached, left = set(), [focused.most_specific]
+    while left:
+        strategy = left.pop()
+        if strategy not in reached:
+            reached.add(strategy)
+            left += list(focused.successors(strategy))
+    levels = space.levels(np.array(sorted(reached)))
+    assert len(reached) == 3 * 2
+    assert (levels[:, [1, 2, 4]] == 0).all()
+
+
+def test_everything_else_is_that_of_the_whole_space():
+    space = masking_world().space
+    focused, rows = FocusedSpace(space, ("state",)), np.array([2, 0])
+    assert (focused.size, focused.n_records, focused.most_specific) == (space.size, space.n_records, 0)
+    strategies = np.arange(space.size)
+    np.testing.assert_array_equal(
+        focused.generalization_intensity(strategies), space.generalization_intensity(strategies)
+    )
+    for strategy in range(space.size):
+        np.testing.assert_array_equal(focused.utility(strategy, rows), space.utility(strategy, rows))
+        np.testing.assert_array_equal(focused.at_least(strategy, strategies), space.at_least(strategy, strategies))
+        assert focused.average_utility(strategy) == space.average_utility(strategy)
+        assert focused.describe(strategy) == space.describe(strategy)
+
+
+def test_who_plans_against_several_looks_at_what_any_of_them_does():
+    space, lattice = masking_world().space, SMALL.lattice()
+    one, other = FocusedSpace(space, ("age", "state")), FocusedSpace(space, ("state", "locus0"))
+    assert space_of_all([one, other]).attributes == ("age", "state", "locus0")
+    assert space_of_all([one, space]) is space
+    assert space_of_all([lattice, lattice]) is lattice
