@@ -19,6 +19,7 @@ from reidsim.games.masking.fixed_policies import Solver, game_of_policy, solve_p
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.greedy import greedy
 from reidsim.games.masking.measures import birth_decades, fairness, fairness_of_usefulness, state_groups, usefulness
+from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame, exhaustive, same_strategy_of_records
 from reidsim.games.masking.same_strategy import same_strategy
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.random_streams import replication_stream
@@ -32,6 +33,8 @@ SOLVERS: dict[str, Solver] = {
     "greedy": greedy,
     "anytime": anytime,
 }
+# Those that play against partial knowledge: best-first leaves it to branch and bound.
+KNOWLEDGE_SOLVERS: dict[str, Solver] = {"best-first": best_first, "backward-induction": exhaustive}
 # Attributes whose groups fairness compares (Wan et al. 2021, note S8).
 _GROUPINGS: dict[str, Callable[[Any], Any]] = {"age": birth_decades, "state": state_groups}
 
@@ -50,17 +53,19 @@ def play_policy(
     """Choose strategies by a policy in the game that subjects believe in, and evaluate them in the true one."""
     section = study.scenario.subjects
     if policy == "same-strategy":
-        return truth.evaluate(same_strategy(believed))
+        one_for_all = same_strategy_of_records if isinstance(believed, PartialKnowledgeGame) else same_strategy
+        return truth.evaluate(one_for_all(believed))
     if policy == "k-anonymity":
         values = truth.world.targets.matrix(section.attributes)
         strategies = truth.space.masking(k_anonymous_cells(values, section.k, study.weights(truth.world)))
         return truth.evaluate(Choice(strategies, policy, np.zeros(len(strategies), dtype=np.int64), exact=False))
     rng = replication_stream(study.scenario.seed, "policies", replication)
     choices: list[Choice] = []
+    solvers = KNOWLEDGE_SOLVERS if isinstance(believed, PartialKnowledgeGame) else SOLVERS
 
     def solver(game: MaskingGame, **options: bool) -> Choice:
         limit = {"most_evaluated": section.most_evaluated} if section.solver == "anytime" else {}
-        choices.append(SOLVERS[section.solver](game, **limit, **options))
+        choices.append(solvers[section.solver](game, **limit, **options))
         return choices[-1]
 
     chosen = solve_policy(

@@ -9,14 +9,17 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
+from reidsim.adversaries.knowledge.sets import count_sets, enumerate_sets
 from reidsim.errors import InputError
 from reidsim.experiments.masking_lines import line_points, line_table
-from reidsim.experiments.masking_policies import play_policy, record_table, summarise
+from reidsim.experiments.masking_policies import KNOWLEDGE_SOLVERS, play_policy, record_table, summarise
+from reidsim.experiments.release_file import release_file_facts
 from reidsim.experiments.results import Clock, make_manifest
 from reidsim.experiments.run_result import AnalysisTables, Progress, RunResult, run_table
 from reidsim.experiments.search_path import search_path_table
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.masking.game import MaskingGame
+from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.masking import MaskingStudy, build_masking_study
 from reidsim.scenarios.masking_schema import MaskingPolicy, MaskingScenario
@@ -48,9 +51,13 @@ def describe_masking(loaded: LoadedScenario[MaskingScenario]) -> str:
     game, _ = study.games(0)
     _check_policies(study, game)
     resources = ", ".join(f"{name} of {table.n_rows:,}" for name, table in game.world.resources.items())
+    known = ""
+    if isinstance(game, PartialKnowledgeGame):
+        linked = ", ".join(game.knowledge.attributes)
+        known = f", up to {count_sets(game.knowledge):,} knowledge sets per subject, linked on {linked}"
     return (
         f"{game.n_records:,} subjects, {game.space.size:,} strategies, {resources}, "
-        f"{loaded.scenario.replications:,} replications"
+        f"{loaded.scenario.replications:,} replications{known}"
     )
 
 
@@ -78,7 +85,7 @@ def run_masking(loaded: LoadedScenario[MaskingScenario], report: Progress) -> Ru
         if replication == 0:
             records = record_table(study, truth, equilibria)
             path = search_path(study, truth, believed, equilibria)
-            warnings = _warnings(truth, equilibria)
+            warnings = game_warnings(truth, equilibria)
             solvers = {
                 policy: {
                     "solver": equilibrium.solver,
@@ -98,8 +105,11 @@ def run_masking(loaded: LoadedScenario[MaskingScenario], report: Progress) -> Ru
         "people": study.tables.n_people,
         "resources": {name: table.n_rows for name, table in truth.world.resources.items()},
         "data_hash": study.fingerprint,
+        **release_file_facts(loaded),
         "policies": solvers,
     }
+    if isinstance(truth, PartialKnowledgeGame):
+        facts["knowledge"] = _knowledge_facts(truth)
     manifest = make_manifest(loaded.name, loaded.content, scenario.seed, clock.laps, facts)
     analysis = MaskingAnalysis(runtimes=pd.DataFrame(runtimes), search_path=path, lines=lines)
     return RunResult(loaded.name, pd.concat(rows, ignore_index=True), records, analysis, manifest, warnings, "subject")
@@ -119,7 +129,19 @@ def search_path(
     return search_path_table(truth, believed, record, equilibria, label)
 
 
-def _warnings(game: MaskingGame, equilibria: Mapping[MaskingPolicy, Equilibrium]) -> tuple[str, ...]:
+def _knowledge_facts(game: PartialKnowledgeGame) -> dict[str, object]:
+    """Say how success probabilities were worked out, and what the sources cost."""
+    known = game.knowledge
+    return {
+        "method": "exact",
+        "knowledge_sets": enumerate_sets(known).n_sets,
+        "linked_on": list(known.attributes),
+        "price": known.total_price,
+    }
+
+
+def game_warnings(game: MaskingGame, equilibria: Mapping[MaskingPolicy, Equilibrium]) -> tuple[str, ...]:
+    """Return what a reader of the outcomes should know about the targets and the strategies found."""
     warnings = []
     registered = game.world.registered
     if registered is not None and not registered.all():
@@ -144,6 +166,13 @@ def _check_policies(study: MaskingStudy, game: MaskingGame) -> None:
             "too few records for k-anonymity", source=study.loaded.path, where="subjects.k", found=section.k,
             expected=f"at most {game.n_records}, the number of subjects",
         )  # fmt: skip
+    if isinstance(game, PartialKnowledgeGame):
+        if section.solver not in KNOWLEDGE_SOLVERS:
+            raise InputError(
+                "not against partial knowledge", source=study.loaded.path, where="subjects.solver",
+                found=section.solver, expected=f"one of {', '.join(KNOWLEDGE_SOLVERS)}",
+            )  # fmt: skip
+        return
     if game.is_compiled:
         return
     stages = ", ".join(stage.stage for stage in study.scenario.adversary.stages)

@@ -12,6 +12,7 @@ import pandas as pd
 from reidsim.adversaries.knowledge.assessment import Assessment, assess
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.sets import count_sets
+from reidsim.errors import InputError
 from reidsim.experiments.results import Clock, make_manifest
 from reidsim.experiments.risk_tables import (
     record_table,
@@ -22,7 +23,8 @@ from reidsim.experiments.risk_tables import (
 )
 from reidsim.experiments.run_result import AnalysisTables, Progress, RunResult
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.risk import Release, RiskStudy, build_risk_study
+from reidsim.scenarios.risk import RiskStudy, build_risk_study
+from reidsim.scenarios.risk_release import Release
 from reidsim.scenarios.risk_schema import RiskScenario
 
 RISK_MEASURES = ("prosecutor_risk", "journalist_risk", "marketer_risk", "overall_risk")
@@ -122,19 +124,23 @@ def assess_release(
 ) -> dict[str, Assessment]:
     """Return the risks of everybody in a release, by adversary."""
     section = study.scenario.expectation
-    return {
-        name: assess(
-            release.codes,
-            known,
-            study.uniqueness(),
-            trees=release.trees,
-            method=section.method,
-            trials=section.trials,
-            rng=study.stream(f"knowledge {name}", release.n_records, sample),
-            progress=None if report is None else partial(report, f"assessing {name}"),
-        )
-        for name, known in knowledge.items()
-    }
+    found = {}
+    for name, known in knowledge.items():
+        try:
+            found[name] = assess(
+                release.codes if release.persons is None else release.persons,
+                known,
+                study.uniqueness(),
+                released=None if release.persons is None else release.codes,
+                trees=release.trees,
+                method=section.method,
+                trials=section.trials,
+                rng=study.stream(f"knowledge {name}", release.n_records, sample),
+                progress=None if report is None else partial(report, f"assessing {name}"),
+            )
+        except InputError as error:
+            raise error.located(study.loaded.path) from None
+    return found
 
 
 def _tables_of(
@@ -147,7 +153,7 @@ def _tables_of(
     """Yield the rows that one release adds to each table."""
     size = release.n_records
     records = record_table(study, release, found)
-    yield "runs", _run_rows(study, records, sample)
+    yield "runs", _run_rows(study, records, found, sample)
     yield "reductions", reduction_table(records).assign(replication=sample, records=size)
     settings = study.scenario.analysis.settings
     if settings is not None and size == (settings.records or study.sizes[0]):
@@ -159,8 +165,8 @@ def _tables_of(
         yield "knowledge_sets", set_table(found).assign(records=size)
 
 
-def _run_rows(study: RiskStudy, records: pd.DataFrame, sample: int) -> pd.DataFrame:
-    """Return the means over the persons of a release, one row per adversary."""
+def _run_rows(study: RiskStudy, records: pd.DataFrame, found: Mapping[str, Assessment], sample: int) -> pd.DataFrame:
+    """Return the means over the persons of a release, one row per adversary, with their standard errors."""
     averaged = ["prosecutor", "journalist", "marketer", "overall", "journalist_low", "journalist_high"]
     means = records.groupby("knowledge", sort=False, observed=True)[averaged].mean()
     n = int(records["records"].iloc[0])
@@ -176,8 +182,21 @@ def _run_rows(study: RiskStudy, records: pd.DataFrame, sample: int) -> pd.DataFr
             "overall_risk": means["overall"].to_numpy(),
             "journalist_low": means["journalist_low"].to_numpy(),
             "journalist_high": means["journalist_high"].to_numpy(),
+            "method": [assessment.risks.method for assessment in found.values()],
+            **{f"{name}_standard_error": errors for name, errors in _errors_of_means(study, found).items()},
         }
     )
+
+
+def _errors_of_means(study: RiskStudy, found: Mapping[str, Assessment]) -> dict[str, list[float]]:
+    """Return the standard error of the mean of each risk, by adversary; 0 when exact."""
+    each = found.values()
+    return {
+        "prosecutor": [assessment.standard_error_of_mean("prosecutor") for assessment in each],
+        "journalist": [assessment.standard_error_of_mean("journalist") for assessment in each],
+        "marketer": [assessment.standard_error_of_mean("marketer") for assessment in each],
+        "overall": [assessment.standard_error_of_mean(study.network) for assessment in each],
+    }
 
 
 def _methods(found: Mapping[str, Assessment]) -> dict[str, dict[str, Any]]:
@@ -205,7 +224,7 @@ def _methods_of_largest(before: dict[str, dict[str, Any]], now: dict[str, dict[s
 
 def _warnings(methods: Mapping[str, Mapping[str, Any]], sets: pd.DataFrame) -> tuple[str, ...]:
     warnings = [
-        f"{name}: {method['trials']:,} knowledge sets were drawn; see standard_error in the records"
+        f"{name}: {method['trials']:,} knowledge sets were drawn; see the standard errors in runs and records"
         for name, method in methods.items()
         if method["method"] == "monte-carlo"
     ]

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from reidsim.adversaries.knowledge.assessment import Assessment
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.network import Network
-from reidsim.scenarios.risk import Release, RiskStudy
+from reidsim.scenarios.risk import RiskStudy
+from reidsim.scenarios.risk_release import Release
 from reidsim.scenarios.risk_schema import WORST_CASE, SettingsSection
 
 Floats = NDArray[np.float64]
@@ -28,7 +29,8 @@ def record_table(study: RiskStudy, release: Release, found: Mapping[str, Assessm
     -------
     DataFrame
         Columns record (from 0, in the order of the release), records, knowledge, prosecutor, journalist with
-        journalist_low and journalist_high, marketer, overall and its standard_error (0 when exact), and the attributes.
+        journalist_low and journalist_high, marketer, overall, the standard error of each of the four (0 when exact),
+        and the attributes.
     """
     released = _released(release)
     parts = []
@@ -45,7 +47,10 @@ def record_table(study: RiskStudy, release: Release, found: Mapping[str, Assessm
                 "journalist_high": risks.journalist_high,
                 "marketer": risks.marketer,
                 "overall": risks.overall(study.network),
-                "standard_error": risks.standard_error(study.network),
+                "prosecutor_standard_error": risks.standard_error("prosecutor"),
+                "journalist_standard_error": risks.standard_error("journalist"),
+                "marketer_standard_error": risks.standard_error("marketer"),
+                "overall_standard_error": risks.standard_error(study.network),
             }
         )
         parts.append(pd.concat([rows, released], axis=1))

@@ -16,10 +16,12 @@ from reidsim.bundled import bundled_folder, data_file
 from reidsim.errors import InputError, nearest
 from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaskingSpace
 from reidsim.games.masking.game import MaskingGame
+from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
 from reidsim.linkage.surname_inference.tmrca import Ancestry
 from reidsim.random_streams import replication_stream
 from reidsim.releases.masking import MaskingSpace, entropy, minority_weights
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.masking_knowledge import KnowledgeOfSubjects
 from reidsim.scenarios.masking_schema import (
     IdentifySection,
     InferByLinkageSection,
@@ -47,11 +49,14 @@ class MaskingStudy:
     tables : MaskingTables
     stages : tuple of Stage
         Of the attack.
+    knowledge : KnowledgeOfSubjects, optional
+        What the adversary may know about subjects; everything, if not given.
     """
 
     loaded: LoadedScenario[MaskingScenario]
     tables: MaskingTables
     stages: tuple[Stage, ...]
+    knowledge: KnowledgeOfSubjects | None = None
 
     @property
     def scenario(self) -> MaskingScenario:
@@ -130,6 +135,9 @@ class MaskingStudy:
     def _game(self, world: MultistageWorld, space: MaskingSpace, economics: EconomicsSection) -> MaskingGame:
         threshold = self.scenario.adversary.confidence_threshold
         attack = MultistageAttack(self.stages, economics.adversary_gain, economics.cost, threshold)
+        if self.knowledge is not None:
+            about = self.knowledge.about(world.targets)
+            return PartialKnowledgeGame(space, attack, world, economics.benefit, economics.loss, knowledge=about)
         if isinstance(space, PartialMaskingSpace):
             return PartialMaskingGame(space, attack, world, economics.benefit, economics.loss)
         return MaskingGame(space, attack, world, economics.benefit, economics.loss)
@@ -195,9 +203,13 @@ def build_masking_study(loaded: LoadedScenario[MaskingScenario]) -> MaskingStudy
         If a file or value cannot be used.
     """
     try:
-        tables = masking_tables(loaded, alleles=_named_loci(loaded.scenario))
-        stages = tuple(_stage(section, loaded, tables) for section in loaded.scenario.adversary.stages)
-        _require_used(loaded.scenario)
+        scenario = loaded.scenario
+        tables = masking_tables(loaded, alleles=_named_loci(scenario))
+        if scenario.adversary.knowledge is not None:
+            knowledge = KnowledgeOfSubjects.of(scenario.adversary.knowledge, tables)
+            return MaskingStudy(loaded, tables, (Identify(scenario.linked_on, scenario.register),), knowledge)
+        stages = tuple(_stage(section, loaded, tables) for section in scenario.adversary.stages)
+        _require_used(scenario)
     except InputError as error:
         raise error.located(loaded.path) from None
     return MaskingStudy(loaded, tables, stages)

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, listed, nearest
 from reidsim.games.masking.fixed_policies import PublishedPolicy
+from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.analysis_schema import Money
 from reidsim.scenarios.schema import RECORD_COLUMNS, BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.validation import Section
@@ -118,11 +119,27 @@ class IdentifySection(Section):
 StageSection = Annotated[InferSurnameSection | InferByLinkageSection | IdentifySection, Field(discriminator="stage")]
 
 
-class MultistageSection(Section):
-    """How the adversary attacks."""
+class MaskingAdversarySection(Section):
+    """How the adversary attacks: in stages, or once with what it may know about the subjects."""
 
     confidence_threshold: Share = Field(default=0.5, description="theta: a stage is not used below this confidence")
-    stages: tuple[StageSection, ...] = Field(min_length=1)
+    stages: tuple[StageSection, ...] = Field(default=(), description="in the order in which they are carried out")
+    knowledge: str | None = Field(
+        default=None, description="knowledge recipe: what it knows about subjects, instead of stages"
+    )
+    resource: str | None = Field(default=None, description="with knowledge: the table in which people are looked up")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> MaskingAdversarySection:
+        if bool(self.stages) == (self.knowledge is not None):
+            problem = "two ways to attack" if self.stages else "no way to attack"
+            hint = "in an override, adversary.stages=[] drops the stages" if self.stages else None
+            raise InputError(problem, expected="either stages or knowledge", hint=hint)
+        if (self.knowledge is None) != (self.resource is None):
+            if self.resource is None:
+                raise InputError("key missing", where="resource", expected="the one in which people are looked up")
+            raise InputError("stages name their own resources", where="resource", expected="it with knowledge only")
+        return self
 
 
 class GeneralizedAttribute(Section):
@@ -252,8 +269,9 @@ class MaskingScenario(ScenarioHead):
     resources: dict[str, ResourceSection] = Field(min_length=1)
     economics: EconomicsSection
     beliefs: MaskingBeliefsSection = MaskingBeliefsSection()
-    adversary: MultistageSection
+    adversary: MaskingAdversarySection
     subjects: SubjectsSection
+    agents: AgentsSection | None = Field(default=None, description="rounds of agents; one analytic game if not given")
     analysis: MaskingAnalysisSection = MaskingAnalysisSection()
 
     @model_validator(mode="after")
@@ -282,13 +300,45 @@ class MaskingScenario(ScenarioHead):
             raise InputError(
                 "files are the same every time", where="replications", found=self.replications, expected="1"
             )
-        for number, stage in enumerate(self.adversary.stages):
-            if stage.resource not in self.resources:
+        named = {f"adversary.stages[{n}].resource": stage.resource for n, stage in enumerate(self.adversary.stages)}
+        if self.adversary.resource is not None:
+            named["adversary.resource"] = self.adversary.resource
+        for where, resource in named.items():
+            if resource not in self.resources:
                 raise InputError(
                     "no such resource",
-                    where=f"adversary.stages[{number}].resource",
-                    found=stage.resource,
+                    where=where,
+                    found=resource,
                     expected=f"one of {', '.join(self.resources)}",
-                    hint=nearest(stage.resource, self.resources),
+                    hint=nearest(resource, self.resources),
                 )
         return self
+
+    @model_validator(mode="after")
+    def _knowledge_fits(self) -> MaskingScenario:
+        if self.adversary.knowledge is None:
+            return self
+        register = self.resources[self.register]
+        if not self.linked_on:
+            raise InputError(
+                "resource that carries nothing of what subjects can share", where="adversary.resource",
+                found=self.register, expected=f"one with some of {', '.join(self.subjects.attributes)}",
+            )  # fmt: skip
+        if register.missing_alleles:
+            where, expected = f"resources.{self.register}.missing_alleles", "0.0 where people are looked up"
+            raise InputError("alleles lost", where=where, found=register.missing_alleles, expected=expected)
+        return self
+
+    @property
+    def register(self) -> str:
+        """Resource in which the attack ends: where people are looked up."""
+        return self.adversary.resource or self.adversary.stages[-1].resource
+
+    @property
+    def linked_on(self) -> tuple[str, ...]:
+        """Attributes by which people are looked up there."""
+        if self.adversary.knowledge is not None:
+            carried = self.resources[self.register].attributes
+            return tuple(name for name in self.subjects.attributes if name in carried)
+        last = self.adversary.stages[-1]
+        return last.on if isinstance(last, IdentifySection) else ()

@@ -24,7 +24,6 @@ from reidsim.populations.sampling import UNKNOWN
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.masking_schema import (
     TARGETS,
-    IdentifySection,
     MaskingScenario,
     ResourceSection,
     TableSection,
@@ -110,7 +109,7 @@ class MaskingTables:
                 rows[name] = rng.permutation(self.n_people)[:size]
         targets = PersonTable(TARGETS, {attribute: values[rows[TARGETS]] for attribute, values in self.values.items()})
         resources = {name: self._resource(name, rows[name], rng) for name in scenario.resources}
-        registered = np.isin(rows[TARGETS], rows[scenario.adversary.stages[-1].resource])
+        registered = np.isin(rows[TARGETS], rows[scenario.register])
         return MultistageWorld(targets, resources, registered)
 
     def label(self, attribute: str, values: Integers) -> list[str]:
@@ -126,21 +125,21 @@ class MaskingTables:
         InputError
             If the registry is said to hold all targets and does not; names the row.
         """
-        last = self.loaded.scenario.adversary.stages[-1]
-        targets, registry = self.files[TARGETS], self.files[last.resource]
-        on = last.on if isinstance(last, IdentifySection) else ()
+        scenario = self.loaded.scenario
+        name, on = scenario.register, scenario.linked_on
+        targets, registry = self.files[TARGETS], self.files[name]
         if not (set(on) <= set(targets.columns) and set(on) <= set(registry.columns)):
             # The attack itself says what is wrong with that.
             return None
-        groups = RowGroups([registry.column(name) for name in on], registry.n_rows)
-        found = np.asarray(groups.find([targets.column(name) for name in on], targets.n_rows) >= 0)
-        if self.loaded.scenario.resources[last.resource].holds == "targets" and not found.all():
+        groups = RowGroups([registry.column(attribute) for attribute in on], registry.n_rows)
+        found = np.asarray(groups.find([targets.column(attribute) for attribute in on], targets.n_rows) >= 0)
+        if scenario.resources[name].holds == "targets" and not found.all():
             row = int((~found).argmax())
             raise InputError(
-                f"target is not in resource {last.resource!r}, which is said to hold all targets",
+                f"target is not in resource {name!r}, which is said to hold all targets",
                 source=targets.name,
                 where=f"row {row + 1}",
-                found={name: self.label(name, targets.column(name)[row : row + 1])[0] for name in on},
+                found={each: self.label(each, targets.column(each)[row : row + 1])[0] for each in on},
                 expected=f"someone like that in {registry.name}",
             )
         return found
@@ -260,6 +259,9 @@ def _read_tables(
         columns_of = {paths[table]: frame[attribute] for table, frame in frames.items() if attribute in frame}
         if attribute not in loci and _is_text(columns_of):
             labels[attribute] = natural_categories(pd.concat(list(columns_of.values())))
+        elif scenario.adversary.knowledge is not None and attribute not in scenario.linked_on:
+            # No stage names the loci, and what nobody is looked up by may be unknown.
+            loci = (*loci, attribute)
     files = {}
     for table, frame in frames.items():
         path = paths[table]

@@ -5,53 +5,25 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.groups import Knowledge, everything
-from reidsim.adversaries.knowledge.load import load_knowledge
+from reidsim.adversaries.knowledge.load import RecordsFile, load_knowledge
 from reidsim.adversaries.knowledge.network import Network
 from reidsim.adversaries.knowledge.uniqueness import EstimatedUniqueness, KnownPopulation, UniquenessModel
 from reidsim.bundled import resolve
 from reidsim.errors import InputError
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness
-from reidsim.linkage.value_tree import ValueTree
 from reidsim.populations.catalogue import load_population
-from reidsim.populations.counted import natural_categories
-from reidsim.populations.domain import Attribute, Codes, Domain
+from reidsim.populations.domain import Domain
 from reidsim.populations.population import Population
-from reidsim.releases.hierarchy import hierarchy_from_rows
-from reidsim.releases.hierarchy_file import read_hierarchy_rows
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.risk_schema import RISK_COLUMNS, WORST_CASE, RiskScenario, TreeSection
+from reidsim.scenarios.risk_release import Release, population_over, read_release
+from reidsim.scenarios.risk_schema import RISK_COLUMNS, WORST_CASE, RiskScenario
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.tables import read_table, require_columns
-
-
-@dataclass(frozen=True, eq=False)
-class Release:
-    """Released records.
-
-    Parameters
-    ----------
-    domain : Domain
-        Ungeneralized values.
-    codes : ndarray of int32, shape (n_records, n_attributes)
-        Nodes of the value tree where an attribute has one.
-    trees : dict of str to ValueTree
-    """
-
-    domain: Domain
-    codes: Codes
-    trees: dict[str, ValueTree]
-
-    @property
-    def n_records(self) -> int:
-        """Number of records."""
-        return len(self.codes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +75,7 @@ class RiskStudy:
     def fingerprint(self) -> str:
         """SHA-256 of the people or records; changes with any data that matter."""
         arrays: list[NDArray[np.number[Any]]] = [] if self.file is None else [self.file.codes]
+        arrays += [] if self.file is None or self.file.persons is None else [self.file.persons]
         arrays += [] if self.population is None else [self.population.cells, self.population.counts]
         digest = hashlib.sha256(repr(self.domain).encode())
         for array in arrays:
@@ -126,11 +99,16 @@ class RiskStudy:
     def knowledge(self, release: Release) -> dict[str, Knowledge]:
         """Return what each adversary may know about the persons of a release, the worst case first."""
         found = {WORST_CASE: everything(release.domain.names, release.n_records)}
+        folder, section = self.loaded.folder, self.scenario.release
+        file = section.persons or section.path
+        records = None if file is None else RecordsFile(folder / file, section.columns)
+        persons = release.codes if release.persons is None else release.persons
         for name, recipe in self.scenario.knowledge.items():
             try:
-                found[name] = load_knowledge(recipe, release.domain, release.codes, base=self.loaded.folder)
+                found[name] = load_knowledge(recipe, release.domain, persons, base=folder, records=records)
             except InputError as error:
-                raise error.located(self.loaded.path, f"knowledge.{name}") from None
+                # What is wrong within a recipe or file is not under a key of the scenario.
+                raise error if error.source else error.located(self.loaded.path, f"knowledge.{name}") from None
         return found
 
     def uniqueness(self) -> UniquenessModel:
@@ -168,7 +146,8 @@ def build_risk_study(loaded: LoadedScenario[RiskScenario]) -> RiskStudy:
     try:
         population = _population(loaded)
         if scenario.release.path is not None:
-            study = _file_study(loaded, population)
+            file, population = read_release(loaded, population)
+            study = RiskStudy(loaded, population, file)
         else:
             assert population is not None  # noqa: S101 - held by the schema, said for the type checker
             too_large = [size for size in scenario.release.sizes if size > population.total]
@@ -179,7 +158,8 @@ def build_risk_study(loaded: LoadedScenario[RiskScenario]) -> RiskStudy:
                     found=too_large[0],
                     expected=f"at most {population.total:,.0f}",
                 )
-            study = RiskStudy(loaded, _over(population, scenario.release.attributes), None)
+            study = RiskStudy(loaded, population_over(population, scenario.release.attributes), None)
+        _check_settings(scenario)
         taken = [name for name in study.domain.names if name in RISK_COLUMNS]
         if taken:
             raise InputError("name of a column of the results", where="release.attributes", found=taken[0])
@@ -199,59 +179,14 @@ def _population(loaded: LoadedScenario[RiskScenario]) -> Population | None:
     return population
 
 
-def _over(population: Population, attributes: tuple[str, ...]) -> Population:
-    try:
-        return population.marginal(attributes or population.domain.names)
-    except InputError as error:
-        raise error.located(where="release.attributes") from None
-
-
-def _file_study(loaded: LoadedScenario[RiskScenario], population: Population | None) -> RiskStudy:
-    """Read the records of a file; values are those of value trees, of the population, or those seen."""
-    section, trees = loaded.scenario.release, loaded.scenario.trees
-    path = loaded.folder / str(section.path)
-    frame = read_table(path, delimiter=section.delimiter, comment="#")
-    shown = {column: attribute for attribute, column in section.columns.items()}
-    names = section.attributes or tuple(shown.get(str(column), str(column)) for column in frame.columns)
-    for key, named in (("trees", trees), ("release.columns", section.columns)):
-        for name in named:
-            if name not in names:
-                raise InputError("no such attribute", where=key, found=name, expected=f"one of {', '.join(names)}")
-    column_of = {name: section.columns.get(name, name) for name in names}
-    require_columns(frame, column_of.values(), path)
-    people = None if population is None else _over(population, names)
-    made, codes, attributes = {}, [], []
-    for name, column in column_of.items():
-        values = frame[column]
-        try:
-            if name in trees:
-                made[name] = _tree(name, trees[name], loaded.folder)
-                codes.append(made[name].encode(values, column))
-                attributes.append(made[name].attribute)
-            else:
-                known = Attribute(name, natural_categories(values)) if people is None else people.domain[name]
-                attributes.append(known)
-                codes.append(attributes[-1].encode(values, column))
-        except InputError as error:
-            raise error.located(path) from None
-    domain = Domain(tuple(attributes))
-    for attribute in () if people is None else people.domain.attributes:
-        if domain[attribute.name] != attribute:
-            raise InputError(
-                "the value tree has other values than the population",
-                where=f"trees.{attribute.name}",
-                found=", ".join(domain[attribute.name].categories),
-                expected=", ".join(attribute.categories),
-            )
-    return RiskStudy(loaded, people, Release(domain, np.column_stack(codes), made))
-
-
-def _tree(name: str, section: TreeSection, folder: Path) -> ValueTree:
-    try:
-        if section.file is None:
-            return ValueTree.from_groups(name, section.groups)
-        rows = read_hierarchy_rows(folder / section.file, delimiter=section.delimiter)
-        attribute = Attribute(name, tuple(dict.fromkeys(row[0] for row in rows)))
-        return ValueTree.from_hierarchy(hierarchy_from_rows(attribute, rows))
-    except InputError as error:
-        raise error.located(where=f"trees.{name}") from None
+def _check_settings(scenario: RiskScenario) -> None:
+    """Check that capabilities are varied for samples that there are."""
+    settings = scenario.analysis.settings
+    if settings is not None and settings.records is not None and settings.records not in scenario.release.sizes:
+        raise InputError(
+            "no sample of this size",
+            where="analysis.settings.records",
+            found=settings.records,
+            expected=f"one of {', '.join(map(str, scenario.release.sizes)) or 'none, with a file'}",
+            hint="release.sizes are those there are",
+        )

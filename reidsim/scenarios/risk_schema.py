@@ -23,7 +23,10 @@ RISK_COLUMNS = (
     "journalist_high",
     "marketer",
     "overall",
-    "standard_error",
+    "prosecutor_standard_error",
+    "journalist_standard_error",
+    "marketer_standard_error",
+    "overall_standard_error",
 )
 WORST_CASE = "worst-case"
 
@@ -45,6 +48,9 @@ class RiskReleaseSection(Section):
     sizes: tuple[Annotated[int, Field(ge=1)], ...] = Field(default=(), description="records of each sample")
     samples: Annotated[int, Field(ge=1)] = Field(default=1, description="samples of each size")
     path: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="CSV or Parquet file instead")
+    persons: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="file of the true values of the persons of `path`, in its order and with its columns"
+    )
     delimiter: str = Field(default=",", min_length=1, max_length=1, description="of a CSV file")
     attributes: tuple[str, ...] = Field(default=(), description="that are released; all if none is named")
     columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where names differ")
@@ -55,8 +61,9 @@ class RiskReleaseSection(Section):
             raise InputError("no records, or two ways to them", expected="either sizes or path")
         if self.path is not None and self.samples > 1:
             raise InputError("a file is the same every time", where="samples", found=self.samples, expected="1")
-        if self.columns and self.path is None:
-            raise InputError("columns are those of a file", where="columns", expected="path")
+        for key, given in (("columns", self.columns), ("persons", self.persons)):
+            if given and self.path is None:
+                raise InputError(f"{key} are those of a file", where=key, expected="path")
         for name, values in (("sizes", self.sizes), ("attributes", self.attributes)):
             if len(set(values)) != len(values):
                 raise InputError("given twice", where=name, found=list(values))
@@ -177,12 +184,4 @@ class RiskScenario(ScenarioHead):
             raise InputError("section missing", where="population", expected=f"a recipe, since {needs_people}")
         if self.trees and self.release.path is None:
             raise InputError("value trees are those of a file", where="trees", expected="release.path")
-        settings = self.analysis.settings
-        if settings is not None and settings.records is not None and settings.records not in self.release.sizes:
-            raise InputError(
-                "no sample of this size",
-                where="analysis.settings.records",
-                found=settings.records,
-                expected=f"one of {', '.join(map(str, self.release.sizes)) or 'none, with a file'}",
-            )
         return self

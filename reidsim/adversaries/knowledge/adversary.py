@@ -6,7 +6,7 @@ is the strategy with the unknown attributes suppressed, and its success probabil
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -46,6 +46,9 @@ class KnowledgeLinker:
         Success probability from group sizes given what is known: 1 / group size, if not given.
     sets : KnowledgeSets, optional
         Of `knowledge`; all are listed, if not given.
+    registered : ndarray of bool, shape (n_records,), optional
+        Whose person really is one of the people; everybody's, if not given. The adversary does not know it: it takes
+        one of those who match, if there are any, and with a person who is not one of them never succeeds.
 
     Raises
     ------
@@ -64,6 +67,7 @@ class KnowledgeLinker:
         *,
         risk: RiskModel | None = None,
         sets: KnowledgeSets | None = None,
+        registered: NDArray[np.bool_] | None = None,
     ) -> None:
         if knowledge.n_persons != lattice.n_records or knowledge.attributes != lattice.domain.names:
             raise InputError(
@@ -73,10 +77,14 @@ class KnowledgeLinker:
             )
         self._lattice, self._people = lattice, people
         self._with_suppression = replace(lattice, hierarchies=tuple(map(_suppressible, lattice.hierarchies)))
-        self._sizes = GroupSizes(people, self._with_suppression)
+        self._sizes = GroupSizes(people, self._with_suppression, holds_records=registered is None)
         self._risk = risk or UniformGuess()
         self._sets = enumerate_sets(knowledge) if sets is None else sets
         self._kinds = knowledge.kind_of_person
+        self._registered = registered
+        self._known = np.zeros((self._sets.n_sets, len(knowledge.attributes)), dtype=np.bool_)
+        for number, known in enumerate(self._sets.sets):
+            self._known[number, list(known)] = True
 
     @cached_property
     def group_sizes(self) -> GroupSizes:
@@ -85,30 +93,47 @@ class KnowledgeLinker:
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Return effective group sizes of all records, or of `rows`, shared as `strategy`."""
-        success = self.success(strategy, rows)
-        effective = np.divide(1.0, success, out=np.full(len(success), np.inf), where=success > 0)
-        return Linkage(effective, effective)
+        believed = self.believed_success(strategy, rows)
+        effective = _effective_sizes(believed)
+        if self._registered is None:
+            return Linkage(effective, effective)
+        return Linkage(_effective_sizes(self._of_registered(believed, rows)), effective)
 
     def success(self, strategy: int, rows: Rows | None = None) -> Floats:
         """Return the probability that an attack on each record shared as `strategy` names the right person."""
+        return self._of_registered(self.believed_success(strategy, rows), rows)
+
+    def believed_success(self, strategy: int, rows: Rows | None = None) -> Floats:
+        """Return the same for an adversary who takes everybody who matches somebody to be registered."""
         kinds = self._kinds if rows is None else self._kinds[rows]
         success = np.zeros(len(kinds))
-        for node, probability in self._nodes(strategy).items():
+        for node, probability in self._nodes(strategy):
             weights = probability[kinds]
             if weights.any():
-                success += weights * self._risk.success_probability(self._sizes.at(node, rows))
+                sizes = self._sizes.at(node, rows)
+                named = self._risk.success_probability(np.maximum(sizes, 1))
+                success += weights * np.where(sizes > 0, named, 0.0)
         return success
 
-    def _nodes(self, strategy: int) -> dict[int, Floats]:
-        """Return the strategies that a strategy is to the adversary, with the probability of each by kind of person."""
-        levels = self._lattice.levels(strategy)
-        suppressed = [size - 1 for size in self._with_suppression.shape]
-        nodes: dict[int, Floats] = {}
-        for number, known in enumerate(self._sets.sets):
-            seen = [levels[j] if j in known else suppressed[j] for j in range(len(levels))]
-            node = self._with_suppression.index(seen)
-            nodes[node] = nodes.get(node, 0.0) + self._sets.probability[:, number]
-        return nodes
+    def _of_registered(self, success: Floats, rows: Rows | None) -> Floats:
+        if self._registered is None:
+            return success
+        return np.asarray(np.where(self._registered if rows is None else self._registered[rows], success, 0.0))
+
+    def _nodes(self, strategy: int) -> Iterator[tuple[int, Floats]]:
+        """Yield the strategies that a strategy is to the adversary, with the probability of each by kind of person."""
+        levels = np.array(self._lattice.levels(strategy))
+        suppressed = np.array(self._with_suppression.shape) - 1
+        node_of_set = np.where(self._known, levels, suppressed) @ np.array(self._with_suppression.strides)
+        nodes, position = np.unique(node_of_set, return_inverse=True)
+        probability = np.zeros((len(nodes), len(self._sets.probability)))
+        np.add.at(probability, position, self._sets.probability.T)
+        yield from zip(nodes.tolist(), probability, strict=True)
+
+
+def _effective_sizes(success: Floats) -> Floats:
+    """Return sizes of groups in which a uniform guess succeeds as often; infinite where nothing does."""
+    return np.asarray(np.divide(1.0, success, out=np.full(len(success), np.inf), where=success > 0))
 
 
 def masking_lattice(space: MaskingSpace, domain: Domain, codes: Codes) -> GeneralizationLattice:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.knowledge.expectation import Progress, Risks, risks_of
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.monte_carlo import draw_sets
+from reidsim.adversaries.knowledge.network import Network
 from reidsim.adversaries.knowledge.sets import KnowledgeSets, count_sets, enumerate_sets
 from reidsim.adversaries.knowledge.uniqueness import (
     KnownPopulation,
@@ -26,6 +27,7 @@ from reidsim.linkage.value_tree import ValueTree
 from reidsim.populations.domain import Codes
 
 Method = Literal["auto", "exact", "monte-carlo"]
+RiskName = Literal["prosecutor", "journalist", "marketer"]
 
 # Beyond these, sets are drawn rather than listed: about a minute's work.
 _MOST_SETS = 2**16
@@ -51,6 +53,8 @@ class Assessment:
         Estimate behind each chance; None where nothing was estimated.
     n_cells : int
         Persons told apart: of the same values, and told about alike.
+    drawn : ndarray of int, shape (n_kinds, n_trials), optional
+        Position in `sets` of what was drawn for each kind of person; None when the risks are exact.
     """
 
     risks: Risks
@@ -59,6 +63,26 @@ class Assessment:
     chances: NDArray[np.float64]
     uniqueness: tuple[UniquenessEstimate | None, ...]
     n_cells: int
+    drawn: NDArray[np.intp] | None = None
+
+    def standard_error_of_mean(self, risk: RiskName | Network) -> float:
+        """Return the standard error of the mean of a risk over all persons; 0 when exact.
+
+        Parameters
+        ----------
+        risk : {"prosecutor", "journalist", "marketer"} or Network
+            A network stands for the overall risk through it.
+        """
+        totals = self.risks.totals
+        if self.drawn is None or totals is None:
+            return 0.0
+        if isinstance(risk, Network):
+            p, j, m = risk.coefficients
+            by_set = p * totals.prosecutor + j * totals.journalist + m * totals.marketer
+        else:
+            by_set = getattr(totals, risk)
+        means = np.take_along_axis(by_set, self.drawn, axis=1).sum(axis=0) / max(len(self.risks.prosecutor), 1)
+        return float(means.std(ddof=1) / np.sqrt(len(means)))
 
 
 def assess(
@@ -116,12 +140,13 @@ def assess(
     if released is not None:
         _require_own_records(persons, released, by_position, knowledge.attributes)
     kinds = knowledge.kind_of_person
-    sets, drawn = _sets(persons, knowledge, method, trials, rng)
+    sets = _sets(persons, knowledge, method, trials, rng)
     asked = _what_matters(persons, knowledge, sets)
     relevant = _known_by_some(sets)
     given = asked if released is None else [*asked, *(released[:, position] for position in relevant)]
     # Persons alike in all that matters share a question; records alike, which may be of different persons, a row.
     first, cell = distinct_rows(asked, n)
+    loads = np.bincount(cell).astype(np.int64)
     record, record_of = distinct_rows(given, n)
     counts = np.bincount(record_of).astype(np.int64)
     rows = persons if released is None else released
@@ -130,20 +155,21 @@ def assess(
     if isinstance(uniqueness, KnownPopulation):
         if released is not None and (released != persons).any():
             raise InputError("uniques of a known population are told of records shared as they are", where="released")
-        uncounted = risks_of(elements, kinds[first], sets, np.zeros(sets.n_sets), progress=progress)
-        risks = _with_known_population(uncounted, persons[first], kinds[first], sets, uniqueness, used)
+        uncounted = risks_of(elements, kinds[first], sets, np.zeros(sets.n_sets), loads=loads, progress=progress)
+        risks = _with_known_population(uncounted, persons[first], kinds[first], sets, uniqueness, used, loads)
         chances, estimates = SetUniqueness(np.full((3, sets.n_sets), np.nan), (None,) * sets.n_sets)
     else:
         chances, estimates = uniqueness_by_set(rows[record], counts, sets, uniqueness)
-        risks = risks_of(elements, kinds[first], sets, chances, progress=progress)
+        risks = risks_of(elements, kinds[first], sets, chances, loads=loads, progress=progress)
     shares = np.bincount(kinds, minlength=len(sets.probability)) / max(n, 1)
     return Assessment(
-        risks=_of_persons(risks, cell, trials if drawn else None),
+        risks=_of_persons(risks, cell, None if sets.drawn is None else trials),
         sets=tuple(tuple(knowledge.attributes[position] for position in known) for known in sets.sets),
         probability=shares @ sets.probability,
         chances=chances,
         uniqueness=estimates,
         n_cells=len(first),
+        drawn=sets.drawn,
     )
 
 
@@ -158,20 +184,21 @@ def _what_matters(persons: Codes, knowledge: Knowledge, sets: KnowledgeSets) -> 
 
 def _sets(
     persons: Codes, knowledge: Knowledge, method: Method, trials: int, rng: np.random.Generator | None
-) -> tuple[KnowledgeSets, bool]:
-    """Return the knowledge sets, and whether they are drawn."""
-    if method == "exact":
-        return enumerate_sets(knowledge), False
+) -> KnowledgeSets:
+    """Return the knowledge sets, listed or drawn."""
+    # Who is known by one set only, as in the worst case, needs no drawing.
+    if method == "exact" or count_sets(knowledge) == 1:
+        return enumerate_sets(knowledge)
     if method == "auto" and count_sets(knowledge) <= _MOST_SETS:
         listed = enumerate_sets(knowledge)
         n = knowledge.n_persons
         if listed.n_sets * n > _MOST_WORK:
             n = len(distinct_rows(_what_matters(persons, knowledge, listed), n)[0])
         if listed.n_sets * n <= _MOST_WORK:
-            return listed, False
+            return listed
     if rng is None:
         raise InputError("Monte Carlo needs a random generator", where="rng", expected="numpy.random.Generator")
-    return draw_sets(knowledge, trials, rng), True
+    return draw_sets(knowledge, trials, rng)
 
 
 def _with_known_population(
@@ -181,18 +208,23 @@ def _with_known_population(
     sets: KnowledgeSets,
     population: KnownPopulation,
     trees: Mapping[int, ValueTree],
+    loads: NDArray[np.int64],
 ) -> Risks:
     """Return the risks with journalist risk counted in the population: the person is its only match there."""
     everybody = make_elements(persons, population.cells, population.counts.astype(np.int64), trees)
     try:
-        alone = risks_of(everybody, kinds, sets, np.zeros(sets.n_sets)).prosecutor
+        there = risks_of(everybody, kinds, sets, np.zeros(sets.n_sets), loads=loads)
     except InputError:
         raise InputError(
             "a person whom the known population lacks", expected="everybody of the records in it"
         ) from None
     # Records that are no sample of the population may show two of a kind that it has one of.
-    alone = np.minimum(alone, risks.prosecutor)
-    return replace(risks, journalist=alone, journalist_square=alone, journalist_low=alone, journalist_high=alone)
+    alone = np.minimum(there.prosecutor, risks.prosecutor)
+    counted = replace(risks, journalist=alone, journalist_square=alone, journalist_low=alone, journalist_high=alone)
+    if risks.totals is None or there.totals is None:
+        return counted
+    of_sets = np.minimum(there.totals.prosecutor, risks.totals.prosecutor)
+    return replace(counted, totals=replace(risks.totals, journalist=of_sets))
 
 
 def _require_own_records(
@@ -215,5 +247,5 @@ def _require_own_records(
 
 def _of_persons(risks: Risks, cell: NDArray[np.intp], trials: int | None) -> Risks:
     """Return the risks of everybody from those of distinct persons."""
-    arrays = {name: value[cell] for name, value in vars(risks).items() if isinstance(value, np.ndarray)}
+    arrays: dict[str, Any] = {name: value[cell] for name, value in vars(risks).items() if isinstance(value, np.ndarray)}
     return replace(risks, **arrays, trials=trials)

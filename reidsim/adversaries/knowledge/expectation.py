@@ -34,6 +34,21 @@ Positions = NDArray[np.int32]
 Progress = Callable[[int, int], None]
 
 
+@dataclass(frozen=True, eq=False)
+class SetTotals:
+    """What each risk is the expectation of, summed over persons; arrays of shape (n_kinds, n_sets).
+
+    Parameters
+    ----------
+    prosecutor, journalist, marketer : ndarray of float64
+        Over the persons of a kind, if they are known by a set; told where the kind can be known by it.
+    """
+
+    prosecutor: Floats
+    journalist: Floats
+    marketer: Floats
+
+
 @dataclass(frozen=True)
 class Risks:
     """Risks of each person, arrays of shape (n_persons,) in [0, 1] (Xia et al. 2021).
@@ -53,6 +68,8 @@ class Risks:
         unique in the sample, is at the end of its interval.
     trials : int, optional
         Knowledge sets drawn; None when the expectation is exact.
+    totals : SetTotals, optional
+        By knowledge set, where sets are drawn.
     """
 
     prosecutor: Floats
@@ -63,6 +80,7 @@ class Risks:
     journalist_low: Floats
     journalist_high: Floats
     trials: int | None = None
+    totals: SetTotals | None = None
 
     @property
     def method(self) -> Literal["exact", "monte-carlo"]:
@@ -111,6 +129,7 @@ def risks_of(
     sets: KnowledgeSets,
     unique: Floats,
     *,
+    loads: Integers | None = None,
     progress: Progress | None = None,
 ) -> Risks:
     """Work out the risks of some persons exactly, over the sets they may be known by.
@@ -126,6 +145,8 @@ def risks_of(
     unique : ndarray of float64, shape (n_sets,) or (3, n_sets)
         Probability of being unique in the population for who is unique among the records, by knowledge set; with three
         rows also the ends of its interval.
+    loads : ndarray of int64, shape (n_persons,), optional
+        How many persons each stands for in totals; one, if not given.
     progress : callable, optional
         Called with sets done and in all.
 
@@ -139,26 +160,35 @@ def risks_of(
         If a person matches no record.
     """
     chances = np.atleast_2d(np.asarray(unique, dtype=np.float64))
-    tree = _Tree(elements, np.ascontiguousarray(kinds, dtype=np.int64), sets, chances, progress)
+    each = np.ones(elements.n_persons) if loads is None else loads.astype(np.float64)
+    tree = _Tree(elements, np.ascontiguousarray(kinds, dtype=np.int64), sets, chances, each, progress)
     tree.visit()
     sums = np.clip(tree.sums, 0.0, 1.0)
     low, high = (3, 3) if len(chances) == 1 else (4, 5)
-    return Risks(sums[0], sums[3], sums[1], sums[6], sums[2], sums[low], sums[high])
+    totals = None if sets.drawn is None else tree.totals(chances[0])
+    return Risks(sums[0], sums[3], sums[1], sums[6], sums[2], sums[low], sums[high], totals=totals)
 
 
 class _Tree:
     """A walk over all knowledge sets, depth first."""
 
     def __init__(
-        self, elements: Elements, kinds: Integers, sets: KnowledgeSets, unique: Floats, progress: Progress | None
+        self,
+        elements: Elements,
+        kinds: Integers,
+        sets: KnowledgeSets,
+        unique: Floats,
+        loads: Floats,
+        progress: Progress | None,
     ) -> None:
-        self._elements, self._kinds, self._progress = elements, kinds, progress
+        self._elements, self._kinds, self._loads, self._progress = elements, kinds, loads, progress
         parts = _parts(elements, sets.sets)
         self._columns = [_joined(elements, part) for part in parts]
         place = {attribute: number for number, part in enumerate(parts) for attribute in part}
         paths = [tuple(sorted({place[attribute] for attribute in known})) for known in sets.sets]
         order = sorted(range(sets.n_sets), key=paths.__getitem__)
         self._paths = [paths[number] for number in order]
+        self._order = order
         # Sums from the first set to each: those of a subtree, whose sets stand together, are differences.
         p = sets.probability[:, order]
         b = unique[:, order]
@@ -170,6 +200,15 @@ class _Tree:
         self._count = [np.zeros(int(column.max(initial=0)) + 1, dtype=np.int64) for column in self._columns]
         # Rows: unique; 1 / matches and its square; unique here and in the population, with low and high, and squared.
         self.sums = np.zeros((7, elements.n_persons))
+        # Persons by kind and set: those alone on a set, as steps from the set before; and shares of the others.
+        n_kinds = 0 if sets.drawn is None else len(p)
+        self._steps, self._shares = np.zeros((n_kinds, sets.n_sets + 1)), np.zeros((n_kinds, sets.n_sets))
+
+    def totals(self, unique: Floats) -> SetTotals:
+        """Return sums over persons by kind and set; `unique` as given, of shape (n_sets,)."""
+        place = np.argsort(self._order)
+        alone = np.cumsum(self._steps, axis=1)[:, place]
+        return SetTotals(alone, alone * unique, alone + self._shares[:, place])
 
     def visit(self) -> None:
         """Visit all sets and add up."""
@@ -185,7 +224,7 @@ class _Tree:
         here = np.ascontiguousarray(self._p[:, first]) if ends_here else np.zeros(len(self._p))
         persons, met = _add_up(
             split.order, split.starts, split.persons, elements.asks, elements.records, self._kinds, here, below,
-            self._wanted, self._matches, self.sums,
+            self._wanted, self._matches, self.sums, self._loads, self._steps, self._shares, first, last,
         )  # fmt: skip
         if not met:
             require_matches(np.zeros(1, dtype=np.int64))
@@ -227,6 +266,11 @@ def _add_up(
     wanted: NDArray[np.bool_],
     matches: Integers,
     sums: Floats,
+    loads: Floats,
+    steps: Floats,
+    shares: Floats,
+    first: int,
+    last: int,
 ) -> tuple[Positions, bool]:
     """Add what a node of the tree contributes to the sums of the persons asked for.
 
@@ -244,6 +288,12 @@ def _add_up(
     wanted, matches : ndarray, shape (n_persons,)
         False and 0, to work with.
     sums : ndarray of float64, shape (7, n_persons)
+    loads : ndarray of float64, shape (n_persons,)
+        How many each person stands for.
+    steps, shares : ndarray of float64, shape (n_kinds, n_sets + 1) and (n_kinds, n_sets)
+        To add to by kind and set; of no kinds where that is not asked for.
+    first, last : int
+        The sets of the subtree; the node's own is the first.
 
     Returns
     -------
@@ -258,6 +308,7 @@ def _add_up(
     several = np.empty(len(persons), dtype=np.int32)
     n = 0
     met = True
+    by_set = len(steps) > 0
     for person in persons:
         if not wanted[person]:
             continue
@@ -271,9 +322,14 @@ def _add_up(
             sums[2, person] += below[0, kind]
             for row in range(4):
                 sums[3 + row, person] += below[1 + row, kind]
+            if by_set:
+                steps[kind, first] += loads[person]
+                steps[kind, last] -= loads[person]
         elif found > 1:
             sums[1, person] += here[kind] / found
             sums[2, person] += here[kind] / found / found
+            if by_set and here[kind] > 0:
+                shares[kind, first] += loads[person] / found
             several[n] = person
             n += 1
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +19,10 @@ from reidsim.adversaries.knowledge.recipe import (
     VoterListsSource,
 )
 from reidsim.bundled import resolve
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError, listed, nearest
 from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.social_media import load_social_media
-from reidsim.populations.value_groups import REST, group_codes
+from reidsim.populations.value_groups import number_range
 from reidsim.populations.voter_list import VOTING_AGE, ProfileOverrides, carried_attributes
 from reidsim.populations.voter_profiles import VoterProfile, voter_profile
 from reidsim.validation import read_toml, validated
@@ -33,9 +33,68 @@ Positions = NDArray[np.intp]
 
 # People to whom no profile applies are found by this number.
 _NONE = -1
+# Years: a longer life is a mistake in the data, such as a year of two digits.
+_OLDEST = 130
 
 
-def load_knowledge(recipe: str | Path, domain: Domain, persons: Codes, *, base: Path | None = None) -> Knowledge:
+@dataclass(frozen=True)
+class RecordsFile:
+    """The file whose rows are the persons, for messages about their values.
+
+    Parameters
+    ----------
+    path : str or Path
+    columns : mapping of str to str
+        Attribute = column, where names differ.
+    """
+
+    path: str | Path
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+
+class _ValueOfPersonError(InputError):
+    """A person's value, rather than the recipe, from which a source cannot tell what it says about the person."""
+
+    def __init__(
+        self,
+        problem: str,
+        person: int,
+        attribute: str | None,
+        *,
+        found: object,
+        expected: str,
+        hint: str | None = None,
+    ) -> None:
+        self.person, self.attribute = person, attribute
+        super().__init__(problem, found=found, expected=expected, hint=hint)
+
+    def in_records(self, records: RecordsFile | None, asked_by: str) -> InputError:
+        """Return the error with the file, row and column at fault, and what needs the value."""
+        parts = []
+        if records is None and self.attribute is not None:
+            parts = [f"attribute {self.attribute!r}"]
+        elif records is not None:
+            parts = [f"row {self.person + 1}"]
+            if self.attribute is not None:
+                parts.append(f"column {records.columns.get(self.attribute, self.attribute)!r}")
+        return InputError(
+            self.problem,
+            source=None if records is None else records.path,
+            where=", ".join(parts) or None,
+            found=self.found,
+            expected=self.expected,
+            hint="; ".join(part for part in (self.hint, f"asked by {asked_by}") if part),
+        )
+
+
+def load_knowledge(
+    recipe: str | Path,
+    domain: Domain,
+    persons: Codes,
+    *,
+    base: Path | None = None,
+    records: RecordsFile | None = None,
+) -> Knowledge:
     """Work out what a knowledge recipe's sources may tell about some persons.
 
     Parameters
@@ -48,6 +107,8 @@ def load_knowledge(recipe: str | Path, domain: Domain, persons: Codes, *, base: 
         Their codes.
     base : Path, optional
         Folder where a relative path starts.
+    records : RecordsFile, optional
+        Where the persons come from, if they are the rows of a file.
 
     Returns
     -------
@@ -56,7 +117,8 @@ def load_knowledge(recipe: str | Path, domain: Domain, persons: Codes, *, base: 
     Raises
     ------
     InputError
-        If the recipe cannot be used, names an attribute that the persons do not have, or has no profile for somebody.
+        If the recipe cannot be used or names an attribute that the persons do not have; or if what is told hangs on a
+        person's value that no source can use, which names the file of the records, row and column.
     """
     path = resolve(recipe, RECIPES, "knowledge recipe", base=base)
     sections = validated(KnowledgeRecipe, read_toml(path), path).sources
@@ -64,6 +126,8 @@ def load_knowledge(recipe: str | Path, domain: Domain, persons: Codes, *, base: 
     for number, section in enumerate(sections):
         try:
             sources.append(_source(section, domain, persons, path.parent))
+        except _ValueOfPersonError as error:
+            raise error.in_records(records, f"source {section.name!r} of {path}") from None
         except InputError as error:
             raise error.located(path, f"sources[{number}]") from None
     try:
@@ -87,28 +151,56 @@ def _groups(section: GroupsSource, domain: Domain, persons: Codes) -> Source:
     profile_of_person = np.full(len(persons), _NONE, dtype=np.intp)
     profiles = []
     for number, profile in enumerate(section.profile):
-        where = f"profile[{number}]"
         try:
+            for place, group in enumerate(profile.groups):
+                for name in group.attributes:
+                    _position(domain, name, f"groups[{place}].attributes")
             groups = tuple(AttributeGroup(group.attributes, group.probability) for group in profile.groups)
             profiles.append(SourceProfile(groups, profile.presence, profile.price))
             fits = profile_of_person == _NONE
             for name, members in profile.when.items():
+                _position(domain, name, "when")
                 fits &= _is_one_of(domain[name], members)[_column(domain, persons, name)]
+        except _ValueOfPersonError:
+            raise
         except InputError as error:
-            raise error.located(where=where) from None
+            raise error.located(where=f"profile[{number}]") from None
         profile_of_person[fits] = number
     if (profile_of_person == _NONE).any():
-        person = persons[int((profile_of_person == _NONE).argmax())]
+        person = int((profile_of_person == _NONE).argmax())
         names = dict.fromkeys(name for profile in section.profile for name in profile.when)
-        values = (f"{name} = {domain[name].categories[person[domain.position(name)]]}" for name in names)
-        raise InputError(
-            "no profile for a person", where="profile", found=", ".join(values), expected="a last one without when"
-        )
+        values = (f"{name} = {domain[name].categories[persons[person, domain.position(name)]]}" for name in names)
+        expected = "a profile that fits, such as a last one without when"
+        raise _ValueOfPersonError("no profile for a person", person, None, found=", ".join(values), expected=expected)
     return Source(section.name, tuple(profiles), profile_of_person)
 
 
 def _is_one_of(attribute: Attribute, members: Sequence[str]) -> NDArray[np.bool_]:
-    return np.asarray(group_codes(attribute, {"these": members, "others": (REST,)}) == 0)
+    """Tell which values of an attribute a list of values and ranges of whole numbers names."""
+    named = np.zeros(attribute.size, dtype=np.bool_)
+    where = f"when.{attribute.name}"
+    for member in members:
+        if member in attribute.categories:
+            named[attribute.categories.index(member)] = True
+            continue
+        try:
+            bounds = number_range(member)
+        except InputError as error:
+            raise error.located(where=where) from None
+        if bounds is None:
+            raise InputError(
+                f"no value of {attribute.name!r}",
+                where=where,
+                found=member,
+                expected=f"one of {listed(attribute.categories)}, or a range such as '18..24'",
+                hint=nearest(member, attribute.categories),
+            )
+        first, last = bounds
+        named |= [
+            value.isdecimal() and first <= int(value) and (last is None or int(value) <= last)
+            for value in attribute.categories
+        ]
+    return named
 
 
 def _voter_lists(section: VoterListsSource, domain: Domain, persons: Codes) -> Source:
@@ -116,27 +208,48 @@ def _voter_lists(section: VoterListsSource, domain: Domain, persons: Codes) -> S
     for name in told.named:
         _position(domain, name, "attributes")
     if section.state is None:
-        assert told.state is not None  # noqa: S101 - held by the schema, said for the type checker
-        states: tuple[str, ...] = domain[told.state].categories
-        state_of_person = _column(domain, persons, told.state).astype(np.intp)
+        lists, list_of_person = _lists_of_states(domain, persons, told.state)
+        for state in section.overrides:
+            _voter_profile(state, "overrides")
     else:
-        states, state_of_person = (section.state,), np.zeros(len(persons), dtype=np.intp)
-    for state in section.overrides:
-        if not any(state in (profile.state, profile.abbreviation) for profile in map(_voter_profile, states)):
-            raise InputError("a state that nobody can be of", where="overrides", found=state)
-    profiles = [_list_profile(_changed(_voter_profile(state), section.overrides), section) for state in states]
+        lists, list_of_person = (_voter_profile(section.state, "state"),), np.zeros(len(persons), dtype=np.intp)
+        for state in section.overrides:
+            if state not in (lists[0].state, lists[0].abbreviation):
+                raise InputError(
+                    "a state that nobody can be of", where="overrides", found=state, expected=lists[0].state
+                )
+    profiles = [_list_profile(_changed(profile, section.overrides), section) for profile in lists]
     ages = _ages(domain, persons, told.age, told.year_of_birth, section.reference_year)
     # Whoever is too young to vote is on no list.
     minors = len(profiles)
-    profile_of_person = np.where(ages < VOTING_AGE, minors, state_of_person)
+    profile_of_person = np.where(ages < VOTING_AGE, minors, list_of_person)
     return Source(section.name, (*profiles, SourceProfile((), 0.0)), profile_of_person)
 
 
-def _voter_profile(state: str) -> VoterProfile:
+def _lists_of_states(
+    domain: Domain, persons: Codes, attribute: str | None
+) -> tuple[tuple[VoterProfile, ...], Positions]:
+    """Return the lists of the states that somebody is of, and the list of each person."""
+    assert attribute is not None  # noqa: S101 - held by the schema, said for the type checker
+    column = _column(domain, persons, attribute)
+    codes, list_of_person = np.unique(column, return_inverse=True)
+    lists = []
+    for code in codes.tolist():
+        try:
+            lists.append(voter_profile(domain[attribute].categories[code]))
+        except InputError as error:
+            raise _ValueOfPersonError(
+                error.problem, int((column == code).argmax()), attribute,
+                found=error.found, expected=str(error.expected), hint=error.hint,
+            ) from None  # fmt: skip
+    return tuple(lists), list_of_person.astype(np.intp)
+
+
+def _voter_profile(state: str, where: str) -> VoterProfile:
     try:
         return voter_profile(state)
     except InputError as error:
-        raise error.located(where="state") from None
+        raise error.located(where=where) from None
 
 
 def _changed(profile: VoterProfile, overrides: Mapping[str, ProfileOverrides]) -> VoterProfile:
@@ -173,6 +286,10 @@ def _social_media(section: SocialMediaSource, domain: Domain, persons: Codes, fo
             use, learnable = model.use(ages), [model.learnable(name, ages) for name in wanted]
     except InputError as error:
         place = ": ".join(part for part in (f"recipe {error.source}", error.where) if part)
+        if ages is not None and isinstance(error.found, int):
+            expected = f"an age of {error.expected}, for which {place} has figures"
+            person, told_by = int((ages == error.found).argmax()), section.age or section.year_of_birth
+            raise _ValueOfPersonError(error.problem, person, told_by, found=error.found, expected=expected) from None
         raise InputError(
             error.problem, where=place, found=error.found, expected=error.expected, hint=error.hint
         ) from None
@@ -196,14 +313,19 @@ def _ages(
     name = age if year_of_birth is None else year_of_birth
     assert name is not None  # noqa: S101 - held by the schemas, said for the type checker
     _position(domain, name, "year_of_birth" if age is None else "age")
-    numbers = [category.removesuffix("+") for category in domain[name].categories]
-    wrong = [
-        category for category, number in zip(domain[name].categories, numbers, strict=True) if not number.isdecimal()
-    ]
-    if wrong:
-        raise InputError("not a whole number, so ages cannot be told", where=f"attribute {name!r}", found=wrong[0])
-    years = np.array([int(number) for number in numbers], dtype=np.int64)[_column(domain, persons, name)]
-    return years if age is not None else np.asarray(int(reference_year or 0) - years)
+    column = _column(domain, persons, name)
+    ages = np.zeros(domain[name].size, dtype=np.int64)
+    for code in np.unique(column).tolist():
+        value = domain[name].categories[code]
+        number = value.removesuffix("+")
+        expected = "a whole number of years" if age is not None else f"a year of birth, up to {reference_year}"
+        problem = "not a whole number, so the age cannot be told"
+        if number.isdecimal():
+            ages[code] = int(number) if age is not None else int(reference_year or 0) - int(number)
+            problem = "not an age of a living person" if age is not None else "not a year of birth of a living person"
+        if not number.isdecimal() or not 0 <= ages[code] <= _OLDEST:
+            raise _ValueOfPersonError(problem, int((column == code).argmax()), name, found=value, expected=expected)
+    return np.asarray(ages[column])
 
 
 def _position(domain: Domain, name: str, where: str) -> int:
@@ -216,11 +338,13 @@ def _position(domain: Domain, name: str, where: str) -> int:
 def _column(domain: Domain, persons: Codes, name: str) -> Codes:
     """Return everybody's codes of an attribute on which it depends what is told."""
     column = persons[:, domain.position(name)]
-    generalized = np.unique(column[column >= domain[name].size])
-    if len(generalized):
-        raise InputError(
+    generalized = column >= domain[name].size
+    if generalized.any():
+        raise _ValueOfPersonError(
             "what is told depends on a value that is generalized",
-            where=f"attribute {name!r}",
+            int(generalized.argmax()),
+            name,
+            found=None,
             expected=f"one of {listed(domain[name].categories)} for everybody",
         )
     return column

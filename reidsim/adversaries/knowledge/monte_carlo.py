@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ def draw_sets(knowledge: Knowledge, trials: int, rng: np.random.Generator) -> Kn
 
     All kinds of persons are told from the same random numbers in a trial, so they are often known by the same set,
     which then is worked out once. Each person's trials are independent, so its standard errors hold; the errors of
-    two persons are not.
+    two persons are not, so the error of a mean over persons is that of its own values, trial by trial.
 
     Parameters
     ----------
@@ -46,9 +47,13 @@ def draw_sets(knowledge: Knowledge, trials: int, rng: np.random.Generator) -> Kn
         }
         for kind, profiles in enumerate(knowledge.profiles_of_kind):
             told[kind] |= by_profile[profiles[number]]
-    return as_knowledge_sets(
+    sets = as_knowledge_sets(
         [{mask: times / trials for mask, times in Counter(masks.tolist()).items()} for masks in told]
     )
+    bits = np.array([sum(1 << position for position in known) for known in sets.sets], dtype=np.int64)
+    order = np.argsort(bits)
+    drawn = order[np.searchsorted(bits[order], np.stack(told))] if told else None
+    return replace(sets, drawn=drawn)
 
 
 def _told(

@@ -49,6 +49,15 @@ class GroupsSource(Section):
     name: str = Field(min_length=1)
     profile: tuple[ProfileSection, ...] = Field(min_length=1, description="the first that fits a person counts")
 
+    @model_validator(mode="after")
+    def _all_reached(self) -> GroupsSource:
+        for number, profile in enumerate(self.profile[:-1]):
+            if not profile.when:
+                raise InputError(
+                    "fits everybody, so those after it count for nobody", where=f"profile[{number}]", expected="it last"
+                )
+        return self
+
 
 class VoterListsSource(Section):
     """The voter lists of the states: all that a state's list carries, about registered adults."""
@@ -101,3 +110,13 @@ class KnowledgeRecipe(RecipeHead):
     """Sources of knowledge: what one lacks another may tell."""
 
     sources: tuple[SourceSection, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _told_apart(self) -> KnowledgeRecipe:
+        names = [source.name for source in self.sources]
+        for number, name in enumerate(names):
+            if name in names[:number]:
+                raise InputError(
+                    "two sources of one name", where=f"sources[{number}].name", found=name, expected="another name"
+                )
+        return self

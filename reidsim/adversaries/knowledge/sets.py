@@ -26,10 +26,13 @@ class KnowledgeSets:
         Positions of the attributes known, ascending. Sets that nobody can be known by are not there.
     probability : ndarray of float64, shape (n_kinds, n_sets)
         Each row sums to 1.
+    drawn : ndarray of int, shape (n_kinds, n_trials), optional
+        Position of the set of each kind in each trial, where sets are drawn. The kinds of one trial go together.
     """
 
     sets: tuple[tuple[int, ...], ...]
     probability: Floats
+    drawn: NDArray[np.intp] | None = None
 
     @property
     def n_sets(self) -> int:
@@ -45,6 +48,8 @@ def count_sets(knowledge: Knowledge) -> int:
 def _most_sets(profiles: Sequence[SourceProfile]) -> int:
     most = 1
     for profile in profiles:
+        if profile.presence == 0:
+            continue
         open_groups = sum(0 < group.probability < 1 for group in profile.groups)
         most *= (1 << open_groups) + (profile.presence < 1)
     return most
@@ -66,7 +71,7 @@ def enumerate_sets(knowledge: Knowledge) -> KnowledgeSets:
             "too many knowledge sets to list",
             found=f"up to {count_sets(knowledge):.2g} for a person",
             expected=f"at most {_MOST_LISTED:,}",
-            hint="Monte Carlo draws them",
+            hint="fewer groups; risks can be had by Monte Carlo, games need all sets",
         )
     by_kind = [_sets_of(knowledge, kind) for kind in knowledge.kinds]
     return as_knowledge_sets(by_kind)

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reidsim.adversaries.knowledge.load import RECIPES, load_knowledge
+from reidsim.adversaries.knowledge.load import RECIPES, RecordsFile, load_knowledge
 from reidsim.adversaries.knowledge.sets import enumerate_sets
 from reidsim.bundled import bundled_folder, bundled_names
 from reidsim.errors import InputError
@@ -23,6 +23,8 @@ NATIONAL = (
     "twitter-by-age",
     "voter-registration-and-twitter",
 )
+# About the records of wan2015 and wan2021.
+OF_GAMES = ("tennessee-voters", "twitter-age-race-sex", "voters-age-state", "twitter-age-state")
 SMALL = Domain(
     (
         Attribute("state", ("Ohio", "Tennessee")),
@@ -67,7 +69,7 @@ def test_bundled_recipes_are_about_the_national_population(recipe, national):
 
 
 def test_all_bundled_recipes_are_looked_at():
-    assert set(bundled_names(RECIPES)) == {*NATIONAL, "tennessee-voters", "twitter-age-race-sex"}
+    assert set(bundled_names(RECIPES)) == {*NATIONAL, *OF_GAMES}
     for name in bundled_names(RECIPES):
         content = read_toml(bundled_folder(RECIPES) / f"{name}.toml")
         assert content["title"], name
@@ -87,6 +89,30 @@ def test_a_voter_list_tells_what_the_list_of_the_state_carries(national):
         assert {name for group in profile.groups for name in group.attributes} == told, state
         assert all(group.probability == 1 for group in profile.groups)
     assert lists.total_price == sum(facts.price for facts in voter_profiles().values())
+
+
+def test_voters_by_age_and_state_are_those_by_year_of_birth_and_state(national):
+    """The lists tell no more and no less about a subject of wan2021 than about a person of xia2021."""
+    subjects = Domain((Attribute("age", ("17", "41", "70")), Attribute("state", ("Tennessee", "Oregon"))))
+    same = [("1977", "Tennessee"), ("1948", "Oregon")]
+    persons = np.stack([person(national, year_of_birth=year, state=state) for year, state in same]).astype(np.int32)
+    (found,) = load_knowledge("voters-age-state", subjects, np.array([[1, 0], [2, 1]], dtype=np.int32)).sources
+    (expected,) = load_knowledge("voter-registration", national, persons).sources
+    np.testing.assert_allclose(found.presence, expected.presence)
+    assert found.total_price == expected.total_price
+    names = {"age": "year of birth", "state": "state"}
+    for row in range(2):
+        theirs = expected.profiles[expected.profile_of_person[row]].groups[0].attributes
+        ours = found.profiles[found.profile_of_person[row]].groups[0].attributes
+        assert [names[name] for name in ours] == [name for name in theirs if name in names.values()]
+
+
+def test_twitter_tells_age_and_state_at_any_age():
+    subjects = Domain((Attribute("age", ("9", "41")), Attribute("state", ("Tennessee",))))
+    (found,) = load_knowledge("twitter-age-state", subjects, np.array([[0, 0], [1, 0]], dtype=np.int32)).sources
+    assert found.presence.tolist() == [0.23, 0.23]
+    told = {group.attributes: group.probability for group in found.profiles[0].groups}
+    assert told == {("age",): pytest.approx(0.3), ("state",): pytest.approx(0.51)}
 
 
 def test_who_is_too_young_to_vote_is_on_no_list(tmp_path):
@@ -182,9 +208,26 @@ LISTS = '[[sources]]\nkind = "voter-lists"\n'
         (GROUPS + 'groups = [{ attributes = ["age"] }, { attributes = ["age"] }]', "groups overlap; found 'age'"),
         (GROUPS + 'groups = [{ attributes = ["age"], probability = 1.5 }]', "groups[0].probability: value not allowed"),
         (GROUPS + "presence = -0.5", "sources[0].profile[0].presence: value not allowed; found -0.5"),
-        (GROUPS + 'groups = [{ attributes = ["aeg"] }]', "source 'club': a group names an attribute that the records"),
-        (GROUPS + 'when = { county = ["x"] }', "sources[0]: profile[0]: no such attribute; found 'county'"),
-        (GROUPS + 'when = { state = ["Ohoi"] }', "no value of 'state'; found 'Ohoi'"),
+        (
+            GROUPS + 'when = { sex = ["F"] }\n[[sources.profile]]\n'
+            'groups = [{ attributes = ["sex"] }, { attributes = ["age", "aeg"] }]',
+            "sources[0]: profile[1]: groups[1].attributes: no such attribute; found 'aeg'",
+        ),
+        (GROUPS + 'when = { county = ["x"] }', "sources[0]: profile[0]: when: no such attribute; found 'county'"),
+        (
+            GROUPS + 'when = { state = ["Ohoi"] }',
+            "profile[0]: when.state: no value of 'state'; found 'Ohoi'; expected one of Ohio, Tennessee, or a",
+        ),
+        (GROUPS + 'when = { state = ["otherwise"] }', "when.state: no value of 'state'; found 'otherwise'"),
+        (GROUPS + 'when = { age = ["20..18"] }', "when.age: range that ends before it begins; found '20..18'"),
+        (
+            GROUPS + 'presence = 0.5\n[[sources.profile]]\nwhen = { sex = ["F"] }',
+            "sources[0]: profile[0]: fits everybody, so those after it count for nobody",
+        ),
+        (
+            '[[sources]]\nkind = "everything"\nname = "x"\n' + GROUPS.replace("club", "x"),
+            "sources[1].name: two sources of one name; found 'x'",
+        ),
         (GROUPS + 'when = { age = ["18.."] }', "no profile for a person; found 'age = 17'"),
         (GROUPS + "pressence = 0.5", "sources[0].profile[0].pressence: unknown key"),
         ('[[sources]]\nkind = "voter-rolls"', "sources[0].kind: value not allowed; found 'voter-rolls'"),
@@ -194,7 +237,10 @@ LISTS = '[[sources]]\nkind = "voter-lists"\n'
         (LISTS + 'state = "Ohoi"\nattributes = { age = "age" }', "sources[0]: state: no such state; found 'Ohoi'"),
         (LISTS + 'state = "Ohio"\nattributes = { year_of_birth = "age" }', "reference_year: key missing"),
         (LISTS + 'state = "Ohio"\nattributes = { age = "aeg" }', "attributes: no such attribute; found 'aeg'"),
-        (LISTS + 'state = "Ohio"\nattributes = { age = "sex" }', "so ages cannot be told; found 'F'"),
+        (
+            LISTS + 'state = "Ohio"\nattributes = { age = "sex" }',
+            "attribute 'sex': not a whole number, so the age cannot be told; found 'F'",
+        ),
         (
             LISTS + 'state = "Ohio"\nattributes = { age = "age" }\n[sources.overrides.Utah]\nsex = true',
             "overrides: a state that nobody can be of; found 'Utah'",
@@ -209,7 +255,7 @@ LISTS = '[[sources]]\nkind = "voter-lists"\n'
         ),
         (
             MEDIA + 'recipe = "twitter-use-by-age"\nattributes = { sex = "sex" }\nage = "age"',
-            "sources[0]: recipe twitter-use-by-age: use: no figure for an age; found 17",
+            "attribute 'age': no figure for an age; found 17; expected an age of 18..29, 30..49, 50..64, 65.., for",
         ),
         (
             MEDIA + 'recipe = "x"\nage = "age"\nyear_of_birth = "born"',
@@ -221,12 +267,54 @@ def test_what_is_refused(tmp_path, text, message):
     assert message in refused(tmp_path, text)
 
 
-def test_a_state_without_a_profile_is_refused(tmp_path):
-    domain = Domain((Attribute("state", ("Ohio", "Ontario")), Attribute("age", ("18", "19"))))
-    message = refused(
-        tmp_path, LISTS + 'attributes = { state = "state", age = "age" }', domain, np.zeros((1, 2), dtype=np.int32)
+# Values of the records, which name their file, row and column.
+
+TOWNS = Domain((Attribute("state", ("Ohio", "Ontario")), Attribute("born", ("2000", "2020", "53", "x", "1950+"))))
+BY_BIRTH = LISTS + 'attributes = { state = "state", year_of_birth = "born" }\nreference_year = 2018'
+RECORDS = RecordsFile("people.csv", {"state": "STATE"})
+
+
+@pytest.mark.parametrize(
+    ("person", "message"),
+    [
+        ([1, 0], "people.csv: row 3, column 'STATE': no such state; found 'Ontario'; expected one of the 50 states"),
+        ([2, 0], "people.csv: row 3, column 'STATE': what is told depends on a value that is generalized"),
+        (
+            [0, 1],
+            "row 3, column 'born': not a year of birth of a living person; found '2020'; expected a year of birth",
+        ),
+        ([0, 2], "row 3, column 'born': not a year of birth of a living person; found '53'"),
+        ([0, 3], "row 3, column 'born': not a whole number, so the age cannot be told; found 'x'"),
+    ],
+)
+def test_a_value_of_the_records_is_named_by_file_row_and_column(tmp_path, person, message):
+    path = write(tmp_path, BY_BIRTH)
+    fine = [[0, 0], [0, 4]]
+    load_knowledge(path, TOWNS, np.array(fine, dtype=np.int32), records=RECORDS)
+    with pytest.raises(InputError) as error:
+        load_knowledge(path, TOWNS, np.array([*fine, person], dtype=np.int32), records=RECORDS)
+    assert message in str(error.value)
+    assert str(error.value).endswith(f"asked by source 'voter lists' of {path})")
+
+
+def test_a_record_for_which_a_recipe_has_no_profile_is_named(tmp_path):
+    path = write(tmp_path, GROUPS + 'when = { state = ["Ohio"] }')
+    with pytest.raises(InputError, match=r"^people\.csv: row 2: no profile for a person; found 'state = Tennessee'"):
+        load_knowledge(path, SMALL, PERSONS, records=RECORDS)
+
+
+def test_without_a_file_the_attribute_is_named(tmp_path):
+    message = refused(tmp_path, BY_BIRTH, TOWNS, np.array([[1, 0]], dtype=np.int32))
+    assert message.startswith("attribute 'state': no such state; found 'Ontario'")
+
+
+def test_states_that_nobody_is_of_need_no_list(tmp_path):
+    path = write(tmp_path, BY_BIRTH + "\n[sources.overrides.Utah]\nsex = true")
+    (lists,) = load_knowledge(path, TOWNS, np.array([[0, 0]], dtype=np.int32)).sources
+    assert lists.presence.tolist() == [voter_profile("Ohio").registered_share]
+    assert "overrides: no such state; found 'Uta'" in refused(
+        tmp_path, BY_BIRTH + "\n[sources.overrides.Uta]\nsex = true", TOWNS, np.array([[0, 0]], dtype=np.int32)
     )
-    assert "no such state; found 'Ontario'" in message
 
 
 def test_what_is_told_may_not_hang_on_a_generalized_value(tmp_path):

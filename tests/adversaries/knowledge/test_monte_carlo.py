@@ -2,14 +2,17 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
 from small_knowledge import cases
 
 from reidsim.adversaries.knowledge import assessment
 from reidsim.adversaries.knowledge.assessment import assess
-from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
+from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
 from reidsim.adversaries.knowledge.monte_carlo import draw_sets
 from reidsim.adversaries.knowledge.network import Network
+from reidsim.adversaries.knowledge.sets import count_sets
+from reidsim.adversaries.knowledge.uniqueness import KnownPopulation
 from reidsim.errors import InputError
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness
 
@@ -55,12 +58,71 @@ def test_standard_errors_are_the_spread_of_many_estimates():
         assert (np.abs(ratio - 1) < 0.3).all(), risk
 
 
+RISKS = ("prosecutor", "journalist", "marketer", NETWORK)
+
+
+def test_the_error_of_the_mean_over_one_person_is_that_persons():
+    knowledge = Knowledge(NAMES, (Source("s", seven_groups(1, 20)[1].sources[0].profiles, np.zeros(1, dtype=np.intp)),))
+    released = np.array([[0] * 7], dtype=np.int32)
+    for uniqueness in (HALF, KnownPopulation(np.array([[0] * 7, [0] * 6 + [1]], dtype=np.int32), np.array([1, 3]))):
+        rng = np.random.default_rng(21)
+        drawn = assess(released, knowledge, uniqueness, method="monte-carlo", trials=60, rng=rng)
+        for risk in RISKS:
+            own = float(drawn.risks.standard_error(risk)[0])
+            assert drawn.standard_error_of_mean(risk) == pytest.approx(own, abs=1e-12), risk
+        assert assess(released, knowledge, uniqueness).standard_error_of_mean("journalist") == 0
+
+
+@given(case=cases(max_persons=6), seed=st.integers(0, 100))
+@settings(max_examples=30)
+def test_the_error_of_the_mean_is_that_of_its_values_trial_by_trial(case, seed):
+    """The persons' values in each trial, by comparing records one by one."""
+    trials = 12
+    found = assess(
+        case.codes, case.knowledge, HALF, method="monte-carlo", trials=trials, rng=np.random.default_rng(seed)
+    )
+    if found.risks.method == "exact":
+        assert count_sets(case.knowledge) == 1
+        return
+    sets = draw_sets(case.knowledge, trials, np.random.default_rng(seed))
+    values = {risk: np.zeros(trials) for risk in RISKS}
+    for trial in range(trials):
+        for i, kind in enumerate(case.knowledge.kind_of_person.tolist()):
+            known = list(sets.sets[sets.drawn[kind, trial]])
+            a = sum((row[known] == case.codes[i][known]).all() for row in case.codes)
+            u, b = float(a == 1), 0.5
+            values["prosecutor"][trial] += u
+            values["journalist"][trial] += u * b
+            values["marketer"][trial] += 1 / a
+            values[NETWORK][trial] += 1 - (1 - u * 0.4 * 0.7) * (1 - u * b * 0.3) * (1 - 0.6 / a)
+    for risk in RISKS:
+        mean = found.risks.overall(NETWORK) if risk is NETWORK else getattr(found.risks, risk)
+        np.testing.assert_allclose(mean.mean(), values[risk].mean() / case.n, atol=1e-12)
+        expected = values[risk].std(ddof=1) / case.n / np.sqrt(trials)
+        np.testing.assert_allclose(found.standard_error_of_mean(risk), expected, atol=1e-12)
+
+
+def test_nothing_is_drawn_where_everybody_is_known_by_one_set():
+    codes, knowledge = seven_groups(20, 22)
+    # No generator is given, so drawing would fail.
+    for known in (everything(NAMES, 20), _told_always(knowledge)):
+        found = assess(codes, known, HALF, method="monte-carlo")
+        assert (found.risks.method, found.standard_error_of_mean("marketer")) == ("exact", 0)
+
+
+def _told_always(knowledge: Knowledge) -> Knowledge:
+    """Some persons are known by two attributes for certain, the others are not known."""
+    profiles = (SourceProfile((AttributeGroup(("a", "b")), AttributeGroup(("c",), 0.0))), SourceProfile((), 0.0))
+    return Knowledge(NAMES, (Source("s", profiles, knowledge.sources[0].profile_of_person),))
+
+
 @given(case=cases())
 @settings(max_examples=20)
 def test_sets_that_cannot_be_are_never_drawn(case):
     rng = np.random.default_rng(5)
     possible = assess(case.codes, case.knowledge, HALF).sets
     drawn = assess(case.codes, case.knowledge, HALF, method="monte-carlo", trials=20, rng=rng)
+    event(drawn.risks.method)
     assert set(drawn.sets) <= set(possible)
 
 

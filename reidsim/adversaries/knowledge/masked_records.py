@@ -1,0 +1,115 @@
+"""Linking records of which attributes are masked to the people of a register, by what is shared and known."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.knowledge.adversary import KnowledgeLinker, masking_lattice
+from reidsim.adversaries.knowledge.groups import Knowledge
+from reidsim.adversaries.multistage.world import PersonTable
+from reidsim.adversaries.response import Linkage
+from reidsim.errors import InputError
+from reidsim.populations.domain import Attribute, Codes, Domain
+from reidsim.populations.population import Population
+from reidsim.releases.masking import MaskingSpace
+from reidsim.releases.strategy_space import Rows
+
+# Bytes that the replies kept may take together.
+_MEMORY_LIMIT = 128 * 2**20
+
+
+class MaskedRecordLinker:
+    """Links records shared under a masking space to the people of a table, by the attributes that the adversary knows.
+
+    Attributes that the table lacks, or about which nothing can be known, are shared without consequence; strategies
+    that differ in them only are worked out once.
+
+    Parameters
+    ----------
+    space : MaskingSpace
+    targets, register : PersonTable
+        The subjects, and the people who may be taken for them; both with the attributes of the knowledge.
+    knowledge : Knowledge
+        About the subjects: over the attributes linked on, in the order of the space.
+    registered : ndarray of bool, shape (n_records,), optional
+        Who of the subjects is in the register; all, if not given.
+
+    Raises
+    ------
+    InputError
+        If an attribute is lacking, the knowledge is about other subjects, or groups of a level lack a value or split
+        those of the level before.
+    """
+
+    def __init__(
+        self,
+        space: MaskingSpace,
+        targets: PersonTable,
+        register: PersonTable,
+        knowledge: Knowledge,
+        registered: NDArray[np.bool_] | None = None,
+    ) -> None:
+        self._space = space
+        self._linked = [space.attributes.index(name) for name in knowledge.attributes]
+        attributes, own, theirs, groups = [], [], [], []
+        for position, name in zip(self._linked, knowledge.attributes, strict=True):
+            both = np.concatenate([targets.column(name), register.column(name)])
+            values, codes = np.unique(both, return_inverse=True)
+            attributes.append(Attribute(name, tuple(map(str, values.tolist()))))
+            own.append(codes[: targets.n_rows])
+            theirs.append(codes[targets.n_rows :])
+            between = range(1, space.shape[position] - 1)
+            groups.append(tuple(_numbered(space.generalized(position, level, values)) for level in between))
+            _require_nested(name, groups[-1])
+        kept = tuple(space.kept[position] for position in self._linked)
+        self._linked_space = MaskingSpace(
+            knowledge.attributes, np.ones(len(kept)), targets.n_rows, kept, tuple(groups), float(len(kept))
+        )
+        domain = Domain(tuple(attributes))
+        lattice = masking_lattice(self._linked_space, domain, _codes(own))
+        people = Population.from_records(domain, _codes(theirs), name=register.name)
+        everybody = registered is None or bool(registered.all())
+        self._linker = KnowledgeLinker(lattice, people, knowledge, registered=None if everybody else registered)
+        self._kept: OrderedDict[int, Linkage] = OrderedDict()
+        self._most_kept = max(_MEMORY_LIMIT // (16 * max(targets.n_rows, 1)), 1)
+
+    def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
+        """Return effective group sizes of all records, or of `rows`, shared as `strategy`; see `KnowledgeLinker`."""
+        levels = self._space.levels(strategy)[self._linked]
+        linked = int(self._linked_space.number(levels))
+        if linked not in self._kept:
+            self._kept[linked] = self._linker.link(linked)
+            if len(self._kept) > self._most_kept:
+                self._kept.popitem(last=False)
+        found = self._kept[linked]
+        if rows is None:
+            return found
+        believed = found.believed_group_sizes[rows]
+        if found.group_sizes is found.believed_group_sizes:
+            return Linkage(believed, believed)
+        return Linkage(found.group_sizes[rows], believed)
+
+
+def _require_nested(name: str, levels: Sequence[NDArray[np.int64]]) -> None:
+    """Check that groups only merge from one level between shared and masked to the next."""
+    for finer, coarser in pairwise(levels):
+        if len(np.unique(np.stack([finer, coarser]), axis=1).T) > finer.max() + 1:
+            raise InputError(
+                "groups that are split at the next level",
+                where=f"levels of attribute {name!r}",
+                expected="groups that only merge, for an adversary with partial knowledge",
+            )
+
+
+def _codes(columns: list[NDArray[np.intp]]) -> Codes:
+    return np.column_stack(columns).astype(np.int32)
+
+
+def _numbered(groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return groups numbered from 0 on."""
+    return np.unique(groups, return_inverse=True)[1].astype(np.int64)

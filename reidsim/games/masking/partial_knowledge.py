@@ -1,0 +1,134 @@
+"""The masking game against an adversary who attacks once, with what it may know about the subjects.
+
+It is a record game of its own linker, so the solvers of record games play it; which of them did is told in the choice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from reidsim.adversaries.knowledge.groups import Knowledge
+from reidsim.adversaries.knowledge.masked_records import MaskedRecordLinker
+from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.errors import InputError
+from reidsim.games.backward_induction import backward_induction
+from reidsim.games.masking.game import MaskingGame
+from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+
+_MOST_STRATEGIES = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class PartialKnowledgeGame(MaskingGame):
+    """Every subject against one adversary who links what is shared to a register, by the attributes it knows.
+
+    What is known of a subject is random: the success probability of a strategy is the mean, over what may be known, of
+    1 / people of the register who match what is shared and known (see `KnowledgeLinker`). The adversary decides by
+    that mean; nothing is inferred. Of equally good strategies the one with the lowest number is picked.
+
+    Parameters
+    ----------
+    space, attack, world, benefit, loss
+        See `MaskingGame`; the attack has one stage, which links on the attributes of the knowledge.
+    knowledge : Knowledge
+        About the subjects, over the attributes linked on.
+
+    Raises
+    ------
+    InputError
+        As `MaskingGame`; also if the attack infers something, or links on other attributes than the knowledge has.
+    """
+
+    knowledge: Knowledge = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.attack.inferences:
+            found = self.attack.inferences[0].infers
+            raise InputError("an adversary with partial knowledge infers nothing", found=found, expected="one stage")
+        on = self.attack.identify.on
+        if on != self.knowledge.attributes:
+            expected = f"it about {', '.join(on)}"
+            raise InputError(
+                "the knowledge is about other attributes", found=self.knowledge.attributes, expected=expected
+            )
+        super().__post_init__()
+
+    @property
+    def is_compiled(self) -> bool:
+        """Compiled solvers know nothing of partial knowledge."""
+        return False
+
+    def one_stage(self) -> MaskingGame:
+        """Return the same game: there is no inference to leave out."""
+        return self
+
+    @cached_property
+    def record_game(self) -> RecordGame:
+        """The same game for solvers that know nothing of masking."""
+        register = self.world.resource(self.attack.identify.resource)
+        linker = MaskedRecordLinker(self.space, self.world.targets, register, self.knowledge, self.world.registered)
+        adversary = OneShotAdversary(self.attack.gain, self.attack.cost)
+        return RecordGame(self.space, linker, adversary, np.asarray(self.benefit), np.asarray(self.loss))
+
+
+def exhaustive(game: MaskingGame, *, no_attack: bool = False) -> Choice:
+    """Find the best strategy of every subject by working out all strategies.
+
+    Parameters
+    ----------
+    game : MaskingGame
+    no_attack : bool
+        Only strategies that are not attacked.
+
+    Returns
+    -------
+    Choice
+        Exact: the same as that of `best_first`, which leaves this game to branch and bound. A record whose best payoff
+        is negative, or that has no strategy allowed, is withheld.
+
+    Raises
+    ------
+    InputError
+        If there are more than 2**20 strategies.
+    """
+    game.require_size(_MOST_STRATEGIES, "backward induction")
+    constraint = Constraint(no_attack=no_attack)
+    choice = backward_induction(game.record_game, {"": constraint})[""]
+    payoffs = game.evaluate(choice).publisher_payoff
+    return game.chosen(choice.solver, choice.strategies, payoffs, choice.evaluated, exact=True)
+
+
+def same_strategy_of_records(game: MaskingGame) -> Choice:
+    """Find the strategy with the highest mean payoff when all subjects must use the same one.
+
+    Strategies are taken in order of falling mean benefit, which bounds the mean payoff, until that is below the best
+    mean. Of equal means the lowest number wins.
+
+    Returns
+    -------
+    Choice
+        The same strategy for every record, or all withheld if the best mean is negative.
+
+    Raises
+    ------
+    InputError
+        If there are more than 2**20 strategies.
+    """
+    game.require_size(_MOST_STRATEGIES, "policy same-strategy")
+    played = game.record_game
+    tie = float(played.tie().mean())
+    bounds = np.array([played.benefit_of(strategy).mean() for strategy in range(game.space.size)])
+    best, chosen, evaluated = -np.inf, WITHHELD, 0
+    for strategy in np.argsort(-bounds, kind="stable").tolist():
+        if bounds[strategy] < best - tie:
+            break
+        payoff = float(played.outcome(strategy).publisher_payoff.mean())
+        evaluated += 1
+        if payoff > best + tie or (payoff >= best - tie and strategy < chosen):
+            best, chosen = payoff, strategy
+    n = game.n_records
+    strategies = np.full(n, chosen if best >= -tie else WITHHELD, dtype=np.int64)
+    return Choice(strategies, "same-strategy", np.full(n, evaluated, dtype=np.int64), exact=True)

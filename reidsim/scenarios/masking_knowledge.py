@@ -1,0 +1,78 @@
+"""What the adversary of a masking scenario may know about the subjects, by a knowledge recipe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reidsim.adversaries.knowledge.groups import Knowledge
+from reidsim.adversaries.knowledge.load import RecordsFile, load_knowledge
+from reidsim.adversaries.multistage.world import PersonTable
+from reidsim.errors import InputError
+from reidsim.populations.domain import Attribute, Domain
+from reidsim.scenarios.masking_tables import NO_ALLELE, MaskingTables
+
+
+@dataclass(frozen=True, eq=False)
+class KnowledgeOfSubjects:
+    """A knowledge recipe, and the values that subjects can have of what it may tell.
+
+    Parameters
+    ----------
+    recipe : str
+    tables : MaskingTables
+    domain : Domain
+        Attributes by which people are looked up. The values are all those of the people drawn from, or of the files,
+        so they are the same in every draw.
+    """
+
+    recipe: str
+    tables: MaskingTables
+    domain: Domain
+
+    @classmethod
+    def of(cls, recipe: str, tables: MaskingTables) -> KnowledgeOfSubjects:
+        """Read the values off the tables.
+
+        Raises
+        ------
+        InputError
+            If alleles by which people are looked up are not known of everybody.
+        """
+        attributes = []
+        for name in tables.loaded.scenario.linked_on:
+            labels = tables.labels.get(name)
+            if labels is None:
+                holders = [table.columns[name] for table in tables.files.values() if name in table.columns]
+                values = np.unique(np.concatenate(holders) if holders else tables.values[name])
+                if name in tables.loci and values[0] == NO_ALLELE:
+                    raise InputError(
+                        "locus with unknown alleles, by which nobody can be looked up", where="adversary.resource",
+                        found=name, expected="a resource without it",
+                    )  # fmt: skip
+                labels = tuple(map(str, values.tolist()))
+            attributes.append(Attribute(name, labels))
+        return cls(recipe, tables, Domain(tuple(attributes)))
+
+    def about(self, targets: PersonTable) -> Knowledge:
+        """Return what may be known about some subjects.
+
+        Raises
+        ------
+        InputError
+            If the recipe cannot be used, or not for the subjects; names the subjects' file and row if they have one.
+        """
+        scenario, loaded = self.tables.loaded.scenario, self.tables.loaded
+        columns = [
+            targets.column(attribute.name)
+            if attribute.name in self.tables.labels
+            else np.searchsorted(np.array(attribute.categories, dtype=np.int64), targets.column(attribute.name))
+            for attribute in self.domain.attributes
+        ]
+        records = RecordsFile(targets.name, scenario.targets.columns) if self.tables.files else None
+        codes = np.column_stack(columns).astype(np.int32)
+        try:
+            return load_knowledge(self.recipe, self.domain, codes, base=loaded.folder, records=records)
+        except InputError as error:
+            raise error if error.source else error.located(loaded.path, "adversary.knowledge") from None

@@ -1,0 +1,197 @@
+"""Released records of a scenario of the kind ``risk``: those of a file, with the groups that they are released with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from reidsim.errors import InputError, listed
+from reidsim.linkage.value_tree import TOP, ValueTree
+from reidsim.populations.counted import natural_categories
+from reidsim.populations.domain import Attribute, Codes, Domain
+from reidsim.populations.population import Population
+from reidsim.releases.hierarchy import SUPPRESSED, hierarchy_from_rows
+from reidsim.releases.hierarchy_file import read_hierarchy_rows
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.risk_schema import RiskReleaseSection, RiskScenario, TreeSection
+from reidsim.tables import read_table, require_columns
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Released records.
+
+    Parameters
+    ----------
+    domain : Domain
+        Ungeneralized values.
+    codes : ndarray of int32, shape (n_records, n_attributes)
+        Nodes of the value tree where an attribute has one.
+    trees : dict of str to ValueTree
+    persons : ndarray of int32, shape (n_records, n_attributes), optional
+        True values of the persons of the records, if they are known; else what the records tell.
+    """
+
+    domain: Domain
+    codes: Codes
+    trees: dict[str, ValueTree]
+    persons: Codes | None = None
+
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+        return len(self.codes)
+
+
+def population_over(population: Population, attributes: tuple[str, ...]) -> Population:
+    """Return the people over the attributes that are released, all if none is named.
+
+    Raises
+    ------
+    InputError
+        If the population lacks one.
+    """
+    try:
+        return population.marginal(attributes or population.domain.names)
+    except InputError as error:
+        raise error.located(where="release.attributes") from None
+
+
+def read_release(
+    loaded: LoadedScenario[RiskScenario], population: Population | None
+) -> tuple[Release, Population | None]:
+    """Read the records of a file; values are those of value trees, of the population, or those seen.
+
+    A value ``*`` is suppressed: it includes every value. An empty one is refused, since it may mean anything.
+
+    Returns
+    -------
+    Release
+    Population or None
+        Over the attributes of the release.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be used, an attribute is lacking, or a value is missing or none that the attribute can have.
+    """
+    section, trees = loaded.scenario.release, loaded.scenario.trees
+    path = loaded.folder / str(section.path)
+    frame = read_table(path, delimiter=section.delimiter, comment="#")
+    truth = None if section.persons is None else _true_values(loaded.folder / section.persons, section, len(frame))
+    shown = {column: attribute for attribute, column in section.columns.items()}
+    names = section.attributes or tuple(shown.get(str(column), str(column)) for column in frame.columns)
+    for key, named in (("trees", trees), ("release.columns", section.columns)):
+        for name in named:
+            if name not in names:
+                raise InputError("no such attribute", where=key, found=name, expected=f"one of {', '.join(names)}")
+    column_of = {name: section.columns.get(name, name) for name in names}
+    require_columns(frame, column_of.values(), path)
+    people = None if population is None else population_over(population, names)
+    if truth is not None:
+        require_columns(truth, column_of.values(), loaded.folder / str(section.persons))
+    made, codes, own, attributes = {}, [], [], []
+    for name, column in column_of.items():
+        declared = _declared_tree(name, trees[name], loaded.folder) if name in trees else None
+        known = None if people is None else people.domain[name]
+        if declared is not None and known is not None and declared.attribute != known:
+            raise InputError(
+                "the value tree has other values than the population",
+                where=f"trees.{name}",
+                found=listed(declared.attribute.categories),
+                expected=listed(known.categories),
+            )
+        try:
+            attribute, tree = _values(name, frame[column], declared, known, None if truth is None else truth[column])
+            codes.append((attribute if tree is None else tree).encode(frame[column], column))
+        except InputError as error:
+            raise error.located(path) from None
+        if truth is not None:
+            try:
+                own.append(attribute.encode(truth[column], column))
+                _require_included(own[-1], codes[-1], attribute, tree, column, section)
+            except InputError as error:
+                raise error.located(loaded.folder / str(section.persons)) from None
+        attributes.append(attribute)
+        if tree is not None:
+            made[name] = tree
+    persons = np.column_stack(own) if own else None
+    return Release(Domain(tuple(attributes)), np.column_stack(codes), made, persons), people
+
+
+def _true_values(path: Path, section: RiskReleaseSection, n_records: int) -> pd.DataFrame:
+    frame = read_table(path, delimiter=section.delimiter, comment="#")
+    if len(frame) != n_records:
+        raise InputError(
+            "other persons than those of the records", source=path, found=f"{len(frame)} rows",
+            expected=f"{n_records}, as in {section.path}",
+        )  # fmt: skip
+    return frame
+
+
+def _require_included(
+    own: Codes, shown: Codes, attribute: Attribute, tree: ValueTree | None, column: str, section: RiskReleaseSection
+) -> None:
+    """Check that every record includes the value of its own person."""
+    included = own == shown if tree is None else tree.chain[own, tree.depth[shown]] == shown
+    if not included.all():
+        row = int((~included).argmax())
+        labels = attribute.categories if tree is None else tree.labels
+        raise InputError(
+            "a value that the person's record does not include",
+            where=f"row {row + 1}, column {column!r}",
+            found=attribute.categories[own[row]],
+            expected=f"{labels[shown[row]]!r} or what it stands for, as in {section.path}",
+        )
+
+
+def _values(
+    name: str,
+    column: pd.Series[str],
+    declared: ValueTree | None,
+    known: Attribute | None,
+    truth: pd.Series[str] | None,
+) -> tuple[Attribute, ValueTree | None]:
+    """Return an attribute's values, and its tree if it has groups or suppressed values."""
+    missing = (column == "").to_numpy()
+    if missing.any():
+        raise InputError(
+            "value missing",
+            where=f"row {int(missing.argmax()) + 1}, column {column.name!r}",
+            expected=f"a value, or {SUPPRESSED!r} for one that is suppressed",
+        )
+    shown = column[column != SUPPRESSED]
+    seen = shown if truth is None else pd.concat([shown, truth[(truth != SUPPRESSED) & (truth != "")]])
+    if declared is None and known is None and not len(seen):
+        hint = "leave it out of release.attributes"
+        raise InputError("every value is suppressed", where=f"column {column.name!r}", hint=hint)
+    given = known if declared is None else declared.attribute
+    attribute = given or Attribute(name, natural_categories(seen))
+    nodes = attribute.categories if declared is None else declared.labels
+    if len(shown) == len(column) or SUPPRESSED in nodes:
+        return attribute, declared
+    return attribute, _with_everything_above(declared or _without_groups(attribute))
+
+
+def _without_groups(attribute: Attribute) -> ValueTree:
+    return ValueTree(attribute, attribute.categories, np.full(attribute.size, TOP, dtype=np.int32))
+
+
+def _with_everything_above(tree: ValueTree) -> ValueTree:
+    """Return the tree with a node on top that includes every value."""
+    parent = np.where(tree.parent == TOP, tree.n_nodes, tree.parent)
+    return ValueTree(tree.attribute, (*tree.labels, SUPPRESSED), np.append(parent, TOP).astype(np.int32))
+
+
+def _declared_tree(name: str, section: TreeSection, folder: Path) -> ValueTree:
+    try:
+        if section.file is None:
+            return ValueTree.from_groups(name, section.groups)
+        rows = read_hierarchy_rows(folder / section.file, delimiter=section.delimiter)
+        attribute = Attribute(name, tuple(dict.fromkeys(row[0] for row in rows)))
+        return ValueTree.from_hierarchy(hierarchy_from_rows(attribute, rows))
+    except InputError as error:
+        raise error.located(where=f"trees.{name}") from None

@@ -1,0 +1,173 @@
+"""The masking game against partial knowledge: every strategy, and best responses, by going through people and sets."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_knowledge import probabilities
+
+from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
+from reidsim.adversaries.multistage.attack import MultistageAttack
+from reidsim.adversaries.multistage.stages import Identify, InferByLinkage
+from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
+from reidsim.errors import InputError
+from reidsim.games.masking.best_first import best_first
+from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame, exhaustive, same_strategy_of_records
+from reidsim.releases.masking import MaskingSpace
+
+# Of four attributes the register carries three; the second has a level between: pairs of values.
+NAMES, LINKED = ("a", "b", "c", "d"), ("a", "b", "d")
+SHAPE = (2, 3, 2, 2)
+PAIRS = np.array([0, 0, 1, 1, 2, 2])
+
+
+@st.composite
+def small_games(draw):
+    """A game, the tables behind it, and for each subject the probability of every set of known attributes."""
+    subjects = [[draw(st.integers(0, 3)) for _ in NAMES] for _ in range(draw(st.integers(1, 4)))]
+    others = [[draw(st.integers(0, 3)) for _ in LINKED] for _ in range(draw(st.integers(1, 5)))]
+    registered = [draw(st.booleans()) for _ in subjects]
+    linked = [[row[NAMES.index(name)] for name in LINKED] for row in subjects]
+    register = others + [row for row, there in zip(linked, registered, strict=True) if there]
+    told = [([draw(probabilities) for _ in LINKED], draw(probabilities)) for _ in range(2)]
+    profiles = tuple(
+        SourceProfile(tuple(AttributeGroup((name,), p) for name, p in zip(LINKED, chances, strict=True)), presence)
+        for chances, presence in told
+    )
+    kind = [draw(st.integers(0, 1)) for _ in subjects]
+    knowledge = Knowledge(LINKED, (Source("s", profiles, np.array(kind, dtype=np.intp)),))
+    sets = [dict(_known_sets(*told[k])) for k in kind]
+    weights = np.array([draw(st.sampled_from([0.0, 1.0, 2.5])) for _ in NAMES[:3]] + [1.0])
+    kept = tuple(np.array([1.0, 0.4, 0.0] if size == 3 else [1.0, 0.0]) for size in SHAPE)
+    space = MaskingSpace(NAMES, weights, len(subjects), kept, ((), (PAIRS,), (), ()))
+    world = MultistageWorld(
+        PersonTable.from_array("subjects", NAMES, np.array(subjects)),
+        {"register": PersonTable.from_array("register", LINKED, np.array(register))},
+        np.array(registered),
+    )
+    gain, cost = draw(st.sampled_from([50.0, 150.0])), draw(st.sampled_from([0.0, 10.0, 40.0]))
+    attack = MultistageAttack((Identify(LINKED, "register"),), gain, cost)
+    return PartialKnowledgeGame(space, attack, world, 100.0, 150.0, knowledge=knowledge), linked, register, sets
+
+
+def _known_sets(chances, presence):
+    for told in itertools.product((False, True), repeat=len(chances)):
+        p = presence * np.prod([c if t else 1 - c for t, c in zip(told, chances, strict=True)])
+        yield told, p + (1 - presence) * (not any(told))
+
+
+def oracle(case, subject, strategy):
+    """Believed and true success, whether there is an attack, and what the subject gets."""
+    game, linked, register, sets = case
+    levels = [game.space.levels(strategy)[NAMES.index(name)] for name in LINKED]
+    believed = 0.0
+    for known, p in sets[subject].items():
+        same = sum(
+            all(
+                not k
+                or (level == 0 and mine == theirs)
+                or (name == "b" and level == 1 and mine // 2 == theirs // 2)
+                or level == SHAPE[NAMES.index(name)] - 1
+                for name, k, level, mine, theirs in zip(LINKED, known, levels, linked[subject], person, strict=True)
+            )
+            for person in register
+        )
+        believed += p / same if same else 0.0
+    true = believed if game.world.registered[subject] else 0.0
+    attacked = game.attack.gain * believed > game.attack.cost * (1 + 1e-12)
+    utility = game.space.utility(strategy)[subject]
+    return believed, true, attacked, 100 * utility - 150 * true * attacked
+
+
+@given(case=small_games())
+@settings(max_examples=40)
+def test_every_strategy_is_what_going_through_people_and_sets_gives(case):
+    game = case[0]
+    for strategy in range(game.space.size):
+        outcome = game.record_game.outcome(strategy)
+        expected = [oracle(case, i, strategy) for i in range(game.n_records)]
+        believed, true, attacked, payoff = map(np.array, zip(*expected, strict=True))
+        np.testing.assert_allclose(outcome.response.believed_success, believed, atol=1e-12)
+        np.testing.assert_allclose(outcome.response.success, true, atol=1e-12)
+        np.testing.assert_array_equal(outcome.response.attacks, attacked)
+        np.testing.assert_allclose(outcome.publisher_payoff, payoff, atol=1e-9)
+
+
+@given(case=small_games(), no_attack=st.booleans())
+@settings(max_examples=40)
+def test_subjects_best_respond_whatever_the_solver(case, no_attack):
+    game = case[0]
+    best = []
+    for i in range(game.n_records):
+        payoffs = {strategy: oracle(case, i, strategy) for strategy in range(game.space.size)}
+        allowed = {s: out[3] for s, out in payoffs.items() if not (no_attack and out[2])}
+        # Withholding pays 0; of equal payoffs the lowest number wins, and a record worth exactly 0 is shared.
+        top = max(allowed.values(), default=-np.inf)
+        best.append(min(s for s, pay in allowed.items() if pay > top - 1e-9) if top > -1e-9 else -1)
+    for solver in (best_first, exhaustive):
+        choice = solver(game, no_attack=no_attack)
+        assert choice.strategies.tolist() == best
+        assert choice.exact
+        found = game.evaluate(choice)
+        expected = [0.0 if s < 0 else oracle(case, i, s)[3] for i, s in enumerate(best)]
+        np.testing.assert_allclose(found.publisher_payoff, expected, atol=1e-9)
+    assert (best_first(game).solver, exhaustive(game).solver) == ("branch-and-bound", "backward-induction")
+
+
+@given(case=small_games())
+@settings(max_examples=30)
+def test_one_strategy_for_all_has_the_highest_mean(case):
+    game = case[0]
+    means = [
+        np.mean([oracle(case, i, strategy)[3] for i in range(game.n_records)]) for strategy in range(game.space.size)
+    ]
+    choice = same_strategy_of_records(game)
+    if max(means) < 0:
+        assert set(choice.strategies) == {-1}
+    else:
+        assert set(choice.strategies) == {min(s for s, mean in enumerate(means) if mean > max(means) - 1e-9)}
+
+
+@given(case=small_games())
+@settings(max_examples=20)
+def test_knowing_more_never_helps_the_subject_and_masking_what_nobody_links_on_never_does(case):
+    game = case[0]
+    knows_all = PartialKnowledgeGame(
+        game.space, game.attack, game.world, 100.0, 150.0, knowledge=everything(LINKED, game.n_records)
+    )
+    for strategy in range(game.space.size):
+        ours = game.record_game.outcome(strategy).response.believed_success
+        theirs = knows_all.record_game.outcome(strategy).response.believed_success
+        registered = game.world.registered
+        assert (theirs >= ours - 1e-12)[registered].all()
+        # The third attribute is not in the register.
+        without = strategy | 2 if game.space.levels(strategy)[2] == 0 else strategy
+        np.testing.assert_allclose(game.record_game.outcome(without).response.believed_success, ours, atol=1e-15)
+    chosen = best_first(game).strategies
+    assert all(s < 0 or game.space.levels(s)[2] == 0 or game.space.weights[2] == 0 for s in chosen)
+
+
+def test_what_is_refused():
+    world = MultistageWorld(
+        PersonTable.from_array("subjects", NAMES, np.array([[0, 0, 0, 0]])),
+        {"register": PersonTable.from_array("register", LINKED, np.array([[0, 0, 0]]))},
+    )
+    space, knowledge = MaskingSpace(NAMES, np.ones(4), 1), everything(LINKED, 1)
+    infers = MultistageAttack((InferByLinkage("d", "register", ("a",)), Identify(LINKED, "register")), 1.0, 0.0)
+    with pytest.raises(InputError, match="an adversary with partial knowledge infers nothing; found 'd'"):
+        PartialKnowledgeGame(space, infers, world, knowledge=knowledge)
+    elsewhere = MultistageAttack((Identify(("a",), "register"),), 1.0, 0.0)
+    with pytest.raises(InputError, match="the knowledge is about other attributes"):
+        PartialKnowledgeGame(space, elsewhere, world, knowledge=knowledge)
+    names = tuple(f"x{j}" for j in range(21))
+    many = MultistageWorld(
+        PersonTable.from_array("subjects", names, np.zeros((1, 21), dtype=int)),
+        {"register": PersonTable.from_array("register", ("x0",), np.array([[0]]))},
+    )
+    attack = MultistageAttack((Identify(("x0",), "register"),), 1.0, 0.0)
+    large = PartialKnowledgeGame(MaskingSpace(names, np.ones(21), 1), attack, many, knowledge=everything(("x0",), 1))
+    for solver in (exhaustive, same_strategy_of_records):
+        with pytest.raises(InputError, match=r"too many strategies for .*; found 2097152; expected at most 1,048,576"):
+            solver(large)
