@@ -21,9 +21,11 @@ from memory import peak_mib
 
 from reidsim.games.full_domain.anytime import anytime_search
 from reidsim.games.full_domain.game import FullDomainGame
+from reidsim.games.full_domain.multi_dimensional import multi_dimensional
+from reidsim.games.full_domain.nodes import every_node
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.record_level import record_level
-from reidsim.games.full_domain.search import every_node, search
+from reidsim.games.full_domain.search import search
 from reidsim.populations.domain import Attribute, unique_rows
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
@@ -106,6 +108,22 @@ def by_record(study: FullDomainStudy, repeats: int) -> None:
     print(f"peak memory so far {peak_mib():,.0f} MiB")
 
 
+def by_region(study: FullDomainStudy) -> None:
+    """Time the best multi-dimensional recoding beside the payouts that it lies between."""
+    for no_attack in (False, True):
+        for amount in AMOUNTS:
+            game = study.game("prosecutor", Prices.of_points(BENEFIT, amount, amount, COST), no_attack=no_attack)
+            best_case = float(game.best_case[0])
+            payout = multi_dimensional(game).payout / best_case
+            one_node = search(game).relative_payout[0]
+            seconds = cpu_time(lambda game=game: multi_dimensional(fresh(game)), 1)
+            print(
+                f"multi-dimensional {'no-attack' if no_attack else 'basic':<10} {amount:>6.0f} {payout:.6f} "
+                f"(one node {one_node:.6f}) {seconds:.3f} s"
+            )
+    print(f"peak memory so far {peak_mib():,.0f} MiB")
+
+
 def synthetic(rows: int, attributes: int, seed: int = 1) -> FullDomainGame:
     """Return a game of rows with skewed values: 8 values per attribute in 4 levels (8, 4, 2, 1 groups)."""
     rng = np.random.default_rng(seed)
@@ -157,6 +175,7 @@ def main() -> None:
     print(f"{study.n_records:,} rows, {study.lattice.n_records:,} cells, {study.lattice.size:,} nodes")
     by_record(study, options.repeats)
     full_domain(study, options.repeats, options.sample)
+    by_region(study)
     if options.growth:
         growth()
 

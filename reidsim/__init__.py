@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from reidsim.adversaries.one_shot import OneShotAdversary
     from reidsim.adversaries.response import Response
     from reidsim.errors import InputError
-    from reidsim.experiments.run import run
+    from reidsim.experiments.cross_play import cross_play
+    from reidsim.experiments.run import run, run_batch
     from reidsim.experiments.run_result import RunResult
     from reidsim.games.equilibrium import Equilibrium
     from reidsim.games.masking.game import MaskingGame
@@ -56,6 +57,7 @@ _HOMES = {
     "RecordGame": "reidsim.games.record_game",
     "Response": "reidsim.adversaries.response",
     "RunResult": "reidsim.experiments.run_result",
+    "cross_play": "reidsim.experiments.cross_play",
     "describe_file": "reidsim.reports.description",
     "load_individuals": "reidsim.populations.catalogue",
     "load_population": "reidsim.populations.catalogue",
@@ -64,6 +66,7 @@ _HOMES = {
     "make_genealogy": "reidsim.populations.genealogy.make",
     "populate": "reidsim.populations.populate",
     "run": "reidsim.experiments.run",
+    "run_batch": "reidsim.experiments.run",
 }
 
 __all__ = [
@@ -85,6 +88,7 @@ __all__ = [
     "Response",
     "RunResult",
     "__version__",
+    "cross_play",
     "describe_file",
     "load_individuals",
     "load_population",
@@ -93,6 +97,7 @@ __all__ = [
     "make_genealogy",
     "populate",
     "run",
+    "run_batch",
 ]
 
 

@@ -11,9 +11,17 @@ from typing import Annotated, NoReturn, TextIO
 import typer
 
 from reidsim import __version__, interrupts
+from reidsim.commands.batch import rerun
 from reidsim.commands.catalogue import list_, reproduce, schema, show
+from reidsim.commands.cross_play import cross_play
+from reidsim.commands.explain import explain
+from reidsim.commands.new import new
 from reidsim.commands.populations import describe, populate
+from reidsim.commands.report import gallery, report
 from reidsim.commands.run import check, run
+from reidsim.commands.serve import serve
+from reidsim.commands.share import share
+from reidsim.commands.stress import stress
 from reidsim.errors import InputError
 
 app = typer.Typer(
@@ -23,9 +31,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (run, check, populate, describe, show, schema, reproduce):
+for command in (run, check, populate, describe, show, schema, reproduce, serve, report, gallery, new, share):
     app.command()(command)
 app.command("list")(list_)
+app.command()(explain)
+app.command()(cross_play)
+app.command()(stress)
+app.command()(rerun)
 
 
 @app.callback(invoke_without_command=True)
@@ -54,7 +66,7 @@ def main() -> None:
         interrupt = error.code == 130 if isinstance(error, SystemExit) else _carries_interrupt(error)
         if not interrupt:
             raise
-        _end("interrupted; nothing was written", 130)
+        _end(interrupts.message(), 130)
     except BrokenPipeError:
         # The reader of a pipe went away; what is still buffered has nowhere to go.
         _discard_output()
@@ -66,7 +78,7 @@ def main() -> None:
         # What a library makes of an interrupt that it swallowed.
         if not interrupts.came():
             raise
-        _end("interrupted; nothing was written", 130)
+        _end(interrupts.message(), 130)
 
 
 def _report_unraisable(unraisable: sys.UnraisableHookArgs) -> None:

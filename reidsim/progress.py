@@ -6,9 +6,29 @@ import time
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
 _PATIENCE_SECONDS = 2.0
+
+
+class _Rate(ProgressColumn):
+    """Steps per second, or seconds per step."""
+
+    def render(self, task: Task) -> Text:
+        """Return what is shown beside the bar of a task."""
+        if not task.speed:
+            return Text("")
+        return Text(f"{task.speed:.1f}/s" if task.speed >= 1 else f"{1 / task.speed:.1f} s each")
 
 
 class DelayedProgress:
@@ -40,6 +60,7 @@ class DelayedProgress:
                 TextColumn("{task.description}"),
                 BarColumn(),
                 MofNCompleteColumn(),
+                _Rate(),
                 TimeRemainingColumn(),
                 console=self._console,
                 transient=True,

@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 # The order fixes each stream's seed: new names go to the end, so that earlier results stay the same.
-_STREAMS = ("release", "file-attack", "tables", "policies")
+_STREAMS = (
+    "release",
+    "file-attack",
+    "tables",
+    "policies",
+    "replications",
+    "uncertainty",
+    "agents",
+    "cross-play",
+    "stress",
+)
 
 
 def random_stream(seed: int, name: str) -> np.random.Generator:
@@ -35,3 +45,35 @@ def replication_stream(seed: int, name: str, replication: int) -> np.random.Gene
         From 0; a replication's draws do not depend on how many there are.
     """
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_STREAMS.index(name), replication)))
+
+
+def replication_seed(seed: int, replication: int) -> int:
+    """Return the root seed of one replication; the first one keeps the seed of the run.
+
+    Parameters
+    ----------
+    seed : int
+        Root seed of the batch.
+    replication : int
+        From 0; its seed does not depend on how many there are.
+    """
+    if replication == 0:
+        return seed
+    sequence = np.random.SeedSequence(seed, spawn_key=(_STREAMS.index("replications"), replication))
+    # Tables hold it as a whole number of 64 bits with a sign.
+    return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+def nested_stream(seed: int, name: str, place: tuple[int, ...]) -> np.random.Generator:
+    """Return the generator of a decision that is made in many places, independent of those elsewhere.
+
+    Parameters
+    ----------
+    seed : int
+        Root seed of the run.
+    name : str
+        Such as ``"agents"``: decisions of agents.
+    place : tuple of int
+        Two numbers or more of 0 and up, such as agent and round.
+    """
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_STREAMS.index(name), *place)))

@@ -1,15 +1,17 @@
-"""Reading delimited text files as text, with errors that name the file and the row or column."""
+"""Reading delimited text files as text, with errors that name the file and the row or column; writing their rows."""
 
 from __future__ import annotations
 
 import bz2
+import codecs
 import contextlib
 import csv
 import gzip
 import io
 import itertools
+import re
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,10 +22,17 @@ from pyarrow import csv as arrow_csv
 
 from reidsim.errors import InputError, listed, nearest
 
+DELIMITERS = (",", ";", "\t", "|")
+
+# Enough to hold a header and a row.
+_BEGINNING = 2**20
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
 
 
-def read_table(path: Path, *, delimiter: str = ",", header: bool = True, comment: str | None = None) -> pd.DataFrame:
+def read_table(
+    path: Path, *, delimiter: str = ",", header: bool = True, comment: str | None = None, trim: bool = True
+) -> pd.DataFrame:
     """Read a delimited text file or a Parquet file, every value as text (nothing is guessed, empty stays empty).
 
     Parameters
@@ -37,11 +46,12 @@ def read_table(path: Path, *, delimiter: str = ",", header: bool = True, comment
         Whether the first row holds column names; else columns are numbered from 0.
     comment : str, optional
         Character that starts lines to pass over at the top of the file.
+    trim : bool
+        Leave out the spaces around values.
 
     Returns
     -------
     DataFrame
-        Values without the spaces around them.
 
     Raises
     ------
@@ -49,12 +59,17 @@ def read_table(path: Path, *, delimiter: str = ",", header: bool = True, comment
         If the file cannot be read, is not text, has no rows, rows of different lengths or repeated column names.
     """
     if path.suffix == ".parquet":
-        return _parquet(path)
+        return _parquet(path, trim)
     text = _text(path)
-    lines = text.splitlines(keepends=True)
-    passed_over = (not line.strip() or (comment is not None and line.startswith(comment)) for line in lines)
-    skipped = sum(1 for _ in itertools.takewhile(bool, passed_over))
-    first = next(csv.reader(lines[skipped:], delimiter=delimiter), [])
+    above = itertools.takewhile(
+        lambda line: not line.strip() or (comment is not None and line.startswith(comment)), _lines(text)
+    )
+    skipped = sum(map(len, above))
+    try:
+        first = next(csv.reader(_lines(text, skipped), delimiter=delimiter), [])
+    except csv.Error as error:
+        hint = "a quotation mark is not closed"
+        raise InputError(f"first row cannot be read: {error}", source=path, hint=hint) from None
     names = [name.strip() for name in first] if header else [str(number) for number in range(len(first))]
     repeated = [name for name in names if names.count(name) > 1]
     if repeated:
@@ -67,7 +82,7 @@ def read_table(path: Path, *, delimiter: str = ",", header: bool = True, comment
 
     try:
         table = arrow_csv.read_csv(
-            io.BytesIO("".join(lines[skipped:]).encode()),
+            io.BytesIO(text[skipped:].encode()),
             read_options=arrow_csv.ReadOptions(column_names=names, use_threads=False),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note
@@ -82,11 +97,21 @@ def read_table(path: Path, *, delimiter: str = ",", header: bool = True, comment
     table = table.slice(1) if header else table
     if table.num_rows == 0:
         raise InputError("the file has no rows", source=path, expected="at least one")
-    columns = [compute.utf8_trim_whitespace(column).to_pandas().astype("str") for column in table.columns]
+    columns = [_values(column, trim) for column in table.columns]
     return pd.DataFrame(dict(zip(names if header else range(len(names)), columns, strict=True)))
 
 
-def _parquet(path: Path) -> pd.DataFrame:
+def _lines(text: str, start: int = 0) -> Iterator[str]:
+    """Yield lines with their ends, which are those of delimited text alone and not all that Unicode has."""
+    return (line[0] for line in _LINE.finditer(text, start) if line[0])
+
+
+def _values(text: pa.ChunkedArray, trim: bool) -> pd.Series[str]:
+    values: pd.Series[str] = (compute.utf8_trim_whitespace(text) if trim else text).to_pandas().astype("str")
+    return values
+
+
+def _parquet(path: Path, trim: bool) -> pd.DataFrame:
     try:
         table = parquet.read_table(path)
     except FileNotFoundError:
@@ -95,10 +120,10 @@ def _parquet(path: Path) -> pd.DataFrame:
         raise InputError(f"not a Parquet file that can be read: {error}", source=path) from None
     if table.num_rows == 0:
         raise InputError("the file has no rows", source=path, expected="at least one")
-    return pd.DataFrame({name: _as_text(table.column(name), name, path) for name in table.column_names})
+    return pd.DataFrame({name: _as_text(table.column(name), name, path, trim) for name in table.column_names})
 
 
-def _as_text(column: pa.ChunkedArray, name: str, path: Path) -> pd.Series[str]:
+def _as_text(column: pa.ChunkedArray, name: str, path: Path, trim: bool) -> pd.Series[str]:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_floating(column.type) and compute.all(compute.equal(column, compute.floor(column))).as_py():
@@ -110,8 +135,7 @@ def _as_text(column: pa.ChunkedArray, name: str, path: Path) -> pd.Series[str]:
         raise InputError(
             "column that is not of single values", source=path, where=f"column {name!r}", found=str(column.type)
         ) from None
-    trimmed: pd.Series[str] = compute.utf8_trim_whitespace(text).to_pandas().astype("str")
-    return trimmed
+    return _values(text, trim)
 
 
 def _unreadable(path: Path, reason: str, broken: list[arrow_csv.InvalidRow], header: bool) -> InputError:
@@ -139,8 +163,8 @@ def _text(path: Path) -> str:
         raise InputError("no such file", source=path) from None
     except IsADirectoryError:
         raise InputError("is a folder", source=path, expected="a file") from None
-    except UnicodeDecodeError:
-        raise InputError("not a text file in UTF-8", source=path) from None
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path, content, error) from None
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", source=path) from None
     except ValueError:
@@ -150,6 +174,56 @@ def _text(path: Path) -> str:
     if "\0" in text:
         raise InputError("not a text file", source=path, found="a zero byte")
     return text
+
+
+def _not_utf8(path: Path, content: bytes, error: UnicodeDecodeError) -> InputError:
+    """Tell a file that is no text, one in another encoding, and one in several encodings apart."""
+    problem = "not a text file in UTF-8"
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return InputError(problem, source=path, hint="it is in UTF-16: save it as UTF-8")
+    if b"\0" in content:
+        return InputError("not a text file", source=path, found="a zero byte")
+    # Positions of the codec that takes a byte order mark off are counted after it.
+    start = error.start + (len(codecs.BOM_UTF8) if content.startswith(codecs.BOM_UTF8) else 0)
+    line = content.count(b"\n", 0, start) + 1
+    mixed = not content[:start].isascii()
+    hint = "earlier lines are UTF-8: the file mixes encodings" if mixed else "save it as UTF-8"
+    return InputError(problem, source=path, where=f"line {line}", found=f"byte 0x{content[start]:02x}", hint=hint)
+
+
+def sniff_delimiter(path: Path) -> str:
+    """Return the character of `DELIMITERS` that splits the first two lines of a file into the most columns.
+
+    Parameters
+    ----------
+    path : Path
+        Text with a header, which may be compressed (``.gz``, ``.bz2``). The comma if it cannot be read: reading it
+        says what is wrong.
+    """
+    try:
+        with pa.input_stream(str(path), compression="detect") as stream:
+            beginning = stream.read(_BEGINNING).decode("utf-8-sig", errors="ignore")
+    except (OSError, ValueError):
+        return DELIMITERS[0]
+    lines = [line for line in beginning.splitlines() if line.strip() and not line.startswith("#")][:2]
+
+    def columns(delimiter: str) -> tuple[bool, int]:
+        try:
+            widths = [len(next(csv.reader([line], delimiter=delimiter))) for line in lines]
+        except csv.Error:
+            return False, 0
+        # A name or value may hold another delimiter, but rarely as often in both lines.
+        return len(set(widths)) == 1 and widths[0] > 1, max(widths, default=1)
+
+    return max(DELIMITERS, key=columns)
+
+
+def delimited_line(cells: Iterable[str], delimiter: str = ",") -> str:
+    """Return a row of a delimited text file, with its end; cells in quotes where they must be, else as they are."""
+    special = re.compile(f'[{re.escape(delimiter)}"\r\n]')
+    quoted = ['"' + cell.replace('"', '""') + '"' if special.search(cell) else cell for cell in cells]
+    # A line with nothing on it would be no row.
+    return (delimiter.join(quoted) or '""') + "\n"
 
 
 def require_columns(frame: pd.DataFrame, columns: Iterable[str], source: Path) -> None:

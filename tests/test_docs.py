@@ -35,6 +35,7 @@ from reidsim.experiments.analysis import Analysis
 from reidsim.populations.catalogue import Recipe
 from reidsim.populations.genealogy.recipe import Labels
 from reidsim.populations.social_media import FiguresByAge, SocialMediaRecipe
+from reidsim.scenarios import agents_schema, design_schema, stress_schema
 from reidsim.scenarios.analysis_schema import Range
 from reidsim.scenarios.schema import RecordScenario
 from reidsim.validation import Section
@@ -161,6 +162,9 @@ def test_no_block_is_passed_over(page: str) -> None:
 
 # The scenario and recipe references.
 
+# Sections with a page of their own, whose test checks it.
+ELSEWHERE = (agents_schema.__name__, design_schema.__name__, stress_schema.__name__)
+
 
 def sections_of(model: type[Section], path: str) -> Iterator[tuple[str, type[Section]]]:
     """Yield every section class below `model` with the heading under which a page has to describe it."""
@@ -168,6 +172,8 @@ def sections_of(model: type[Section], path: str) -> Iterator[tuple[str, type[Sec
     for alias, field in fields_of(model).items():
         key = f"{path}.{alias}".lstrip(".")
         for inner in section_classes(field.annotation):
+            if inner.__module__ in ELSEWHERE:
+                continue
             if inner is Range:
                 yield "Ranges", inner
             elif is_named(field.annotation):

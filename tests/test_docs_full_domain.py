@@ -9,12 +9,12 @@ from documented import inner_sections, literals, parts, rows_of
 
 import reidsim
 from reidsim.reports.illustration import illustrate
-from reidsim.scenarios import analysis_schema, schema
+from reidsim.scenarios import analysis_schema, design_schema, schema, stress_schema
 from reidsim.scenarios.full_domain_schema import FullDomainScenario
 
 TEXT = (Path(__file__).resolve().parents[1] / "docs" / "full-domain.md").read_text(encoding="utf-8")
 # Sections that are the same in every scenario are described with them.
-ELSEWHERE = (analysis_schema.__name__, schema.__name__)
+ELSEWHERE = tuple(module.__name__ for module in (analysis_schema, design_schema, schema, stress_schema))
 
 
 def headings(model, path=""):
@@ -50,8 +50,13 @@ SECTIONS = dict(headings(FullDomainScenario))
 @pytest.mark.parametrize("heading", SECTIONS)
 def test_keys_of_a_section(heading):
     rows, fields = rows_of(parts(TEXT)[heading], "key"), SECTIONS[heading].model_fields
-    assert set(rows) == {f"`{field.alias or name}`" for name, field in fields.items()}
+    keys = {f"`{field.alias or name}`" for name, field in fields.items()}
+    # Keys that all scenarios have may be described with them only.
+    elsewhere = {f"`{name}`" for name in schema.ScenarioHead.model_fields} if "`game`" in keys else set()
+    assert keys - elsewhere <= set(rows) <= keys
     for name, field in fields.items():
+        if f"`{field.alias or name}`" not in rows:
+            continue
         kind, default, meaning = rows[f"`{field.alias or name}`"]
         assert default in default_shown(field), name
         assert meaning, name
@@ -89,5 +94,6 @@ def test_tables_figures_and_the_manifest(tmp_path, monkeypatch):
         assert f"`{path.name.replace('-loss', '-PARAMETER')}`" in parts(TEXT)["Results"]
     manifest = json.loads((folder / "manifest.json").read_text())
     common = {"scenario", "scenario_hash", "seed", "content", "versions", "timings_seconds", "figures", "warnings"}
+    common |= {"release_file"}
     for key in (set(manifest) - common - {"policies"}) | set(manifest["policies"]["basic"]):
         assert f"`{key}`" in parts(TEXT)["Results"], key

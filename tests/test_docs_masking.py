@@ -10,13 +10,13 @@ from documented import inner_sections, literals, parts, rows_of
 import reidsim
 from reidsim.experiments.masking_policies import SOLVERS
 from reidsim.reports.illustration import illustrate
-from reidsim.scenarios import analysis_schema, schema
+from reidsim.scenarios import agents_schema, analysis_schema, design_schema, schema, stress_schema
 from reidsim.scenarios.masking_schema import MaskingScenario
 from reidsim.scenarios.schema import RECORD_COLUMNS
 
 TEXT = (Path(__file__).resolve().parents[1] / "docs" / "masking.md").read_text(encoding="utf-8")
 # Sections that are the same in every scenario are described with them.
-ELSEWHERE = (analysis_schema.__name__, schema.__name__)
+ELSEWHERE = tuple(module.__name__ for module in (agents_schema, analysis_schema, design_schema, schema, stress_schema))
 # Columns that docs/results.md describes.
 COMMON_RUN_COLUMNS = {
     "scenario", "point", "replication", "policy", "publisher_payoff", "adversary_payoff", "utility",
@@ -62,8 +62,12 @@ SECTIONS = dict(headings(MaskingScenario))
 @pytest.mark.parametrize("heading", SECTIONS)
 def test_keys_of_a_section(heading):
     rows, fields = rows_of(parts(TEXT)[heading], "key"), SECTIONS[heading].model_fields
-    assert set(rows) == {f"`{name}`" for name in fields}
+    # Keys that all scenarios have may be described with them only.
+    assert {name.strip("`") for name in rows} | set(schema.ScenarioHead.model_fields) >= set(fields)
+    assert {name.strip("`") for name in rows} <= set(fields)
     for name, field in fields.items():
+        if f"`{name}`" not in rows:
+            continue
         kind, default, meaning = rows[f"`{name}`"]
         assert kind, name
         assert default == default_shown(field), name
@@ -120,6 +124,7 @@ def test_every_file_is_described(everything):
 def test_what_the_manifest_has_that_others_do_not_is_described(everything):
     result, _ = everything
     common = {"scenario", "scenario_hash", "data_hash", "seed", "content", "versions", "timings_seconds", "records"}
+    common |= {"release_file"}
     for key in set(result.manifest) - common - {"policies"}:
         assert f"`{key}`" in parts(TEXT)["Results"], key
     assert set(result.manifest["policies"]["masking"]) == {

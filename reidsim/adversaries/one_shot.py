@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,6 +31,8 @@ class OneShotAdversary:
     InputError
         If a gain or cost is negative.
     """
+
+    decides_on: ClassVar[frozenset[str]] = frozenset({"believed_group_sizes"})
 
     gain: float | Floats
     cost: float | Floats

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from reidsim.experiments.analysis import Analysis, analyse
+from reidsim.experiments.analysis import analyse
 from reidsim.experiments.record_level import record_table, solve_policies, summarise
+from reidsim.experiments.release_file import release_file_facts
 from reidsim.experiments.results import Clock, make_manifest
 from reidsim.experiments.run_result import Progress, RunResult, run_table
+from reidsim.games.equilibrium import Equilibrium
 from reidsim.scenarios.build import RecordStudy, build_study
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import RecordScenario
@@ -51,16 +52,19 @@ def run_record_level(loaded: LoadedScenario[RecordScenario], report: Progress) -
         "population": study.linked_population.name,
         "people": study.linked_population.total,
         "data_hash": study.fingerprint,
+        **release_file_facts(loaded),
         "policies": solvers,
     }
     seed = loaded.scenario.seed
     manifest = make_manifest(loaded.name, loaded.content, seed, clock.laps, facts)
     runs = run_table(loaded.name, seed, 0, summary)
-    return RunResult(loaded.name, runs, records, analysis, manifest, _warnings(study, solvers, analysis))
+    warnings = (*analysis.left_out, *study_warnings(study, equilibria))
+    return RunResult(loaded.name, runs, records, analysis, manifest, warnings)
 
 
-def _warnings(study: RecordStudy, solvers: Mapping[str, Mapping[str, Any]], analysis: Analysis) -> tuple[str, ...]:
-    warnings = list(analysis.left_out)
+def study_warnings(study: RecordStudy, equilibria: Mapping[str, Equilibrium]) -> tuple[str, ...]:
+    """Return what a reader of the outcomes should know about the records and the strategies found."""
+    warnings = []
     outside = int(study.multiplicity[study.group_sizes.outside].sum())
     # A registry need not hold everybody.
     if outside and study.registry is None:
@@ -68,10 +72,11 @@ def _warnings(study: RecordStudy, solvers: Mapping[str, Mapping[str, Any]], anal
             f"{outside} of {study.n_records} records have values that nobody in population "
             f"{study.linked_population.name!r} has; each counts as the only such person"
         )
-    for policy, solver in solvers.items():
-        if solver["withheld"]:
+    for policy, equilibrium in equilibria.items():
+        withheld = int(equilibrium.withheld[study.cell_of_record].sum())
+        if withheld:
             warnings.append(
-                f"{policy}: {solver['withheld']} records have no strategy that satisfies the constraint and are "
+                f"{policy}: {withheld} records have no strategy that satisfies the constraint and are "
                 "withheld (payoff 0)"
             )
     return tuple(warnings)

@@ -21,6 +21,8 @@ from reidsim.errors import InputError
 
 _RECORDED_VERSIONS = ("reidsim", "numpy", "pandas", "numba", "pyarrow", "pydantic")
 
+_ROWS_PER_PART = 100_000
+
 
 def write_results(folder: Path, write: Callable[[Path], None]) -> None:
     """Fill a results folder so that it appears complete or not at all.
@@ -93,7 +95,7 @@ def make_manifest(
     name: str, content: Mapping[str, Any], seed: int, timings: Mapping[str, float], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Say what made a results folder: the scenario as run, its hash, seed, versions and timings (in seconds)."""
-    text = json.dumps(content, sort_keys=True, default=str)
+    text = json.dumps(content, sort_keys=True, default=_plain)
     return {
         "scenario": name,
         "scenario_hash": hashlib.sha256(text.encode()).hexdigest(),
@@ -107,12 +109,17 @@ def make_manifest(
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write plain data as indented JSON."""
-    path.write_text(json.dumps(content, indent=2, default=str) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(content, indent=2, default=_plain) + "\n", encoding="utf-8")
 
 
 def write_parquet(path: Path, table: pd.DataFrame) -> None:
-    """Write a table as Parquet, without the writer's index."""
-    table.to_parquet(path, index=False)
+    """Write a table as Parquet, without the writer's index, in parts that can be read one by one."""
+    table.to_parquet(path, index=False, row_group_size=_ROWS_PER_PART)
+
+
+def _plain(value: object) -> object:
+    """Return what JSON does not know as something that it does: numbers of numpy as numbers, the rest as text."""
+    return value.item() if hasattr(value, "item") else str(value)
 
 
 class Clock:

@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from reidsim.errors import InputError
+from reidsim.experiments.agent_masking import describe_masking_agents, run_masking_agents
+from reidsim.experiments.agent_records import describe_record_agents, run_record_agents
 from reidsim.experiments.full_domain_run import describe_full_domain, run_full_domain
 from reidsim.experiments.masking_run import describe_masking, run_masking
 from reidsim.experiments.record_run import describe_record_level, run_record_level
@@ -31,6 +34,11 @@ _STUDIES: dict[type[ScenarioHead], _Study] = {
     FullDomainScenario: _Study(run_full_domain, describe_full_domain),
     MaskingScenario: _Study(run_masking, describe_masking),
     RiskScenario: _Study(run_risk, describe_risk),
+}
+# The same with agents who meet round after round, if a scenario has them.
+_AGENT_STUDIES: dict[type[ScenarioHead], _Study] = {
+    RecordScenario: _Study(run_record_agents, describe_record_agents),
+    MaskingScenario: _Study(run_masking_agents, describe_masking_agents),
 }
 
 
@@ -73,8 +81,86 @@ def run(
 
 
 def run_loaded(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | None = None) -> RunResult:
-    """Run a scenario that has been read; see `run`."""
-    return _STUDIES[type(loaded.scenario)].run(loaded, progress or (lambda task, done, total: None))
+    """Run a scenario that has been read, in memory; see `run`."""
+    from reidsim.experiments.batch.batch_run import run_batch_loaded
+    from reidsim.experiments.batch.design import is_batch
+
+    if is_batch(loaded.scenario):
+        return run_batch_loaded(loaded, progress=progress)
+    return run_once(loaded, progress=progress)
+
+
+def run_batch(
+    scenario: str | Path,
+    *,
+    set: Mapping[str, object] | None = None,
+    seed: int | None = None,
+    executor: str = "auto",
+    workers: int | None = None,
+    scheduler: str | None = None,
+    timeout: float | None = None,
+    folder: str | Path | None = None,
+    resume: bool = False,
+    rerun_failed: bool = False,
+    progress: Progress | None = None,
+) -> RunResult:
+    """Run every point and replication of a scenario.
+
+    Parameters
+    ----------
+    scenario, set, seed, progress
+        As of `run`.
+    executor : str
+        Where runs are done: ``"serial"`` (in this process), ``"processes"`` (of this computer), ``"dask"``, or
+        ``"auto"``: in this process, and in several if that takes more than some seconds.
+    workers : int, optional
+        Processes; as many as there are cores, if not given.
+    scheduler : str, optional
+        Address of a dask cluster; one of this computer is started, if not given.
+    timeout : float, optional
+        Seconds after which a run is given up (in processes only).
+    folder : str or Path, optional
+        New results folder. What ended is kept there, whatever happens to the batch.
+    resume : bool
+        Go on with the batch of the folder.
+    rerun_failed : bool
+        Go on with it, and do those of its runs again that did not end well.
+
+    Returns
+    -------
+    RunResult
+        A `BatchResult`, with statistics over runs; of replications of the masking game alone, what `run` returns.
+
+    Raises
+    ------
+    InputError
+        If the scenario or a file it names cannot be used, or the folder is taken.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> sweep = {"sweep.values": {"economics.loss": [100, 300, 600]}}
+    >>> result = reidsim.run_batch("wan2015", set=sweep, executor="processes", folder="out")  # doctest: +SKIP
+    >>> result.statistics  # doctest: +SKIP
+    """
+    from reidsim.experiments.batch.batch_run import run_batch_loaded
+    from reidsim.experiments.batch.executors.choice import executor_named
+
+    if (resume or rerun_failed) and folder is None:
+        raise InputError("nothing to go on with", where="folder", expected="the folder of a batch")
+    return run_batch_loaded(
+        load_scenario(scenario, set, seed=seed),
+        executor_named(executor, workers=workers, scheduler=scheduler, timeout=timeout),
+        folder=None if folder is None else Path(folder),
+        resume=resume,
+        rerun_failed=rerun_failed,
+        progress=progress,
+    )
+
+
+def run_once(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | None = None) -> RunResult:
+    """Run a scenario at the values it gives itself, whatever it says about other points and replications."""
+    return _study_of(loaded.scenario).run(loaded, progress or (lambda task, done, total: None))
 
 
 def describe(loaded: LoadedScenario[ScenarioHead]) -> str:
@@ -85,4 +171,9 @@ def describe(loaded: LoadedScenario[ScenarioHead]) -> str:
     InputError
         If a file, value or hierarchy cannot be used.
     """
-    return _STUDIES[type(loaded.scenario)].describe(loaded)
+    return _study_of(loaded.scenario).describe(loaded)
+
+
+def _study_of(scenario: ScenarioHead) -> _Study:
+    with_agents = getattr(scenario, "agents", None) is not None
+    return (_AGENT_STUDIES if with_agents else _STUDIES)[type(scenario)]

@@ -96,17 +96,18 @@ class RunResult:
             If the folder holds something or cannot be written; then nothing is left behind.
         """
         folder = Path(folder)
-
-        def write(into: Path) -> None:
-            write_parquet(into / "runs.parquet", self.runs)
-            write_parquet(into / "records.parquet", self.records)
-            for name, table in self.analysis.tables().items():
-                write_parquet(into / f"{name}.parquet", table)
-            figures = [] if illustrate is None else illustrate(self, into / "figures")
-            write_json(into / "manifest.json", {**self.manifest, "figures": figures, "warnings": list(self.warnings)})
-
-        write_results(folder, write)
+        write_results(folder, lambda into: write_json(into / "manifest.json", self.write_tables(into, illustrate)))
         return folder
+
+    def write_tables(self, folder: Path, illustrate: Illustrator | None = None) -> dict[str, Any]:
+        """Write tables and figures into a folder that is there; return the manifest that belongs to them."""
+        write_parquet(folder / "runs.parquet", self.runs)
+        if len(self.records.columns):
+            write_parquet(folder / "records.parquet", self.records)
+        for name, table in self.analysis.tables().items():
+            write_parquet(folder / f"{name}.parquet", table)
+        figures = [] if illustrate is None else illustrate(self, folder / "figures")
+        return {**self.manifest, "figures": figures, "warnings": list(self.warnings)}
 
 
 def run_table(name: str, seed: int, replication: int, summary: pd.DataFrame) -> pd.DataFrame:

@@ -177,7 +177,7 @@ def average_outcomes(
     """
     totals = np.empty((5, points.n_points))
     for point in range(points.n_points):
-        chosen = _choose(options, points, point, no_attack)
+        chosen = best_options(options, points, point, no_attack=no_attack)
         totals[:, point] = _total(
             options.utility,
             options.success,
@@ -195,11 +195,14 @@ def average_outcomes(
 
 def best_strategies(options: Options, points: ParameterPoints, point: int, *, no_attack: bool = False) -> Strategies:
     """Return the strategy of every record at one point, -1 where it is withheld, shape (n_records,)."""
-    chosen = _choose(options, points, point, no_attack)
+    chosen = best_options(options, points, point, no_attack=no_attack)
     return np.where(chosen < 0, -1, options.strategies[chosen])
 
 
-def _choose(options: Options, points: ParameterPoints, point: int, no_attack: bool) -> NDArray[np.int64]:
+def best_options(
+    options: Options, points: ParameterPoints, point: int, *, no_attack: bool = False
+) -> NDArray[np.int64]:
+    """Return the position of every record's best option at one point, -1 where it is withheld, shape (n_records,)."""
     chosen: NDArray[np.int64] = _best_option(
         options.start,
         options.strategies,

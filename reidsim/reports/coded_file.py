@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,14 +15,11 @@ from pyarrow import compute, parquet
 
 from reidsim.errors import InputError, listed, nearest
 from reidsim.populations.files import population_metadata
-from reidsim.tables import read_table
+from reidsim.tables import read_table, sniff_delimiter
 
-DELIMITERS = (",", ";", "\t")
 MISSING = 0
 
 _PARQUET_MAGIC = b"PAR1"
-# Enough to hold a header and a row.
-_BEGINNING = 2**20
 # From here on, float64 does not hold every whole number.
 _INEXACT = 2**53
 
@@ -77,8 +73,8 @@ def read_coded_file(path: Path, *, columns: Sequence[str] | None = None, count: 
     Parameters
     ----------
     path : Path
-        Parquet, or delimited text with a header: the delimiter is the comma, semicolon or tab that splits the first
-        two lines into the most columns; may be compressed (``.gz``, ``.bz2``).
+        Parquet, or delimited text with a header: the delimiter is the comma, semicolon, tab or bar that splits the
+        first two lines into the most columns; may be compressed (``.gz``, ``.bz2``).
     columns : sequence of str, optional
         Attributes to read. All those that the file names as such, or else all columns but the counts, if not given.
     count : str, optional
@@ -100,7 +96,9 @@ def read_coded_file(path: Path, *, columns: Sequence[str] | None = None, count: 
         schema, says = _parquet_schema(path)
         names = schema.names
     else:
-        table = pa.Table.from_pandas(read_table(path, delimiter=_delimiter(path), comment="#"), preserve_index=False)
+        table = pa.Table.from_pandas(
+            read_table(path, delimiter=sniff_delimiter(path), comment="#"), preserve_index=False
+        )
         names = table.column_names
     count = count if count is not None else says.get("count")
     if columns is None:
@@ -131,25 +129,6 @@ def _is_parquet(path: Path) -> bool:
     except (OSError, ValueError):
         # Reading it as text says what is wrong.
         return False
-
-
-def _delimiter(path: Path) -> str:
-    try:
-        with pa.input_stream(str(path), compression="detect") as stream:
-            beginning = stream.read(_BEGINNING).decode("utf-8-sig", errors="ignore")
-    except (OSError, ValueError):
-        return DELIMITERS[0]
-    lines = [line for line in beginning.splitlines() if line.strip() and not line.startswith("#")][:2]
-
-    def columns(delimiter: str) -> tuple[bool, int]:
-        try:
-            widths = [len(next(csv.reader([line], delimiter=delimiter))) for line in lines]
-        except csv.Error:
-            return False, 0
-        # A name or value may hold another delimiter, but rarely as often in both lines.
-        return len(set(widths)) == 1 and widths[0] > 1, max(widths, default=1)
-
-    return max(DELIMITERS, key=columns)
 
 
 def _parquet_schema(path: Path) -> tuple[pa.Schema, dict[str, Any]]:

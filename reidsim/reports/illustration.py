@@ -7,6 +7,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from reidsim.experiments.agent_run import AgentAnalysis
 from reidsim.experiments.analysis import ALL_RECORDS, Analysis
 from reidsim.experiments.full_domain_analysis import FullDomainAnalysis
 from reidsim.experiments.masking_run import MaskingAnalysis
@@ -35,6 +36,7 @@ from reidsim.reports.figures import (
     strategy_map,
     strategy_payoffs,
 )
+from reidsim.reports.figures.agents import beliefs_by_round, rounds_by_policy
 from reidsim.reports.figures.masking import masks_by_attribute
 from reidsim.reports.figures.masking_lines import masking_lines
 
@@ -69,6 +71,15 @@ def figures_of(result: RunResult) -> Iterator[tuple[str, Figure]]:
         yield from _masking_figures(result, result.analysis)
     if isinstance(result.analysis, RiskAnalysis):
         yield from _risk_figures(result, result.analysis)
+    if isinstance(result.analysis, AgentAnalysis):
+        yield from _agent_figures(result.analysis)
+
+
+def _agent_figures(analysis: AgentAnalysis) -> Iterator[tuple[str, Figure]]:
+    yield "rounds", rounds_by_policy(analysis.rounds)
+    learned = analysis.adversaries.groupby(["policy", "adversary"], observed=True)["belief"].nunique()
+    if (learned > 1).any():
+        yield "beliefs", beliefs_by_round(analysis.adversaries)
 
 
 def _risk_figures(result: RunResult, analysis: RiskAnalysis) -> Iterator[tuple[str, Figure]]:

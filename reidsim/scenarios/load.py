@@ -20,6 +20,7 @@ from reidsim.validation import read_toml
 # Keys whose value may be a file. In a scenario file they are relative to it; in an override, to the working folder.
 _PATH_KEYS = (
     "release.path",
+    "release.persons",
     "population.path",
     "attributes.*.hierarchy.file",
     "targets.file",
@@ -34,6 +35,7 @@ _RECIPE_KEYS = (
     "adversary.sequential.registry",
     "adversary.knowledge",
     "knowledge.*",
+    "agents.types.*.knowledge",
 )
 
 
@@ -104,7 +106,7 @@ def load_scenario(
     if seed is not None:
         changes["seed"] = seed
     override(content, changes)
-    scenario = validated_after(changes, _kind(content, path), content, path, seed_given=seed is not None)
+    scenario = validated_after(changes, scenario_kind(content, path), content, path, seed_given=seed is not None)
     return LoadedScenario(path.stem, path, scenario, content)
 
 
@@ -152,7 +154,14 @@ def _anchored(content: Any, folder: Path, key: str = "") -> Any:
     return _absolute(key, content, folder)
 
 
-def _kind(content: dict[str, Any], path: Path) -> type[ScenarioHead]:
+def scenario_kind(content: dict[str, Any], path: Path) -> type[ScenarioHead]:
+    """Return the class of a scenario, by its key `game`.
+
+    Raises
+    ------
+    InputError
+        If there is no such game.
+    """
     game = content.get("game", _DEFAULT_GAME)
     if not isinstance(game, str) or game not in GAMES:
         raise InputError(
@@ -167,8 +176,8 @@ def _kind(content: dict[str, Any], path: Path) -> type[ScenarioHead]:
 
 
 def _from_working_folder(key: str, value: object) -> object:
-    """Make a relative path absolute, so that an override means the folder in which it is given."""
-    return _absolute(key, value, Path())
+    """Make relative paths absolute, those in a section too: an override means the folder in which it is given."""
+    return _anchored(value, Path(), key)
 
 
 def _absolute(key: str, value: object, folder: Path) -> object:

@@ -7,7 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
+from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.analysis_schema import AnalysisSection, Money
+from reidsim.scenarios.design_schema import Replications, SweepSection, UncertaintySection, check_design
+from reidsim.scenarios.stress_schema import StressSection
 from reidsim.validation import Section
 
 # Columns of records.parquet and of the table of one record's strategies, beside which the attributes stand.
@@ -233,6 +236,15 @@ class ScenarioHead(Section):
     title: str = ""
     source: str = ""
     seed: Annotated[int, Field(ge=0)] = Field(default=0, description="root of all random draws of a run")
+    replications: Replications = Field(default=1, description="runs that differ in their random draws")
+    sweep: SweepSection | None = Field(default=None, description="values that keys take, point by point")
+    uncertainty: UncertaintySection | None = Field(default=None, description="keys whose values nobody knows for sure")
+    stress: StressSection | None = Field(default=None, description="what `reidsim stress` works out")
+
+    @model_validator(mode="after")
+    def _points_are_told_once(self) -> ScenarioHead:
+        check_design(self.sweep, self.uncertainty)
+        return self
 
 
 class RecordScenario(ScenarioHead):
@@ -247,6 +259,7 @@ class RecordScenario(ScenarioHead):
     adversary: AdversarySection = AdversarySection()
     publisher: PublisherSection = PublisherSection()
     safe_harbor: SafeHarborSection | None = None
+    agents: AgentsSection | None = Field(default=None, description="rounds of agents; one analytic game if not given")
     analysis: AnalysisSection = AnalysisSection()
 
     @model_validator(mode="after")

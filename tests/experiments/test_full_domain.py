@@ -6,9 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from reidsim.errors import InputError
+from reidsim.experiments import full_domain_analysis, full_domain_run
 from reidsim.experiments.full_domain_analysis import FullDomainAnalysis
 from reidsim.experiments.full_domain_run import describe_full_domain, run_full_domain
 from reidsim.experiments.run_result import MEASURES
+from reidsim.games.full_domain import best_splits
 from reidsim.releases.full_domain import released_class_sizes
 from reidsim.reports.illustration import illustrate
 from reidsim.scenarios.load import load_scenario
@@ -32,7 +35,8 @@ cost = 10
 [publisher]
 policies = [
   "basic", "no-attack", "sh-friendly", "local-recoding", "local-recoding-no-attack", "record-level",
-  "record-level-no-attack", "safe-harbor", "no-protection", "suppress-all",
+  "record-level-no-attack", "safe-harbor", "no-protection", "suppress-all", "multi-dimensional",
+  "multi-dimensional-no-attack",
 ]
 [safe_harbor]
 age = "age"
@@ -47,6 +51,10 @@ risks = ["prosecutor", "journalist"]
 loss = [0, 80]
 """
 NODE_POLICIES = ["basic", "no-attack", "sh-friendly"]
+CLASS_POLICIES = [
+    *NODE_POLICIES, "local-recoding", "local-recoding-no-attack", "multi-dimensional", "multi-dimensional-no-attack",
+]  # fmt: skip
+CURVE_POLICIES = ["basic", "no-attack", "sh-friendly", "record-level", "safe-harbor"]
 
 
 @pytest.fixture(scope="module")
@@ -94,25 +102,45 @@ def test_tables_agree_with_each_other(result):
 def test_the_publisher_gets_what_it_planned_when_it_plans_with_the_truth(result):
     """The walk over the lattice and the evaluation record by record are two programs."""
     optima = result.analysis.optima[result.analysis.optima["planned_payout"].notna()]
-    assert len(optima) == 7
+    assert len(optima) == 9
     assert optima["payout"].to_numpy() == pytest.approx(optima["planned_payout"].to_numpy(), abs=1e-9)
 
 
 def test_classes_add_up_to_the_optimum(result):
-    sums = result.analysis.classes.groupby("policy").sum(numeric_only=True)
-    optima = result.analysis.optima.set_index("policy")
-    assert set(sums.index) == set(NODE_POLICIES)
-    for policy in NODE_POLICIES:
+    classes, optima = result.analysis.classes, result.analysis.optima.set_index("policy")
+    sums = classes.groupby("policy").sum(numeric_only=True)
+    assert set(sums.index) == set(CLASS_POLICIES)
+    for policy in CLASS_POLICIES:
         assert sums.loc[policy, "records"] == 40
         for column, total in (("suppressed", "suppressed"), ("attacked", "attacked"), ("publisher_payoff", "payout")):
             assert sums.loc[policy, column] == pytest.approx(optima.loc[policy, total])
     # A class is kept or dropped whole when prices are the same for all.
-    assert set(result.analysis.classes.eval("suppressed / records")) <= {0, 1}
+    assert set(classes.eval("suppressed / records")) <= {0, 1}
+    assert not classes.duplicated(["policy", "node", "age", "sex", "village"]).any()
+    used = classes.groupby("policy")["node"].agg(set)
+    for policy in CLASS_POLICIES[:5]:
+        assert used[policy] == set(optima.loc[policy, "node"].split(" | "))
+
+
+def test_class_sizes_are_those_of_the_risk(result):
+    """Under prosecutor risk a class that is released is as large as it is said to be; in a later round, too."""
+    classes, optima = result.analysis.classes, result.analysis.optima.set_index("policy")
+    prosecutor = result.manifest["content"].get("adversary", {}).get("risk") == "prosecutor"
+    if prosecutor:
+        assert (classes["people"] == classes["records"]).all()
+    else:
+        assert (classes["people"] >= classes["records"]).all()
+        assert (classes["people"] > classes["records"]).any()
+    attacked = classes[classes["attacked"] > 0]
+    assert (attacked["people"] < 80 / 10).all()
+    share = (classes["attacked"] * (80 / classes["people"] - 10)).groupby(classes["policy"]).sum()
+    for policy in CLASS_POLICIES:
+        assert share[policy] == pytest.approx(optima.loc[policy, "adversary_payout"])
 
 
 def test_the_released_table_reads_back_to_the_same_classes(result, tmp_path):
     released, names = result.analysis.released, ["age", "sex", "village"]
-    for policy in NODE_POLICIES:
+    for policy in CLASS_POLICIES:
         table = released[released["policy"] == policy].reset_index(drop=True)
         assert table["record"].tolist() == list(range(40))
         table[names].to_csv(tmp_path / "out.csv", sep=";", index=False)
@@ -122,7 +150,16 @@ def test_the_released_table_reads_back_to_the_same_classes(result, tmp_path):
         withheld = result.records.query("policy == @policy")["strategy"].to_numpy() == "withheld"
         assert ((again == "*").all(axis=1).to_numpy() == withheld).all()
         classes = result.analysis.classes.query("policy == @policy and suppressed == 0")
-        assert sorted(classes["records"]) == sorted(again[~withheld].groupby(names).size())
+        shared = classes.groupby(names)["records"].sum() if len(classes) else pd.Series(dtype=int)
+        assert sorted(shared) == sorted(again[~withheld].groupby(names).size())
+
+
+def test_recoding_by_splits_pays_between_one_node_and_each_record_its_own(result):
+    payout = result.analysis.optima.set_index("policy")["payout"]
+    for game in ("", "-no-attack"):
+        split = payout[f"multi-dimensional{game}"]
+        assert payout[game.removeprefix("-") or "basic"] <= split + 1e-9
+        assert split <= payout[f"record-level{game}"] + 1e-9
 
 
 def test_labels_are_in_the_order_of_the_records(folder):
@@ -143,13 +180,19 @@ def test_nodes_and_front_belong_to_the_optimum(result):
         assert front["payout"].max() == pytest.approx(optima.loc[policy, "payout"])
 
 
-def test_a_point_of_a_curve_is_a_run_at_that_point(folder):
-    curves = run(folder, adversary__risk="journalist").analysis.curves
-    for parameter, value in (("loss", 200.0), ("benefit", 50.0)):
+@pytest.mark.parametrize("beliefs", [{}, {"loss": 150, "gain": 90, "cost": 12}])
+def test_a_point_of_a_curve_is_a_run_at_that_point(folder, beliefs):
+    ranges = {"loss": {"values": [40, 200]}, "benefit": {"values": [50]}, "gain": {"values": [30]}}
+    curves = {**ranges, "policies": CURVE_POLICIES, "risks": ["prosecutor", "journalist"]}
+    run_of = {"adversary__risk": "journalist", "publisher__policies": CURVE_POLICIES}
+    table = run(folder, **run_of, analysis={"curves": curves}, beliefs=beliefs).analysis.curves
+    assert table["proved_optimal"].all()
+    assert (table["gap"] == 0).all()
+    for parameter, value in (("loss", 200.0), ("benefit", 50.0), ("gain", 30.0)):
         for risk in ("prosecutor", "journalist"):
-            changes = {f"economics__{parameter}": value, "beliefs__risk": risk, "analysis": {}}
-            summary = run(folder, adversary__risk="journalist", **changes).summary
-            points = curves.query("parameter == @parameter and value == @value and risk in [@risk, '']")
+            changes = {f"economics__{parameter}": value, "beliefs": beliefs | {"risk": risk}, "analysis": {}}
+            summary = run(folder, **run_of, **changes).summary
+            points = table.query("parameter == @parameter and value == @value and risk in [@risk, '']")
             assert len(points) == 5
             for point in points.itertuples():
                 for measure in ("publisher_payoff", "adversary_payoff", "share_attacked", "share_suppressed"):
@@ -211,6 +254,92 @@ def test_the_anytime_search_in_a_scenario(folder):
     assert (enough["node"], enough["payout"]) == (exact["node"], exact["payout"])
 
 
+def test_curves_and_rounds_within_a_budget(folder):
+    policies = ["basic", "local-recoding", "local-recoding-no-attack"]
+    changes = {"publisher__search": "anytime", "publisher__policies": policies, "publisher__nodes": 3}
+    curves = {"loss": {"values": [0, 80]}, "policies": ["basic", "safe-harbor"]}
+    result = run(folder, **changes, analysis={"curves": curves})
+    points = result.analysis.curves.set_index(["policy", "value"])
+    assert points.loc[("basic", 80), "gap"] > 0
+    assert not points.loc[("basic", 80), "proved_optimal"]
+    assert points.loc["safe-harbor", "proved_optimal"].all()
+    optima = result.analysis.optima.set_index("policy")
+    rounds = optima.loc["local-recoding", "node"].split(" | ")
+    assert optima.loc["local-recoding", "nodes_evaluated"] <= 3 * len(rounds)
+    assert np.isnan(optima.loc["local-recoding", "gap"])
+    text = " ".join(result.warnings)
+    assert "local-recoding: the budget ended " in text
+    assert f" of {len(rounds)} rounds; another node may pay more there" in text
+    assert "curves: the budget ended the search at " in text
+    enough = run(folder, **{**changes, "publisher__nodes": 1000}, analysis={"curves": curves})
+    assert not enough.warnings
+    exact = run(folder, publisher__policies=policies, analysis={"curves": curves})
+    pd.testing.assert_frame_equal(enough.analysis.curves, exact.analysis.curves)
+    columns = ["policy", "node", "payout"]
+    pd.testing.assert_frame_equal(enough.analysis.optima[columns], exact.analysis.optima[columns])
+
+
+def test_nodes_listed_after_a_search_with_a_budget_are_those_worked_out(folder):
+    changes = {"publisher__search": "anytime", "publisher__policies": ["basic"], "analysis": {}}
+    few = run(folder, **changes, publisher__nodes=3).analysis
+    every = run(folder, publisher__policies=["basic"], analysis={"nodes": {"top": 16}}).analysis.top_nodes
+    assert len(every) == 16
+    assert len(few.top_nodes) == 3
+    assert set(few.front["node"]) <= set(few.top_nodes["node"])
+    both = few.top_nodes.merge(every, on=["policy", "node"])
+    assert len(both) == 3
+    assert both["payout_x"].tolist() == both["payout_y"].tolist()
+
+
+def test_nodes_are_listed_by_default_in_lattices_of_modest_size(folder, monkeypatch):
+    policies = {"publisher__policies": ["basic", "record-level"]}
+    analysis = run(folder, **policies, analysis={}).analysis
+    assert len(analysis.top_nodes) == 10
+    assert "front" in analysis.tables()
+    assert "top_nodes" not in run(folder, **policies, analysis={"nodes": {"top": 0}}).analysis.tables()
+    monkeypatch.setattr(full_domain_analysis, "_MOST_NODES_LISTED", 15)
+    large = run(folder, **policies, analysis={}).analysis
+    assert "top_nodes" not in large.tables()
+    assert "nodes that pay most are not listed: there are 16" in large.left_out[0]
+    assert large.left_out == run(folder, **policies, analysis={}).warnings
+    assert len(run(folder, **policies, analysis={"nodes": {}}).analysis.top_nodes) == 10
+
+
+def test_regions_within_a_suppression_limit(folder):
+    """The limit binds where the best recoding suppresses more; then it pays less, and may be away from the best."""
+    policy = "multi-dimensional-no-attack"
+    payouts, gaps = [], []
+    for limit in (0.0, 0.1, 0.2, 1.0):
+        result = run(folder, publisher__policies=[policy], publisher__suppression_limit=limit, analysis={})
+        optimum = result.analysis.optima.iloc[0]
+        assert optimum["suppressed"] <= 40 * limit
+        assert optimum["proved_optimal"] == (optimum["gap"] == 0)
+        assert any(warning.startswith(f"{policy}: the limit of") for warning in result.warnings) == (optimum["gap"] > 0)
+        payouts.append(optimum["payout"])
+        gaps.append(optimum["gap"])
+    assert payouts[0] < payouts[-1]
+    assert max(gaps) > gaps[-1] == 0
+
+
+def test_too_many_classes_for_regions(folder, monkeypatch):
+    monkeypatch.setattr(best_splits, "_MEMORY_LIMIT", 100)
+    with pytest.raises(InputError, match=r"ward.toml: publisher.policies: too many classes for multi-dimensional"):
+        run(folder, publisher__policies=["multi-dimensional"], analysis={})
+
+
+def test_local_recoding_planned_under_one_risk_pays_under_the_other(folder):
+    """Whoever is released in an earlier round does not hide those of a later one from a prosecutor."""
+    result = run(
+        folder, adversary__risk="prosecutor", beliefs={"risk": "journalist"}, publisher__policies=["local-recoding"],
+        analysis={},
+    )  # fmt: skip
+    classes = result.analysis.classes
+    assert len(set(classes["node"])) > 1
+    assert (classes["people"] == classes["records"]).all()
+    optimum = result.analysis.optima.iloc[0]
+    assert optimum["payout"] < optimum["planned_payout"]
+
+
 def test_two_runs_are_the_same_but_for_run_times(folder):
     one, other = run(folder).analysis.tables(), run(folder).analysis.tables()
     assert list(one) == list(other)
@@ -230,14 +359,16 @@ def test_a_results_folder_with_figures(result, tmp_path):
     assert manifest["policies"]["basic"]["node"] == [optima["node"].iloc[0]]
 
 
-def test_check_says_how_large_the_game_is(folder):
+def test_check_says_how_large_the_game_is(folder, monkeypatch):
     text = describe_full_domain(load_scenario(folder / "ward.toml"))
     assert text.startswith("40 records in ")
     assert text.endswith("16 nodes, 90 people")
+    monkeypatch.setattr(full_domain_run, "_MANY_NODES", 15)
+    assert 'publisher.search = "anytime" has a budget' in describe_full_domain(load_scenario(folder / "ward.toml"))
 
 
 def test_without_analysis_there_are_the_tables_of_the_policies(folder):
     analysis = run(folder, analysis={}).analysis
     assert isinstance(analysis, FullDomainAnalysis)
-    assert set(analysis.tables()) == {"optima", "classes", "released"}
+    assert set(analysis.tables()) == {"optima", "classes", "released", "top_nodes", "front"}
     assert analysis.left_out == ()

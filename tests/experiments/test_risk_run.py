@@ -120,10 +120,31 @@ def test_monte_carlo_tells_its_error_and_agrees(result):
     assert result.manifest["knowledge"]["twitter"]["method"] == "exact"
     assert any("2,000 knowledge sets were drawn" in warning for warning in drawn.warnings)
     exact, ours = of(result, "voter-registration"), of(drawn, "voter-registration")
-    assert (ours["standard_error"] > 0).any()
-    within = np.abs(ours["overall"] - exact["overall"]) <= 4 * ours["standard_error"] + 1e-12
-    # Persons share draws, so their errors go together; each is within four of its own.
-    assert within.all()
+    for risk in ("prosecutor", "journalist", "marketer", "overall"):
+        assert (exact[f"{risk}_standard_error"] == 0).all()
+        errors = ours[f"{risk}_standard_error"]
+        assert (errors > 0).any()
+        # Persons share draws, so their errors go together; each is within four of its own.
+        assert (np.abs(ours[risk] - exact[risk]) <= 4 * errors + 1e-12)[errors > 0].all()
+    keys = ["records", "replication", "knowledge"]
+    both = result.runs.merge(drawn.runs, on=keys, suffixes=("", "_drawn")).set_index("knowledge")
+    assert (both["method"] == "exact").all()
+    assert set(both["method_drawn"].drop("worst-case")) == {"monte-carlo"}
+    for risk in ("prosecutor", "journalist", "marketer", "overall"):
+        errors = both[f"{risk}_standard_error_drawn"]
+        assert (both[f"{risk}_standard_error"] == 0).all()
+        assert (errors.drop("worst-case") > 0).all()
+        assert (np.abs(both[f"{risk}_risk"] - both[f"{risk}_risk_drawn"]) <= 4 * errors + 1e-12).all()
+
+
+def test_a_worst_case_is_not_drawn():
+    changes = SMALL | {"expectation": {"method": "monte-carlo", "trials": 50}, "release.samples": 1}
+    drawn = reidsim.run("xia2021", set=changes)
+    worst = drawn.runs[drawn.runs["knowledge"] == "worst-case"]
+    assert (worst["method"] == "exact").all()
+    assert (worst["overall_standard_error"] == 0).all()
+    assert drawn.manifest["knowledge"]["worst-case"]["method"] == "exact"
+    assert not any(warning.startswith("worst-case") for warning in drawn.warnings)
 
 
 def test_vague_uniqueness_is_warned_of():

@@ -102,6 +102,55 @@ class SmallDataset:
                 best = node, outcome
         return best
 
+    def permuted(self, records, attributes):
+        """The same dataset with its records and its attributes in another order."""
+
+        def turned(rows):
+            return tuple(tuple(row[at] for at in attributes) for row in rows)
+
+        return replace(
+            self,
+            hierarchies=tuple(self.hierarchies[at] for at in attributes),
+            records=turned(self.records[i] for i in records),
+            people=None if self.people is None else turned(self.people[::-1]),
+            minimum=None if self.minimum is None else tuple(self.minimum[at] for at in attributes),
+            **{name: tuple(getattr(self, name)[i] for i in records) for name in ("benefit", "loss", "gain", "cost")},
+        )
+
+    def recodings(self):
+        """Return the most that recodings by splits pay, by the number of records that they suppress."""
+        lowest = self.minimum or (0,) * len(self.shape)
+
+        def together(parts):
+            sums = {0: 0.0}
+            for part in parts:
+                sums = best_of([(a + b, one + other) for a, one in sums.items() for b, other in part.items()])
+            return sums
+
+        def best_of(pairs):
+            best = {}
+            for suppressed, payout in pairs:
+                best[suppressed] = max(best.get(suppressed, payout), payout)
+            return best
+
+        def ways(node, members):
+            outcomes = [self.record(i, node) for i in members]
+            pairs = [(sum(not kept for _, _, kept in outcomes), sum(payout for payout, _, _ in outcomes))]
+            for at, level in enumerate(node):
+                if level > lowest[at]:
+                    below = (*node[:at], level - 1, *node[at + 1 :])
+                    pairs += together(ways(below, part) for part in parts_of(members, below)).items()
+            return best_of(pairs)
+
+        def parts_of(members, node):
+            parts = {}
+            for i in members:
+                parts.setdefault(self.generalized(self.records[i], node), []).append(i)
+            return parts.values()
+
+        top = tuple(levels - 1 for levels in self.shape)
+        return together(ways(top, part) for part in parts_of(range(self.n), top))
+
     def best_of_record(self, i):
         """Return the record's best payout over all nodes, 0 if none pays."""
         return max(0.0, *(self.record(i, node)[0] for node in self.nodes()))
@@ -175,6 +224,11 @@ def datasets(draw, *, same_prices=None, most_records=7, risk=None):
         for _ in range(4)
     ]
     return SmallDataset(tuple(attributes), tuple(records), people, *prices)
+
+
+def permutations(small):
+    """Orders of the records and of the attributes."""
+    return st.tuples(st.permutations(range(small.n)), st.permutations(range(len(small.shape))))
 
 
 @st.composite

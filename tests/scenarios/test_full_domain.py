@@ -43,6 +43,7 @@ def study_of(folder, **changes):
 
 
 JOURNALIST = {"adversary__risk": "journalist"}
+ANYTIME = {"publisher__search": "anytime", "publisher__nodes": 10}
 
 
 # What is read.
@@ -147,6 +148,7 @@ def test_minimum_levels_and_safe_harbor(folder):
             "records.csv", RECORDS.replace("31;F", "44;F"),
             r"records.csv: row 2, column 'age': value missing from its hierarchy; found '44'; .* age.csv",
         ),
+        ("records.csv", RECORDS.replace("31;F", "310;F"), r"found '310'; .* \(did you mean '31'\?\)"),
         ("age.csv", AGES + "33;*\n", r"age.csv: row 4: row of another length; found 2; expected 3 columns"),
         ("age.csv", AGES + "29;20-29;*\n", r"age.csv: .*row 4: value has two rows; found '29'"),
         ("age.csv", AGES.replace("31;30-39;*", "31;30-39;old"), r"hierarchy is not nested"),
@@ -166,7 +168,12 @@ def test_files_that_cannot_be_used(folder, file, text, message):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"attributes": {}}, r"attributes: value not allowed; found \{\}; expected something that has at least 1 item"),
+        ({"attributes": {}}, r"attributes: no quasi-identifiers; expected a section such as \[attributes.age\]"),
+        ({"publisher__policies": []}, "publisher: policies: the list is empty; expected at least one"),
+        ({"analysis__runtimes": {"loss": []}}, "analysis.runtimes: loss: the list is empty"),
+        ({"analysis__runtimes": {"loss": [3, 3]}}, "analysis.runtimes: loss: listed twice; found 3"),
+        ({"analysis__curves": {"policies": ["basic"]}}, "expected a range of benefit, loss, gain or cost"),
+        ({"analysis__curves": {"gain": {"values": [1]}, "risks": []}}, "analysis.curves: risks: the list is empty"),
         ({"economics__loss": -1}, "economics.loss: value not allowed; found -1.*; expected greater than or equal"),
         ({"economics__columns": {"loss": "price"}}, "column 'price': column missing"),
         ({"economics__columns": {"loss": "sex"}}, "row 1, column 'sex': not a number of 0 or more; found 'F'"),
@@ -177,12 +184,25 @@ def test_files_that_cannot_be_used(folder, file, text, message):
         ({"attributes__sex__top_code": 3}, "population: top codes are redrawn from a population"),
         ({"attributes__age__minimum_level": 3}, "attributes.age.minimum_level: no such level; found 3"),
         ({"publisher__suppression_limit": 1.2}, "publisher.suppression_limit: value not allowed; found 1.2"),
-        ({"publisher__policies": ["basic", "basic"]}, "policies: policy given twice; found 'basic'"),
+        ({"publisher__policies": ["basic", "basic"]}, "publisher: policies: listed twice; found 'basic'"),
         ({"publisher__policies": ["safe-harbor"]}, "safe_harbor: section missing"),
         ({"publisher__policies": ["sh-friendly"]}, "safe_harbor: section missing"),
         ({"publisher__policies": ["fulldomain"]}, "publisher.policies.* value not allowed; found 'fulldomain'"),
         ({"publisher__search": "anytime"}, "the anytime search needs a budget"),
         ({"publisher__nodes": 100}, "only the anytime search has a budget"),
+        (
+            ANYTIME | {"publisher__policies": ["basic", "record-level"]},
+            "publisher.policies: the anytime search cannot stop it; found 'record-level'; .*search = \"exact\"",
+        ),
+        (
+            ANYTIME | {"publisher__policies": ["multi-dimensional"]},
+            "publisher.policies: the anytime search cannot stop it; found 'multi-dimensional'",
+        ),
+        (
+            ANYTIME | {"analysis__curves": {"loss": {"values": [1]}, "policies": ["record-level-no-attack"]}},
+            "analysis.curves.policies: the anytime search cannot stop it",
+        ),
+        (ANYTIME | {"analysis__runtimes": {"loss": [1]}}, "analysis.runtimes: the anytime search cannot stop it"),
         ({"population": {"counts": "sample"}}, "population: no people; expected a recipe, or the path of a file"),
         ({"safe_harbor": {"age": "year"}}, "safe_harbor.age: no such attribute; found 'year'"),
         (
@@ -208,7 +228,7 @@ def test_a_release_that_is_not_part_of_its_population(folder):
     (folder / "people.csv").write_text("age;sex\n30;F\n31;F\n30;M\n")
     population = {"path": str(folder / "people.csv")}
     with pytest.raises(
-        InputError, match="the released table is not part of its population; found '2 records and 1 people"
+        InputError, match="the released table is not part of its population; found '2 records and 1 person with "
     ):
         study_of(folder, population=population, **JOURNALIST)
     study = study_of(folder, population=population | {"holds_release": False}, **JOURNALIST)
@@ -216,9 +236,117 @@ def test_a_release_that_is_not_part_of_its_population(folder):
 
 
 def test_a_person_outside_the_hierarchy(folder):
-    (folder / "people.csv").write_text(PEOPLE + "77;F\n")
-    with pytest.raises(InputError, match=r"people.csv: attribute 'age': value missing from its hierarchy; found '77'"):
+    (folder / "people.csv").write_text(PEOPLE + "77;F\n" * 2)
+    with pytest.raises(
+        InputError,
+        match=r"people.csv: row 11, column 'age': value missing from its hierarchy; found '77'; .* age.csv",
+    ):
         study_of(folder, population={"path": str(folder / "people.csv")}, **JOURNALIST)
+
+
+@pytest.mark.parametrize("column", ["age", "sex"])
+@pytest.mark.parametrize("file", ["records.csv", "people.csv"])
+def test_a_missing_value(folder, file, column):
+    row = "30;F;10" if file == "records.csv" else "30;F"
+    text = (folder / file).read_text()
+    blank = row.replace("30" if column == "age" else "F", "", 1)
+    (folder / file).write_text(text.replace(row, blank, 1))
+    with pytest.raises(InputError, match=rf"{file}: row 1, column '{column}': value missing; expected a value"):
+        study_of(folder, population={"path": str(folder / "people.csv")}, **JOURNALIST)
+
+
+def test_a_missing_value_that_the_hierarchy_knows(folder):
+    (folder / "records.csv").write_text(RECORDS + ";F;10\n")
+    (folder / "age.csv").write_text(AGES + ";unknown;*\n")
+    assert study_of(folder).lattice.domain.shape == (4, 2)
+
+
+HEADER = "value;tens;nothing\n"
+
+
+def with_header(folder, header, **section):
+    file = {"rule": "table", "file": str(folder / "age.csv"), "header": header}
+    return {"attributes__age__hierarchy": file | section}
+
+
+@pytest.mark.parametrize("population", [False, True])
+@pytest.mark.parametrize(
+    ("header", "rows"),
+    [
+        ("value;tens;nothing\n", AGES),
+        ("jahre;tens;nothing\n", AGES),
+        ("age;tens\n", "29;20-29\n30;30-39\n31;30-39\n"),
+        ("jahre;tens\n", "29;20-29\n30;30-39\n31;30-39\n"),
+        ("level 0\n", "29\n30\n31\n"),
+    ],
+)
+def test_a_header_counted_as_a_value_is_noticed(folder, header, rows, population):
+    (folder / "age.csv").write_text(header + rows)
+    changes = {"population": {"path": str(folder / "people.csv")}} if population else {}
+    with pytest.raises(InputError, match=r"age.csv: row 1: the first row looks like a header.* \(say header = true\)"):
+        study_of(folder, **changes, **with_header(folder, False, suppress=True))
+    assert study_of(folder, **changes, **with_header(folder, True, suppress=True)).lattice.domain.shape == (3, 2)
+
+
+def test_a_value_taken_for_a_header_is_noticed(folder):
+    with pytest.raises(InputError, match=r"age.csv: row 1: the first row is that of a value, not a header; .* '\*'"):
+        study_of(folder, **with_header(folder, True))
+
+
+@pytest.mark.parametrize(
+    ("first", "others"),
+    [
+        ("29;20-29;*", "30;30-39;*\n31;30-39;*\n"),
+        ("unknown;unknown;unknown", "30;30-39;*\n31;30-39;*\n"),
+        ("unknown;unknown;*", "30;30-39;*\n31;30-39;*\n"),
+        ("29;twenties;young", "30;thirty;old\n31;thirty-one;older\n"),
+    ],
+)
+def test_values_that_no_record_has_are_no_headers(folder, first, others):
+    """Ranges that begin below the records' values, and codes for unknown values, come first in many files."""
+    (folder / "age.csv").write_text(f"{first}\n{others}")
+    assert study_of(folder).lattice.domain.shape == (3, 2)
+
+
+def test_rows_of_a_hierarchy_are_numbered_as_in_the_file(folder):
+    """Whether rows differ in length, which reading notices, or a value has two rows, which comes after."""
+    for row, problem in (("33;*", "row of another length"), ("29;20-29;*", "value has two rows")):
+        for header in (False, True):
+            (folder / "age.csv").write_text((HEADER if header else "") + AGES + row + "\n")
+            with pytest.raises(InputError, match=rf"age.csv: row {4 + header}: {problem}"):
+                study_of(folder, **with_header(folder, header))
+
+
+def test_two_rows_for_a_value_are_told_before_values_without_a_row(folder):
+    (folder / "records.csv").write_text(RECORDS.replace("31;F", "44;F"))
+    (folder / "age.csv").write_text(AGES + "29;20-29;*\n")
+    with pytest.raises(InputError, match=r"age.csv: row 4: value has two rows; found '29'; .* besides row 1"):
+        study_of(folder)
+
+
+@pytest.mark.parametrize("other", [",", "\t", "|"])
+def test_another_delimiter_than_said(folder, other):
+    (folder / "age.csv").write_text(AGES.replace(";", other))
+    with pytest.raises(InputError, match=r"row 1: the file has one column, and .* in every row of it") as refused:
+        study_of(folder)
+    assert f"is its delimiter {other!r}?" in str(refused.value)
+    (folder / "age.csv").write_text(AGES)
+    (folder / "records.csv").write_text(RECORDS.replace(";", other))
+    with pytest.raises(InputError, match=r"header: the file has one column; found .*is release.delimiter") as refused:
+        study_of(folder)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_lattice_too_large_to_walk(folder):
+    names = [f"q{number}" for number in range(23)]
+    (folder / "records.csv").write_text(";".join(names) + "\n" + ";".join(["a"] * 23) + "\n")
+    wide = {"attributes": {name: {"hierarchy": {"rule": "suppress"}} for name in names}}
+    with pytest.raises(InputError, match=r"publisher.policies: too many nodes to walk; found 8388608; .*\"anytime\""):
+        study_of(folder, **wide)
+    study_of(folder, **wide, **ANYTIME)
+    study_of(folder, **wide, publisher__policies=["no-protection"])
+    lifted = {name: {"hierarchy": {"rule": "suppress"}, "minimum_level": 1} for name in names[:2]}
+    study_of(folder, attributes=wide["attributes"] | lifted)
 
 
 def test_a_hierarchy_of_a_header_alone(folder):

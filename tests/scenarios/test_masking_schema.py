@@ -115,7 +115,31 @@ def test_the_bundled_scenarios_are_of_this_kind(name):
             {"adversary__stages": [{"stage": "identify", "resource": "registri"}]},
             r"adversary\.stages\[0\]\.resource: no such resource; found 'registri'; .* \(did you mean 'registry'\?\)",
         ),
-        ({"adversary__stages": []}, r"adversary\.stages: value not allowed"),
+        ({"adversary__stages": []}, r"adversary: no way to attack; expected either stages or knowledge"),
+        (
+            {"adversary__knowledge": "twitter"},
+            r"adversary: two ways to attack.*\(in an override, adversary\.stages=\[\]",
+        ),
+        ({"adversary__resource": "registry"}, r"adversary: resource: stages name their own resources"),
+        (
+            {"adversary": {"knowledge": "twitter"}},
+            r"adversary: resource: key missing; expected the one in which people",
+        ),
+        (
+            {"adversary": {"knowledge": "twitter", "resource": "registri"}},
+            r"adversary\.resource: no such resource; found 'registri'; .* \(did you mean 'registry'\?\)",
+        ),
+        (
+            {"adversary": {"knowledge": "twitter", "resource": "registry"}, "subjects__attributes": ["DYS19"]},
+            r"adversary\.resource: resource that carries nothing of what subjects can share; found 'registry'",
+        ),
+        (
+            {
+                "adversary": {"knowledge": "twitter", "resource": "registry"},
+                "resources__registry__missing_alleles": 0.1,
+            },
+            r"resources\.registry\.missing_alleles: alleles lost; found 0\.1; expected 0\.0",
+        ),
         (
             {"adversary__stages": [{"stage": "guess"}]},
             r"adversary\.stages\[0\]\.stage: value not allowed; found 'guess'",

@@ -5,7 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from reidsim.adversaries.knowledge.assessment import assess
 from reidsim.errors import InputError
+from reidsim.experiments.risk_run import assess_release
+from reidsim.linkage.uniqueness.estimate import FixedUniqueness
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.risk import build_risk_study, is_risk
 
@@ -174,15 +177,120 @@ def test_scenarios_of_files_that_are_refused(folder, changes, message):
     assert message in refused(folder, FILE, changes)
 
 
+# Suppressed and missing values of a file.
+
+
+def test_a_suppressed_value_includes_every_value(folder):
+    (folder / "records.csv").write_text("Sex,town\nF,A\nM,A\n*,A\nM,B\nM,*\n")
+    study = study_of(folder, FILE)
+    release = study.release(5, 0)
+    assert (release.domain["Sex"].categories, release.domain["town"].categories) == (("F", "M"), ("A", "B"))
+    knowledge = study.knowledge(release)["all"]
+    risks = assess(release.codes, knowledge, FixedUniqueness(0.5), trees=release.trees).risks
+    # By hand: F, A matches itself and *, A; M, A those and M, *; M, B itself and M, *; what is suppressed of a person
+    # is not known, so that records which tell it do not include it.
+    np.testing.assert_allclose(1 / risks.marketer, [2, 3, 1, 2, 1])
+
+
+def test_a_suppressed_value_is_above_all_groups_of_a_tree(folder):
+    (folder / "records.csv").write_text("Sex,town\nF,A\n*,A or B\nM,*\n")
+    changes = {"trees.town.groups": {"A or B": ["A", "B"]}}
+    tree = study_of(folder, FILE, changes).release(3, 0).trees["town"]
+    assert tree.labels == ("A", "B", "A or B", "*")
+    assert tree.parent.tolist() == [2, 2, 3, -1]
+    # A tree that has it is left alone.
+    changes = {"trees.town.groups": {"A or B": ["A", "B"], "*": ["A or B", "C"]}}
+    assert study_of(folder, FILE, changes).release(3, 0).trees["town"].parent.tolist() == [3, 3, 4, 4, -1]
+
+
+def test_values_of_a_population_may_be_suppressed(folder):
+    (folder / "records.csv").write_text("sex,town\n*,A\nM,B\n")
+    study = study_of(folder, FILE, {"population.recipe": str(folder / "people.toml")})
+    assert study.domain == study.population.domain
+    assert study.release(2, 0).trees["sex"].labels == ("F", "M", "*")
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        ("Sex,town\nF,A\n,B\n", "records.csv: row 2, column 'Sex': value missing; expected a value, or '*' for one"),
+        ("Sex,town\nF,*\nM,*\n", "records.csv: column 'town': every value is suppressed (leave it out of"),
+    ],
+)
+def test_what_a_file_may_not_lack(folder, records, message):
+    (folder / "records.csv").write_text(records)
+    assert message in refused(folder, FILE)
+
+
+def test_what_is_told_by_a_suppressed_value_names_its_row(folder):
+    (folder / "records.csv").write_text("Sex,town\nF,A\n*,A\n")
+    (folder / "mine.toml").write_text(
+        '[[sources]]\nkind = "groups"\nname = "x"\n[[sources.profile]]\nwhen = { sex = ["F"] }\n[[sources.profile]]\n'
+    )
+    changes = {"knowledge.all": str(folder / "mine.toml"), "release.columns": {"sex": "Sex"}}
+    message = refused(folder, FILE, changes)
+    assert "records.csv: row 2, column 'Sex': what is told depends on a value that is generalized" in message
+
+
+# True values beside the records.
+
+
+def test_persons_of_a_file_are_known_by_their_true_values(folder):
+    (folder / "records.csv").write_text("Sex,town\nF,A or B\nM,A or B\n*,A\nM,C\n")
+    (folder / "truth.csv").write_text("Sex,town,name\nF,A,x\nM,B,y\nM,A,z\nM,C,w\n")
+    changes = {
+        "release.persons": str(folder / "truth.csv"),
+        "trees.town.groups": {"A or B": ["A", "B"], "any": ["A or B", "C"]},
+    }
+    study = study_of(folder, FILE, changes)
+    release = study.release(4, 0)
+    knowledge = study.knowledge(release)
+    found = assess_release(study, release, knowledge, 0)["worst-case"].risks
+    # F, A is in the first and third record; M, B in the second; M, A in the second and third; M, C in the last.
+    np.testing.assert_allclose(1 / found.marketer, [2, 1, 2, 1])
+    # Without the truth every person counts as alone.
+    plain = study_of(folder, FILE, {key: value for key, value in changes.items() if "persons" not in key})
+    alone = assess_release(plain, plain.file, plain.knowledge(plain.file), 0)["worst-case"].risks
+    assert (alone.marketer >= found.marketer).all()
+    assert plain.fingerprint != study.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("truth", "message"),
+    [
+        ("Sex,town\nF,A\n", "truth.csv: other persons than those of the records; found '1 rows'; expected 2, as in"),
+        ("Sex,town\nF,A\nM,A\n", "truth.csv: row 2, column 'town': a value that the person's record does not include"),
+        ("Sex,town\nF,A\n,B\n", "truth.csv: row 2, column 'Sex': value missing"),
+        ("Sex,town\nF,A\n*,B\n", "truth.csv: row 2, column 'Sex': value outside the categories of 'Sex'; found '*'"),
+        ("Sex,place\nF,A\nM,B\n", "truth.csv: column 'town': column missing"),
+    ],
+)
+def test_true_values_that_are_refused(folder, truth, message):
+    (folder / "records.csv").write_text("Sex,town\nF,A\nM,B\n")
+    (folder / "truth.csv").write_text(truth)
+    assert message in refused(folder, FILE, {"release.persons": str(folder / "truth.csv")})
+
+
+def test_true_values_are_of_a_file(folder):
+    assert "persons are those of a file" in refused(folder, SCENARIO, {"release.persons": "truth.csv"})
+
+
+def test_a_sample_that_is_too_large_is_blamed_itself(folder):
+    settings = {"p_m": [0.5], "p_fm": [0.5], "p_cu": [0.5], "p_c": [0.5], "records": 3}
+    message = refused(folder, SCENARIO, {"release.sizes": [11], "analysis.settings": settings})
+    assert "risk.toml: release.sizes: a sample larger than the population; found 11" in message
+
+
 def test_an_attribute_may_not_be_called_like_a_column_of_results(folder):
     (folder / "records.csv").write_text("overall,town\nF,A\n")
     assert "name of a column of the results; found 'overall'" in refused(folder, FILE)
 
 
-def test_a_recipe_that_does_not_fit_is_named_with_its_key(folder):
+def test_a_recipe_that_does_not_fit_is_named_with_its_own_key(folder):
     message = refused(folder, SCENARIO, {"knowledge.twitter": "twitter"})
     assert (
-        "twitter.toml: knowledge.twitter: sources[0]: attributes: no such attribute; found 'year of birth'" in message
+        "twitter.toml: sources[0]: attributes: no such attribute; found 'year of birth'; expected one of sex, town"
+        in message
     )
 
 

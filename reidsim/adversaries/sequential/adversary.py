@@ -44,6 +44,11 @@ class SequentialAdversary:
         if self.signal is not None and self.registry_size is not None:
             raise InputError("unconfirmed success is planned for known groups only")
 
+    @property
+    def decides_on(self) -> frozenset[str]:
+        """What of a linkage the decision to access rests on."""
+        return frozenset({"believed_group_sizes" if self.registry_size is None else "match_probability"})
+
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to each record; see `Adversary`."""
         sizes, believed = linkage.group_sizes, linkage.believed_group_sizes

@@ -9,14 +9,16 @@ from matplotlib.figure import Figure
 from reidsim.errors import InputError
 
 
-def save_figure(figure: Figure, path: str | Path) -> None:
-    """Write a figure as PNG with 150 dots per inch, the same bytes every time.
+def save_figure(figure: Figure, path: str | Path, *, dots_per_inch: int = 150) -> None:
+    """Write a figure as PNG, the same bytes every time.
 
     Parameters
     ----------
     figure : Figure
     path : str or Path
         In a folder that exists; a file that is there is replaced.
+    dots_per_inch : int
+        150 for print; fewer for a small picture.
 
     Raises
     ------
@@ -25,6 +27,6 @@ def save_figure(figure: Figure, path: str | Path) -> None:
     """
     try:
         # The version of matplotlib is all that would tell two files of the same pixels apart.
-        figure.savefig(path, format="png", dpi=150, metadata={"Software": None})
+        figure.savefig(path, format="png", dpi=dots_per_inch, metadata={"Software": None})
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", source=path) from None

@@ -1,0 +1,108 @@
+"""What happens in a round of a scenario: who is there, who acts in each phase, on what information, what is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reidsim.agents.phases import FIRST_STREAMS, PHASES
+from reidsim.errors import InputError
+from reidsim.scenarios.agents import OWN_ADVERSARY
+from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.masking_schema import MaskingScenario
+from reidsim.scenarios.schema import RecordScenario, ScenarioHead
+
+
+def explanation(loaded: LoadedScenario[ScenarioHead]) -> str:
+    """Return the agents of a scenario and the phases of its rounds as text.
+
+    Raises
+    ------
+    InputError
+        If the scenario is of a game that has no agents.
+    """
+    scenario = loaded.scenario
+    if not isinstance(scenario, RecordScenario | MaskingScenario):
+        raise InputError(
+            "a scenario of a game without agents", source=loaded.path, where="game",
+            found=getattr(scenario, "game", None), expected="record-level or masking",
+        )  # fmt: skip
+    return "\n".join([*_agents(loaded.name, scenario), "", *_phases(scenario)]) + "\n"
+
+
+def _agents(name: str, scenario: RecordScenario | MaskingScenario) -> Iterator[str]:
+    agents = scenario.agents or AgentsSection()
+    rounds = "1 round" if agents.rounds == 1 else f"{agents.rounds:,} rounds"
+    draws = "one draw" if agents.draws == 1 else f"{agents.draws:,} draws"
+    outcomes = "expected outcomes" if agents.mode == "expectation" else f"drawn outcomes, {draws}"
+    yield f"{name}: {rounds}, {outcomes}"
+    yield ""
+    masking = isinstance(scenario, MaskingScenario)
+    policies = scenario.subjects.policies if isinstance(scenario, MaskingScenario) else scenario.publisher.policies
+    yield f"{'data subjects, each for itself' if masking else 'publisher'}: {', '.join(policies)}, each on its own"
+    if agents.learning is not None:
+        noticed = agents.learning.noticed
+        yield f"  learns the weights of the adversaries from attacks, of which it notices {noticed:.0%}"
+    together = "one a round, drawn by weight" if agents.together == "one-of" else "each there with its probability"
+    types = agents.types or {OWN_ADVERSARY: AgentTypeSection()}
+    yield "adversary:" if len(types) == 1 else f"adversaries ({together}):"
+    for adversary, section in types.items():
+        yield f"  {adversary}: {', '.join(_traits(section, scenario))}"
+    rules = agents.enforcement
+    if rules.detection:
+        answers = [f"fine {rules.fine:,g}"] if rules.fine else []
+        answers += [f"excluded for {rules.exclusion} round{'s' * (rules.exclusion > 1)}"] if rules.exclusion else []
+        yield f"environment: detects {rules.detection:.2%} of exploits; {', '.join(answers) or 'no answer'}"
+    taking_part = agents.participation
+    if taking_part is not None:
+        yield (
+            f"data subjects: take part if {taking_part.reward:,g} is at least the harm that they expect "
+            f"(mean {taking_part.harm:,g} a breach)"
+        )
+
+
+def _traits(section: AgentTypeSection, scenario: RecordScenario | MaskingScenario) -> Iterator[str]:
+    yield f"weight {section.weight:g}"
+    own = "multistage" if isinstance(scenario, MaskingScenario) else scenario.adversary.planner
+    yield f"planner {section.planner or own}"
+    yield f"gain {scenario.economics.adversary_gain if section.gain is None else section.gain:,g}"
+    yield f"cost {scenario.economics.cost if section.cost is None else section.cost:,g}"
+    knowledge = section.knowledge or scenario.adversary.knowledge
+    if knowledge is not None:
+        yield f"knows {knowledge}"
+    if section.holds:
+        yield f"holds {' and '.join(section.holds)}"
+    if section.buys:
+        yield f"may buy {' and '.join(section.buys)}"
+    if section.budget is not None:
+        yield f"budget {section.budget:,g} a round"
+    if section.expected_accuracy is not None:
+        yield f"expects {section.expected_accuracy:.0%} of entries to be right"
+
+
+def _phases(scenario: RecordScenario | MaskingScenario) -> Iterator[str]:
+    agents = scenario.agents or AgentsSection()
+    sampled = agents.mode == "sampling"
+    subjects_decide = isinstance(scenario, MaskingScenario)
+    for number, phase in enumerate(PHASES, start=1):
+        actors, information = phase.actors, phase.information
+        if subjects_decide:
+            # They are who publishes.
+            actors = actors.replace("publisher, ", "").replace("publisher", "data subjects")
+            information = information.replace("publisher:", "subjects:").replace("; subjects:", ",")
+        yield f"{number}. {phase.name}: {actors}"
+        yield f"   decides      {phase.decision}"
+        yield f"   knowing      {information}"
+        drawn = [stream for stream in phase.streams if sampled and _is_drawn(stream, agents)]
+        if drawn:
+            yield f"   drawn        {', '.join(drawn)}"
+    if agents.participation is not None:
+        yield f"Before the first round drawn: {', '.join(FIRST_STREAMS)}"
+    if sampled:
+        yield "Every agent has a random stream of its own for each of these, in every round."
+
+
+def _is_drawn(stream: str, agents: AgentsSection) -> bool:
+    """Tell whether a scenario has what a stream is drawn for."""
+    needed = {"notices": agents.learning, "hearing": agents.participation, "detections": agents.enforcement.detection}
+    return bool(needed.get(stream, True))

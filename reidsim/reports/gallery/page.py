@@ -1,0 +1,124 @@
+"""The page of the gallery: every bundled scenario, run small, with a figure and what it shows in two sentences."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from textwrap import fill
+
+from matplotlib.figure import Figure
+
+from reidsim.bundled import bundled_names
+from reidsim.errors import InputError, listed, nearest
+from reidsim.experiments.run import run_loaded
+from reidsim.experiments.run_result import Progress, RunResult
+from reidsim.experiments.stress.run import stress_loaded
+from reidsim.reports.figures.saving import save_figure
+from reidsim.reports.figures.stress import figures_of as stress_figures_of
+from reidsim.reports.gallery.exhibits import EXHIBITS, Exhibit
+from reidsim.reports.illustration import figures_of
+from reidsim.reports.page.captions import figure_caption
+from reidsim.reports.page.toml_text import inline_toml
+from reidsim.scenarios.load import load_scenario
+
+_WIDTH = 120
+_HEAD = """# Gallery
+
+Every bundled scenario, with a figure and what it shows. This page and its pictures are made by
+
+```console
+reidsim gallery -o docs
+```
+
+Runs are shortened where that is said; the numbers are those of the short runs. [The ledger](reproduction.md) has the
+numbers of the papers.
+"""
+
+
+def make_gallery(folder: Path, names: Sequence[str] = (), *, progress: Progress | None = None) -> Path:
+    """Run scenarios and write the page ``gallery.md`` and the pictures in ``gallery/``, over older ones.
+
+    Parameters
+    ----------
+    folder : Path
+    names : sequence of str
+        Bundled scenarios; all if none is named.
+    progress : callable, optional
+
+    Returns
+    -------
+    Path
+        The page.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown, a scenario cannot be run or something cannot be written.
+    """
+    bundled = bundled_names("scenarios")
+    for name in names:
+        if name not in bundled:
+            raise InputError("no bundled scenario of this name", found=name, expected=listed(bundled, 20),
+                             hint=nearest(name, bundled))  # fmt: skip
+    pictures = folder / "gallery"
+    page = folder / "gallery.md"
+    try:
+        pictures.mkdir(parents=True, exist_ok=True)
+        chosen = list(names or bundled)
+        parts = [_HEAD]
+        for done, name in enumerate(chosen):
+            if progress is not None:
+                progress(f"running {name}", done, len(chosen))
+            parts.append(_exhibit(name, pictures))
+        page.write_text("\n".join(parts), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", source=error.filename or folder) from None
+    return page
+
+
+def _exhibit(name: str, pictures: Path) -> str:
+    """Run a scenario and return its part of the page."""
+    exhibit = EXHIBITS.get(name, Exhibit())
+    loaded = load_scenario(name, exhibit.reductions)
+    figures: Iterator[tuple[str, Figure]]
+    if exhibit.command == "stress":
+        stressed = stress_loaded(loaded)
+        finding, figures = _finding(exhibit, stressed), stress_figures_of(stressed)
+    else:
+        result = run_loaded(loaded)
+        finding, figures = _finding(exhibit, result), figures_of(result)
+    lines = [f"## {name}", "", f"{loaded.scenario.title}.", "", fill(finding, _WIDTH, break_on_hyphens=False), ""]
+    drawn = next(((key, figure) for key, figure in figures if exhibit.figure in ("", key)), None)
+    if drawn is not None:
+        save_figure(drawn[1], pictures / f"{name}.png", dots_per_inch=80)
+        lines += [f"![{figure_caption(drawn[0])}](gallery/{name}.png)", ""]
+    return "\n".join([*lines, "```console", _command(name, exhibit), "```", ""])
+
+
+def _finding(exhibit: Exhibit, result: object) -> str:
+    if exhibit.finding is not None:
+        return exhibit.finding(result)
+    return _general(result) if isinstance(result, RunResult) else "Its tables and figures show what it finds."
+
+
+def _command(name: str, exhibit: Exhibit) -> str:
+    words = [f"--set {shlex.quote(f'{key}={_text(value)}')}" for key, value in exhibit.reductions.items()]
+    return " \\\n  ".join([f"reidsim {exhibit.command} {name}", *words])
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else inline_toml(value)
+
+
+def _general(result: RunResult) -> str:
+    """Return two sentences that any comparison of policies allows."""
+    summary = result.summary
+    if "publisher_payoff" not in summary:
+        return "Its tables and figures are described with its kind of game."
+    row = summary.sort_values("publisher_payoff", ascending=False, kind="stable").iloc[0]
+    return (
+        f"Of {len(summary)} policies, `{row.name}` pays the {result.defender} most: {row['publisher_payoff']:,.2f} per "
+        f"record. The adversary then attacks {row['share_attacked']:.2%} of the records, and the re-identification "
+        f"risk is {row['risk']:.4f}."
+    )

@@ -1,0 +1,229 @@
+"""The file that is handed over, and the sidecar beside it: written together, and checked against each other."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import math
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim import __version__
+from reidsim.errors import InputError
+from reidsim.experiments.release_file import sha256_of
+from reidsim.populations.files import require_new_file
+from reidsim.reports.page.glossary import measures_of
+from reidsim.reports.page.stored_run import StoredRun
+from reidsim.reports.shared.records import SharedRecords, class_sizes
+from reidsim.tables import delimited_line, read_table
+from reidsim.validation import read_text
+
+FORMAT = "reidsim shared records, version 1"
+SEAL = "sidecar_sha256"
+# Sections of a scenario that say what was assumed of players and prices.
+_PARAMETERS = ("economics", "beliefs", "adversary", "publisher", "subjects", "safe_harbor")
+_CLASS_DEFINITION = (
+    "shared records that agree in all quasi-identifiers as shared; where records have forms of their own, the risk "
+    "counts all people whose values fit a form, in whatever form they are shared, so records hide among more"
+)
+
+
+def sidecar_of(path: Path) -> Path:
+    """Return the path of the sidecar of a shared file."""
+    return path.with_name(f"{path.name}.json")
+
+
+def require_new_files(path: Path) -> None:
+    """Check that neither a shared file nor its sidecar is there.
+
+    Raises
+    ------
+    InputError
+        If one is, or a folder on the way to them is a file.
+    """
+    for new in (path, sidecar_of(path)):
+        require_new_file(new)
+
+
+def write_shared(path: Path, run: StoredRun, shared: SharedRecords) -> dict[str, Any]:
+    """Write shared records (CSV, UTF-8) and their sidecar (JSON), both or none.
+
+    Cells are written as they are, in quotes where commas, quotation marks or ends of lines make them necessary.
+
+    Returns
+    -------
+    dict
+        The sidecar.
+
+    Raises
+    ------
+    InputError
+        If one of the files is there or cannot be written.
+    """
+    require_new_files(path)
+    content = csv_bytes(shared.table)
+    sidecar = sealed(_sidecar(path.name, hashlib.sha256(content).hexdigest(), run, shared))
+    text = json.dumps(sidecar, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    # A sidecar without its file harms less than a file without its sidecar, should the machine stop in between.
+    _write_all({sidecar_of(path): text.encode(), path: content})
+    return sidecar
+
+
+def csv_bytes(table: pd.DataFrame) -> bytes:
+    """Return a table of text as CSV in UTF-8 with a header."""
+    columns = [table[name].tolist() for name in table.columns]
+    lines = [delimited_line(map(str, table.columns)), *map(delimited_line, zip(*columns, strict=True))]
+    return "".join(lines).encode()
+
+
+def sealed(sidecar: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a sidecar with the hash of everything in it at its end."""
+    content = {key: value for key, value in sidecar.items() if key != SEAL}
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
+    return {**content, SEAL: hashlib.sha256(text.encode()).hexdigest()}
+
+
+def verify_shared(path: Path) -> dict[str, Any]:
+    """Check that a shared file and its sidecar are as they were written.
+
+    Returns
+    -------
+    dict
+        The sidecar.
+
+    Raises
+    ------
+    InputError
+        If one of them is missing, was changed, or does not fit the other; names it and what differs.
+    """
+    sidecar = _read_sidecar(sidecar_of(path))
+    if not path.is_file():
+        raise InputError("no such file", source=path, expected="the shared file of its sidecar")
+    found = sha256_of(path)
+    if found != sidecar["sha256"]:
+        raise InputError(
+            "changed since it was written",
+            source=path,
+            found=f"SHA-256 {found[:12]}...",
+            expected=f"{str(sidecar['sha256'])[:12]}..., as its sidecar says",
+        )
+    if not sidecar["records"]["shared"]:
+        # Nothing but a header, which the hash has told to be right.
+        return sidecar
+    table = read_table(path, trim=False)
+    columns = [column["name"] for column in sidecar["columns"]]
+    quasi = [column["name"] for column in sidecar["columns"] if column["role"] == "quasi-identifier"]
+    if list(table.columns) != columns:
+        raise InputError("other columns than its sidecar says", source=path, found=list(table.columns))
+    classes = _classes(class_sizes(table, quasi))
+    if len(table) != sidecar["records"]["shared"] or classes != sidecar["classes"]:
+        raise InputError("other equivalence classes than its sidecar says", source=path, found=classes["number"])
+    return sidecar
+
+
+def _read_sidecar(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise InputError("no such file", source=path, expected="the sidecar that reidsim share writes")
+    try:
+        sidecar = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"not valid JSON: {error}", source=path) from None
+    if not isinstance(sidecar, dict) or sidecar.get("format") != FORMAT:
+        raise InputError("not a sidecar of reidsim share", source=path, expected=f"format {FORMAT!r}")
+    if sealed(sidecar) != sidecar:
+        raise InputError("changed since it was written", source=path, where=SEAL)
+    return sidecar
+
+
+def _sidecar(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> dict[str, Any]:
+    quasi = shared.quasi_identifiers
+    solver = run.manifest.get("policies", {}).get(shared.policy, {})
+    content = {
+        "format": FORMAT,
+        "file": name,
+        "sha256": digest,
+        "columns": [
+            {"name": column, "role": "quasi-identifier", "attribute": quasi[column]}
+            if column in quasi
+            else {"name": column, "role": "kept as it is"}
+            for column in map(str, shared.table.columns)
+        ],
+        "records": {"release": shared.records, "shared": len(shared.table), "withheld": shared.withheld},
+        "scenario": run.name,
+        "policy": shared.policy,
+        "solver": solver,
+        "parameters": {key: run.content[key] for key in _PARAMETERS if key in run.content},
+        "expected": _expected(run, shared.policy),
+        "classes": _classes(class_sizes(shared.table, list(quasi))),
+        "source": {"file": shared.source.name, "sha256": shared.source_hash},
+        "run": {key: run.manifest.get(key) for key in ("scenario_hash", "data_hash", "seed", "versions")},
+        "written_by": f"reidsim {__version__}",
+    }
+    # Numbers that are none, such as a gap without a bound, have no place in JSON.
+    plain: dict[str, Any] = json.loads(json.dumps(content), parse_constant=lambda constant: None)
+    return plain
+
+
+def _expected(run: StoredRun, policy: str) -> dict[str, Any]:
+    """Return the measures of a policy, each with its definition."""
+    row = run.runs[(run.runs["policy"].astype("str") == policy).to_numpy()].iloc[0]
+    measures = {}
+    for column, measure in measures_of(run).items():
+        value = float(row[column])
+        measures[column] = {"value": value if math.isfinite(value) else None, "definition": measure.definition}
+    return measures
+
+
+def _classes(sizes: NDArray[np.int64]) -> dict[str, Any]:
+    """Summarise equivalence classes: how many there are of each size."""
+    distinct, numbers = np.unique(sizes, return_counts=True)
+    by_size = {str(size): number for size, number in zip(distinct.tolist(), numbers.tolist(), strict=True)}
+    return {
+        "definition": _CLASS_DEFINITION,
+        "number": len(sizes),
+        "smallest": int(sizes.min()) if len(sizes) else None,
+        "largest": int(sizes.max()) if len(sizes) else None,
+        "classes_of_size": by_size,
+    }
+
+
+def _write_all(files: Mapping[Path, bytes]) -> None:
+    """Write files so that all appear complete or none does."""
+    unfinished: dict[Path, str] = {}
+    done: list[Path] = []
+    try:
+        for path, content in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, unfinished[path] = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+            with open(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(unfinished[path], 0o666 & ~mask)
+        for path, name in unfinished.items():
+            os.replace(name, path)
+            done.append(path)
+    except OSError as error:
+        for path in done:
+            path.unlink(missing_ok=True)
+        path = next(iter(set(files) - set(done)))
+        if error.errno == errno.ENOSPC:
+            raise InputError("the disk is full; nothing was written", source=path) from None
+        raise InputError(f"cannot be written: {error.strerror or error}", source=path) from None
+    finally:
+        for name in unfinished.values():
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name)

@@ -1,0 +1,247 @@
+"""The table of defenders against adversaries: every row against games played one by one."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from contract_worlds import COST, GAIN, PLAYERS, SPACES, masking_world
+
+from reidsim.adversaries.simple_behaviours import AlwaysAttacks, RandomAttacks
+from reidsim.errors import InputError
+from reidsim.games.adversary_types import AdversaryType, TypesGame
+from reidsim.games.cross_play import ALL_TYPES, CROSS_PLAY_COLUMNS, WORST_TYPE, Opponent, all_types, cross_play
+from reidsim.games.defenders.best_reply import BestReply
+from reidsim.games.defenders.defender import outcome_of, record_game_of
+from reidsim.games.defenders.fixed import FixedForms, OptIn
+from reidsim.games.defenders.same_form import SameForm
+
+WEIGHTS = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8])
+DEFENDERS = [
+    BestReply("best", may_withhold=True),
+    BestReply("safe", no_attack=True, may_withhold=True),
+    SameForm("same", weights=WEIGHTS),
+    OptIn(),
+    FixedForms("all", 0),
+]
+
+
+def mixed(space, rate):
+    """What is to be expected of attacks at random."""
+    always, never = (PLAYERS[f"{space}-{name}"].game for name in ("always", "never"))
+    types = [
+        AdversaryType("yes", rate, always.linker, always.adversary),
+        AdversaryType("no", 1 - rate, never.linker, never.adversary),
+    ]
+    return TypesGame(always.space, types, always.benefit, always.loss)
+
+
+def opponents(space):
+    named = [Opponent(name, player.game) for name, player in SPACES[space].items() if name != "random"]
+    if space == "masking":
+        named[[each.name for each in named].index("multistage")] = Opponent("multistage", masking_world())
+    return [*named, Opponent("random", mixed(space, 0.4))]
+
+
+@pytest.fixture(scope="module")
+def lattice():
+    return cross_play(opponents("lattice"), DEFENDERS, own="fmdp", weights=WEIGHTS)
+
+
+@pytest.fixture(scope="module")
+def masking():
+    defenders = [defender for defender in DEFENDERS if defender.name != "same"]
+    return cross_play(opponents("masking"), [*defenders, SameForm("same")], own="multistage")
+
+
+@pytest.mark.parametrize("space", ["lattice", "masking"])
+def test_every_row_is_the_game_played_by_itself(space, request):
+    play, games = request.getfixturevalue(space), {each.name: each.truth for each in opponents(space)}
+    weights = WEIGHTS if space == "lattice" else None
+    assert list(play.table.columns) == list(CROSS_PLAY_COLUMNS)
+    defenders = {defender.name: defender for defender in DEFENDERS}
+    checked = 0
+    for row in play.table.itertuples():
+        if row.adversary == "random" or row.plans_against in (ALL_TYPES, WORST_TYPE) or row.defender == "same":
+            continue
+        choice = defenders[row.defender].choose(games[row.plans_against or "one-shot"])
+        outcome = outcome_of(games[row.adversary], choice)
+        for measure, values in (
+            ("publisher_payoff", outcome.publisher_payoff),
+            ("adversary_payoff", outcome.adversary_payoff),
+            ("utility", outcome.utility),
+            ("share_attacked", outcome.attacked),
+            ("risk", np.where(outcome.attacked, outcome.success_probability, 0.0)),
+        ):
+            assert getattr(row, measure) == pytest.approx(np.average(values, weights=weights), abs=1e-12), measure
+        checked += 1
+    assert checked > 60
+
+
+@pytest.mark.parametrize("space", ["lattice", "masking"])
+def test_nobody_regrets_the_best_reply_to_whom_it_meets_and_nobody_does_better(space, request):
+    play = request.getfixturevalue(space)
+    regret = play.table["regret"]
+    assert (regret >= 0).all()
+    met = play.table[(play.table["defender"] == "best") & (play.table["plans_against"] == play.table["adversary"])]
+    assert len(met) == len(SPACES[space])
+    assert (met["regret"] == 0).all()
+    assert regret.max() > 1
+    best = met.set_index("adversary")["publisher_payoff"]
+    np.testing.assert_allclose(play.table["publisher_payoff"] + regret, best.loc[play.table["adversary"]], atol=1e-9)
+
+
+@pytest.mark.parametrize("space", ["lattice", "masking"])
+def test_the_reply_to_all_types_has_the_best_mean_and_that_to_the_worst_the_best_worst_case(space, request):
+    matrix = request.getfixturevalue(space).matrix("publisher_payoff")
+    mean = matrix.mean(axis=1)
+    assert mean["best vs all-types"] >= mean.max() - 1e-9
+    assert matrix.index.is_unique
+    assert matrix.shape == (len(SPACES[space]) + 2 + 4, len(SPACES[space]))
+    # Record by record it is the best; of means over records it need not be, but the adversary's part is bounded.
+    games = opponents(space)
+    worst = all_types(games, worst=True)
+    choice = BestReply(may_withhold=True).choose(worst)
+    least = np.min([outcome_of(each.truth, choice).publisher_payoff for each in games if each.name != "random"], axis=0)
+    for defender in (BestReply(may_withhold=True), OptIn(), FixedForms("all", 0)):
+        for against in games:
+            other = defender.choose(against.truth)
+            payoffs = [outcome_of(each.truth, other).publisher_payoff for each in games if each.name != "random"]
+            assert (least >= np.min(payoffs, axis=0) - 1e-9).all()
+
+
+def test_attacks_at_random_are_what_their_draws_are_on_average(lattice):
+    rate, game = 0.4, PLAYERS["lattice-always"].game
+    row = lattice.table[(lattice.table["defender"] == "all") & (lattice.table["adversary"] == "random")].iloc[0]
+    choice = FixedForms("all", 0).choose(game)
+    drawn = []
+    for seed in range(400):
+        random = record_game_of(game)
+        random = type(random)(
+            random.space, random.linker, RandomAttacks(GAIN, COST, rate, seed), game.benefit, game.loss
+        )
+        outcome = outcome_of(random, choice)
+        drawn.append(
+            [
+                np.average(v, weights=WEIGHTS)
+                for v in (outcome.publisher_payoff, outcome.adversary_payoff, outcome.attacked)
+            ]
+        )
+    drawn = np.array(drawn)
+    errors = drawn.std(axis=0, ddof=1) / np.sqrt(len(drawn))
+    expected = row[["publisher_payoff", "adversary_payoff", "share_attacked"]].to_numpy(dtype=float)
+    assert (np.abs(drawn.mean(axis=0) - expected) < 4 * errors).all()
+    assert row["share_attacked"] == pytest.approx(rate)
+
+
+def test_all_types_counts_one_adversary_once():
+    always, never = PLAYERS["lattice-always"].game, PLAYERS["lattice-never"].game
+    random = TypesGame(
+        always.space,
+        [
+            AdversaryType("yes", 0.25, always.linker, always.adversary),
+            AdversaryType("no", 0.75, never.linker, never.adversary),
+        ],
+        always.benefit,
+        always.loss,
+    )
+    game = all_types([Opponent("always", always), Opponent("random", random)])
+    assert {each.name: each.weight for each in game.types} == {"always": 0.5 + 0.125, "random: no": 0.375}
+
+
+def test_plans_are_made_on_beliefs_and_paid_in_truth():
+    truth, belief = PLAYERS["lattice-always"].game, PLAYERS["lattice-never"].game
+    play = cross_play([Opponent("it", truth, belief)], [BestReply()])
+    row = play.table.iloc[0]
+    # Who believes that nobody attacks shares everything.
+    shared = outcome_of(truth, FixedForms("all", 0).choose(truth))
+    assert row["publisher_payoff"] == pytest.approx(shared.publisher_payoff.mean())
+    assert row["regret"] > 0
+
+
+def test_who_cannot_play_is_named_with_the_reason():
+    play = cross_play(
+        [Opponent("one-shot", PLAYERS["lattice-one-shot"].game)],
+        [BestReply(), BestReply("lucky", search="greedy", no_attack=True)],
+        own="one-shot",
+    )
+    assert play.left_out == (
+        "defender 'lucky' cannot play: lucky: greedy search of a lattice cannot meet a constraint; "
+        "expected search 'exact'",
+    )
+    assert set(play.table["defender"]) == {"basic"}
+
+
+@dataclass(frozen=True)
+class Fussy(AlwaysAttacks):
+    """Cannot play where a record hides among as many people."""
+
+    refused: int = 0
+
+    def respond(self, linkage, rows=None):
+        if (linkage.group_sizes == self.refused).any():
+            raise InputError("too many people")
+        return super().respond(linkage, rows)
+
+
+@pytest.mark.parametrize("refused", [1, 50], ids=["records as they are", "records told nothing of"])
+def test_who_finds_out_late_that_it_cannot_play_is_left_out(refused):
+    game = PLAYERS["lattice-always"].game
+    fussy = Opponent("fussy", replace(game, adversary=Fussy(GAIN, COST, refused=refused)))
+    one_shot, always = (Opponent(name, PLAYERS[f"lattice-{name}"].game) for name in ("one-shot", "always"))
+    defenders = [OptIn(), FixedForms("nothing", 11)]
+    play = cross_play([one_shot, fussy, always], defenders)
+    assert play.left_out[0] == "adversary 'fussy' cannot play: too many people"
+    expected = cross_play([one_shot, always], defenders)
+    fixed = [table[table["defender"] == "nothing"].reset_index(drop=True) for table in (play.table, expected.table)]
+    pd.testing.assert_frame_equal(*fixed)
+    assert play.matrix("risk").shape[1] == 2
+    with pytest.raises(InputError, match="too many people"):
+        cross_play([one_shot, fussy], defenders, own="fussy")
+
+
+def test_nobody_plans_against_several_in_spaces_that_only_compiled_solvers_can_search(monkeypatch):
+    monkeypatch.setattr("reidsim.games.cross_play._MOST_FORMS", 11)
+    play = cross_play(opponents("lattice")[:2], [BestReply()])
+    assert set(play.table["plans_against"]) == {"one-shot", "fmdp"}
+    assert play.left_out == ("nobody plans against all types at once: there are more than 11 forms",)
+
+
+def test_progress_is_told():
+    told = []
+    cross_play(opponents("lattice")[:2], DEFENDERS, weights=WEIGHTS, progress=lambda *now: told.append(now))
+    assert told == [(done, 8) for done in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        (lambda one: cross_play([], [OptIn()]), "no such adversary"),
+        (lambda one: cross_play([one], [OptIn()], own="two"), "no such adversary; found 'two'; expected one of one"),
+        (lambda one: cross_play([one, one], [OptIn()]), "adversaries of one name; found 'one'"),
+        (lambda one: cross_play([one], [OptIn(), OptIn()]), "defenders of one name; found 'opt-in'"),
+        (lambda one: cross_play([clairvoyant()], [OptIn()]), r"Clairvoyant.decides_on: an adversary cannot decide on"),
+        (lambda one: cross_play([one], [OptIn()]).matrix("regrets"), "no such measure; found 'regrets'"),
+        (
+            lambda one: all_types([Opponent("x", both("all"))]),
+            "x: adversaries together cannot be one type; found 'all'",
+        ),
+    ],
+)
+def test_impossible_tables_are_refused(call, problem):
+    with pytest.raises(InputError, match=problem):
+        call(Opponent("one", PLAYERS["lattice-one-shot"].game))
+
+
+class Clairvoyant(AlwaysAttacks):
+    decides_on = frozenset({"group_sizes"})
+
+
+def clairvoyant():
+    game = PLAYERS["lattice-always"].game
+    return Opponent("seer", replace(game, adversary=Clairvoyant(GAIN, COST)))
+
+
+def both(together):
+    game = mixed("lattice", 0.5)
+    return game.with_types(game.types, together)

@@ -1,0 +1,251 @@
+"""Masking scenarios against partial knowledge: from files to the right game, and errors that name row and key."""
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import reidsim
+from reidsim.errors import InputError
+from reidsim.experiments.masking_run import describe_masking
+from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.masking import build_masking_study, is_masking
+
+POSTERS = "Age,town,rh\n34,Dale,neg\n52,Hill,pos\n67,Hill,pos\n41,Dale,pos\n"
+TOWN = "age,town,people\n34,Dale,6\n52,Dale,8\n67,Dale,3\n34,Hill,30\n52,Hill,25\n67,Hill,2\n41,Glen,4\n"
+RECIPE = """
+[[sources]]
+kind = "groups"
+name = "neighbours"
+[[sources.profile]]
+when = { town = ["Dale"] }
+presence = 0.6
+groups = [{ attributes = ["town", "age"] }]
+[[sources.profile]]
+presence = 0.6
+groups = [{ attributes = ["town"] }]
+[[sources]]
+kind = "groups"
+name = "profiles"
+[[sources.profile]]
+groups = [{ attributes = ["age"], probability = 0.25 }]
+"""
+GAME = """
+game = "masking"
+[targets]
+file = "posters.csv"
+columns = { age = "Age" }
+[resources.town]
+file = "town.csv"
+count = "people"
+attributes = ["age", "town"]
+[economics]
+benefit = 100
+loss = 400
+gain = 300
+cost = 20
+[adversary]
+knowledge = "hearsay.toml"
+resource = "town"
+[subjects]
+attributes = ["age", "town", "rh"]
+weights = { age = 2, town = 1, rh = 1 }
+policies = ["no-protection", "demographics-only", "opt-in", "masking", "no-attack-masking", "one-stage-masking", "same-strategy", "k-anonymity"]
+"""  # noqa: E501
+SMALL = {
+    "adversary": {"knowledge": "voters-age-state", "resource": "registry"},
+    "population.recipe": "ystr-genealogy-small",
+    "replications": 2,
+    "targets.size": 30,
+    "resources.registry.size": 500,
+    "resources.genealogy.size": 300,
+    "subjects.policies": ["no-protection", "masking"],
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in (("posters.csv", POSTERS), ("town.csv", TOWN), ("hearsay.toml", RECIPE), ("game.toml", GAME)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def refused(folder: Path, changes: dict[str, object] | None = None) -> str:
+    with pytest.raises(InputError) as error:
+        reidsim.run(folder / "game.toml", set=changes or {})
+    return str(error.value)
+
+
+def success(age: str, town: str, shared: frozenset[str]) -> float:
+    """What the recipe tells of a person, by hand, against the rows of the register."""
+    neighbours = ({"town", "age"} if town == "Dale" else {"town"}, 0.6)
+    total = 0.0
+    for by_neighbours, by_profile in itertools.product((True, False), repeat=2):
+        p = (0.6 if by_neighbours else 0.4) * (0.25 if by_profile else 0.75)
+        known = (set(neighbours[0]) if by_neighbours else set()) | ({"age"} if by_profile else set())
+        people = 0
+        for row in TOWN.split()[1:]:
+            theirs = dict(zip(("age", "town"), row.split(",")[:2], strict=True))
+            if all(theirs[name] == {"age": age, "town": town}[name] for name in known & shared):
+                people += int(row.split(",")[2])
+        total += p / people if people else 0.0
+    return total
+
+
+@pytest.mark.parametrize("solver", ["best-first", "backward-induction"])
+def test_subjects_best_respond_to_what_the_recipe_tells(folder, solver):
+    result = reidsim.run(folder / "game.toml", set={"subjects.solver": solver})
+    people = [row.split(",")[:2] for row in POSTERS.split()[1:]]
+    worth = {"age": 2, "town": 1, "rh": 1}
+    outcomes = {}
+    for i, (age, town) in enumerate(people):
+        # The last is not in the register: nobody of Dale is 41.
+        there = (age, town) != ("41", "Dale")
+        for shared in itertools.chain.from_iterable(itertools.combinations(worth, k) for k in range(4)):
+            p = success(age, town, frozenset(shared))
+            attacked = 300 * p > 20
+            benefit = 100 * sum(worth[name] for name in shared) / 4
+            outcomes[i, " ".join(shared) or "nothing"] = (benefit - 400 * p * attacked * there, attacked, p * there)
+    for row in result.records.to_dict("records"):
+        payoff, attacked, p = outcomes[row["record"], row["strategy"]] if row["strategy"] != "withheld" else (0, 0, 0)
+        assert row["publisher_payoff"] == pytest.approx(payoff, abs=1e-9)
+        assert (row["attacked"], row["success_probability"]) == (attacked, pytest.approx(p, abs=1e-12))
+    chosen = result.records.set_index(["policy", "record"])["publisher_payoff"]
+    for i in range(4):
+        mine = {strategy: out for (record, strategy), out in outcomes.items() if record == i}
+        best = max(out[0] for out in mine.values())
+        assert chosen["masking", i] == chosen["one-stage-masking", i] == pytest.approx(best)
+        assert chosen["no-attack-masking", i] == pytest.approx(max(out[0] for out in mine.values() if not out[1]))
+        assert chosen["opt-in", i] == pytest.approx(max(mine["age town rh"][0], 0))
+    means = [sum(outcomes[i, s][0] for i in range(4)) / 4 for s in {strategy for _, strategy in outcomes}]
+    assert result.summary.loc["same-strategy", "publisher_payoff"] == pytest.approx(max(means))
+    shared = result.records.set_index("policy")["strategy"]
+    assert set(shared["demographics-only"]) == {"age town"}
+
+
+def test_the_result_tells_how_it_was_found(folder):
+    result = reidsim.run(folder / "game.toml")
+    assert result.manifest["knowledge"] == {
+        "method": "exact", "knowledge_sets": 4, "linked_on": ["age", "town"], "price": 0.0,
+    }  # fmt: skip
+    assert result.manifest["policies"]["masking"]["solver"] == "branch-and-bound"
+    assert result.manifest["policies"]["masking"]["proved_optimal"]
+    assert any("1 of 4 targets are not in resource 'town'" in warning for warning in result.warnings)
+    loaded = load_scenario(folder / "game.toml")
+    assert is_masking(loaded)
+    assert "up to 4 knowledge sets per subject, linked on age, town" in describe_masking(loaded)
+
+
+def test_an_attribute_that_always_is_shared_need_not_be_looked_up(folder):
+    changes = {"subjects.attributes": ["rh", "age", "town"], "subjects.always_shared": ["rh"]}
+    records = reidsim.run(folder / "game.toml", set=changes | {"subjects.policies": ["masking"]}).records
+    free = reidsim.run(folder / "game.toml", set={"subjects.policies": ["masking"]}).records
+    assert all("rh" in strategy for strategy in records["strategy"])
+    assert records["publisher_payoff"].tolist() == pytest.approx(free["publisher_payoff"].tolist())
+
+
+def test_what_nobody_is_looked_up_by_may_be_unknown(folder):
+    (folder / "posters.csv").write_text(POSTERS.replace("neg", "12").replace("pos", ""))
+    records = reidsim.run(folder / "game.toml", set={"subjects.policies": ["no-protection"]}).records
+    assert records["rh"].tolist() == ["12", "0", "0", "0"]
+
+
+def test_levels_between_are_linked_by_their_interval(folder):
+    changes = {
+        "subjects.generalize": {"age": {"widths": [40], "kept": [0.5]}},
+        "subjects.policies": ["same-strategy", "masking"],
+        "economics.cost": 0.0,
+    }
+    loaded = load_scenario(folder / "game.toml", changes)
+    assert is_masking(loaded)
+    game, _ = build_masking_study(loaded).games(0)
+    by_interval = int(game.space.number(np.array([1, 1, 0])))
+    # The age of the first is known unless neighbours (.6) and profiles (.25) both fail; 36 of 78 people are below 40.
+    found = game.record_game.outcome(by_interval).response.success[0]
+    assert found == pytest.approx(0.7 / 36 + 0.3 / 78)
+
+
+# Drawn tables.
+
+
+def test_drawn_subjects_face_voter_lists():
+    result = reidsim.run("wan2021", set=SMALL)
+    more = reidsim.run("wan2021", set=SMALL | {"replications": 3})
+    pd.testing.assert_frame_equal(more.runs[more.runs["replication"] < 2], result.runs)
+    assert result.manifest["knowledge"]["linked_on"] == ["age", "state"]
+    assert result.manifest["knowledge"]["price"] > 0
+    masking = result.records[result.records["policy"] == "masking"]
+    # The register lacks the loci, so nobody has a reason to mask one.
+    assert masking["DYS19"].notna().all()
+    assert result.summary.loc["masking", "risk"] < result.summary.loc["no-protection", "risk"]
+
+
+def test_adversaries_stand_side_by_side_as_a_line_and_who_knows_all_is_that_of_the_last_stage():
+    line = {"key": "adversary.knowledge", "values": ["worst-case", "voters-age-state", "twitter-age-state"]}
+    changes = SMALL | {"analysis.lines": [line | {"replications": 1}], "replications": 1}
+    table = reidsim.run("wan2021", set=changes).analysis.lines
+    risk = table[table["policy"] == "no-protection"].set_index("value")["risk"]
+    assert risk["worst-case"] > risk["voters-age-state"] > risk["twitter-age-state"]
+    stage = {"stage": "identify", "resource": "registry", "on": ["age", "state"]}
+    linked = reidsim.run("wan2021", set=SMALL | {"adversary": {"stages": [stage]}, "replications": 1})
+    known = reidsim.run("wan2021", set=SMALL | {"adversary.knowledge": "worst-case", "replications": 1})
+    for measure in ("publisher_payoff", "adversary_payoff", "risk", "share_attacked"):
+        pd.testing.assert_series_equal(known.summary[measure], linked.summary[measure], rtol=1e-9)
+
+
+def test_who_is_wrong_about_the_cost_is_paid_what_is_true():
+    mistaken = reidsim.run("wan2021", set=SMALL | {"beliefs.cost": 1e6, "replications": 1})
+    payoffs = mistaken.summary["publisher_payoff"]
+    assert payoffs["masking"] == pytest.approx(payoffs["no-protection"])
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"subjects.solver": "greedy"}, "subjects.solver: not against partial knowledge; found 'greedy'; expected"),
+        ({"subjects.solver": "anytime"}, "subjects.solver: not against partial knowledge"),
+        ({"analysis.search_path": 0}, "analysis.search_path: greedy search is of two-stage attacks only"),
+        ({"adversary.knowledge": "gossip"}, "adversary.knowledge: no bundled knowledge recipe of this name"),
+        (
+            {"adversary.knowledge": "twitter"},
+            "twitter.toml: sources[0]: attributes: no such attribute; found 'year of birth'; expected one of age, town",
+        ),
+        ({"adversary.knowledge": "voters-age-state"}, "no such attribute; found 'state'"),
+        (
+            {"subjects.generalize": {"age": {"groups": [[["34", "52"]], [["52", "67"]]], "kept": [0.5, 0.2]}}},
+            "not a value of the attribute",
+        ),
+        (
+            {"subjects.generalize": {"town": {"groups": [[["Dale", "Hill"]], [["Hill", "Glen"]]], "kept": [0.5, 0.2]}}},
+            "levels of attribute 'town': groups that are split at the next level; expected groups that only merge",
+        ),
+    ],
+)  # fmt: skip
+def test_scenarios_that_are_refused(folder, changes, message):
+    assert message in refused(folder, changes)
+
+
+def test_a_value_of_the_subjects_file_is_named_by_row_and_column(folder):
+    lists = '[[sources]]\nkind = "voter-lists"\nattributes = { age = "age", state = "town" }\n'
+    (folder / "hearsay.toml").write_text(lists)
+    (folder / "posters.csv").write_text(POSTERS.replace("Dale", "Ohio").replace("Hill", "Utah", 1))
+    message = refused(folder)
+    assert "posters.csv: row 3, column 'town': no such state; found 'Hill'" in message
+    assert f"asked by source 'voter lists' of {folder / 'hearsay.toml'}" in message
+    without_a_last = RECIPE.replace('[[sources.profile]]\npresence = 0.6\ngroups = [{ attributes = ["town"] }]\n', "")
+    assert without_a_last != RECIPE
+    (folder / "hearsay.toml").write_text(without_a_last)
+    (folder / "posters.csv").write_text(POSTERS)
+    assert "posters.csv: row 2: no profile for a person; found 'town = Hill'" in refused(folder)
+
+
+def test_a_recipe_named_in_an_override_is_found_where_the_override_is_given(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    changed = load_scenario("wan2021", {"adversary": {"knowledge": "hearsay.toml", "resource": "registry"}})
+    assert Path(changed.scenario.adversary.knowledge) == folder / "hearsay.toml"
+    assert changed.scenario.linked_on == ("age", "state")

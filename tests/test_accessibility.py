@@ -1,0 +1,150 @@
+"""Readable by everybody: colours told apart by all eyes, NO_COLOR, completion, errors and exit codes."""
+
+import itertools
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+from rich.console import Console
+
+import reidsim.progress
+from reidsim.cli import app, main
+from reidsim.progress import DelayedProgress
+from reidsim.reports.figures import style
+from reidsim.reports.page.stylesheet import STYLESHEET
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+COMMANDS = sorted(typer.main.get_command(app).commands)
+
+# Machado, Oliveira and Fernandes 2009: what dichromats see, on linear RGB.
+_EYES = {
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+}
+_XYZ = np.array([[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.072175], [0.0193339, 0.119192, 0.9503041]])
+_WHITE = np.array([0.95047, 1.0, 1.08883])
+
+
+def linear(colour):
+    """Return the linear RGB of a colour such as ``#0072B2``."""
+    part = np.array([int(colour[place : place + 2], 16) for place in (1, 3, 5)]) / 255
+    return np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
+
+
+def lab(rgb):
+    """Return CIE L*a*b* of linear RGB."""
+    ratio = _XYZ @ np.clip(rgb, 0, 1) / _WHITE
+    f = np.where(ratio > 216 / 24389, np.cbrt(ratio), (24389 / 27 * ratio + 16) / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+def apart(one, other, eye):
+    """Return how far two colours are apart as an eye sees them (CIE 1976)."""
+    return float(np.linalg.norm(lab(np.array(_EYES[eye]) @ linear(one)) - lab(np.array(_EYES[eye]) @ linear(other))))
+
+
+def contrast(one, other):
+    """Return the contrast ratio of WCAG 2, from 1 to 21."""
+    light, dark = sorted((float(_XYZ[1] @ linear(colour)) for colour in (one, other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+# Colours.
+
+
+@pytest.mark.parametrize("eye", _EYES)
+def test_policies_differ_in_colour_for_every_kind_of_colour_vision(eye):
+    policies = [f"policy {number}" for number in range(7)]
+    colours = [look.colour for look in style.looks(policies).values()]
+    assert len(set(colours)) == 7
+    for one, other in itertools.combinations(colours, 2):
+        assert apart(one, other, eye) > 15, (one, other)
+
+
+def test_the_measure_of_colours_finds_red_and_green_alike_for_those_who_confuse_them():
+    assert apart("#b03030", "#606020", "deuteranopia") < 15
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+
+
+def schemes():
+    """Yield the colours of the report's page by name: in light, in dark and on paper."""
+    for block in re.findall(r":root \{(.*?)\}", STYLESHEET, flags=re.DOTALL):
+        yield dict(re.findall(r"--(\w+): (#\w{6})", block))
+
+
+def test_text_of_a_report_stands_out_in_light_in_dark_and_on_paper():
+    found = list(schemes())
+    assert len(found) == 3
+    for colours in found:
+        for ground in ("page", "soft"):
+            assert contrast(colours["ink"], colours[ground]) >= 7
+            assert contrast(colours["quiet"], colours[ground]) >= 4.5
+        assert contrast(colours["mark"], colours["page"]) >= 4.5
+        assert contrast(colours["alert"], colours["page"]) >= 3
+        assert contrast(colours["mark"], colours["line"]) >= 3
+
+
+# The terminal.
+
+COLOUR = re.compile(r"\x1b\[(?:[\d;]*;)?(?:3[0-8]|4[0-8]|9\d|10\d)(?:;[\d;]*)?m")
+
+
+@pytest.mark.parametrize("no_colour", [False, True])
+def test_no_color_is_respected(monkeypatch, tmp_path, no_colour):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    if no_colour:
+        monkeypatch.setenv("NO_COLOR", "1")
+    clock = iter(range(1000, 2000, 3))
+    monkeypatch.setattr(reidsim.progress, "time", type("Clock", (), {"monotonic": staticmethod(lambda: next(clock))}))
+    with (tmp_path / "page").open("w+", encoding="utf-8") as page:
+        console = Console(file=page, force_terminal=True, width=80, legacy_windows=False)
+        with DelayedProgress(console) as progress:
+            progress("solving", 1, 3)
+            progress("solving", 2, 3)
+        page.seek(0)
+        shown = page.read()
+    assert "solving" in shown
+    assert bool(COLOUR.search(shown)) is not no_colour
+
+
+@pytest.mark.skipif(os.name != "posix", reason="completion is tried for bash")
+def test_commands_are_completed_in_bash(tmp_path):
+    environment = {
+        **os.environ,
+        "_REIDSIM_COMPLETE": "complete_bash",
+        "COMP_WORDS": "reidsim re",
+        "COMP_CWORD": "1",
+    }
+    program = str(Path(sys.executable).parent / "reidsim")
+    done = subprocess.run([program], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert set(done.stdout.split()) == {command for command in COMMANDS if command.startswith("re")}
+
+
+# Errors.
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_errors_of_every_command_go_to_standard_error_alone(command, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["reidsim", command, "--no-such-option"])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    printed = capsys.readouterr()
+    assert (stop.value.code, printed.out) == (2, "")
+    assert "--no-such-option" in printed.err
+
+
+def test_every_exit_code_is_documented():
+    code = (REPOSITORY / "reidsim" / "cli.py").read_text(encoding="utf-8")
+    given = {0, *map(int, re.findall(r"_end\(.*, (\d+)\)", code)), *map(int, re.findall(r"sys\.exit\((\d+)\)", code))}
+    assert {0, 1, 2, 130} <= given
+    page = (REPOSITORY / "docs" / "scenarios.md").read_text(encoding="utf-8")
+    told = page[page.index("Exit codes:") :]
+    for number in given:
+        assert re.search(rf"^\| {number} \||the code is {number}\b", told, flags=re.MULTILINE), number

@@ -1,0 +1,112 @@
+"""The page on agents describes every key, table, column and figure, and nothing else."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from documented import inner_sections, literals, parts, rows_of
+
+import reidsim
+from reidsim.bundled import bundled_names
+from reidsim.reports.illustration import illustrate
+from reidsim.scenarios.agents_schema import AgentsSection
+from reidsim.scenarios.load import load_scenario
+
+TEXT = (Path(__file__).resolve().parents[1] / "docs" / "agents.md").read_text(encoding="utf-8")
+# What docs/results.md describes of any run.
+COMMON_FILES = {"manifest.json", "runs.parquet", "records.parquet"}
+
+
+def headings(model, path="agents"):
+    """Yield each section and the heading under which the page has to describe it."""
+    yield f"[{path}]", model
+    for name, field in model.model_fields.items():
+        for inner in inner_sections(field.annotation):
+            named = getattr(field.annotation, "__origin__", None) is dict
+            yield from headings(inner, f"{path}.{name}.NAME" if named else f"{path}.{name}")
+
+
+SECTIONS = dict(headings(AgentsSection))
+
+
+def default_shown(field):
+    if field.is_required():
+        return "required"
+    if field.default is None or field.default in ((), {}):
+        return "none"
+    return "its defaults" if inner_sections(field.annotation) else f"`{json.dumps(field.default)}`"
+
+
+@pytest.mark.parametrize("heading", SECTIONS)
+def test_keys_of_a_section(heading):
+    rows, fields = rows_of(parts(TEXT)[heading], "key"), SECTIONS[heading].model_fields
+    assert set(rows) == {f"`{name}`" for name in fields}
+    for name, field in fields.items():
+        kind, default, meaning = rows[f"`{name}`"]
+        assert kind, name
+        assert default == default_shown(field), name
+        assert meaning, name
+        assert all(f'`"{value}"`' in kind for value in literals(field.annotation)), name
+
+
+def test_no_other_section_is_described():
+    assert {heading for heading, text in parts(TEXT).items() if rows_of(text, "key")} == set(SECTIONS)
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory):
+    """Play the page's own files; return the result and its folder."""
+    folder = tmp_path_factory.mktemp("page")
+    for name, text in re.findall(r'^```\w+ title="([\w.]+)"\n(.*?)^```$', TEXT, re.MULTILINE | re.DOTALL):
+        (folder / name).write_text(text, encoding="utf-8")
+    result = reidsim.run(folder / "six.toml")
+    return result, result.save(folder / "all", illustrate=illustrate)
+
+
+def test_every_table_and_column_is_described(everything):
+    result, _ = everything
+    described = {
+        heading.removesuffix(".parquet"): set(re.findall(r"`(\w+)`", " ".join(rows_of(text, "column"))))
+        for heading, text in parts(TEXT).items()
+        if heading.endswith(".parquet")
+    }
+    tables = result.analysis.tables()
+    assert described == {name: set(table.columns) for name, table in tables.items()}
+    for name, column, table in (("records", "participates", result.records), ("runs", "participation", result.runs)):
+        assert column in table, name
+        assert f"`{column}`" in parts(TEXT)["Results"]
+
+
+def test_every_file_is_described(everything):
+    _, folder = everything
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")} - COMMON_FILES
+    described = re.findall(r"`([\w/.-]+)`", "".join(rows_of(parts(TEXT)["Results"], "file")))
+    assert sorted(described) == sorted(files)
+
+
+def test_every_scenario_with_agents_is_described():
+    named = re.findall(r"`([\w-]+)`", "".join(rows_of(TEXT, "scenario")))
+    with_agents = [
+        name for name in bundled_names("scenarios") if getattr(load_scenario(name).scenario, "agents", None) is not None
+    ]
+    assert sorted(named) == sorted(with_agents)
+
+
+def test_the_page_is_linked():
+    docs = Path(__file__).resolve().parents[1]
+    assert "](agents.md)" in (docs / "docs" / "index.md").read_text(encoding="utf-8")
+    assert ": agents.md" in (docs / "mkdocs.yml").read_text(encoding="utf-8")
+
+
+def test_numbers_told_in_the_text_are_those_of_the_scenarios():
+    """Almost half of the subjects leave after the first round of `market`, and only half of those return."""
+    rounds = reidsim.run("market", set={"publisher.policies": ["basic", "no-attack"]}).analysis.rounds
+    participation = rounds.pivot_table("participation", "round", "policy", observed=True)
+    lost = participation["basic"].iloc[0] - participation["basic"].iloc[1]
+    assert 0.4 < lost < 0.5
+    returned = participation["basic"].iloc[1:].max()
+    assert 0.4 < (returned - participation["basic"].iloc[1]) / lost < 0.6
+    assert participation["no-attack"].iloc[-1] == 1
+    payoffs = rounds.groupby("policy", observed=True)["publisher_payoff"].last()
+    assert payoffs["no-attack"] > 1.2 * payoffs["basic"]

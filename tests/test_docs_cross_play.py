@@ -1,0 +1,78 @@
+"""The page on cross-play describes every adversary, defender, column and file, and nothing else."""
+
+import re
+from pathlib import Path
+
+import pytest
+from documented import parts, rows_of
+
+from reidsim.experiments.cross_play import cross_play
+from reidsim.games.cross_play import ALL_TYPES, CROSS_PLAY_COLUMNS, WORST_TYPE
+from reidsim.reports.cross_play_table import illustrate_cross_play
+from reidsim.scenarios.opponents import ADVERSARIES
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+TEXT = (DOCS / "cross-play.md").read_text(encoding="utf-8")
+DATASET = {
+    "game": "full-domain",
+    "population.holds_release": False,
+    "publisher.policies": ["basic"],
+    "safe_harbor": {"age": "age"},
+}
+
+
+def names_in(rows):
+    return re.findall(r"`([\w.-]+)`", "".join(rows))
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """The page's own scenario, at both levels, and the folder of its files."""
+    folder = tmp_path_factory.mktemp("page")
+    for name, text in re.findall(r'^```\w+ title="([\w.]+)"\n(.*?)^```$', TEXT, re.MULTILINE | re.DOTALL):
+        (folder / name).write_text(text, encoding="utf-8")
+    scenario = folder / "clinic.toml"
+    by_record = cross_play(scenario, set={"safe_harbor": {"age": "age"}}, knowledge=str(folder / "club.toml"))
+    return by_record, cross_play(scenario, set=DATASET), folder
+
+
+def test_adversaries_are_described():
+    assert sorted(names_in(rows_of(parts(TEXT)["Who plays"], "adversary"))) == sorted(ADVERSARIES)
+
+
+def test_defenders_are_described(played):
+    masking = {
+        "masking", "no-attack-masking", "greedy-masking", "same-strategy", "demographics-only", "k-anonymity",
+        "random-masking", "random-opt-in",
+    }  # fmt: skip
+    played_by = {name for result in played[:2] for name in result.table["defender"]}
+    assert set(names_in(rows_of(parts(TEXT)["Who plays"], "defender"))) == played_by | masking
+    assert len(played_by) == 12
+
+
+def test_columns_and_what_is_planned_against_are_described(played):
+    rows = rows_of(parts(TEXT)["Results"], "column")
+    assert names_in(rows) == list(CROSS_PLAY_COLUMNS)
+    assert set(names_in(rows["`plans_against`"])) == {ALL_TYPES, WORST_TYPE}
+    result = played[0]
+    assert list(result.table.columns) == list(CROSS_PLAY_COLUMNS)
+    assert set(result.table["plans_against"]) == {"", ALL_TYPES, WORST_TYPE, *result.table["adversary"]}
+
+
+def test_files_are_described(played):
+    result, _, folder = played
+    made = result.save(folder / "all", illustrate=illustrate_cross_play)
+    written = {path.relative_to(made).as_posix() for path in made.rglob("*.*")}
+    named = set(re.findall(r"`([\w/-]+\.(?:json|png|parquet))`", parts(TEXT)["Results"]))
+    assert named == written
+
+
+def test_measures_are_told_with_the_command():
+    text = (DOCS / "commands.md").read_text(encoding="utf-8")
+    row = next(line for line in text.splitlines() if line.startswith("| `--measure"))
+    assert names_in([row.partition("|")[2].partition("|")[2]]) == list(CROSS_PLAY_COLUMNS[3:])
+
+
+def test_the_page_is_linked():
+    assert "](cross-play.md)" in (DOCS / "index.md").read_text(encoding="utf-8")
+    assert ": cross-play.md" in (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")

@@ -1,0 +1,121 @@
+"""The page on stress tests describes every key, table, column, figure and output, and nothing else."""
+
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from documented import inner_sections, literals, parts, rows_of
+
+from reidsim.experiments.stress.result import TABLES
+from reidsim.experiments.stress.run import stress
+from reidsim.reports.figures.stress import illustrate_stress
+from reidsim.scenarios import design_schema
+from reidsim.scenarios.stress_schema import StressSection
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+TEXT = (REPOSITORY / "docs" / "stress.md").read_text(encoding="utf-8")
+
+
+def names_in(rows):
+    return re.findall(r"`([\w/.-]+)`", "".join(rows))
+
+
+def headings(model, path):
+    """Yield the heading under which the page has to describe each section; lists of sections have two brackets."""
+    yield path, model
+    for name, field in model.model_fields.items():
+        for inner in inner_sections(field.annotation):
+            if inner.__module__ == design_schema.__name__:
+                continue
+            key = f"{path.strip('[]')}.{name}"
+            yield from headings(inner, f"[[{key}]]" if "tuple" in str(field.annotation) else f"[{key}]")
+
+
+SECTIONS = dict(headings(StressSection, "[stress]"))
+
+
+def text_of(heading):
+    """Return the text under a heading, which may stand in a heading with others."""
+    (found,) = [text for title, text in parts(TEXT).items() if heading in title.split(" and ")]
+    return found
+
+
+def default_shown(field):
+    if field.is_required():
+        return "required"
+    return "none" if field.default in (None, (), {}) else f"`{json.dumps(field.default)}`"
+
+
+@pytest.mark.parametrize("heading", SECTIONS)
+def test_keys_of_a_section(heading):
+    rows, fields = rows_of(text_of(heading), "key"), SECTIONS[heading].model_fields
+    assert set(rows) == {f"`{name}`" for name in fields}
+    for name, field in fields.items():
+        kind, default, meaning = rows[f"`{name}`"]
+        assert default == default_shown(field), name
+        assert kind, name
+        assert meaning, name
+        assert all(f'`"{value}"`' in kind or f"`{value}`" in kind for value in literals(field.annotation)), name
+
+
+def test_no_other_section_is_described():
+    described = {
+        title for heading, text in parts(TEXT).items() if rows_of(text, "key") for title in heading.split(" and ")
+    }
+    assert described == set(SECTIONS)
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory):
+    """Stress the page's own town; return the result and its folder."""
+    folder = tmp_path_factory.mktemp("page")
+    for name, text in re.findall(r'^```\w+ title="([\w.]+)"\n(.*?)^```$', TEXT, re.MULTILINE | re.DOTALL):
+        (folder / name).write_text(text, encoding="utf-8")
+    result = stress(folder / "town.toml", set={"stress.sensitivity.samples": 4, "uncertainty.samples": 5})
+    return result, result.save(folder / "all", illustrate=illustrate_stress)
+
+
+def described_files():
+    """Return the names in the first column of the table of files."""
+    rows = [line.split("|")[1] for line in parts(TEXT)["Results"].splitlines() if line.startswith("| `")]
+    return names_in(rows)
+
+
+def test_every_table_and_column_is_described(everything):
+    result, _ = everything
+    # Lines are of masking scenarios, and described with them.
+    assert set(result.tables) == set(TABLES) - {"lines"}
+    outputs = {"publisher_payoff", "share_attacked", "risk_quantile"}
+    keys = {"economics.loss", "economics.cost"}
+    for name, table in result.tables.items():
+        text = parts(TEXT)[f"{name}.parquet"]
+        first = [line.split("|")[1] for line in text.splitlines() if line.startswith("|")]
+        named, generic = set(names_in(first)), " ".join(cell for cell in first if "`" not in cell)
+        columns = set(table.columns) - (keys if "key paths" in generic else set())
+        assert named == columns - (outputs if "outputs" in generic else set()), name
+
+
+def test_every_file_is_described(everything):
+    _, folder = everything
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")}
+    assert {name for name in described_files() if "lines" not in name} == files
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    assert {"points", "failed_points", "figures", "warnings"} <= set(manifest)
+    assert manifest["points"] == {
+        "sensitivity": 16, "robustness": 5, "belief_curves": 20, "policy_map": 40,
+    }  # fmt: skip
+
+
+def test_same_bytes_of_tables_and_figures(everything, tmp_path):
+    result, folder = everything
+    again = result.save(tmp_path / "again", illustrate=illustrate_stress)
+    for path in folder.rglob("*.p*"):
+        assert path.read_bytes() == (again / path.relative_to(folder)).read_bytes(), path.name
+    assert pd.read_parquet(again / "boxes.parquet").equals(result.tables["boxes"])
+
+
+def test_the_page_is_linked():
+    assert "](stress.md)" in (REPOSITORY / "docs" / "index.md").read_text(encoding="utf-8")
+    assert ": stress.md" in (REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8")

@@ -1,0 +1,54 @@
+"""A module imports only from its own floor and those below it; see CONTRIBUTING.md."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+PACKAGE = REPOSITORY / "reidsim"
+
+
+def floors():
+    """Return the floor of each part, as the table of CONTRIBUTING.md gives it."""
+    found = {}
+    for row in re.findall(r"^\| (\d) \| (.*?) \|", (REPOSITORY / "CONTRIBUTING.md").read_text(), re.MULTILINE):
+        for name in re.findall(r"`([a-z]+)(?:/|\.py)`", row[1]):
+            found[name] = int(row[0])
+    return found
+
+
+FLOORS = floors()
+PARTS = sorted({path.relative_to(PACKAGE).parts[0] for path in PACKAGE.rglob("*.py")})
+
+
+def part_of(module):
+    return module.split(".")[1] if module.count(".") else ""
+
+
+def imports(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("reidsim"):
+            yield node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.startswith("reidsim."))
+
+
+def test_every_folder_has_a_floor():
+    folders = {name for name in PARTS if (PACKAGE / name).is_dir()}
+    assert folders - {"bundled"} <= set(FLOORS)
+
+
+@pytest.mark.parametrize("part", sorted(FLOORS))
+def test_nothing_is_imported_from_a_floor_above(part):
+    folder = PACKAGE / part
+    paths = list(folder.rglob("*.py")) if folder.is_dir() else [PACKAGE / f"{part}.py"]
+    assert paths
+    above = [
+        f"{path.relative_to(REPOSITORY)} imports {module}"
+        for path in paths
+        for module in imports(path)
+        if FLOORS.get(part_of(module), 0) > FLOORS[part]
+    ]
+    assert above == []

@@ -1,0 +1,595 @@
+"""`reidsim new`: what it sees in a table of every kind, and drafts that run at once whatever the file holds."""
+
+import csv
+import io
+import os
+import re
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+import reidsim
+from reidsim.cli import main
+from reidsim.drafts.choice import MOST_NAMED, MOST_TAKEN, choose
+from reidsim.drafts.draft import draft_scenario, name_of
+from reidsim.drafts.hierarchies import draft_hierarchy, levels_wanted
+from reidsim.drafts.names import hint_of, words_of
+from reidsim.drafts.profile import ColumnProfile, kind_of, profile_table
+from reidsim.drafts.scenario_text import Prices, toml_key, toml_text, toml_value
+from reidsim.drafts.values import MISSING_MARKS
+from reidsim.errors import InputError
+from reidsim.experiments.run import run_loaded
+from reidsim.populations.counted import natural_categories
+from reidsim.populations.domain import Attribute
+from reidsim.releases.hierarchy import hierarchy_from_rows
+from reidsim.scenarios.build import build_study
+from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.records import hierarchy_of
+from reidsim.scenarios.schema import RecordScenario
+from reidsim.tables import delimited_line, read_table
+from reidsim.validation import validated
+
+ROWS = 60
+
+
+def column(values, name="x"):
+    (profile,) = profile_table(pd.DataFrame({name: pd.Series([str(value) for value in values], dtype="str")}))
+    return profile
+
+
+def written(path, table):
+    path.write_text(
+        "".join([delimited_line(table), *map(delimited_line, zip(*table.values(), strict=True))]),
+        encoding="utf-8",
+        newline="",
+    )
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def reidsim_(monkeypatch, capsys):
+    """Run the command line in this process; exit code, standard output, standard error."""
+
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["reidsim", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "80")
+        try:
+            main()
+            code = 0
+        except SystemExit as exit_:
+            code = exit_.code or 0
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+# What a name says.
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("DateOfBirth", ("date", "of", "birth")),
+        ("marital-status", ("marital", "status")),
+        ("ZIPCode", ("zip", "code")),
+        ("zip5", ("zip5",)),
+        (" Âge (years)", ("age", "years")),
+        ("", ()),
+    ],
+)
+def test_a_name_falls_into_words(name, words):
+    assert words_of(name) == words
+
+
+@pytest.mark.parametrize(
+    ("concept", "names"),
+    [
+        ("age", "age AGE age_at_visit Alter PatientAge ageYears"),
+        ("sex", "sex Gender Geschlecht sexo"),
+        ("birth date", "dob date_of_birth BirthDate Geburtsdatum"),
+        ("birth year", "yob birth_year born"),
+        ("race", "race Ethnicity ethnic.group"),
+        ("postal code", "zip ZIP_code zip5 postcode PLZ postal_code"),
+        ("place", "city county State Wohnort"),
+        ("marital status", "marital maritalStatus Familienstand"),
+        ("occupation", "occupation Beruf job"),
+        ("name", "name first_name Surname Nachname patientName"),
+        ("e-mail address", "email e-mail contact_email"),
+        ("phone number", "phone tel mobile_number Fax"),
+        ("social security number", "ssn SocialSecurity"),
+        ("record number", "id patient_id MRN patient"),
+        ("address", "street home_address ip"),
+    ],
+)
+def test_names_of_columns_are_understood(concept, names):
+    assert {name: hint_of(name).concept for name in names.split()} == dict.fromkeys(names.split(), concept)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["page", "average", "message", "sexton", "hospital_name", "diagnosis", "x", "", "1", "statement", "filename"],
+)
+def test_parts_of_other_words_say_nothing(name):
+    assert hint_of(name) is None
+
+
+# What values say.
+
+KINDS = {
+    "empty": ["", "NA", ""] * 20,
+    "constant": ["blue"] * 60,
+    "whole number": [20 + i % 40 for i in range(ROWS)],
+    "number": [f"{i * 0.37:.2f}" for i in range(ROWS)],
+    "date": [f"19{50 + i % 40}-{1 + i % 12:02}-{1 + i % 28:02}" for i in range(ROWS)],
+    "code": [f"0{i % 30:04}" for i in range(ROWS)],
+    "category": ["red", "green", "blue"] * 20,
+    "free text": [f"the patient complained for a while about item {i % 30}" for i in range(ROWS)],
+    "identifier": [f"P{i:05}" for i in range(ROWS)],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_column_of_every_type(kind):
+    profile = column(KINDS[kind])
+    assert profile.kind == kind
+    values = {str(value) for value in KINDS[kind]} - MISSING_MARKS
+    assert (profile.distinct, profile.missing) == (len(values), sum(v in ("", "NA") for v in KINDS[kind]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("whole number", ["90+", *range(20, 60)] * 2),
+        ("whole number", ["", "NA", "unknown", *range(20, 60)] * 2),
+        ("number", [f"{i},5" for i in range(40)]),
+        ("date", [f"{1 + i % 28:02}.{1 + i % 12:02}.{1950 + i}" for i in range(40)]),
+        ("date", [f"2020-01-{1 + i % 28:02}T10:{i % 60:02}:00" for i in range(60)] * 2),
+        ("code", [f"C{i % 30:02}.{i % 10}" for i in range(90)]),
+        ("identifier", [f"u{i}@example.org" for i in range(9)]),
+        ("identifier", [f"{100 + i}-45-{6000 + i}" for i in range(9)]),
+        ("identifier", [f"+44 20 7946 {1000 + i}" for i in range(9)]),
+        ("identifier", [f"192.168.0.{i}" for i in range(9)]),
+        ("identifier", [f"https://example.org/{i}" for i in range(9)]),
+        ("category", [f"{i}-{i + 9}" for i in range(0, 90, 10)] * 7),
+    ],
+)
+def test_values_that_look_like_something(kind, values):
+    assert column(values).kind == kind
+
+
+def test_a_name_that_others_know_outweighs_values_of_their_own():
+    ages = list(range(20, 60))
+    assert column(ages, "age").kind == "whole number"
+    assert column(ages, "x").kind == "identifier"
+
+
+def test_postal_codes_are_codes_even_without_leading_zeros():
+    assert column([37000 + i % 9 for i in range(ROWS)], "zip").kind == "code"
+
+
+@given(st.lists(st.text(max_size=8), min_size=1, max_size=40))
+def test_counts_are_those_of_the_column(values):
+    values = [value.strip() for value in values]
+    profile = column(values)
+    assert profile.missing == sum(value in MISSING_MARKS for value in values)
+    assert profile.distinct == len(set(values) - MISSING_MARKS)
+    assert dict(zip(profile.labels, profile.counts, strict=True)) == pd.Series(values).value_counts().to_dict()
+
+
+# Hierarchies.
+
+
+def as_hierarchy(profile, draft):
+    """Build a drafted hierarchy as a run does."""
+    attribute = Attribute(profile.name, natural_categories(pd.Series(list(profile.labels), dtype="str")))
+    if draft.rows:
+        return hierarchy_from_rows(attribute, draft.rows)
+    content = {
+        "release": {"path": "x"},
+        "attributes": {"x": {"hierarchy": draft.rule}},
+        "economics": {"benefit": 1, "loss": 1, "cost": 1},
+        "adversary": {"risk": "prosecutor"},
+    }
+    section = validated(RecordScenario, content, "draft").attributes["x"].hierarchy
+    return hierarchy_of(attribute, section, Path(), "x")
+
+
+MIXED = st.one_of(
+    st.lists(st.integers(-50, 2000).map(str), min_size=2, max_size=60),
+    st.lists(st.decimals(-100, 1000, places=2).map(str), min_size=2, max_size=60),
+    st.lists(st.dates().map(str), min_size=2, max_size=60),
+    st.lists(st.dates().map(lambda day: f"{day:%d/%m/}{day.year:04}"), min_size=2, max_size=60),
+    st.lists(st.integers(0, 99999).map("{:05}".format), min_size=12, max_size=60),
+    st.lists(st.sampled_from(["A1", "A12", "B3.1", "C", "A1*", "10-19", "0-9", "*", "?"]), min_size=2, max_size=60),
+    st.lists(st.text(max_size=6).map(str.strip), min_size=2, max_size=60),
+)
+
+
+@given(
+    MIXED,
+    st.lists(st.sampled_from(["", "NA", "unknown", "10-19", "0-9", "other", "*", "3", "12 alone"]), max_size=3),
+    st.sampled_from(["x", "age", "zip", "birth year", "dob"]),
+    st.integers(0, 4),
+)
+@example([str(i) for i in range(60)], ["10-19"], "age", 3)
+@example([str(i) for i in range(60)], ["0-9", "0-9 alone"], "x", 2)
+def test_every_drafted_hierarchy_is_one(values, odd, name, most):
+    """Whatever the values, levels nest, all of them lead to suppression, and there are no more than asked for."""
+    profile = column(values + odd, name)
+    assume(profile.distinct)
+    draft = draft_hierarchy(profile, most)
+    hierarchy = as_hierarchy(profile, draft)
+    assert hierarchy.n_levels == draft.n_levels <= most + 2
+    assert hierarchy.labels[-1] == ("*",)
+    # Every level in between merges something, for at most the levels that a kind has by itself.
+    if draft.rule["rule"] in ("intervals", "prefix"):
+        assert hierarchy.n_groups[1] <= hierarchy.attribute.size
+
+
+def labels_of(values, name="x", most=None):
+    """Return the labels of each value from level 1 on."""
+    profile = column(values, name)
+    draft = draft_hierarchy(profile, levels_wanted(profile) if most is None else most)
+    hierarchy = as_hierarchy(profile, draft)
+    return {
+        value: [hierarchy.labels[level][hierarchy.groups[level, at]] for level in range(1, hierarchy.n_levels)]
+        for at, value in enumerate(hierarchy.attribute.categories)
+    }
+
+
+def test_levels_of_each_type():
+    assert labels_of(range(80), "age")["34"] == ["30-34", "30-39", "20-39", "*"]
+    assert labels_of([*range(0, 3100, 7)] * 2)["21"] == ["0-99", "0-499", "0-999", "*"]
+    assert labels_of([*range(80), ""], "age")[""] == ["", "", "", "*"]
+    assert labels_of(["1970-05-17", "1981-02-03"], "dob")["1970-05-17"] == [
+        "1970-05***",
+        "1970******",
+        "197*******",
+        "*",
+    ]
+    assert labels_of(["17.05.1970", "3.2.1981"], "dob")["17.05.1970"] == ["1970-05", "1970", "1970s", "*"]
+    assert labels_of(["05/06/1970", "03/02/1981"], "dob")["05/06/1970"] == ["1970", "1970s", "*"]
+    assert labels_of(["37203", "37014", "38363"], "zip")["37203"] == ["3720*", "372**", "37***", "*"]
+    assert labels_of(["2138", "37014", "38363"], "zip")["2138"] == ["0213*", "021*", "02*", "*"]
+    assert labels_of([f"C{i:02}.{i % 10}" for i in range(30)] * 3)["C07.7"] == ["C07**", "C0***", "C****", "*"]
+    assert labels_of(["1.5", "2.25", "30", "71.5"], "bmi")["2.25"] == ["[0, 5)", "[0, 10)", "*"]
+    assert labels_of(["F", "M", "F"], "sex")["F"] == ["*"]
+
+
+def test_rare_categories_share_a_level():
+    values = ["White"] * 500 + ["Black"] * 300 + ["Inuit"] * 2 + ["Maori"] * 3
+    assert labels_of(values, "race") == {
+        "White": ["White", "*"], "Black": ["Black", "*"],
+        "Inuit": ["Inuit or Maori", "*"], "Maori": ["Inuit or Maori", "*"],
+    }  # fmt: skip
+    many = ["White"] * 500 + ["Black"] * 300 + [f"people number {i:02}" for i in range(30)] + ["other"] * 40
+    assert labels_of(many, "race")["people number 07"] == ["other values", "*"]
+
+
+# Which columns are taken.
+
+
+def table_of(**columns):
+    return pd.DataFrame({name: pd.Series(list(map(str, values)), dtype="str") for name, values in columns.items()})
+
+
+def chosen(frame, **options):
+    choice = choose(profile_table(frame), frame, Path("data.csv"), **options)
+    return [taken.profile.name for taken in choice.chosen], choice
+
+
+PEOPLE = {
+    "patient_id": [f"P{i:05}" for i in range(ROWS)],
+    "name": ["Ann", "Bob", "Zoë"] * 20,
+    "diagnosis": ["flu", "asthma"] * 30,
+    "age": [20 + i % 30 for i in range(ROWS)],
+    "sex": ["F", "M"] * 30,
+    "race": ["A", "B", "C"] * 20,
+    "zip": [f"37{i % 7:03}" for i in range(ROWS)],
+    "income": [20000 + 100 * (i % 9) for i in range(ROWS)],
+    "country": ["US"] * ROWS,
+}
+
+
+def test_what_others_know_is_taken_in_the_order_of_the_table():
+    names, choice = chosen(table_of(**PEOPLE))
+    assert names == ["age", "sex", "race", "zip"]
+    assert choice.possible == ("diagnosis", "income")
+    assert choice.left_out["patient_id"] == "direct identifier: its name says record number"
+    assert choice.left_out["country"] == "one value for all"
+    assert set(names) | set(choice.left_out) == set(PEOPLE)
+
+
+def test_columns_can_be_named_and_dropped():
+    assert chosen(table_of(**PEOPLE), named=["diagnosis", "age"])[0] == ["diagnosis", "age"]
+    names, choice = chosen(table_of(**PEOPLE), dropped=["race", "zip"])
+    assert names == ["age", "sex", "income"]
+    assert choice.left_out["race"] == "dropped, as asked"
+
+
+def test_where_names_say_nothing_columns_of_few_values_are_taken():
+    rng = np.random.default_rng(1)
+    frame = table_of(**{f"q{i}": rng.integers(0, 4, 100) for i in range(300)})
+    names, choice = chosen(frame)
+    assert names == ["q0", "q1", "q2", "q3"]
+    assert len(choice.possible) == 296
+
+
+def test_a_table_of_many_telling_columns_stays_solvable():
+    frame = table_of(**{f"age {i}": [20 + (i + j) % 50 for j in range(200)] for i in range(300)})
+    names, choice = chosen(frame)
+    assert len(names) == MOST_TAKEN
+    assert choice.strategies <= 1000
+
+
+def test_columns_of_too_many_values_to_number_are_left_out():
+    columns = {f"birth date {i}": [f"{1000 + (j * 7 + i) % 9000}-01-01" for j in range(9000)] for i in range(8)}
+    names, choice = chosen(table_of(**columns))
+    assert 1 <= len(names) < 8
+    assert np.prod([float(len(c.profile.labels)) for c in choice.chosen]) < 2**62
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"named": ["agee"]}, "data.csv: column 'agee': column missing"),
+        ({"dropped": ["ages"]}, "(did you mean 'age'?)"),
+        ({"named": ["age", "age"]}, "column named twice; found 'age'"),
+        ({"named": ["age"], "dropped": ["age"]}, "column named twice; found 'age'"),
+        (
+            {"dropped": ["age", "sex", "race", "zip", "income", "diagnosis"]},
+            "column 'age' is not taken: dropped, as asked",
+        ),
+    ],
+)
+def test_what_cannot_be_chosen_is_told(options, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        chosen(table_of(**PEOPLE), **options)
+
+
+def test_more_columns_than_can_be_solved_are_refused():
+    frame = table_of(**{f"c{i}": ["a", "b"] for i in range(MOST_NAMED + 1)})
+    with pytest.raises(InputError, match=f"expected at most {MOST_NAMED}"):
+        chosen(frame, named=list(frame.columns))
+    names, choice = chosen(frame, named=list(frame.columns)[1:])
+    assert (len(names), choice.strategies) == (MOST_NAMED, 2**MOST_NAMED)
+
+
+# The scenario.
+
+
+@given(st.text(), st.text(min_size=1), st.floats(allow_nan=False, allow_infinity=False), st.integers())
+def test_what_is_written_is_toml(text, key, number, whole):
+    document = f"{toml_key(key)} = {toml_value([text, number, whole, {key: text}])}\nother = {toml_text(text)}"
+    assume(key != "other")
+    assert tomllib.loads(document) == {key: [text, number, whole, {key: text}], "other": text}
+
+
+CELLS = st.one_of(
+    st.text(max_size=10),
+    st.sampled_from(["=1+1", '"', '""', "a\nb", "a\r\nb", "é;,", "\u2028", "[x]", "\t|", "'", "#", "\\"]),
+)
+
+
+@settings(max_examples=15)
+@given(
+    st.lists(st.text(min_size=1, max_size=6), min_size=2, max_size=5),
+    st.lists(st.lists(CELLS, min_size=5, max_size=5), min_size=2, max_size=12),
+    st.sampled_from([",", ";", "\t", "|"]),
+)
+def test_whatever_the_file_holds_its_draft_is_ready_to_run(tmp_path_factory, names, rows, delimiter):
+    """All columns but one are taken, however they are called and whatever stands in them."""
+    names = [name.strip() for name in names]
+    assume(len(set(names)) == len(names) and all(names) and not any("\0" in c for r in rows for c in [*r, *names]))
+    folder = tmp_path_factory.mktemp("draft")
+    rows = [row[: len(names)] for row in rows]
+    lines = [delimited_line(names, delimiter), *(delimited_line(row, delimiter) for row in rows)]
+    (folder / "data.csv").write_text("".join(lines), encoding="utf-8", newline="")
+    profiles = profile_table(read_table(folder / "data.csv", delimiter=delimiter))
+    taken = [profile.name for profile in profiles if profile.kind != "empty"]
+    assume(taken)
+    draft = draft_scenario(folder / "data.csv", folder / "out", named=taken, delimiter=delimiter)
+    (folder / "out").mkdir()
+    draft.write(folder / "out")
+    study = build_study(load_scenario(folder / "out" / draft.scenario_file))
+    assert study.n_records == len(rows)
+    assert study.lattice.size == draft.choice.strategies
+
+
+def test_a_draft_runs_at_once(folder, reidsim_):
+    written(folder / "people.csv", {name: list(map(str, values)) for name, values in PEOPLE.items()})
+    code, out, err = reidsim_("new", "people.csv")
+    assert code == 0
+    assert "warning: column 'name' is left out as a direct identifier: its name says name" in err
+    assert sorted(path.name for path in (folder / "people").iterdir()) == ["columns.csv", "people.toml"]
+    assert max(map(len, out.splitlines())) <= 80
+    with (folder / "people" / "columns.csv").open(encoding="utf-8") as file:
+        told = {row["column"]: row for row in csv.DictReader(file)}
+    assert list(told) == list(PEOPLE)
+    assert (told["zip"]["type"], told["zip"]["values"], told["zip"]["use"]) == ("code", "7", "quasi-identifier")
+    code, out, _ = reidsim_("run", "people/people.toml", "-o", "results")
+    assert code == 0
+    assert "no-attack" in out
+
+
+def test_prices_and_columns_of_the_results(folder, reidsim_):
+    table = {"policy": ["a", "b"] * 10, "age": list(map(str, range(20))), "policy_value": ["u", "v"] * 10}
+    written(folder / "odd.csv", table)
+    options = ["--quasi-identifier", "policy", "--quasi-identifier", "age", "--quasi-identifier", "policy_value"]
+    prices = ["--benefit", "10", "--loss", "5.5", "--gain", "2", "--cost", "0.25"]
+    code, _, _ = reidsim_("new", "odd.csv", "-o", "draft", *options, *prices)
+    assert code == 0
+    content = tomllib.loads((folder / "draft" / "odd.toml").read_text(encoding="utf-8"))
+    assert content["economics"] == {"benefit": 10, "loss": 5.5, "gain": 2, "cost": 0.25}
+    assert content["attributes"]["policy_value_value"]["column"] == "policy"
+    assert set(content["attributes"]) == {"policy_value_value", "age", "policy_value"}
+    assert run_loaded(load_scenario("draft/odd.toml")).manifest["records"] == 20
+
+
+def test_drafts_of_other_forms_of_files(folder):
+    frame = table_of(age=[20, 30, 40, 50], sex=["F", "M", "F", "M"])
+    frame.astype({"age": int}).to_parquet("people.parquet")
+    frame.to_csv("people.csv.gz", index=False)
+    Path("semicolon.csv").write_text("\ufeff" + frame.to_csv(index=False, sep=";"), encoding="utf-8")
+    for file in ("people.parquet", "people.csv.gz", "semicolon.csv"):
+        draft = draft_scenario(Path(file), Path("out") / file)
+        Path("out", file).mkdir(parents=True)
+        draft.write(Path("out") / file)
+        assert draft.name in ("people", "semicolon")
+        result = reidsim.run(Path("out") / file / draft.scenario_file)
+        assert result.manifest["records"] == 4
+        assert result.manifest["release_file"]["path"] == file
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("a.csv", "a"), ("b.CSV.gz", "b"), ("c.d.csv", "c.d"), (".csv", ".csv"), ("plain", "plain")]
+)
+def test_the_draft_is_named_after_the_file(name, expected):
+    assert name_of(Path("folder") / name) == expected
+
+
+# Populations.
+
+RESIDENTS = {
+    "Age": ["34", "93", "48", "61"],
+    "Gender": ["female", "Female", "male", "Male"],
+    "race": ["White", "White", "Martian", "Black"],
+    "zipcode": ["37208", "37014", "38363", "37208"],
+    "marital": ["single", "married", "single", "married"],
+}
+
+
+def test_a_population_gives_the_risk_of_a_journalist(folder, reidsim_):
+    """Columns go by other names than its attributes, and values by other cases than its categories."""
+    written(folder / "residents.csv", RESIDENTS)
+    code, _, err = reidsim_("new", "residents.csv", "--population", "tennessee-2010")
+    assert code == 0
+    assert "column 'race' is left out: Martian: no value of 'race' in tennessee-2010" in err
+    assert "column 'marital' is left out: no attribute of tennessee-2010" in err
+    scenario = load_scenario("residents/residents.toml").scenario
+    assert (scenario.adversary.risk, scenario.population.recipe) == ("journalist", "tennessee-2010")
+    assert {name: a.column for name, a in scenario.attributes.items()} == {
+        "age": "Age", "sex": "Gender", "zip": "zipcode",
+    }  # fmt: skip
+    assert scenario.attributes["sex"].values == {"female": "Female", "male": "Male"}
+    study = build_study(load_scenario("residents/residents.toml"))
+    assert (study.n_records, study.linked_population.total) == (4, 6_346_105)
+
+
+def test_a_population_of_ones_own_is_named_by_its_path(folder, reidsim_):
+    written(folder / "residents.csv", {name: RESIDENTS[name] for name in ("Age", "race")})
+    people = {"race": ["White", "Black", "Martian"], "age": ["93", "61", "34"]}
+    written(folder / "people.csv", people)
+    (folder / "people.toml").write_text('kind = "counts"\nfile = "people.csv"\n[columns]\nrace = "race"\nage = "age"\n')
+    code, _, err = reidsim_("new", "residents.csv", "--population", "people.toml", "-o", "a/draft")
+    assert (code, err) == (0, "warning: column 'Age' is left out: 48: no value of 'age' in people\n")
+    scenario = load_scenario("a/draft/residents.toml").scenario
+    assert scenario.population.recipe == "../../people.toml"
+    assert build_study(load_scenario("a/draft/residents.toml")).lattice.domain.names == ("race",)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--quasi-identifier", "race"], "column 'race': not an attribute of the population"),
+        (["--population", "tennesee-2010"], "did you mean 'tennessee-2010'?"),
+    ],
+)
+def test_what_does_not_fit_a_population_is_told(folder, reidsim_, options, message):
+    written(folder / "residents.csv", RESIDENTS)
+    population = [] if "--population" in options else ["--population", "tennessee-2010"]
+    code, out, err = reidsim_("new", "residents.csv", *population, *options)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+    assert os.listdir(folder) == ["residents.csv"]
+
+
+# What cannot be used.
+
+BAD_FILES = {
+    "binary": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256)), "not a text file"),
+    "zeros": (b"age,sex\n1,\0\n", "not a text file"),
+    "empty": (b"", "the file is empty"),
+    "header alone": (b"age,sex\n", "the file has no rows"),
+    "twice": (b"age,sex,age\n1,F,2\n", "column named twice; found 'age'"),
+    "mixed": ("age,city\n30,Zoë\n".encode() + "31,Zoë\n".encode("latin-1"), "earlier lines are UTF-8: the file mixes"),
+    "latin": ("age,città\n30,x\n".encode("latin-1"), "line 1: not a text file in UTF-8"),
+    "utf-16": ("age,sex\n30,F\n".encode("utf-16"), "it is in UTF-16"),
+    "ragged": (b"age,sex\n30,F\n31\n", "row 2: row of another length; found 1; expected 2 columns"),
+    "open quote": (b'age,"sex\n' + b"30,F\n" * 50_000, "a quotation mark is not closed"),
+    "one value": (b"age\n" + b"40\n" * 30, "column 'age' is not taken: one value for all"),
+    "no header": (b"30,37209\n31,37209\n", "the first row must hold the names of the columns"),
+    "measurements": (b"u,v\n" + b"".join(b"%d.5,%d.2\n" % (i, i) for i in range(40)), "name some with"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_a_file_that_cannot_be_used_is_told_in_one_line(folder, reidsim_, case):
+    content, message = BAD_FILES[case]
+    (folder / "data.csv").write_bytes(content)
+    code, out, err = reidsim_("new", "data.csv")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+    assert os.listdir(folder) == ["data.csv"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing.csv"], "nothing.csv: no such file"),
+        (["."], "is a folder"),
+        (["data.csv", "--loss", "-1"], "--loss: not an amount; found -1.0"),
+        (["data.csv", "--cost", "nan"], "--cost: not an amount"),
+        (["data.csv", "--delimiter", ";;"], "--delimiter: not a delimiter"),
+        (["data.csv", "--quasi-identifier", "agr"], "did you mean 'age'?"),
+        (["data.csv", "-o", "taken"], "folder is not empty"),
+        (["data.csv", "-o", "data.csv"], "is a file"),
+    ],
+)
+def test_what_is_given_wrong_is_told_in_one_line(folder, reidsim_, arguments, message):
+    (folder / "data.csv").write_text("age,sex\n30,F\n31,M\n")
+    (folder / "taken").mkdir()
+    (folder / "taken" / "mine").write_text("kept")
+    code, out, err = reidsim_("new", *arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+    assert sorted(os.listdir(folder)) == ["data.csv", "taken"]
+    assert os.listdir(folder / "taken") == ["mine"]
+
+
+def test_a_direct_identifier_is_taken_only_if_named_and_with_a_warning(folder, reidsim_):
+    (folder / "data.csv").write_text("email,age\n" + "".join(f"u{i}@x.org,{20 + i}\n" for i in range(30)))
+    code, _, err = reidsim_("new", "data.csv", "--quasi-identifier", "email")
+    assert code == 0
+    assert "'email' is a quasi-identifier as asked, and looks like a direct identifier" in err
+    assert "WARNING" in (folder / "data" / "data.toml").read_text()
+
+
+def test_cells_of_a_megabyte_and_three_hundred_columns(folder, reidsim_):
+    names = ["age", "blob", *(f"extra {i}" for i in range(298))]
+    rows = [[str(20 + i), "x" * 1_000_000 if i == 1 else "y\nz", *("=1" for _ in range(298))] for i in range(3)]
+    lines = [delimited_line(names), *map(delimited_line, rows)]
+    (folder / "wide.csv").write_text("".join(lines), newline="")
+    code, out, _ = reidsim_("new", "wide.csv")
+    assert code == 0
+    assert "more columns" in out
+    assert len(list(csv.reader(io.StringIO((folder / "wide" / "columns.csv").read_text())))) == 301
+    assert reidsim.run("wide/wide.toml").manifest["records"] == 3
+
+
+def test_kinds_without_values():
+    assert kind_of([], 0, None) == ("empty", "")
+    assert isinstance(column([""]), ColumnProfile)
+    assert Prices() == Prices(None, None, None, None)

@@ -1,0 +1,528 @@
+"""`reidsim share`: the records in their forms and nothing else, read back as the solver left them."""
+
+import csv
+import hashlib
+import io
+import itertools
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reidsim
+from reidsim.cli import main
+from reidsim.errors import InputError
+from reidsim.reports.page.stored_run import open_results
+from reidsim.reports.shared.file import SEAL, csv_bytes, sealed, sidecar_of, verify_shared, write_shared
+from reidsim.reports.shared.forms import group_label
+from reidsim.reports.shared.records import class_sizes, shared_records
+from reidsim.scenarios.masking_schema import GeneralizedAttribute
+from reidsim.tables import delimited_line, read_table
+
+# Cells that a file handed over must neither change nor lose.
+HOSTILE = [
+    '=HYPERLINK("http://example.org","x")', "+1+cmd|' /C calc'!A0", "-2+3", "@SUM(1)", "a,b", 'say "so"',
+    "two\nlines", "dos\r\nlines", "\r", " spaces ", "\ttab", "Zoë 東京 \u2028 \U0001f600", "<script>1</script>", "",
+    "''", "\\",
+    "x" * 1_000_000, '"', '""', ",",
+]  # fmt: skip
+SCENARIO = """
+title = "Patients"
+[release]
+path = "patients.csv"
+[attributes.age]
+hierarchy = { rule = "intervals", widths = [5, 10], start = 30 }
+[attributes.sex]
+column = "Geschlecht"
+values = { w = "F", m = "M" }
+hierarchy = { rule = "suppress" }
+[attributes.zip]
+hierarchy = { rule = "prefix", digits = [3] }
+[economics]
+benefit = 100
+loss = 60
+cost = 12
+[adversary]
+risk = "prosecutor"
+[publisher]
+policies = ["no-protection", "basic", "no-attack"]
+"""
+N = 40
+
+
+def patients():
+    rng = np.random.default_rng(5)
+    return {
+        "zip": [f"{z:05}" for z in rng.choice([37201, 37202, 38101, 1234], N)],
+        "patient": [f"P{i:03}" for i in range(N)],
+        "note": [HOSTILE[i % len(HOSTILE)] for i in range(N)],
+        "Geschlecht": list(rng.choice(["w", "m"], N)),
+        "age": [str(a) for a in rng.integers(30, 50, N)],
+        "diagnosis": list(rng.choice(["flu", "asthma"], N)),
+    }
+
+
+def write_csv(path, table):
+    lines = [delimited_line(table), *map(delimited_line, zip(*table.values(), strict=True))]
+    Path(path).write_text("".join(lines), encoding="utf-8", newline="")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_csv("patients.csv", patients())
+    Path("patients.toml").write_text(SCENARIO)
+    return tmp_path
+
+
+@pytest.fixture
+def run(folder):
+    reidsim.run("patients.toml").save("results")
+    return open_results(Path("results"))
+
+
+@pytest.fixture
+def reidsim_(monkeypatch, capsys):
+    """Run the command line in this process; exit code, standard output, standard error."""
+
+    def call(*arguments):
+        monkeypatch.setattr("sys.argv", ["reidsim", *map(str, arguments)])
+        try:
+            main()
+            code = 0
+        except SystemExit as exit_:
+            code = exit_.code or 0
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+def read_back(path):
+    """Read a CSV file as anybody would, without this package."""
+    csv.field_size_limit(10_000_000)
+    with open(path, encoding="utf-8", newline="") as file:
+        header, *rows = list(csv.reader(file))
+    return header, rows
+
+
+def test_the_records_are_in_their_forms_in_the_order_of_the_file(run, reidsim_):
+    code, out, err = reidsim_("share", "results", "-o", "shared.csv", "--policy", "basic", "--keep", "diagnosis")
+    assert (code, err) == (0, "")
+    assert "basic: 40 of 40 records in" in out
+    header, rows = read_back("shared.csv")
+    assert header == ["zip", "Geschlecht", "age", "diagnosis"]
+    records = run.table("records")
+    chosen = records[(records["policy"] == "basic").to_numpy()]
+    expected = zip(chosen["zip"], chosen["sex"], chosen["age"], patients()["diagnosis"], strict=True)
+    assert rows == [list(row) for row in expected]
+    assert len({tuple(row) for row in rows}) > 1
+
+
+def fits(value, form):
+    """Tell whether a value is among those that a released form stands for."""
+    if form == "*":
+        return True
+    if form.endswith("*"):
+        return value.startswith(form.rstrip("*"))
+    if "-" in form:
+        low, high = form.split("-")
+        return int(low) <= int(value) <= int(high)
+    return {"w": "F", "m": "M"}.get(value, value) == form
+
+
+@pytest.mark.parametrize("policy", ["no-protection", "basic", "no-attack"])
+def test_the_file_read_back_is_what_the_solver_said(run, policy):
+    """People who fit each row, counted from the two files alone, give the success probabilities of the solver."""
+    sidecar = write_shared(Path("shared.csv"), run, shared_records(run, policy=policy))
+    header, rows = read_back("shared.csv")
+    original = patients()
+    people = list(zip(*(original[name] for name in header), strict=True))
+    fitting = [sum(all(map(fits, person, row)) for person in people) for row in rows]
+    records = run.table("records")
+    records = records[(records["policy"] == policy).to_numpy()]
+    assert np.allclose(records["success_probability"], 1 / np.array(fitting))
+    # And the classes of equal rows are those that the table of records holds, and those that the sidecar tells.
+    sizes = sorted(Counter(map(tuple, rows)).values())
+    assert sizes == sorted(Counter(records[["zip", "sex", "age"]].itertuples(index=False, name=None)).values())
+    assert sidecar["classes"]["classes_of_size"] == {str(size): n for size, n in sorted(Counter(sizes).items())}
+    assert (sidecar["classes"]["number"], sidecar["classes"]["smallest"]) == (len(sizes), sizes[0])
+    assert sidecar["expected"]["risk"]["value"] == run.runs.set_index("policy").loc[policy, "risk"]
+
+
+def test_cells_of_kept_columns_survive_unchanged(run, reidsim_):
+    code, _, err = reidsim_("share", "results", "-o", "shared.csv", "--policy", "no-attack", "--keep", "note")
+    assert code == 0
+    assert "cells of note begin as formulas do" in err
+    header, rows = read_back("shared.csv")
+    notes = [row[header.index("note")] for row in rows]
+    assert notes == patients()["note"]
+    assert read_table(Path("shared.csv"), trim=False)["note"].tolist() == patients()["note"]
+
+
+def test_no_column_that_was_not_chosen_is_copied(run):
+    write_shared(Path("shared.csv"), run, shared_records(run, policy="basic"))
+    assert read_back("shared.csv")[0] == ["zip", "Geschlecht", "age"]
+    text = Path("shared.csv").read_text() + sidecar_of(Path("shared.csv")).read_text()
+    assert not any(secret in text for secret in ("P001", "asthma", "HYPERLINK"))
+
+
+def test_direct_identifiers_are_kept_only_if_named_and_with_a_warning(run, reidsim_):
+    code, _, err = reidsim_("share", "results", "-o", "shared.csv", "--policy", "basic", "--keep", "patient")
+    assert code == 0
+    assert err == "warning: column 'patient' is kept and looks like a direct identifier: its name says record number\n"
+    assert [row[1] for row in read_back("shared.csv")[1]] == patients()["patient"]
+
+
+def test_the_sidecar_says_how_the_file_came_about(run):
+    write_shared(Path("shared.csv"), run, shared_records(run, policy="no-attack", keep=["diagnosis"]))
+    sidecar = json.loads(Path("shared.csv.json").read_text(encoding="utf-8"))
+    assert sidecar["sha256"] == hashlib.sha256(Path("shared.csv").read_bytes()).hexdigest()
+    source = {"file": "patients.csv", "sha256": hashlib.sha256(Path("patients.csv").read_bytes()).hexdigest()}
+    assert sidecar["source"] == source
+    assert sidecar["policy"] == "no-attack"
+    assert sidecar["parameters"]["economics"] == {"benefit": 100, "loss": 60, "cost": 12}
+    assert sidecar["records"] == {"release": N, "shared": N, "withheld": 0}
+    assert [(column["name"], column["role"]) for column in sidecar["columns"]] == [
+        ("zip", "quasi-identifier"), ("Geschlecht", "quasi-identifier"), ("age", "quasi-identifier"),
+        ("diagnosis", "kept as it is"),
+    ]  # fmt: skip
+    for measure in ("risk", "utility", "publisher_payoff"):
+        assert set(sidecar["expected"][measure]) == {"value", "definition"}
+        assert sidecar["expected"][measure]["definition"]
+    assert sidecar["expected"]["risk_if_attacked"]["value"] is None
+    assert sidecar["run"]["versions"]["reidsim"] == reidsim.__version__
+    assert sidecar["run"]["data_hash"] == run.manifest["data_hash"]
+
+
+def test_the_same_run_gives_the_same_bytes(run):
+    for name in ("a", "b"):
+        Path(name).mkdir()
+        write_shared(Path(name, "shared.csv"), run, shared_records(run, policy="basic", keep=["note"]))
+    for file in ("shared.csv", "shared.csv.json"):
+        assert Path("a", file).read_bytes() == Path("b", file).read_bytes()
+
+
+def test_records_that_are_withheld_are_left_out(folder):
+    """At this cost an attack pays even against a record that hides among all 40."""
+    reidsim.run("patients.toml", set={"economics.cost": 1, "publisher.policies": ["no-attack"]}).save("results")
+    run = open_results(Path("results"))
+    sidecar = write_shared(Path("shared.csv"), run, shared_records(run, keep=["diagnosis"]))
+    assert sidecar["records"] == {"release": N, "shared": 0, "withheld": N}
+    assert Path("shared.csv").read_text() == "zip,Geschlecht,age,diagnosis\n"
+    assert sidecar["classes"]["classes_of_size"] == {}
+    assert verify_shared(Path("shared.csv")) == sidecar
+
+
+def test_results_of_several_runs_are_refused(run):
+    runs = run.table("runs")
+    pd.concat([runs, runs.assign(point=1)]).to_parquet("results/runs.parquet")
+    with pytest.raises(InputError, match="results of several runs"):
+        shared_records(open_results(Path("results")), policy="basic")
+
+
+def test_a_gap_without_a_bound_is_no_number(run):
+    manifest = json.loads(Path("results/manifest.json").read_text(encoding="utf-8"))
+    manifest["policies"]["basic"]["gap"] = float("inf")
+    Path("results/manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    run = open_results(Path("results"))
+    sidecar = write_shared(Path("shared.csv"), run, shared_records(run, policy="basic"))
+    assert sidecar["solver"]["gap"] is None
+    assert verify_shared(Path("shared.csv")) == sidecar
+
+
+# Other games.
+
+
+def test_a_dataset_generalized_in_one_way_has_the_classes_of_its_solver(folder):
+    scenario = SCENARIO.replace("title", 'game = "full-domain"\ntitle', 1).replace('"prosecutor"', '"prosecutor"')
+    Path("ward.toml").write_text(scenario)
+    reidsim.run("ward.toml", set={"economics.cost": 6}).save("results")
+    run = open_results(Path("results"))
+    withheld = 0
+    for policy in ("basic", "no-attack"):
+        path = Path(f"{policy}.csv")
+        sidecar = write_shared(path, run, shared_records(run, policy=policy))
+        released = run.table("released")
+        released = released[(released["policy"] == policy).to_numpy()]
+        solver = Counter(released.loc[released["class_size"] > 0, "class_size"].tolist())
+        _, rows = read_back(path)
+        classes = Counter(map(tuple, rows))
+        assert Counter(classes[tuple(row)] for row in rows) == solver
+        withheld += sidecar["records"]["withheld"]
+        assert sidecar["records"]["withheld"] == int((released["class_size"] == 0).sum())
+    assert 0 < withheld < 2 * N
+
+
+MASKING = """
+game = "masking"
+[targets]
+file = "subjects.csv"
+[resources.registry]
+file = "registry.csv"
+holds = "targets"
+attributes = ["age", "town", "surname"]
+[economics]
+benefit = 100
+loss = 90
+cost = 30
+[adversary]
+[[adversary.stages]]
+stage = "identify"
+resource = "registry"
+on = ["age", "town"]
+[subjects]
+attributes = ["age", "town", "job"]
+policies = ["masking", "opt-in"]
+weights = "uniform"
+[subjects.generalize.age]
+widths = [10]
+kept = [0.6]
+[subjects.generalize.town]
+groups = [[["Ashby", "Brook"]]]
+kept = [0.5]
+"""
+
+
+@pytest.fixture
+def subjects(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(2)
+    n = 30
+    towns = rng.choice(["Ashby", "Brook", "Coldham"], n, p=[0.5, 0.4, 0.1])
+    table = {
+        "job": list(rng.choice(["smith", "baker"], n)),
+        "age": [str(age) for age in rng.integers(20, 60, n)],
+        "surname": [f"name{i}" for i in range(n)],
+        "town": list(towns),
+    }
+    write_csv("subjects.csv", table)
+    write_csv("registry.csv", {name: table[name] * 2 for name in ("age", "town", "surname")})
+    Path("masking.toml").write_text(MASKING)
+    reidsim.run("masking.toml").save("results")
+    return table
+
+
+def test_masked_values_are_stars_and_groups_do_not_tell_the_value(subjects):
+    run = open_results(Path("results"))
+    sidecar = write_shared(Path("shared.csv"), run, shared_records(run, policy="masking"))
+    header, rows = read_back("shared.csv")
+    assert header == ["job", "age", "town"]
+    records = run.table("records")
+    strategies = records.loc[(records["policy"] == "masking").to_numpy(), "strategy"].astype(str).tolist()
+    expected = []
+    for number, strategy in enumerate(strategies):
+        tokens = strategy.split()
+        if strategy in ("nothing", "withheld"):
+            continue
+        age, town = int(subjects["age"][number]), subjects["town"][number]
+        decade = f"{age // 10 * 10}-{age // 10 * 10 + 9}"
+        group = "Ashby or Brook" if town in ("Ashby", "Brook") else town
+        expected.append(
+            [
+                subjects["job"][number] if "job" in tokens else "*",
+                str(age) if "age" in tokens else decade if "age~1" in tokens else "*",
+                town if "town" in tokens else group if "town~1" in tokens else "*",
+            ]
+        )
+    assert rows == expected
+    used = set(itertools.chain.from_iterable(strategy.split() for strategy in strategies))
+    assert used & {"age~1", "town~1"}
+    assert "group of" not in Path("shared.csv").read_text()
+    assert sidecar["records"]["shared"] == len(expected)
+
+
+def test_who_does_not_take_part_is_left_out_with_all_columns(subjects):
+    """Only those of the two larger towns hide among enough people to take part."""
+    reidsim.run("masking.toml", set={"economics.loss": 900, "adversary.stages.0.on": ["town"]}).save("costly")
+    run = open_results(Path("costly"))
+    shared = shared_records(run, policy="opt-in", keep=["surname"])
+    out = [town == "Coldham" for town in subjects["town"]]
+    assert 0 < shared.withheld == sum(out) < len(out)
+    assert shared.table["surname"].tolist() == [n for n, left in zip(subjects["surname"], out, strict=True) if not left]
+
+
+@given(st.integers(0, 10**6), st.lists(st.integers(2, 9), min_size=1, max_size=3))
+def test_intervals_hold_their_values(value, steps):
+    widths = tuple(np.cumprod(steps).tolist())
+    section = GeneralizedAttribute(widths=widths, kept=tuple(np.linspace(0.9, 0.1, len(widths)).tolist()))
+    for level, width in enumerate(widths, start=1):
+        low, high = map(int, group_label(str(value), level, section).split("-"))
+        assert low <= value <= high == low + width - 1
+        assert low % width == 0
+
+
+# What was changed afterwards.
+
+
+@pytest.fixture
+def written(run):
+    write_shared(Path("shared.csv"), run, shared_records(run, policy="basic", keep=["diagnosis"]))
+    return Path("shared.csv")
+
+
+def test_a_file_that_was_not_touched_is_verified(written, reidsim_):
+    code, out, err = reidsim_("share", "--verify", written)
+    assert (code, err) == (0, "")
+    assert "shared.csv and its sidecar are as they were written" in out
+
+
+@pytest.mark.parametrize("file", ["shared.csv", "shared.csv.json"])
+def test_any_byte_that_is_changed_is_noticed(written, file):
+    content = Path(file).read_bytes()
+    rng = np.random.default_rng(3)
+    for position in rng.choice(len(content), 60, replace=False).tolist():
+        changed = bytearray(content)
+        changed[position] ^= 1
+        Path(file).write_bytes(bytes(changed))
+        # A sidecar of the same content in other bytes, such as another space, is the same sidecar.
+        try:
+            same = json.loads(bytes(changed)) == json.loads(content)
+        except ValueError:
+            same = False
+        if file == "shared.csv" or not same:
+            with pytest.raises(InputError):
+                verify_shared(written)
+    Path(file).write_bytes(content)
+    verify_shared(written)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda sidecar: {**sidecar, "policy": "no-attack"}, "sidecar_sha256: changed since it was written"),
+        (lambda sidecar: {key: sidecar[key] for key in sidecar if key != SEAL}, "changed since it was written"),
+        (lambda sidecar: {"format": "other"}, "not a sidecar of reidsim share"),
+        (lambda sidecar: sealed({**sidecar, "sha256": "0" * 64}), "shared.csv: changed since it was written"),
+        (lambda sidecar: sealed({**sidecar, "classes": {**sidecar["classes"], "number": 1}}), "other equivalence"),
+        (lambda sidecar: sealed({**sidecar, "columns": sidecar["columns"][1:]}), "other columns than its sidecar says"),
+    ],
+)  # fmt: skip
+def test_a_sidecar_that_was_changed_is_told_in_one_line(written, reidsim_, change, message):
+    path = sidecar_of(written)
+    path.write_text(json.dumps(change(json.loads(path.read_text(encoding="utf-8")))), encoding="utf-8")
+    code, out, err = reidsim_("share", "--verify", written)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+
+
+def test_files_that_are_missing_or_no_sidecar(written, reidsim_):
+    os.rename("shared.csv", "moved.csv")
+    assert "shared.csv: no such file" in reidsim_("share", "--verify", "shared.csv")[2]
+    assert "moved.csv.json: no such file" in reidsim_("share", "--verify", "moved.csv")[2]
+    Path("shared.csv.json").write_text("{")
+    assert "not valid JSON" in reidsim_("share", "--verify", "shared.csv")[2]
+
+
+# What cannot be shared.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["results", "-o", "new.csv"], "several policies; expected --policy, one of no-protection, basic, no-attack"),
+        (["results", "-o", "new.csv", "--policy", "basics"], "did you mean 'basic'?"),
+        (["results", "-o", "new.csv", "--policy", "basic", "--keep", "diagnoses"], "did you mean 'diagnosis'?"),
+        (["results", "-o", "new.csv", "--policy", "basic", "--keep", "age"], "is shared in its form only"),
+        (["results", "-o", "new.csv", "--policy", "basic", "--keep", "note", "--keep", "note"], "column named twice"),
+        (["results", "-o", "patients.csv", "--policy", "basic"], "patients.csv: exists already"),
+        (["results", "-o", "patients.csv/new.csv", "--policy", "basic"], "is a file"),
+        (["patients.csv", "-o", "new.csv"], "patients.csv: is a file; expected a results folder"),
+        (["nowhere", "-o", "new.csv"], "nowhere: no such folder"),
+        (["results", "-o", "new.csv", "--policy", "basic", "--data", "nothing.csv"], "nothing.csv: no such file"),
+        (["results", "-o", "new.csv", "--policy", "basic", "--data", "patients.toml"], "not the one of the run"),
+        (["-o", "new.csv"], "expected DIR, a results folder"),
+        (["results"], "expected -o FILE, a new file"),
+        (["results", "--verify", "patients.csv"], "--verify"),
+    ],
+)  # fmt: skip
+def test_what_is_given_wrong_is_told_in_one_line_and_nothing_is_written(run, reidsim_, arguments, message):
+    before = sorted(os.listdir())
+    code, out, err = reidsim_("share", *arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+    assert sorted(os.listdir()) == before
+
+
+def test_a_sidecar_that_is_there_is_not_overwritten(run, reidsim_):
+    Path("new.csv.json").write_text("mine")
+    code, _, err = reidsim_("share", "results", "-o", "new.csv", "--policy", "basic")
+    assert code == 2
+    assert "new.csv.json: exists already" in err
+    assert Path("new.csv.json").read_text() == "mine"
+    assert not Path("new.csv").exists()
+
+
+def test_data_that_changed_since_the_run_is_refused(run, reidsim_):
+    changed = patients()
+    changed["diagnosis"][0] = "measles"
+    write_csv("patients.csv", changed)
+    code, _, err = reidsim_("share", "results", "-o", "new.csv", "--policy", "basic")
+    assert code == 2
+    assert "the file is not the one of the run" in err
+    assert not Path("new.csv").exists()
+
+
+def test_data_that_was_moved_can_be_named(run, reidsim_):
+    os.rename("patients.csv", "moved.csv")
+    code, _, err = reidsim_("share", "results", "-o", "new.csv", "--policy", "basic")
+    assert code == 2
+    assert "name the file with --data" in err
+    assert reidsim_("share", "results", "-o", "new.csv", "--policy", "basic", "--data", "moved.csv")[0] == 0
+
+
+def test_a_disk_that_is_full_leaves_nothing(run, monkeypatch):
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    shared = shared_records(run, policy="basic")
+    before = sorted(os.listdir())
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InputError, match="the disk is full; nothing was written"):
+        write_shared(Path("new.csv"), run, shared)
+    assert sorted(os.listdir()) == before
+
+
+def test_runs_without_a_file_and_drawn_values_are_refused(folder):
+    made = reidsim.run("wan2015", set={"analysis": {}, "publisher.policies": ["no-protection"]})
+    made.save("bundled")
+    with pytest.raises(InputError, match="the records of the run are not from a file"):
+        shared_records(open_results(Path("bundled")))
+    manifest = json.loads(Path("bundled/manifest.json").read_text(encoding="utf-8"))
+    digest = hashlib.sha256(Path("patients.csv").read_bytes()).hexdigest()
+    manifest["release_file"] = {"path": "patients.csv", "sha256": digest}
+    Path("bundled/manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(InputError, match="values were drawn from the population"):
+        shared_records(open_results(Path("bundled")))
+
+
+# Writing.
+
+CELLS = st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=8)
+
+
+@settings(max_examples=80)
+@given(
+    st.integers(1, 4).flatmap(
+        lambda width: st.lists(st.lists(CELLS, min_size=width, max_size=width), min_size=1, max_size=8)
+    )
+)
+def test_what_is_written_is_read_back_by_others_and_by_us(tmp_path_factory, rows):
+    columns = [f"c{i}" for i in range(len(rows[0]))]
+    content = csv_bytes(pd.DataFrame(rows, columns=columns, dtype="str"))
+    assert list(csv.reader(io.StringIO(content.decode(), newline=""))) == [columns, *rows]
+    path = tmp_path_factory.mktemp("written") / "table.csv"
+    path.write_bytes(content)
+    assert read_table(path, trim=False).to_numpy().tolist() == rows
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=30))
+def test_class_sizes_are_those_of_a_count(rows):
+    table = pd.DataFrame(rows, columns=["a", "b"]).astype("str")
+    assert sorted(class_sizes(table, ["a", "b"]).tolist()) == sorted(Counter(rows).values())
