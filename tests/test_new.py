@@ -589,6 +589,12 @@ def test_cells_of_a_megabyte_and_three_hundred_columns(folder, reidsim_):
     assert reidsim.run("wide/wide.toml").manifest["records"] == 3
 
 
+def test_a_file_without_an_ending_gets_a_folder_of_another_name(folder, reidsim_):
+    (folder / "people").write_text("age,sex\n30,F\n31,M\n")
+    assert reidsim_("new", "people")[0] == 0
+    assert (folder / "people-draft" / "people.toml").is_file()
+
+
 def test_kinds_without_values():
     assert kind_of([], 0, None) == ("empty", "")
     assert isinstance(column([""]), ColumnProfile)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -106,6 +107,13 @@ class SubjectSet(AgentSet):
     def column(self, name: str) -> Any:
         """Return a column of all subjects, such as ``participates``."""
         return getattr(self._columns, name)
+
+    def select(self, *arguments: Any, **options: Any) -> AgentSet:
+        """Return some of the subjects as an ordinary set of agents; see mesa's `AgentSet.select`."""
+        return copy.copy(self).select(*arguments, **options)
+
+    def __copy__(self) -> AgentSet:
+        return AgentSet(self[:], random=self.random)
 
     def __len__(self) -> int:
         return len(self._columns)

@@ -42,7 +42,9 @@ def new(
     from reidsim.experiments.results import require_free, write_results
     from reidsim.reports.draft_table import draft_table
 
-    folder = output or Path(name_of(data) or "draft")
+    name = name_of(data)
+    # A file without an ending has the name that its draft would have.
+    folder = output or Path(f"{name}-draft" if name == data.name else name)
     require_free(folder)
     draft = draft_scenario(
         data,

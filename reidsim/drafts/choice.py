@@ -111,17 +111,7 @@ def choose(
         If a column is missing or named twice, too many are named, or none can be taken.
     """
     require_columns(frame, [*named, *dropped], source)
-    repeated = [name for name in named if named.count(name) > 1 or name in dropped]
-    if repeated:
-        raise InputError("column named twice", source=source, where="--quasi-identifier", found=repeated[0])
-    if len(named) > MOST_NAMED:
-        raise InputError(
-            "too many quasi-identifiers to solve",
-            source=source,
-            where="--quasi-identifier",
-            found=len(named),
-            expected=f"at most {MOST_NAMED}",
-        )
+    _check_named(named, dropped, source)
     left_out = {profile.name: _reason(profile, dropped) for profile in profiles}
     matches: Mapping[str, ColumnMatch] = {}
     if population is not None:
@@ -149,7 +139,6 @@ def choose(
             hint=_why_none(profiles, left_out),
         )
     taken, cells = _countable(taken, frame, source, removable=not named)
-    names = [profile.name for profile in profiles if profile in taken]
     # Hierarchies are over everybody's values, where there is a population.
     everybody = [matches[profile.name].profile if matches else profile for profile in taken]
     levels = dict(zip((profile.name for profile in taken), _levels(everybody, cells), strict=True))
@@ -158,12 +147,19 @@ def choose(
         for profile in profiles
         if profile.name in levels
     )
-    possible = tuple(name for name, reason in left_out.items() if not reason and name not in names)
-    told = {name: reason or "its name does not say that others know it" for name, reason in left_out.items()}
-    for name in possible:
-        if any(profile.name == name and profile.hint is not None for profile in profiles):
-            told[name] = "others may know it; the draft has quasi-identifiers enough"
-    return Choice(chosen, {name: why for name, why in told.items() if name not in names}, possible, cells)
+    others = [profile for profile in profiles if profile.name not in levels]
+    possible = tuple(profile.name for profile in others if not left_out[profile.name])
+    return Choice(chosen, {p.name: left_out[p.name] or _why_not_taken(p) for p in others}, possible, cells)
+
+
+def _check_named(named: Sequence[str], dropped: Sequence[str], source: Path) -> None:
+    where = "--quasi-identifier"
+    repeated = [name for name in named if named.count(name) > 1 or name in dropped]
+    if repeated:
+        raise InputError("column named twice", source=source, where=where, found=repeated[0])
+    if len(named) > MOST_NAMED:
+        problem, expected = "too many quasi-identifiers to solve", f"at most {MOST_NAMED}"
+        raise InputError(problem, source=source, where=where, found=len(named), expected=expected)
 
 
 def _why_none(profiles: Sequence[ColumnProfile], left_out: Mapping[str, str]) -> str:
@@ -173,6 +169,13 @@ def _why_none(profiles: Sequence[ColumnProfile], left_out: Mapping[str, str]) ->
     if hinted:
         return f"column {hinted[0]!r} is not taken: {left_out[hinted[0]]}"
     return "name some with --quasi-identifier"
+
+
+def _why_not_taken(profile: ColumnProfile) -> str:
+    """Say why a column that could be taken is not."""
+    if profile.hint is None:
+        return "its name does not say that others know it"
+    return "others may know it; the draft has quasi-identifiers enough"
 
 
 def names_look_like_values(profiles: Sequence[ColumnProfile]) -> bool:

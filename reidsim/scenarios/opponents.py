@@ -102,7 +102,13 @@ def opponents_of_records(study: RecordStudy, *, knowledge: str | None = None, ra
             raise InputError(NO_RECIPE, expected="adversary.knowledge, or the option --knowledge")
         return _games(_with_adversary(study, {"risk": section.risk, "knowledge": recipe}))
 
-    return _opponents(own, simple, {"fmdp": sequential, "partial-knowledge": informed, "multistage": _no_stages}, rate)
+    return _opponents(
+        own,
+        simple,
+        {"fmdp": sequential, "partial-knowledge": informed, "multistage": _no_stages},
+        rate,
+        asked_for=knowledge is not None,
+    )
 
 
 def opponents_of_dataset(study: FullDomainStudy, *, knowledge: str | None = None, rate: float = 0.5) -> Opponents:
@@ -130,7 +136,7 @@ def opponents_of_dataset(study: FullDomainStudy, *, knowledge: str | None = None
         "partial-knowledge": informed,
         "multistage": _no_stages,
     }
-    return _opponents("one-shot", games, others, rate)
+    return _opponents("one-shot", games, others, rate, asked_for=knowledge is not None)
 
 
 def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, rate: float = 0.5) -> Opponents:
@@ -179,7 +185,7 @@ def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, 
         "partial-knowledge": informed,
         "multistage": in_stages,
     }
-    return _opponents(own, simple, others, rate)
+    return _opponents(own, simple, others, rate, asked_for=knowledge is not None)
 
 
 def _opponents(
@@ -187,8 +193,13 @@ def _opponents(
     simple: Callable[[Callable[[Amount, Amount], Adversary]], Games],
     others: dict[str, Callable[[], Games]],
     rate: float,
+    *,
+    asked_for: bool,
 ) -> Opponents:
-    """Make every adversary, from how games against simple ones and against the others are made."""
+    """Make every adversary, from how games against simple ones and against the others are made.
+
+    `asked_for` tells whether partial knowledge is; what is asked for and cannot play is an error.
+    """
     always, never = simple(AlwaysAttacks), simple(NeverAttacks)
 
     def at_random() -> Games:
@@ -209,7 +220,7 @@ def _opponents(
             for game in (truth, belief):
                 record_game_of(game).outcome(record_game_of(game).space.most_specific)
         except InputError as error:
-            if name == own:
+            if name == own or (name == "partial-knowledge" and asked_for):
                 raise
             left_out.append(f"adversary {name!r} cannot play: {error}")
         else:

@@ -63,6 +63,8 @@ def test_agents_are_mesa_agents_and_subjects_are_made_when_asked_for(setting_of_
     chosen = model.publisher.strategies[model.columns.cell]
     assert [subject.strategy for subject in model.subjects] == chosen.tolist()
     assert len(model.subjects.select(lambda subject: subject.participates)) == 12
+    assert len(model.subjects.select(at_most=5)) == 5
+    assert len(model.subjects.shuffle()) == 12
     assert third.harm is None
     assert third.expected_risk is None
     assert model.subjects[-1].number == 11

@@ -2,33 +2,36 @@
 
 import os
 import signal
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from reidsim.experiments.batch.tasks import RunTask
 
+# Workers have the import path of the process that starts them.
+sys.path.append(str(Path(__file__).parent))
 
-def tasks(n, **values):
-    """Return n tasks; `values` are lists of values by task number."""
+
+def tasks(n):
+    """Return n tasks, numbered from 0."""
     return [RunTask(f"{number:016x}", number, 0, number, {}) for number in range(n)]
 
 
 @dataclass(frozen=True)
 class Square:
-    """Squares the number of the task; does what it is told to at some of them."""
+    """Squares the number of a task; at some of them it does what it is told to instead."""
 
     raises: tuple = ()
     kills: tuple = ()
     kills_once: tuple = ()
     hangs: tuple = ()
-    seconds: float = 0.0
     folder: str = ""
 
     def __call__(self, task):
         number = task.point
         if self.folder:
-            with (Path(self.folder) / "done.txt").open("a") as file:
+            with (Path(self.folder) / "begun.txt").open("a") as file:
                 file.write(f"{number}\n")
         if number in self.raises:
             raise ValueError(f"no square\nof {number}")
@@ -41,17 +44,18 @@ class Square:
                 os.kill(os.getpid(), signal.SIGKILL)
         if number in self.hangs:
             time.sleep(3600)
-        time.sleep(self.seconds)
-        return {"runs": {"policy": ["a", "b"], "square": [number**2, -(number**2)]}}, ()
+        return {"runs": {"policy": ["a", "b"], "square": [number**2, number / 7]}}, ()
 
 
-def killed_while_unpickled():
+def end_at_once():
     os._exit(3)
 
 
 class NeverStarts:
+    """Ends the process that is given it."""
+
     def __call__(self, task):
         return {}, ()
 
     def __reduce__(self):
-        return killed_while_unpickled, ()
+        return end_at_once, ()

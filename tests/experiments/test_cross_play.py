@@ -360,6 +360,9 @@ def test_the_command(tmp_path, monkeypatch):
         ),
         (lambda: cross_play(TOWN, attack_rate=1.5), "attack_rate"),
         (lambda: cross_play("nowhere"), "nowhere"),
+        (lambda: cross_play(TOWN, knowledge="voter-registration"), "voter-registration"),
+        (lambda: cross_play(TOWN, knowledge="nobody.toml"), "nobody.toml: no such file"),
+        (lambda: cross_play("wan2021", set=SMALL_MASKING, knowledge="nobody"), "knowledge recipe"),
         (
             lambda: cross_play("xia2015", set={"population.counts": "expected", "adversary.sequential.registry": None}),
             "not a group size",
@@ -371,15 +374,10 @@ def test_impossible_calls_are_refused(call, problem):
         call()
 
 
-def test_a_wrong_measure_and_an_unfit_recipe(tmp_path, monkeypatch):
+def test_a_wrong_measure(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=r"no such measure; found 'regrets'; .*did you mean 'regret'"):
         CliRunner().invoke(
             app, ["cross-play", str(TOWN), "--measure", "regrets"], standalone_mode=False, catch_exceptions=False
         )
     assert not (tmp_path / "results").exists()
-    play = cross_play(TOWN, knowledge="voter-registration")
-    unfit = [warning for warning in play.warnings if "partial-knowledge" in warning]
-    assert len(unfit) == 1
-    assert "voter-registration" in unfit[0]
-    assert "partial-knowledge" not in play.matrix("risk").columns

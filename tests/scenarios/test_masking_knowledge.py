@@ -55,9 +55,9 @@ weights = { age = 2, town = 1, rh = 1 }
 policies = ["no-protection", "demographics-only", "opt-in", "masking", "no-attack-masking", "one-stage-masking", "same-strategy", "k-anonymity"]
 """  # noqa: E501
 SMALL = {
+    "replications": 1,
     "adversary": {"knowledge": "voters-age-state", "resource": "registry"},
     "population.recipe": "ystr-genealogy-small",
-    "replications": 2,
     "targets.size": 30,
     "resources.registry.size": 500,
     "resources.genealogy.size": 300,
@@ -172,8 +172,8 @@ def test_levels_between_are_linked_by_their_interval(folder):
 
 def test_drawn_subjects_face_voter_lists():
     result = reidsim.run("wan2021", set=SMALL)
-    more = reidsim.run("wan2021", set=SMALL | {"replications": 3})
-    pd.testing.assert_frame_equal(more.runs[more.runs["replication"] < 2], result.runs)
+    more = reidsim.run("wan2021", set=SMALL | {"replications": 2})
+    pd.testing.assert_frame_equal(more.runs[more.runs["replication"] < 1], result.runs)
     assert result.manifest["knowledge"]["linked_on"] == ["age", "state"]
     assert result.manifest["knowledge"]["price"] > 0
     masking = result.records[result.records["policy"] == "masking"]
@@ -184,19 +184,19 @@ def test_drawn_subjects_face_voter_lists():
 
 def test_adversaries_stand_side_by_side_as_a_line_and_who_knows_all_is_that_of_the_last_stage():
     line = {"key": "adversary.knowledge", "values": ["worst-case", "voters-age-state", "twitter-age-state"]}
-    changes = SMALL | {"analysis.lines": [line | {"replications": 1}], "replications": 1}
+    changes = SMALL | {"analysis.lines": [line | {"replications": 1}]}
     table = reidsim.run("wan2021", set=changes).analysis.lines
     risk = table[table["policy"] == "no-protection"].set_index("value")["risk"]
     assert risk["worst-case"] > risk["voters-age-state"] > risk["twitter-age-state"]
     stage = {"stage": "identify", "resource": "registry", "on": ["age", "state"]}
-    linked = reidsim.run("wan2021", set=SMALL | {"adversary": {"stages": [stage]}, "replications": 1})
-    known = reidsim.run("wan2021", set=SMALL | {"adversary.knowledge": "worst-case", "replications": 1})
+    linked = reidsim.run("wan2021", set=SMALL | {"adversary": {"stages": [stage]}})
+    known = reidsim.run("wan2021", set=SMALL | {"adversary.knowledge": "worst-case"})
     for measure in ("publisher_payoff", "adversary_payoff", "risk", "share_attacked"):
         pd.testing.assert_series_equal(known.summary[measure], linked.summary[measure], rtol=1e-9)
 
 
 def test_who_is_wrong_about_the_cost_is_paid_what_is_true():
-    mistaken = reidsim.run("wan2021", set=SMALL | {"beliefs.cost": 1e6, "replications": 1})
+    mistaken = reidsim.run("wan2021", set=SMALL | {"beliefs.cost": 1e6})
     payoffs = mistaken.summary["publisher_payoff"]
     assert payoffs["masking"] == pytest.approx(payoffs["no-protection"])
 

@@ -52,7 +52,8 @@ def test_outcomes_are_those_of_single_runs(tmp_path, kind, solver):
 
 @pytest.mark.parametrize("planning", ["informed", "as-believed"])
 def test_points_at_once_and_the_batch_engine_agree(town, planning):
-    points = POINTS[["economics.loss", "economics.cost"]]
+    # As believed, prices of the truth are known to nobody, and neither are beliefs other than the scenario's.
+    points = POINTS[["economics.loss", "economics.cost", "beliefs.cost"]]
     at_once = RecordEvaluator(town, record_points(build_study(town)), POLICIES, 0.95).at(points, planning)
     batch = BatchEvaluator(town, POLICIES, 0.95).at(points, planning)
     for measure in [*MEASURES, "risk_quantile"]:

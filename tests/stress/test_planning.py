@@ -4,7 +4,14 @@ import pytest
 from stress_scenarios import TOWN, write_town
 
 from reidsim.errors import InputError
-from reidsim.experiments.stress.planning import belief_key, belief_points, believed_values, known_keys, own_value
+from reidsim.experiments.stress.planning import (
+    belief_key,
+    belief_points,
+    believed_values,
+    known_keys,
+    own_value,
+    truth_key,
+)
 from reidsim.scenarios.load import load_scenario
 
 
@@ -44,7 +51,20 @@ def test_beliefs_are_held_at_the_scenarios_own_values(tmp_path, town):
     stated = write_town(tmp_path, "", TOWN.replace("cost = 12", "cost = 12\ngain = 50\n[beliefs]\ncost = 9"))
     other = load_scenario(stated).scenario
     assert believed_values(other, ["economics.cost", "economics.loss"]) == {"beliefs.cost": 9, "beliefs.loss": 60}
-    assert known_keys(town, ["economics.benefit", "economics.cost"]) == ["economics.benefit"]
+    assert believed_values(other, ["beliefs.cost", "beliefs.gain"]) == {"beliefs.cost": 9, "beliefs.gain": 50}
+    assert known_keys(town, ["economics.benefit", "economics.cost", "beliefs.cost"]) == ["economics.benefit"]
+
+
+@pytest.mark.parametrize(
+    ("key", "truth"),
+    [
+        ("beliefs.cost", "economics.cost"),
+        ("beliefs.sizes.genealogy", "resources.genealogy.size"),
+        ("beliefs.risk", "adversary.risk"),
+    ],
+)
+def test_what_beliefs_are_about(key, truth):
+    assert truth_key(key) == truth
 
 
 def test_points_of_a_curve(town):

@@ -337,4 +337,4 @@ def test_the_command_prints_and_writes(tmp_path, monkeypatch):
     assert isinstance(again.exception, InputError)
     assert "folder is not empty" in str(again.exception)
     few = CliRunner().invoke(app, ["stress", "town.toml", "--method", "sobol", "--samples", "5"])
-    assert "stress.sensitivity: samples" in str(few.exception) or "stress.sensitivity.samples" in str(few.exception)
+    assert str(few.exception).startswith("--samples: a Sobol sequence is balanced at powers of 2 only; found 5")

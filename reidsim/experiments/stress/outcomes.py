@@ -212,7 +212,7 @@ class BatchEvaluator:
         scenario = self._loaded.scenario
         if planning == "as-believed":
             pinned = believed_values(scenario, map(str, points.columns))
-            points = points.assign(**{key: value for key, value in pinned.items() if key not in points.columns})
+            points = points.assign(**pinned)
         tables = point_tables(
             self._loaded,
             points,

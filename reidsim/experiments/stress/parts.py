@@ -74,7 +74,7 @@ def wide_intervals(table: pd.DataFrame, design: Design) -> list[str]:
     half_width = (table["high"] - table["low"]) / 2
     if design.method != "sobol" or not half_width.max() > _WIDE:
         return []
-    widest = table.loc[half_width.idxmax()]
+    widest = table.iloc[int(half_width.argmax())]
     outputs = table[half_width > _WIDE].drop_duplicates(["policy", "output"])
     return [
         f"sensitivity: {len(outputs):,} outputs have indices that are uncertain by more than {_WIDE:g}, most of all "

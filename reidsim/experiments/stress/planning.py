@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from reidsim.errors import InputError, listed
@@ -30,6 +29,15 @@ def belief_key(scenario: ScenarioHead, key: str) -> str | None:
     if len(parts) == 3 and parts[0] == "resources" and parts[2] == "size" and "sizes" in known:
         return f"beliefs.sizes.{parts[1]}"
     return None
+
+
+def truth_key(key: str) -> str:
+    """Return the key path of the truth that a key of the section ``beliefs`` is about."""
+    parts = key.split(".")
+    if parts[1] == "sizes":
+        return f"resources.{parts[2]}.size"
+    section = "economics" if parts[1] in EconomicsSection.model_fields else "adversary"
+    return f"{section}.{parts[1]}"
 
 
 def own_value(scenario: ScenarioHead, key: str) -> Any:
@@ -58,17 +66,17 @@ def believed_values(scenario: ScenarioHead, keys: Iterable[str]) -> dict[str, An
     """
     pinned = {}
     for key in keys:
-        beliefs = belief_key(scenario, key)
+        beliefs, truth = (key, truth_key(key)) if key.startswith("beliefs.") else (belief_key(scenario, key), key)
         if beliefs is None:
             continue
         stated = own_value(scenario, beliefs)
-        pinned[beliefs] = own_value(scenario, key) if stated is None else stated
+        pinned[beliefs] = own_value(scenario, truth) if stated is None else stated
     return _with_gain(scenario, pinned)
 
 
 def known_keys(scenario: ScenarioHead, keys: Iterable[str]) -> list[str]:
-    """Return the keys about which a publisher cannot be mistaken."""
-    return [key for key in keys if belief_key(scenario, key) is None]
+    """Return the keys of the truth about which a publisher cannot be mistaken."""
+    return [key for key in keys if belief_key(scenario, key) is None and not key.startswith("beliefs.")]
 
 
 def belief_points(
@@ -120,8 +128,3 @@ def _with_gain(scenario: ScenarioHead, beliefs: dict[str, Any]) -> dict[str, Any
     if "beliefs.loss" in beliefs and "beliefs.gain" not in beliefs and follows and unstated:
         return {**beliefs, "beliefs.gain": beliefs["beliefs.loss"]}
     return beliefs
-
-
-def plain(value: Any) -> Any:
-    """Return a value of a table of points as plain Python, as scenarios are validated with."""
-    return value.item() if isinstance(value, np.generic) else value

@@ -44,13 +44,13 @@ from reidsim.experiments.stress.planning import belief_key, known_keys
 from reidsim.experiments.stress.record_points import MONEY_KEYS, RecordPoints, record_points
 from reidsim.experiments.stress.result import TABLES, StressResult
 from reidsim.games.robust import robust_choices
-from reidsim.overrides import validated_after
 from reidsim.scenarios.build import build_study, is_record_level
 from reidsim.scenarios.design_schema import UncertaintySection
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 from reidsim.scenarios.masking_schema import MaskingScenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.stress_schema import PolicyMapSection, RobustnessSection, SensitivitySection, StressSection
+from reidsim.validation import validated
 
 _MASKING_OUTPUTS = ("usefulness", "usefulness_fairness", "privacy_fairness")
 
@@ -127,7 +127,14 @@ def with_method(
     added = {key.rpartition(".")[2]: value for key, value in changes.items()}
     section["sensitivity"] = {**section.get("sensitivity", {}), **added}
     content["stress"] = section
-    scenario = validated_after(changes, type(loaded.scenario), content, loaded.path)
+    try:
+        scenario = validated(type(loaded.scenario), content, loaded.path)
+    except InputError as error:
+        # The file itself is valid, so it is what was given that is not.
+        raise InputError(
+            error.problem, source="--method" if samples is None else "--samples", found=error.found,
+            expected=error.expected, hint=error.hint,
+        ) from None  # fmt: skip
     return LoadedScenario(loaded.name, loaded.path, scenario, content)
 
 

@@ -171,9 +171,8 @@ def _masking_beliefs(result: Result) -> str:
     curves = result.tables["belief_curves"]
     of = curves[curves["policy"] == "masking"].set_index(["true", "believed"])["publisher_payoff"]
     return (
-        f"Subjects who plan for attacks that cost 30 get {of[10.0, 30.0]:.2f} of 100 if they really cost 10, and would "
-        f"get {of[10.0, 10.0]:.2f} if they knew. The other way round, planning for 10 where it is 30, they get "
-        f"{of[30.0, 10.0]:.2f} instead of {of[30.0, 30.0]:.2f}: it is believing attacks to be dear that costs them."
+        f"Subjects who plan for attacks that cost 30 lose {of[10.0, 10.0] - of[10.0, 30.0]:.2f} of 100 if they really "
+        f"cost 10. Those who plan for 10 lose {of[30.0, 30.0] - of[30.0, 10.0]:.2f} if they cost 30."
     )
 
 

@@ -69,6 +69,8 @@ _TABLES = {
     "guarantee": "How large an error breaks the guarantee that nobody attacks",
     "cross_play": "Every defender against every adversary",
     "statistics": "Means over runs with their confidence intervals",
+    "differences": "Paired differences between policies with their confidence intervals",
+    "distributions": "How outcomes are distributed over runs and records",
 }
 
 # Columns of wide tables that a page shows.

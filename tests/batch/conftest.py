@@ -1,0 +1,6 @@
+"""Modules that the tests of batches share."""
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parent))

@@ -1,0 +1,156 @@
+"""Executors: whatever runs do to the processes that work on them, every run has an outcome, and no process is left."""
+
+import os
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from reidsim.errors import InputError
+from reidsim.experiments.batch.executors.automatic import AutomaticExecutor
+from reidsim.experiments.batch.executors.choice import executor_named
+from reidsim.experiments.batch.executors.cluster import DaskExecutor
+from reidsim.experiments.batch.executors.processes import ProcessExecutor
+from reidsim.experiments.batch.executors.serial import SerialExecutor
+
+from fake_runs import NeverStarts, Square, tasks  # isort: skip
+
+
+@pytest.fixture
+def no_process_left(monkeypatch):
+    """Check after a test that no process is left which it started, whoever has adopted it since."""
+    mark = f"REIDSIM_TEST_{os.getpid()}_{time.monotonic_ns()}"
+    monkeypatch.setenv(mark, "1")
+    yield mark
+    deadline = time.monotonic() + 30
+    while left := processes_with(mark):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.05)
+
+
+def processes_with(mark):
+    """Return the processes that have a variable in the environment they started with."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            held = mark.encode() in path.read_bytes()
+            command = (path.parent / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if held and command and int(path.parent.name) != os.getpid():
+            found.append(command)
+    return found
+
+
+def outcomes_of(executor, work, n):
+    found = [outcome for group in executor.execute(work, tasks(n)) for outcome in group]
+    assert sorted(outcome.task.point for outcome in found) == list(range(n))
+    return {outcome.task.point: outcome for outcome in found}
+
+
+def check_squares(found, but=()):
+    for number, outcome in found.items():
+        if number not in but:
+            assert outcome.state == "complete", (number, outcome.error)
+            assert outcome.tables["runs"]["square"] == [number**2, number / 7]
+
+
+def test_a_run_that_raises_is_one_outcome():
+    found = outcomes_of(SerialExecutor(), Square(raises=(1, 3)), 5)
+    check_squares(found, but=(1, 3))
+    assert (found[3].state, found[3].error) == ("failed", "ValueError: no square of 3")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills processes by signals")
+def test_processes_that_are_killed_or_hang_cost_nobody_else(tmp_path, no_process_left):
+    work = Square(raises=(3,), kills=(5,), kills_once=(7,), hangs=(9,), folder=str(tmp_path))
+    found = outcomes_of(ProcessExecutor(2, timeout=2), work, 16)
+    check_squares(found, but=(3, 5, 9))
+    assert {number: found[number].state for number in (3, 5, 9)} == {3: "failed", 5: "killed", 9: "timeout"}
+    assert found[5].error == "the process that worked on it was ended by SIGKILL, twice"
+    # Nobody but those who died was begun twice.
+    begun = Counter((tmp_path / "begun.txt").read_text().split())
+    assert {number for number, times in begun.items() if times > 1} == {"5", "7"}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="looks for processes")
+def test_stopping_in_the_middle_leaves_no_process(tmp_path, no_process_left):
+    groups = ProcessExecutor(2).execute(Square(hangs=(1,), folder=str(tmp_path)), tasks(2))
+    assert [outcome.task.point for outcome in next(groups)] == [0]
+    assert processes_with(no_process_left)
+    groups.close()
+
+
+def test_processes_that_do_not_start_are_told():
+    with pytest.raises(InputError, match=r"worker processes do not start.*ended with code 3"):
+        list(ProcessExecutor(1).execute(NeverStarts(), tasks(2)))
+
+
+def test_few_quick_runs_are_done_here(monkeypatch):
+    monkeypatch.setattr(ProcessExecutor, "execute", lambda *arguments: pytest.fail("started processes"))
+    check_squares(outcomes_of(AutomaticExecutor(2), Square(), 50))
+
+
+def test_long_ones_are_handed_over(monkeypatch):
+    clock = iter(range(0, 10_000, 4))
+    monkeypatch.setattr("reidsim.experiments.batch.tasks.time.perf_counter", lambda: float(next(clock)))
+    handed = []
+
+    def execute(self, work, left):
+        handed.extend(left)
+        return SerialExecutor().execute(work, left)
+
+    monkeypatch.setattr(ProcessExecutor, "execute", execute)
+    check_squares(outcomes_of(AutomaticExecutor(2), Square(), 10))
+    # Two runs of four seconds each tell enough.
+    assert [task.point for task in handed] == list(range(2, 10))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills processes by signals")
+def test_a_dask_cluster_survives_a_poisonous_run(tmp_path, no_process_left):
+    work = Square(raises=(3,), kills=(5,), folder=str(tmp_path))
+    found = outcomes_of(DaskExecutor(workers=1), work, 8)
+    check_squares(found, but=(3, 5))
+    assert (found[3].state, found[5].state) == ("failed", "killed")
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere", "tcp://nobody.invalid:8786"])
+def test_a_scheduler_that_is_not_there_is_told_within_seconds(address):
+    begun = time.monotonic()
+    with pytest.raises(InputError, match="no dask scheduler can be reached"):
+        list(DaskExecutor(address).execute(Square(), tasks(1)))
+    assert time.monotonic() - begun < 30
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("proceses", {}, "no such executor.*did you mean 'processes'"),
+        ("serial", {"workers": 2}, "number of processes"),
+        ("dask", {"scheduler": "tcp://a:1", "workers": 2}, "number of processes"),
+        ("processes", {"scheduler": "tcp://a:1"}, "only dask has a scheduler"),
+        ("dask", {"timeout": 1}, "runs cannot be given up there"),
+        ("auto", {"timeout": 0}, "not a time"),
+        ("auto", {"workers": 0}, "not a number of processes"),
+    ],
+)
+def test_options_that_do_not_fit(name, options, message):
+    with pytest.raises(InputError, match=message):
+        executor_named(name, **options)
+
+
+def test_workers_do_not_mind_an_interrupt_that_is_meant_for_their_starter(monkeypatch):
+    """They are in a session of their own, and ignore the signal besides."""
+    from reidsim.experiments.batch.executors import processes
+
+    started = []
+    start = processes.subprocess.Popen
+    monkeypatch.setattr(processes.subprocess, "Popen", lambda *a, **k: started.append(start(*a, **k)) or started[-1])
+    groups = ProcessExecutor(1).execute(Square(), tasks(40))
+    first = next(groups)
+    os.kill(started[0].pid, signal.SIGINT)
+    rest = [outcome for group in groups for outcome in group]
+    assert len(first) + len(rest) == 40
+    assert len(started) == 1

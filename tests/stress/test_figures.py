@@ -1,0 +1,88 @@
+"""Figures of a stress test: what is drawn where, and which tables are refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reidsim.errors import InputError
+from reidsim.experiments.stress.result import StressResult
+from reidsim.reports.figures.stress import belief_curves, figures_of, policy_map, regret_curves, sensitivity_bars
+
+INDICES = pd.DataFrame(
+    {
+        "policy": ["basic", "no-attack"] * 4,
+        "output": "risk",
+        "index": ["total"] * 4 + ["first-order"] * 4,
+        "parameter": ["economics.loss", "economics.loss", "economics.cost", "economics.cost"] * 2,
+        "other": "",
+        "value": [0.7, 0.2, 0.4, 0.9, 0.6, 0.1, 0.3, 0.8],
+        "low": 0.0,
+        "high": 1.0,
+    }
+)
+CURVES = pd.DataFrame(
+    {
+        "key": "economics.cost",
+        "true": [1.0, 2.0, 3.0, 2.0, 2.0],
+        "believed": [2.0, 2.0, 2.0, 1.0, 3.0],
+        "policy": "basic",
+        "publisher_payoff": [5.0, 8.0, 8.0, 7.0, 6.0],
+    }
+)
+CHART = pd.DataFrame(
+    {
+        "x": [1.0, 1.0, 2.0, 2.0],
+        "y": [5.0, 6.0, 5.0, 6.0],
+        "best": ["basic", "no-attack", "no-attack", ""],
+        "publisher_payoff": [1.0, 2.0, 3.0, np.nan],
+        "margin": [0.5, 0.0, 2.0, np.nan],
+    }
+)
+
+
+def test_bars_are_as_high_as_total_indices_and_marks_are_at_first_order():
+    axes = sensitivity_bars(INDICES).axes[0]
+    heights = [[bar.get_height() for bar in group] for group in axes.containers if hasattr(group, "patches")]
+    assert heights == [[0.7, 0.4], [0.2, 0.9]]
+    marks = [line.get_ydata().tolist() for line in axes.lines if line.get_marker() not in ("None", "_")]
+    assert marks == [[0.6, 0.3], [0.1, 0.8]]
+
+
+def test_curves_have_a_panel_over_the_truth_and_one_over_the_belief():
+    figure = belief_curves(CURVES)
+    over_truth, over_belief = (axes for axes in figure.axes if axes.get_visible())
+    assert over_truth.lines[0].get_xydata().tolist() == [[1, 5], [2, 8], [3, 8]]
+    assert over_belief.lines[0].get_xydata().tolist() == [[1, 7], [2, 8], [3, 6]]
+    # Where the belief is right.
+    assert over_truth.lines[1].get_xdata() == [2.0, 2.0]
+    with pytest.raises(InputError, match="two rows for the same true, believed, policy"):
+        belief_curves(pd.concat([CURVES, CURVES.iloc[:1].assign(publisher_payoff=1.0)]))
+
+
+def test_the_map_has_the_best_policy_in_each_cell_and_nothing_where_a_run_failed():
+    figure = policy_map(CHART, "economics.loss", "economics.cost")
+    cells = figure.axes[0].collections[0].get_array()
+    assert np.ma.filled(cells.astype(float), np.nan).ravel()[:3].tolist() == [0, 1, 1]
+    assert not np.isfinite(np.ma.filled(cells.astype(float), np.nan).ravel()[3])
+    with pytest.raises(InputError, match="two rows for the same x, y"):
+        policy_map(pd.concat([CHART, CHART.iloc[:1]]), "a", "b")
+
+
+def test_distributions_end_at_the_largest_value():
+    regrets = pd.DataFrame({"policy": ["basic"] * 3, "publisher_payoff": [3.0, 1.0, 2.0], "regret": [0.0, 4.0, np.nan]})
+    payoff, regret = regret_curves(regrets).axes
+    assert payoff.lines[0].get_xydata().tolist() == [[1, 0.5], [3, 1]]
+    assert regret.lines[0].get_xydata().tolist() == [[0, 0.5], [4, 1]]
+
+
+def test_figures_are_those_of_the_tables_that_can_be_drawn():
+    """No map of text, no curve without numbers, nothing of indices that are all missing."""
+    tables = {
+        "sensitivity": INDICES.assign(value=np.nan),
+        "belief_curves": CURVES.assign(error=np.nan),
+        "policy_map": CHART.assign(x=["a", "a", "b", "b"]),
+    }
+    manifest = {"content": {"stress": {"map": {"x": {"key": "a"}, "y": {"key": "b"}}}}}
+    assert list(figures_of(StressResult("town", tables, manifest, ()))) == []
+    names = [name for name, _ in figures_of(StressResult("town", {**tables, "policy_map": CHART}, manifest, ()))]
+    assert names == ["policy-map"]
