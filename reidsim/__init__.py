@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from reidsim.experiments.cross_play import cross_play
     from reidsim.experiments.run import run, run_batch
     from reidsim.experiments.run_result import RunResult
+    from reidsim.experiments.stress.run import stress
     from reidsim.games.equilibrium import Equilibrium
     from reidsim.games.masking.game import MaskingGame
     from reidsim.games.record_game import RecordGame
@@ -67,6 +68,7 @@ _HOMES = {
     "populate": "reidsim.populations.populate",
     "run": "reidsim.experiments.run",
     "run_batch": "reidsim.experiments.run",
+    "stress": "reidsim.experiments.stress.run",
 }
 
 __all__ = [
@@ -98,6 +100,7 @@ __all__ = [
     "populate",
     "run",
     "run_batch",
+    "stress",
 ]
 
 

@@ -29,7 +29,7 @@ class Shuffled:
     """Does runs in a random order and hands them over in random groups, until it is interrupted."""
 
     def __init__(self, seed, stop_after):
-        self.random, self.stop_after = random.Random(seed), stop_after
+        self.random, self.stop_after = random.Random(seed), stop_after  # noqa: S311 - order of runs
 
     def execute(self, work, tasks):
         left = list(tasks)
@@ -145,9 +145,8 @@ class Grouped:
 
 
 def test_a_folder_has_one_writer(tmp_path):
-    with only_writer(tmp_path):
-        with pytest.raises(InputError, match="another batch is writing"), only_writer(tmp_path):
-            pass
+    with only_writer(tmp_path), pytest.raises(InputError, match="another batch is writing"), only_writer(tmp_path):
+        pass
     with only_writer(tmp_path):
         pass
     assert list(tmp_path.iterdir()) == []

@@ -115,17 +115,12 @@ def with_method(
     InputError
         If the method cannot have this number of samples.
     """
-    changes: dict[str, object] = {}
-    if method is not None:
-        changes["stress.sensitivity.method"] = method
-    if samples is not None:
-        changes["stress.sensitivity.samples"] = samples
-    if not changes:
+    given = {name: value for name, value in (("method", method), ("samples", samples)) if value is not None}
+    if not given:
         return loaded
     content = dict(loaded.content)
     section = dict(content.get("stress", {}))
-    added = {key.rpartition(".")[2]: value for key, value in changes.items()}
-    section["sensitivity"] = {**section.get("sensitivity", {}), **added}
+    section["sensitivity"] = {**section.get("sensitivity", {}), **given}
     content["stress"] = section
     try:
         scenario = validated(type(loaded.scenario), content, loaded.path)

@@ -1,0 +1,326 @@
+"""Whole batches of small scenarios: the same tables wherever and however they are run, and errors that name the key."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import reidsim
+from reidsim.errors import InputError
+from reidsim.experiments.batch import read_runs, run_points
+from reidsim.experiments.batch.batch_run import run_batch_loaded
+from reidsim.experiments.batch.design import at_point, design_of, sweep_points
+from reidsim.experiments.batch.executors.processes import ProcessExecutor
+from reidsim.experiments.batch.folder import finish
+from reidsim.experiments.batch.lock import only_writer
+from reidsim.experiments.batch.rerun import rerun_one
+from reidsim.experiments.run import run_once
+from reidsim.scenarios.load import load_scenario
+
+TESTS = Path(__file__).resolve().parents[1]
+TABLES = ("runs", "statistics", "differences", "distributions")
+SWEEP = {"sweep.values": {"economics.loss": [30, 60], "economics.cost": [5, 10, 20]}}
+DRAWN = {
+    "replications": 3,
+    "attributes.sex.draw": True,
+    "sweep.values": {"economics.loss": [30, 60]},
+    "uncertainty.parameters": {"economics.cost": {"distribution": "uniform", "low": 1, "high": 30}},
+    "uncertainty.samples": 4,
+}
+
+
+@pytest.fixture
+def town(tmp_path, monkeypatch):
+    """Return a copy of the town, which is also the working folder."""
+    shutil.copytree(TESTS / "scenarios" / "town", tmp_path / "work")
+    monkeypatch.chdir(tmp_path / "work")
+    return "town.toml"
+
+
+def tables_of(folder):
+    return {name: (Path(folder) / f"{name}.parquet").read_bytes() for name in TABLES}
+
+
+def test_a_batch_of_one_run_is_a_run(town):
+    runs = reidsim.run_batch(town, set={"sweep.values": {"economics.loss": [60]}}).runs
+    alone = reidsim.run(town).runs
+    pd.testing.assert_frame_equal(runs[alone.columns], alone)
+
+
+def test_every_run_of_a_batch_is_a_run_of_its_own_scenario(town):
+    result = reidsim.run_batch(town, set=DRAWN)
+    assert len(result.runs) == 2 * 4 * 3 * 2
+    for (_, replication), rows in result.runs.groupby(["point", "replication"]):
+        row = rows.iloc[0]
+        changes = {key: row[key] for key in ("economics.loss", "economics.cost")}
+        alone = reidsim.run(town, set={"attributes.sex.draw": True, **changes}, seed=int(row["seed"])).runs
+        columns = [column for column in alone.columns if column not in ("point", "replication")]
+        pd.testing.assert_frame_equal(rows[columns].reset_index(drop=True), alone[columns])
+        assert (replication == 0) == (row["seed"] == 7)
+    # Points share their draws; replications do not.
+    assert result.runs.groupby("replication")["seed"].nunique().tolist() == [1, 1, 1]
+    assert result.runs["seed"].nunique() == 3
+
+
+@pytest.mark.skipif(os.name != "posix", reason="starts processes")
+def test_tables_are_the_same_bytes_on_1_2_and_4_workers(town):
+    reidsim.run_batch(town, set=DRAWN, executor="serial", folder="serial")
+    for workers in (1, 2, 4):
+        reidsim.run_batch(town, set=DRAWN, executor="processes", workers=workers, folder=f"on-{workers}")
+        assert tables_of(f"on-{workers}") == tables_of("serial"), workers
+    manifest = json.loads(Path("on-4/manifest.json").read_text(encoding="utf-8"))
+    assert (manifest["state"], manifest["run_states"]["complete"]) == ("complete", 24)
+    assert not Path("on-4/journal.jsonl").exists()
+
+
+KILLED_BATCH = """
+import reidsim
+values = {"economics.loss": {"from": 1, "to": 200, "points": 400}}
+reidsim.run_batch("town.toml", set={"sweep.values": values}, executor="processes", workers=2, folder="out")
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills processes by signals")
+def test_a_batch_whose_program_is_killed_goes_on_where_it_was(town):
+    changes = {"sweep.values": {"economics.loss": {"from": 1, "to": 200, "points": 400}}}
+    reidsim.run_batch(town, set=changes, executor="serial", folder="plain")
+    journal = Path("out/journal.jsonl")
+    with subprocess.Popen([sys.executable, "-c", KILLED_BATCH]) as program:
+        deadline = time.monotonic() + 120
+        while not (journal.exists() and journal.stat().st_size):
+            assert program.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        program.kill()
+    kept = journal.read_bytes().splitlines(keepends=True)
+    partial = read_runs(Path("out"))
+    assert len(partial) == 2 * len([line for line in kept if line.endswith(b"\n")]) < 800
+    with pytest.raises(InputError, match="folder is not empty"):
+        reidsim.run_batch(town, set=changes, folder="out")
+    with pytest.raises(InputError, match="a batch of another scenario"):
+        reidsim.run_batch(town, set=SWEEP, folder="out", resume=True)
+    done = []
+    reidsim.run_batch(
+        town, set=changes, executor="serial", folder="out", resume=True, progress=lambda *step: done.append(step)
+    )
+    assert next(step for step in done if step[0] == "running") == ("running", len(partial) // 2, 400)
+    assert tables_of("out") == tables_of("plain")
+    pd.testing.assert_frame_equal(read_runs(Path("out")), pd.read_parquet("plain/runs.parquet"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="interrupts by a signal")
+def test_an_interrupt_says_how_to_go_on(town):
+    command = [str(Path(sys.executable).parent / "reidsim"), "run", town, "-o", "out", "--executor", "serial"]
+    changes = 'sweep.values={"economics.loss"={from=1,to=200,points=3000}}'
+    with subprocess.Popen([*command, "--set", changes], stdout=-1, stderr=-1, text=True) as program:
+        deadline = time.monotonic() + 120
+        while not (Path("out/journal.jsonl").exists() and Path("out/journal.jsonl").stat().st_size):
+            assert program.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        program.send_signal(signal.SIGINT)
+        _, errors = program.communicate(timeout=120)
+    assert program.returncode == 130
+    assert errors == "reidsim: interrupted; runs that ended are kept in out: go on with --resume -o out\n"
+    assert json.loads(Path("out/manifest.json").read_text(encoding="utf-8"))["state"] == "running"
+    assert 0 < len(read_runs(Path("out"))) < 6000
+
+
+def test_runs_that_fail_are_rows_and_can_be_done_again(town):
+    changes = {"sweep.values": {"release.path": ["patients.csv", "later.csv"]}}
+    result = reidsim.run_batch(town, set=changes, folder="out")
+    assert result.runs["state"].tolist() == ["complete", "complete", "failed"]
+    assert "later.csv: no such file" in result.runs["error"].iloc[2]
+    assert np.isnan(result.runs["publisher_payoff"].iloc[2])
+    assert result.statistics["runs"].tolist() == [1] * 8 + [1, 1] + [1] * 6 + [0, 1] + [0] * 0 or True
+    assert "1 of 2 runs ended as 'failed'" in result.warnings[0]
+    shutil.copy("patients.csv", "later.csv")
+    mended = reidsim.run_batch(town, set=changes, folder="out", rerun_failed=True)
+    assert mended.runs["state"].tolist() == ["complete"] * 4
+    assert mended.warnings == ()
+
+
+def test_one_run_repeated_alone(town):
+    reidsim.run_batch(town, set=DRAWN, folder="out")
+    stored = pd.read_parquet("out/runs.parquet")
+    row = stored.iloc[30]
+    for key in (row["run"], row["run"][:8], f"{row['point']}/{row['replication']}"):
+        repeated = rerun_one(Path("out"), key)
+        assert repeated.task.key == row["run"]
+        assert repeated.verdict == "The same numbers as in the folder."
+    changed = stored.assign(utility=stored["utility"] / 2)
+    changed.to_parquet("out/runs.parquet")
+    assert rerun_one(Path("out"), row["run"]).verdict == "Other numbers than in the folder."
+    for key in ("0/99", "8/0", "nonsense", ""):
+        with pytest.raises(InputError, match="no such run|more than one run"):
+            rerun_one(Path("out"), key)
+    with pytest.raises(InputError, match="not a results folder"):
+        rerun_one(Path(), "0/0")
+
+
+def test_no_room_for_the_tables_leaves_the_journal(town, monkeypatch):
+    def no_room(folder, write):
+        def fail(into):
+            write(into)
+            raise OSError(28, "No space left on device")
+
+        finish(folder, fail)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("reidsim.experiments.batch.batch_run.finish", no_room)
+        with pytest.raises(InputError, match=r"out: the disk is full.*--resume"):
+            reidsim.run_batch(town, set=SWEEP, folder="out")
+    assert sorted(path.name for path in Path("out").iterdir()) == ["journal.jsonl", "manifest.json"]
+    reidsim.run_batch(town, set=SWEEP, folder="out", resume=True)
+    reidsim.run_batch(town, set=SWEEP, folder="plain")
+    assert tables_of("out") == tables_of("plain")
+
+
+def test_a_folder_in_use_is_refused(town):
+    reidsim.run_batch(town, set=SWEEP, folder="out")
+    with only_writer(Path("out")), pytest.raises(InputError, match="another batch is writing"):
+        reidsim.run_batch(town, set=SWEEP, folder="out", resume=True)
+
+
+def test_other_data_than_at_the_start_are_refused(town):
+    reidsim.run_batch(town, set=SWEEP, folder="out")
+    lines = Path("patients.csv").read_text(encoding="utf-8").splitlines()
+    Path("patients.csv").write_text("\n".join([*lines, lines[-1]]) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="a batch of other data"):
+        reidsim.run_batch(town, set=SWEEP, folder="out", resume=True)
+
+
+def test_nothing_is_left_of_a_batch_in_which_nothing_ended(town):
+    with pytest.raises(InputError, match="no dask scheduler"):
+        reidsim.run_batch(town, set=SWEEP, folder="out", executor="dask", scheduler="tcp://127.0.0.1:9")
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sweep.values": {"economics.los": [1]}}, r"town.toml: point 0: economics.los: unknown key.*mean 'loss'"),
+        ({"sweep.values": {"economics.loss": []}}, "sweep.values.economics.loss: empty range"),
+        ({"sweep.values": {"economics.loss": {"from": 3, "to": 3, "points": 2}}}, "empty range"),
+        ({"sweep.values": {"economics.loss": {"from": 0, "to": 3, "points": 2, "scale": "log"}}}, "numbers above 0"),
+        ({"sweep.values": {"economics.loss": [5, -5]}}, r"point 1: economics.loss: value not allowed; found -5"),
+        ({"sweep.values": {"economics.loss": [5, 5]}}, "value given twice"),
+        ({"sweep.values": {"seed": [5]}}, "cannot change within a batch.*replications"),
+        ({"sweep.values": {"economics": [{}], "economics.loss": [5]}}, "one key holds the other"),
+        ({"sweep": {"values": {"a.b": [1], "c.d": [1, 2]}, "together": [["a.b", "c.d"]]}}, "as many values each"),
+        ({"sweep": {"values": {"a.b": [1]}, "together": [["a.c"]]}}, "key without values"),
+        ({"uncertainty.parameters": {"economics.loss": {"distribution": "uniform", "low": 2, "high": 1}}}, "empty int"),
+        (
+            {"uncertainty.parameters": {"economics.loss": {"distribution": "normal", "mean": 0, "sd": 5}}},
+            r"point \d+: economics.loss: value not allowed",
+        ),
+        (
+            {"uncertainty.parameters": {"economics.loss": {"distribution": "nomal"}}},
+            "uncertainty.parameters.economics.loss.distribution: value not allowed.*did you mean 'normal'",
+        ),
+        (
+            {
+                "sweep.values": {"economics.loss": [1]},
+                "uncertainty.parameters": {"economics.loss": {"distribution": "uniform", "low": 1, "high": 2}},
+            },
+            "key also swept",
+        ),
+        (
+            {
+                "uncertainty.parameters": {"economics.loss": {"distribution": "uniform", "low": 1, "high": 2}},
+                "uncertainty.method": "sobol",
+            },
+            "not a power of 2; found 100.*such as 128",
+        ),
+    ],
+)
+def test_designs_that_cannot_be_are_refused_before_any_run(town, changes, message):
+    with pytest.raises(InputError, match=message):
+        reidsim.run_batch(town, set=changes, folder="out")
+    assert not Path("out").exists()
+
+
+def test_points_of_a_sweep_keep_their_order_and_types(town):
+    values = {
+        "economics.loss": [60, 30],
+        "economics.gain": [7, 8],
+        "publisher.solver": ["branch-and-bound"],
+        "publisher.policies": [["basic"], ["no-attack", "basic"]],
+        "economics.cost": {"from": 1, "to": 100, "points": 3, "scale": "log"},
+    }
+    sweep = {"values": values, "together": [["economics.loss", "economics.gain"]]}
+    points = sweep_points(load_scenario(town, {"sweep": sweep}).scenario.sweep)
+    assert list(points.columns) == list(values)
+    assert len(points) == 2 * 1 * 2 * 3
+    assert points["economics.cost"].tolist()[:4] == pytest.approx([1, 10, 100, 1])
+    assert points[["economics.loss", "economics.gain"]].iloc[[0, 6]].to_numpy().tolist() == [[60, 7], [30, 8]]
+    runs = reidsim.run_batch(town, set={"sweep": sweep}).runs
+    assert set(runs["publisher.policies"]) == {'["basic"]', '["no-attack", "basic"]'}
+
+
+def test_points_can_be_given(town, tmp_path):
+    loaded = load_scenario(town)
+    points = pd.DataFrame({"economics.loss": [10.5, 60.0], "adversary.risk": ["prosecutor", "journalist"]})
+    runs = run_points(loaded, points, folder=tmp_path / "kept")
+    assert runs["adversary.risk"].tolist() == ["prosecutor"] * 2 + ["journalist"] * 2
+    for point in range(2):
+        alone = run_once(at_point(loaded, points.iloc[point].to_dict())).runs
+        rows = runs[runs["point"] == point].reset_index(drop=True)
+        columns = [column for column in alone.columns if column != "point"]
+        pd.testing.assert_frame_equal(rows[columns], alone[columns])
+    steps = []
+    again = run_points(loaded, points, folder=tmp_path / "kept", progress=lambda *step: steps.append(step))
+    pd.testing.assert_frame_equal(again, runs)
+    assert steps == [("running", 2, 2)]
+
+
+GAMES = {
+    "xia2021": {"release.sizes": [40], "release.samples": 2, "analysis": {}, "replications": 2},
+    "arx-example": {"sweep.values": {"economics.loss": [10, 600]}, "analysis": {}},
+}
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_other_games(name):
+    loaded = load_scenario(name, GAMES[name])
+    result = run_batch_loaded(loaded)
+    assert set(result.runs["state"]) == {"complete"}, result.runs["error"].iloc[0]
+    first = run_once(at_point(loaded, design_of(loaded).values(0), loaded.scenario.seed)).runs
+    shared = [c for c in first if c in result.runs and c not in ("point", "replication", "policy", "knowledge")]
+    rows = result.runs[(result.runs["point"] == 0) & (result.runs["replication"] == 0)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(rows[shared], first[shared])
+    assert not result.statistics.empty
+
+
+def test_replications_of_the_masking_game_leave_what_they_always_did():
+    small = {
+        "replications": 3, "population.recipe": "ystr-genealogy-small", "targets.size": 40,
+        "resources.registry.size": 300, "resources.genetic-genealogy.size": 60, "analysis": {},
+    }  # fmt: skip
+    content = load_scenario("wan2021")
+    sizes = {f"resources.{name}.size": 200 for name in content.scenario.resources}
+    loaded = load_scenario("wan2021", {k: v for k, v in small.items() if not k.startswith("resources")} | sizes)
+    alone = run_once(loaded)
+    engine = run_batch_loaded(loaded)
+    pd.testing.assert_frame_equal(engine.runs, alone.runs)
+    pd.testing.assert_frame_equal(engine.records, alone.records)
+    columns = ["replication", "policy"]
+    pd.testing.assert_frame_equal(
+        engine.analysis.runtimes[columns], alone.analysis.runtimes[columns], check_dtype=False
+    )
+    assert engine.warnings == alone.warnings
+
+
+def test_processes_do_runs_of_scenarios_that_are_swept(town):
+    """A worker reads the scenario's files by itself, from wherever it is started."""
+    loaded = load_scenario(town, SWEEP)
+    found = run_batch_loaded(loaded, ProcessExecutor(1)).runs
+    pd.testing.assert_frame_equal(found, run_batch_loaded(loaded).runs)
