@@ -112,6 +112,10 @@ class SubjectSet(AgentSet):
         """Return some of the subjects as an ordinary set of agents; see mesa's `AgentSet.select`."""
         return copy.copy(self).select(*arguments, **options)
 
+    def groupby(self, *arguments: Any, **options: Any) -> Any:
+        """Return the subjects in ordinary sets by a property; see mesa's `AgentSet.groupby`."""
+        return copy.copy(self).groupby(*arguments, **options)
+
     def __copy__(self) -> AgentSet:
         return AgentSet(self[:], random=self.random)
 

@@ -65,6 +65,7 @@ def test_agents_are_mesa_agents_and_subjects_are_made_when_asked_for(setting_of_
     assert len(model.subjects.select(lambda subject: subject.participates)) == 12
     assert len(model.subjects.select(at_most=5)) == 5
     assert len(model.subjects.shuffle()) == 12
+    assert model.subjects.groupby("participates").count() == {True: 12}
     assert third.harm is None
     assert third.expected_risk is None
     assert model.subjects[-1].number == 11

@@ -169,6 +169,19 @@ def test_every_planner_can_be_a_type(planner, town_file):
     assert {"always": attacked == 1, "never": attacked == 0}.get(planner, 0 <= attacked <= 1)
 
 
+def test_drawn_sequential_attacks_have_the_expected_means(town_file):
+    """Within four standard errors over 400 draws."""
+    changes = {"agents.types.x.planner": "fmdp", "publisher.policies": ["no-protection"]}
+    changes |= {"agents.enforcement.detection": 0.05, "agents.enforcement.fine": 30, "adversary.sequential.prior": 0.6}
+    expected = reidsim.run(town_file, set=changes).summary.loc["no-protection"]
+    drawn = reidsim.run(town_file, set={**changes, "agents.mode": "sampling", "agents.draws": 400}).analysis.rounds
+    assert 0 < expected["risk"] < expected["share_attacked"]
+    for measure in ("publisher_payoff", "adversary_payoff", "risk"):
+        error = drawn[measure].std() / np.sqrt(400)
+        assert error > 0
+        assert drawn[measure].mean() == pytest.approx(expected[measure], abs=4 * error)
+
+
 def test_draws_and_their_tables(town_file, tmp_path):
     changes = {"agents.mode": "sampling", "agents.draws": 3, "agents.rounds": 2, "agents.participation.reward": 1}
     changes["agents.participation.harm"] = 10

@@ -138,9 +138,10 @@ def test_runs_that_fail_are_rows_and_can_be_done_again(town):
     changes = {"sweep.values": {"release.path": ["patients.csv", "later.csv"]}}
     result = reidsim.run_batch(town, set=changes, folder="out")
     assert result.runs["state"].tolist() == ["complete", "complete", "failed"]
-    assert "later.csv: no such file" in result.runs["error"].iloc[2]
+    assert result.runs["error"].iloc[2].endswith("later.csv: release.path: no such file")
     assert np.isnan(result.runs["publisher_payoff"].iloc[2])
-    assert result.statistics["runs"].tolist() == [1] * 8 + [1, 1] + [1] * 6 + [0, 1] + [0] * 0 or True
+    payoffs = result.statistics[result.statistics["measure"] == "publisher_payoff"]
+    assert payoffs["runs"].tolist() == [1, 1, 0, 0]
     assert "1 of 2 runs ended as 'failed'" in result.warnings[0]
     shutil.copy("patients.csv", "later.csv")
     mended = reidsim.run_batch(town, set=changes, folder="out", rerun_failed=True)
@@ -160,7 +161,7 @@ def test_one_run_repeated_alone(town):
     changed.to_parquet("out/runs.parquet")
     assert rerun_one(Path("out"), row["run"]).verdict == "Other numbers than in the folder."
     for key in ("0/99", "8/0", "nonsense", ""):
-        with pytest.raises(InputError, match="no such run|more than one run"):
+        with pytest.raises(InputError, match=r"no such run|more than one run"):
             rerun_one(Path("out"), key)
     with pytest.raises(InputError, match="not a results folder"):
         rerun_one(Path(), "0/0")
@@ -284,7 +285,7 @@ def test_points_can_be_given(town, tmp_path):
 
 GAMES = {
     "xia2021": {"release.sizes": [40], "release.samples": 2, "analysis": {}, "replications": 2},
-    "arx-example": {"sweep.values": {"economics.loss": [10, 600]}, "analysis": {}},
+    "arx-example": {"sweep.values": {"economics.loss": [600]}, "publisher.policies": ["basic"], "analysis": {}},
 }
 
 
@@ -301,13 +302,9 @@ def test_other_games(name):
 
 
 def test_replications_of_the_masking_game_leave_what_they_always_did():
-    small = {
-        "replications": 3, "population.recipe": "ystr-genealogy-small", "targets.size": 40,
-        "resources.registry.size": 300, "resources.genetic-genealogy.size": 60, "analysis": {},
-    }  # fmt: skip
-    content = load_scenario("wan2021")
-    sizes = {f"resources.{name}.size": 200 for name in content.scenario.resources}
-    loaded = load_scenario("wan2021", {k: v for k, v in small.items() if not k.startswith("resources")} | sizes)
+    small = {"replications": 3, "population.recipe": "ystr-genealogy-small", "targets.size": 40, "analysis": {}}
+    sizes = {f"resources.{name}.size": 200 for name in load_scenario("wan2021").scenario.resources}
+    loaded = load_scenario("wan2021", small | sizes)
     alone = run_once(loaded)
     engine = run_batch_loaded(loaded)
     pd.testing.assert_frame_equal(engine.runs, alone.runs)

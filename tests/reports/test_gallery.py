@@ -63,8 +63,8 @@ def test_the_command_makes_what_the_documentation_holds(tmp_path, monkeypatch, c
 
 
 def test_what_is_not_bundled_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"no bundled scenario of this name; found 'wan2016'.*did you mean 'wan2015'"):
-        make_gallery(tmp_path, ["wan2016"])
+    with pytest.raises(InputError, match=r"no bundled scenario of this name; found 'wan2015x'.*did you mean 'wan2015'"):
+        make_gallery(tmp_path, ["wan2015x"])
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be written"):
         make_gallery(tmp_path / "file", ["wan2015"])

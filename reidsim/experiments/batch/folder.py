@@ -15,7 +15,7 @@ import pandas as pd
 
 from reidsim.errors import InputError
 from reidsim.experiments.batch.design import at_point, design_of
-from reidsim.experiments.batch.journal import not_kept, read_journal
+from reidsim.experiments.batch.journal import not_kept, read_places
 from reidsim.experiments.batch.runner import JOURNAL, tasks_of
 from reidsim.experiments.batch.tables import batch_tables
 from reidsim.experiments.batch.tasks import code_version
@@ -80,8 +80,8 @@ def read_runs(folder: Path) -> pd.DataFrame:
         return pd.read_parquet(folder / "runs.parquet")
     loaded = scenario_of(manifest)
     design = design_of(loaded)
-    tasks = {task.key: task for task in tasks_of(loaded, design, at_point(loaded, {}).content)}
-    return batch_tables(loaded.name, design, read_journal(folder / JOURNAL, tasks))["runs"]
+    tasks = tasks_of(loaded, design, at_point(loaded, {}).content)
+    return batch_tables(loaded.name, design, read_places(folder / JOURNAL, tasks))["runs"]
 
 
 def begin(folder: Path, manifest: Mapping[str, Any]) -> None:

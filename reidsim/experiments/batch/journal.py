@@ -6,6 +6,7 @@ import errno
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -74,14 +75,24 @@ def read_journal(path: Path, tasks: Mapping[str, RunTask]) -> Iterator[RunOutcom
 
     A reader may come while the journal is being written: a line that is not whole yet is passed over.
     """
-    last: dict[str, dict[str, Any]] = {}
-    for entry in _entries(path):
-        last[entry["run"]] = entry
-    for key, entry in last.items():
+    for key, entry in _last_words(path).items():
         if key in tasks:
-            yield RunOutcome(
-                tasks[key], entry["state"], entry["tables"], entry["error"], tuple(entry["warnings"]), entry["seconds"]
-            )
+            yield _outcome(tasks[key], entry)
+
+
+def read_places(path: Path, tasks: Iterable[RunTask]) -> Iterator[RunOutcome]:
+    """Yield what is written down of the points and replications of `tasks`, whatever version of the program did them.
+
+    Runs that are alike are written down once, so a run stands for all that have its key.
+    """
+    by_place = {(task.point, task.replication): task for task in tasks}
+    alike: dict[str, list[RunTask]] = {}
+    for task in by_place.values():
+        alike.setdefault(task.key, []).append(task)
+    for key, entry in _last_words(path).items():
+        done = by_place.get((entry["point"], entry["replication"]))
+        for task in [] if done is None else alike[done.key]:
+            yield _outcome(replace(task, key=key), entry)
 
 
 def not_kept(path: Path, error: OSError) -> InputError:
@@ -91,6 +102,15 @@ def not_kept(path: Path, error: OSError) -> InputError:
             "the disk is full", source=path.parent, hint="make room and go on with --resume; runs that ended are kept"
         )
     return InputError(f"cannot be written: {error.strerror or error}", source=path)
+
+
+def _last_words(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the last line on each run, by its key."""
+    return {entry["run"]: entry for entry in _entries(path)}
+
+
+def _outcome(task: RunTask, entry: Mapping[str, Any]) -> RunOutcome:
+    return RunOutcome(task, entry["state"], entry["tables"], entry["error"], tuple(entry["warnings"]), entry["seconds"])
 
 
 def _line(outcome: RunOutcome) -> bytes:

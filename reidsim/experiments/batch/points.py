@@ -58,9 +58,9 @@ def run_points(
     InputError
         If the scenario cannot have the values of a point (before the first run), or the folder cannot be written.
     """
-    return point_tables(
-        loaded, points, replications=replications, executor=executor, progress=progress, folder=folder
-    )["runs"]
+    return point_tables(loaded, points, replications=replications, executor=executor, progress=progress, folder=folder)[
+        "runs"
+    ]
 
 
 def point_tables(

@@ -44,6 +44,7 @@ _POLICY_NAMES = {
 
 _PARAMETER_LABELS = {
     "loss": f"Publisher's loss, L ({UNIT})",
+    "gain": f"Adversary's gain, G ({UNIT})",
     "benefit": f"Publisher's benefit, V ({UNIT})",
     "cost": f"Adversary's cost, c ({UNIT})",
 }

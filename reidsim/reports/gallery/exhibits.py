@@ -6,6 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from matplotlib.figure import Figure
+
+from reidsim.reports.figures import payoff_difference_histogram
+
 # Of `RunResult`, or of `StressResult` where a scenario is stressed.
 Result = Any
 
@@ -24,12 +28,15 @@ class Exhibit:
         What is replaced so that the run is short, by key path.
     command : {"run", "stress"}
         What is done with the scenario.
+    draw : callable, optional
+        Draws the figure, where it is none of the result's own.
     """
 
     figure: str = ""
     finding: Callable[[Result], str] | None = None
     reductions: Mapping[str, object] = field(default_factory=dict)
     command: str = "run"
+    draw: Callable[[Result], Figure] | None = None
 
 
 def _wan2015(result: Result) -> str:
@@ -135,6 +142,10 @@ def _voter_vs_twitter(result: Result) -> str:
     )
 
 
+def _against_safe_harbor(result: Result) -> Figure:
+    return payoff_difference_histogram(result.records, "safe-harbor")
+
+
 def _sequential_publisher(result: Result) -> str:
     summary, rounds = result.summary, result.analysis.tables()["rounds"]
     open_ = rounds[rounds["policy"] == "no-protection"]
@@ -148,11 +159,11 @@ def _sequential_publisher(result: Result) -> str:
 
 def _genealogy_market(result: Result) -> str:
     pays, rounds = result.summary["publisher_payoff"], result.analysis.tables()["rounds"]
-    masking = rounds[rounds["policy"] == "masking"]["share_attacked"]
+    risk = rounds[rounds["policy"] == "no-protection"]["risk"]
     return (
         f"Subjects who mask get {pays['masking']:.2f} of 100 against two adversaries, those who can only opt in or out "
-        f"{pays['opt-in']:.2f}. One adversary buys a genealogy in the first round; once subjects know that it has it, "
-        f"they mask so that it attacks {masking.iloc[-1]:.0%} of them rather than {masking.iloc[0]:.0%}."
+        f"{pays['opt-in']:.2f}. One adversary buys a genealogy in the first round; without protection the share of "
+        f"subjects re-identified then rises from {risk.iloc[0]:.0%} to {risk.iloc[-1]:.0%}."
     )
 
 
@@ -269,11 +280,10 @@ EXHIBITS: Mapping[str, Exhibit] = {
         "stress",
     ),
     "market": Exhibit("", _market),
-    "voter-vs-twitter": Exhibit("", _voter_vs_twitter),
+    # One round makes no curves.
+    "voter-vs-twitter": Exhibit("payoff-differences", _voter_vs_twitter, draw=_against_safe_harbor),
     "sequential-publisher": Exhibit("", _sequential_publisher),
-    "genealogy-market": Exhibit(
-        "", _genealogy_market, {"agents.rounds": 2, "subjects.policies": ["no-protection", "opt-in", "masking"]}
-    ),
+    "genealogy-market": Exhibit("", _genealogy_market),
     "wan2015-stress": Exhibit(
         "policy-map",
         _stress,

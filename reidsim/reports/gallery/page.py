@@ -87,7 +87,9 @@ def _exhibit(name: str, pictures: Path) -> str:
         finding, figures = _finding(exhibit, stressed), stress_figures_of(stressed)
     else:
         result = run_loaded(loaded)
-        finding, figures = _finding(exhibit, result), figures_of(result)
+        own = None if exhibit.draw is None else exhibit.draw(result)
+        figures = figures_of(result) if own is None else iter([(exhibit.figure, own)])
+        finding = _finding(exhibit, result)
     lines = [f"## {name}", "", f"{loaded.scenario.title}.", "", fill(finding, _WIDTH, break_on_hyphens=False), ""]
     drawn = next(((key, figure) for key, figure in figures if exhibit.figure in ("", key)), None)
     if drawn is not None:
