@@ -64,7 +64,7 @@ class ReidentificationModel(mesa.Model):
     columns : SubjectColumns
         Their state.
     participants : ndarray of int64, shape (n_cells,)
-        How many of each cell take part.
+        How many of each cell take part in the round.
     shared_in_last_round : ndarray of bool, shape (n_subjects,)
         Who took part in the round played last.
     datacollector : mesa.DataCollector
@@ -134,7 +134,10 @@ class ReidentificationModel(mesa.Model):
     # The phases.
 
     def publish(self) -> None:
-        """Let the publisher share the records."""
+        """Let the publisher share the records of those who take part."""
+        if self.setting.participation is not None:
+            self.participants = self._count_participants()
+            self.shared_in_last_round = self.columns.participates
         self.publisher.publish()
 
     def attack(self) -> None:
@@ -168,7 +171,6 @@ class ReidentificationModel(mesa.Model):
         """Let everybody learn from the round."""
         self.publisher.learn()
         self.agents_by_type[Adversary].do("learn")
-        self.shared_in_last_round = self.columns.participates
         if self.setting.participation is not None:
             self.subjects.apply(self._subjects_learn)
 
@@ -229,7 +231,6 @@ class ReidentificationModel(mesa.Model):
         before = columns.participates
         columns.participates = takes_part(rule, columns.harm, columns.expected_risk)
         self._moved = (int((columns.participates & ~before).sum()), int((before & ~columns.participates).sum()))
-        self.participants = self._count_participants()
 
     def _measure_round(self) -> None:
         assert self.outcome is not None  # noqa: S101 # resolved before

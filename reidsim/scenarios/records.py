@@ -16,7 +16,7 @@ from reidsim.populations.sampling import complete_records
 from reidsim.random_streams import random_stream
 from reidsim.releases.adult import read_adult
 from reidsim.releases.hierarchy import Hierarchy
-from reidsim.releases.hierarchy_file import read_hierarchy, read_hierarchy_rows
+from reidsim.releases.hierarchy_file import check_header, read_hierarchy, read_hierarchy_rows
 from reidsim.releases.hierarchy_rules import group_levels, interval_levels, prefix_levels, suppression_level
 from reidsim.releases.records import code_records, records_of, redraw_top_code, select_columns
 from reidsim.scenarios.load import LoadedScenario
@@ -53,7 +53,7 @@ def read_release(loaded: LoadedScenario[RecordScenario]) -> tuple[Population | N
     labels = select_columns(frame, in_records, {name: a.values for name, a in attributes.items()}, source)
     if population is None:
         domain = Domain(
-            tuple(Attribute(name, _categories(a, labels[name], loaded.folder)) for name, a in attributes.items())
+            tuple(Attribute(name, _categories(name, a, labels[name], loaded.folder)) for name, a in attributes.items())
         )
         codes = code_records(labels, domain, source, in_records)
         if any(attribute.top_code is not None for attribute in attributes.values()):
@@ -115,10 +115,19 @@ def _release_table(loaded: LoadedScenario[RecordScenario]) -> tuple[str | Path, 
     return section.table, records_of(load_population(recipe))
 
 
-def _categories(attribute: AttributeSection, labels: pd.Series[str], folder: Path) -> tuple[str, ...]:
+def _categories(name: str, attribute: AttributeSection, labels: pd.Series[str], folder: Path) -> tuple[str, ...]:
     """Return the categories of an attribute without a population: its hierarchy file's, else those in the records."""
     if isinstance(attribute.hierarchy, Table):
-        rows = read_hierarchy_rows(folder / attribute.hierarchy.file, delimiter=attribute.hierarchy.delimiter)
+        path = folder / attribute.hierarchy.file
+        rows = read_hierarchy_rows(path, delimiter=attribute.hierarchy.delimiter)
+        try:
+            check_header(rows, header=False, used=set(labels), names={name, attribute.column or name})
+        except InputError as error:
+            # This game has no key that tells of a header.
+            raise InputError(
+                error.problem, source=path, where=error.where, found=error.found, expected=error.expected,
+                hint="take the header out of the file",
+            ) from None  # fmt: skip
         return tuple(dict.fromkeys(row[0] for row in rows))
     return natural_categories(labels)
 

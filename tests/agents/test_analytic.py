@@ -35,12 +35,20 @@ def assert_same_runs(expected, found):
             np.testing.assert_allclose(found[name], expected[name], rtol=1e-9, atol=1e-9, err_msg=name)
 
 
-@given(small=releases(), solver=st.sampled_from(["backward-induction", "branch-and-bound"]))
+MISTAKEN = {"beliefs.loss": 3.0, "beliefs.gain": 50.0, "beliefs.cost": 2.0}
+
+
+@given(
+    small=releases(),
+    solver=st.sampled_from(["backward-induction", "branch-and-bound"]),
+    beliefs=st.sampled_from([{}, MISTAKEN]),
+)
 @settings(max_examples=12)
-def test_any_small_study(small, solver):
+def test_any_small_study(small, solver, beliefs):
     with tempfile.TemporaryDirectory() as folder:
         path = write_scenario(folder, small, policies=POLICIES, solver=solver)
-        analytic, agents = reidsim.run(path), reidsim.run(path, set={"agents.rounds": 1})
+        analytic = reidsim.run(path, set=beliefs)
+        agents = reidsim.run(path, set={**beliefs, "agents.rounds": 1})
     assert_same_records(analytic.records, agents.records)
     assert_same_runs(analytic.summary, agents.summary)
 

@@ -91,3 +91,14 @@ def test_who_does_not_take_part_counts_as_withheld(setting_of_small):
     assert model.measures["share_suppressed"] == 1
     assert np.isnan(model.measures["risk_if_attacked"])
     assert np.isnan(model.measures["risk_99"])
+
+
+def test_the_last_round_is_told_as_it_was_played(setting_of_small):
+    """Whoever leaves after the last round was still there in it."""
+    rule = ParticipationRule(reward=1.0, harm=10.0, spread=0.0, expected_risk=0.0, learning_rate=0.6)
+    model = ReidentificationModel(setting_of_small(rounds=1, participation=rule), "no-protection").run()
+    assert not model.columns.participates.all()
+    assert model.shared_in_last_round.all()
+    last, cells = model.equilibrium(), model.columns.cell
+    assert last.publisher_payoff[cells].mean() == pytest.approx(model.measures["publisher_payoff"])
+    assert last.adversary_payoff[cells].mean() == pytest.approx(model.measures["adversary_payoff"])

@@ -22,6 +22,7 @@ from reidsim.experiments.batch.executors.processes import ProcessExecutor
 from reidsim.experiments.batch.folder import finish
 from reidsim.experiments.batch.lock import only_writer
 from reidsim.experiments.batch.rerun import rerun_one
+from reidsim.experiments.batch.tasks import RunOutcome
 from reidsim.experiments.run import run_once
 from reidsim.scenarios.load import load_scenario
 
@@ -147,6 +148,27 @@ def test_runs_that_fail_are_rows_and_can_be_done_again(town):
     mended = reidsim.run_batch(town, set=changes, folder="out", rerun_failed=True)
     assert mended.runs["state"].tolist() == ["complete"] * 4
     assert mended.warnings == ()
+
+
+def test_a_batch_in_which_every_run_fails_is_told(town):
+    changes = {"sweep.values": {"release.path": ["patients.csv", "later.csv"]}, "replications": 2}
+    Path("patients.csv").rename("gone.csv")
+    with pytest.raises(InputError, match=r"patients\.csv"):
+        reidsim.run_batch(town, set=changes)
+    shutil.copy("gone.csv", "patients.csv")
+    loaded = load_scenario(town, {"sweep.values": {"release.path": ["patients.csv"]}})
+    result = run_batch_loaded(loaded, Raises())
+    assert result.runs["state"].tolist() == ["failed"]
+    assert result.statistics.empty
+    assert result.summary.empty
+    assert "1 of 1 runs ended as 'failed'" in result.warnings[0]
+
+
+class Raises:
+    """An executor on which every run fails."""
+
+    def execute(self, work, tasks):
+        yield [RunOutcome(task, "failed", error="no") for task in tasks]
 
 
 def test_one_run_repeated_alone(town):

@@ -52,7 +52,7 @@ def mean_interval(values: Floats, level: float = LEVEL) -> MeanInterval:
     """
     from scipy.special import stdtrit
 
-    everything = values.reshape(*values.shape[:-2], -1)
+    everything = values.reshape(*values.shape[:-2], values.shape[-2] * values.shape[-1])
     mean, _, n = _moments(everything)
     errors, degrees = np.zeros(mean.shape), np.zeros(mean.shape)
     for axis in (-1, -2):

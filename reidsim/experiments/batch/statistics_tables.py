@@ -67,6 +67,8 @@ def measured(runs: pd.DataFrame, design: Design) -> Measured:
     swept = at_points.loc[:: design.samples, list(design.swept)].reset_index(drop=True)
     ended_well = runs[runs["state"] == COMPLETE]
     names = [column for column in GROUP_COLUMNS if column in runs and column != "sample"]
+    if ended_well.empty or not names:
+        return Measured({}, swept, pd.DataFrame())
     measures = [
         column
         for column in runs.columns
@@ -131,6 +133,8 @@ def differences_table(found: Measured, level: float = LEVEL) -> pd.DataFrame:
     number = pd.Series(np.arange(len(found.groups)))
     first = number.groupby([found.groups[name] for name in strata]).transform("min") if strata else number * 0
     others = np.flatnonzero(number != first)
+    if not len(others):
+        return pd.DataFrame()
     reference = first.to_numpy()[others]
     groups = found.groups.iloc[others].assign(reference=found.groups[compared].to_numpy()[reference])
     parts = []

@@ -1,0 +1,109 @@
+"""What a batch costs: against a bare loop, on two processes, on dask, resumed, and with a million rows.
+
+Run by hand on a computer with two free cores: ``python benchmarks/batches.py``. Ratios are of times measured in the
+same run; each figure is of one run.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from reidsim.experiments.batch.design import Design, at_point
+from reidsim.experiments.batch.executors.cluster import DaskExecutor
+from reidsim.experiments.batch.executors.processes import ProcessExecutor
+from reidsim.experiments.batch.executors.serial import SerialExecutor
+from reidsim.experiments.batch.one_run import ScenarioWork
+from reidsim.experiments.batch.runner import JOURNAL, run_tasks, tasks_of
+from reidsim.experiments.batch.statistics_tables import differences_table, measured, statistics_table
+from reidsim.experiments.batch.tables import batch_tables
+from reidsim.experiments.batch.tasks import RunOutcome, RunTask
+from reidsim.experiments.results import write_parquet
+from reidsim.scenarios.load import load_scenario
+
+TOWN = Path(__file__).resolve().parents[1] / "tests" / "scenarios" / "town" / "town.toml"
+
+
+def seconds_of(action: Callable[[], object]) -> float:
+    """Return how long something takes."""
+    begun = time.perf_counter()
+    action()
+    return time.perf_counter() - begun
+
+
+def work_and_tasks(name: str | Path, n: int) -> tuple[ScenarioWork, list[RunTask]]:
+    """Return a batch of n points of a scenario that differ in the loss."""
+    loaded = load_scenario(name, {"analysis": {}})
+    design = Design(pd.DataFrame({"economics.loss": np.linspace(50, 600, n)}))
+    return ScenarioWork(loaded), tasks_of(loaded, design, at_point(loaded, {}).content)
+
+
+def tiny_runs() -> None:
+    """Do 1,000 runs of some milliseconds as a batch with its journal, and in a loop that keeps the outcomes."""
+    work, tasks = work_and_tasks(TOWN, 1000)
+    work(tasks[0])
+    loop = seconds_of(lambda: [work(task) for task in tasks])
+    with tempfile.TemporaryDirectory() as folder:
+        batch = seconds_of(lambda: run_tasks(work, tasks, SerialExecutor(), folder=Path(folder)))
+        whole = (Path(folder) / JOURNAL).read_bytes()
+        resumed = seconds_of(lambda: run_tasks(work, tasks, SerialExecutor(), folder=Path(folder)))
+        (Path(folder) / JOURNAL).write_bytes(b"".join(whole.splitlines(keepends=True)[:500]))
+        half = seconds_of(lambda: run_tasks(work, tasks, SerialExecutor(), folder=Path(folder)))
+    print(f"1,000 tiny runs: bare loop {loop:.2f} s, batch {batch:.2f} s, ratio {batch / loop:.3f}")
+    print(
+        f"resumed when complete: {resumed:.3f} s; when half done: {half:.2f} s, {half / (batch / 2):.3f} of half a batch"
+    )
+
+
+def medium_runs() -> None:
+    """Do 200 runs of a fraction of a second in one process, in two, and on two workers of dask."""
+    work, tasks = work_and_tasks("wan2015", 200)
+    serial = seconds_of(lambda: run_tasks(work, tasks, SerialExecutor()))
+    local = seconds_of(lambda: run_tasks(work, tasks, ProcessExecutor(2)))
+    dask = seconds_of(lambda: run_tasks(work, tasks, DaskExecutor(workers=2)))
+    print(f"200 medium runs: serial {serial:.1f} s, two processes {local:.1f} s ({serial / local:.2f} times as fast)")
+    print(f"dask on two workers: {dask:.1f} s, {dask / local:.2f} of two processes")
+
+
+def many_rows() -> None:
+    """Put a million rows together, write, read and summarise them."""
+    n_points, n_replications, policies = 250, 1000, ["a", "b", "c", "d"]
+    rng = np.random.default_rng(1)
+    design = Design(pd.DataFrame({"economics.loss": np.arange(n_points)}), n_replications, ("economics.loss",))
+    outcomes = [
+        RunOutcome(
+            RunTask(f"{point:08x}{replication:08x}", point, replication, replication, {}),
+            "complete",
+            {"runs": {"policy": policies, **dict(zip("uvwxyz", drawn, strict=True))}},
+        )
+        for point in range(n_points)
+        for replication, drawn in enumerate(rng.normal(size=(n_replications, 6, 4)).tolist())
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "runs.parquet"
+        made = seconds_of(lambda: write_parquet(path, batch_tables("many", design, outcomes)["runs"]))
+        size = path.stat().st_size / 1e6
+        begun = time.perf_counter()
+        runs = pd.read_parquet(path)
+        read = time.perf_counter() - begun
+        summarised = seconds_of(lambda: tables_of(runs, design))
+    print(f"{len(runs):,} rows: put together and written {made:.1f} s ({size:.0f} MB), read {read:.2f} s, "
+          f"summarised {summarised:.1f} s")  # fmt: skip
+
+
+def tables_of(runs: pd.DataFrame, design: Design) -> str:
+    """Work out statistics and differences."""
+    found = measured(runs, design)
+    return json.dumps([len(statistics_table(found)), len(differences_table(found))])
+
+
+if __name__ == "__main__":
+    tiny_runs()
+    many_rows()
+    medium_runs()
