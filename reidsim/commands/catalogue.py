@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
+import textwrap
 from pathlib import Path
 from typing import Annotated
 
@@ -35,7 +38,16 @@ def list_() -> None:
         typer.echo(f"{heading}:")
         width = max(map(len, named))
         for name, title in named.items():
-            typer.echo(f"  {name:<{width}}  {title}")
+            typer.echo(_fitting(f"  {name:<{width}}  {title}", width + 4))
+
+
+def _fitting(line: str, indent: int) -> str:
+    """Break a line at the width of the terminal; where nobody watches it stays whole, for other programs."""
+    if not sys.stdout.isatty():
+        return line
+    return textwrap.fill(
+        line, shutil.get_terminal_size().columns, subsequent_indent=" " * indent, break_on_hyphens=False
+    )
 
 
 def show(
