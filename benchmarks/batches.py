@@ -10,6 +10,7 @@ import json
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -48,17 +49,25 @@ def tiny_runs() -> None:
     """Do 1,000 runs of some milliseconds as a batch with its journal, and in a loop that keeps the outcomes."""
     work, tasks = work_and_tasks(TOWN, 1000)
     work(tasks[0])
-    loop = seconds_of(lambda: [work(task) for task in tasks])
+    blocks = [tasks[start : start + 100] for start in range(0, len(tasks), 100)]
+    loop = batch = 0.0
     with tempfile.TemporaryDirectory() as folder:
-        batch = seconds_of(lambda: run_tasks(work, tasks, SerialExecutor(), folder=Path(folder)))
+        # In turns, so that other work on the computer slows both.
+        for block in blocks:
+            loop += seconds_of(partial(in_a_loop, work, block))
+            batch += seconds_of(partial(run_tasks, work, block, SerialExecutor(), folder=Path(folder)))
         whole = (Path(folder) / JOURNAL).read_bytes()
         resumed = seconds_of(lambda: run_tasks(work, tasks, SerialExecutor(), folder=Path(folder)))
         (Path(folder) / JOURNAL).write_bytes(b"".join(whole.splitlines(keepends=True)[:500]))
         half = seconds_of(lambda: run_tasks(work, tasks, SerialExecutor(), folder=Path(folder)))
+        rest = seconds_of(lambda: run_tasks(work, tasks[500:], SerialExecutor()))
     print(f"1,000 tiny runs: bare loop {loop:.2f} s, batch {batch:.2f} s, ratio {batch / loop:.3f}")
-    print(
-        f"resumed when complete: {resumed:.3f} s; when half done: {half:.2f} s, {half / (batch / 2):.3f} of half a batch"
-    )
+    print(f"resumed: {resumed:.2f} s when complete; when half done, {half / rest:.3f} of the half that is missing")
+
+
+def in_a_loop(work: ScenarioWork, tasks: list[RunTask]) -> list[object]:
+    """Do runs without anything around them."""
+    return [work(task) for task in tasks]
 
 
 def medium_runs() -> None:

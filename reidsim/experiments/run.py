@@ -171,7 +171,17 @@ def describe(loaded: LoadedScenario[ScenarioHead]) -> str:
     InputError
         If a file, value or hierarchy cannot be used.
     """
-    return _study_of(loaded.scenario).describe(loaded)
+    from reidsim.experiments.batch.design import at_point, check_points, design_of, is_batch
+
+    if not is_batch(loaded.scenario):
+        return _study_of(loaded.scenario).describe(loaded)
+    design = design_of(loaded)
+    check_points(loaded, design)
+    first = at_point(loaded, design.values(0))
+    return (
+        f"{len(design.points):,} points, {design.replications:,} replications of each; the first: "
+        f"{_study_of(first.scenario).describe(first)}"
+    )
 
 
 def _study_of(scenario: ScenarioHead) -> _Study:

@@ -23,7 +23,7 @@ from reidsim.experiments.batch.folder import finish
 from reidsim.experiments.batch.lock import only_writer
 from reidsim.experiments.batch.rerun import rerun_one
 from reidsim.experiments.batch.tasks import RunOutcome
-from reidsim.experiments.run import run_once
+from reidsim.experiments.run import describe, run_once
 from reidsim.scenarios.load import load_scenario
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -269,6 +269,13 @@ def test_designs_that_cannot_be_are_refused_before_any_run(town, changes, messag
     with pytest.raises(InputError, match=message):
         reidsim.run_batch(town, set=changes, folder="out")
     assert not Path("out").exists()
+
+
+def test_a_design_can_be_checked(town):
+    checked = describe(load_scenario(town, DRAWN))
+    assert checked.startswith("8 points, 3 replications of each; the first: 10 records")
+    with pytest.raises(InputError, match="point 1: economics.cost"):
+        describe(load_scenario(town, {"sweep.values": {"economics.cost": [5, "free"]}}))
 
 
 def test_points_of_a_sweep_keep_their_order_and_types(town):
