@@ -42,7 +42,7 @@ def describe_masking_agents(loaded: LoadedScenario[MaskingScenario]) -> str:
     """Put the world of the first replication together and say in a line how large it is."""
     study = build_masking_study(loaded)
     games = study.games(0)
-    setting = _setting(study, games, loaded.scenario.subjects.policies[0], 0, 0)
+    setting = subject_setting(study, games, loaded.scenario.subjects.policies[0])
     return (
         f"{setting.n_subjects:,} data subjects, {setting.space.size:,} strategies, {len(setting.profiles)} types of "
         f"adversary, {setting.rounds:,} rounds, {loaded.scenario.replications:,} replications"
@@ -67,7 +67,7 @@ def run_masking_agents(loaded: LoadedScenario[MaskingScenario], report: Progress
         here = []
         for draw in range(agents.draws):
             for policy in policies:
-                setting = _setting(study, games, policy, replication, draw)
+                setting = subject_setting(study, games, policy, replication, draw)
                 here.append(play_policy(setting, policy, replication=replication, draw=draw))
                 first.setdefault(policy, here[-1])
         played += here
@@ -91,6 +91,25 @@ def run_masking_agents(loaded: LoadedScenario[MaskingScenario], report: Progress
     manifest = make_manifest(loaded.name, loaded.content, scenario.seed, clock.laps, facts)
     table = pd.concat(runs, ignore_index=True)
     return RunResult(loaded.name, table, records, analysis_of(played), manifest, warnings, "subject")
+
+
+def subject_setting(
+    study: MaskingStudy, games: tuple[MaskingGame, MaskingGame], policy: str, replication: int = 0, draw: int = 0
+) -> Setting:
+    """Return the world in which data subjects follow a policy.
+
+    Parameters
+    ----------
+    study : MaskingStudy
+    games : tuple of MaskingGame
+        As they are and as subjects believe them to be, in this replication.
+    policy : str
+    replication, draw : int
+        Which draw of the tables, and which of several runs of all rounds on it.
+    """
+    agents = _agents_of(study.scenario)
+    solve = solver_of(study, games[1], replication)
+    return masking_setting(study, agents, games, policy, solve, replication * agents.draws + draw)
 
 
 def solver_of(study: MaskingStudy, believed: MaskingGame, replication: int) -> Callable[[str, RecordGame], Choice]:
@@ -125,14 +144,6 @@ def _as_masking_game(believed: MaskingGame, game: RecordGame) -> MaskingGame:
     assert isinstance(game.adversary, MultistageAttack)  # noqa: S101 # as the caller has seen
     assert isinstance(game.linker, MultistageLinker)  # noqa: S101
     return type(believed)(believed.space, game.adversary, game.linker.world, game.benefit, game.loss)
-
-
-def _setting(
-    study: MaskingStudy, games: tuple[MaskingGame, MaskingGame], policy: str, replication: int, draw: int
-) -> Setting:
-    agents = _agents_of(study.scenario)
-    solve = solver_of(study, games[1], replication)
-    return masking_setting(study, agents, games, policy, solve, replication * agents.draws + draw)
 
 
 def _agents_of(scenario: MaskingScenario) -> AgentsSection:

@@ -49,7 +49,7 @@ def describe_masking(loaded: LoadedScenario[MaskingScenario]) -> str:
     line_points(loaded)
     study = build_masking_study(loaded)
     game, _ = study.games(0)
-    _check_policies(study, game)
+    check_policies(study, game)
     resources = ", ".join(f"{name} of {table.n_rows:,}" for name, table in game.world.resources.items())
     known = ""
     if isinstance(game, PartialKnowledgeGame):
@@ -74,7 +74,7 @@ def run_masking(loaded: LoadedScenario[MaskingScenario], report: Progress) -> Ru
         report("playing", replication, scenario.replications)
         truth, believed = study.games(replication)
         if replication == 0:
-            _check_policies(study, truth)
+            check_policies(study, truth)
         equilibria: dict[MaskingPolicy, Equilibrium] = {}
         for policy in scenario.subjects.policies:
             begun = time.perf_counter()
@@ -158,7 +158,7 @@ def game_warnings(game: MaskingGame, equilibria: Mapping[MaskingPolicy, Equilibr
     return tuple(warnings)
 
 
-def _check_policies(study: MaskingStudy, game: MaskingGame) -> None:
+def check_policies(study: MaskingStudy, game: MaskingGame) -> None:
     """Refuse what a policy cannot do before anything is played."""
     section = study.scenario.subjects
     if "k-anonymity" in section.policies and game.n_records < section.k:

@@ -11,13 +11,15 @@ import pandas as pd
 
 from reidsim.agents.model import ReidentificationModel
 from reidsim.errors import InputError
+from reidsim.experiments.agent_masking import subject_setting
 from reidsim.experiments.agent_records import agent_setting
 from reidsim.experiments.run import run_once
 from reidsim.overrides import override, validated_after
 from reidsim.scenarios.agents_schema import AgentsSection
-from reidsim.scenarios.build import build_study
+from reidsim.scenarios.build import build_study, is_record_level
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.schema import RECORD_COLUMNS, RecordScenario, ScenarioHead
+from reidsim.scenarios.masking import build_masking_study, is_masking
+from reidsim.scenarios.schema import RECORD_COLUMNS, ScenarioHead
 from reidsim.web.controls import Value
 
 Values = Mapping[str, Value]
@@ -65,7 +67,12 @@ class Exploration(mesa.Model):
     def step(self) -> None:
         """Play a round of the agent model under `policy`."""
         if self._world is None:
-            self._world = world_of(self._shown, self.policy)
+            try:
+                self._world = world_of(self._shown, self.policy)
+            except InputError as error:
+                self.problem = str(error)
+                self.running = False
+                return
         self._world.step()
 
     @property
@@ -115,10 +122,14 @@ def world_of(loaded: LoadedScenario[ScenarioHead], policy: str) -> Reidentificat
     InputError
         If the scenario's game is not played in rounds.
     """
-    if isinstance(loaded.scenario, RecordScenario):
+    if is_record_level(loaded):
         setting = agent_setting(build_study(loaded), loaded.scenario.agents or AgentsSection())
-        return ReidentificationModel(setting, policy)
-    raise InputError("not played in rounds", source=loaded.path, where="game")
+    elif is_masking(loaded):
+        study = build_masking_study(loaded)
+        setting = subject_setting(study, study.games(0), policy)
+    else:
+        raise InputError("not played in rounds", source=loaded.path, where="game", found=loaded.content.get("game"))
+    return ReidentificationModel(setting, policy)
 
 
 def _without(loaded: LoadedScenario[ScenarioHead], *keys: str) -> LoadedScenario[ScenarioHead]:

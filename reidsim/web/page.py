@@ -73,6 +73,7 @@ def _control(control: Control, value: Value, change: Callable[[str, Value], None
 
 @solara.component
 def _measures(model: Exploration) -> None:
+    update_counter.get()
     if model.problem:
         solara.Error(model.problem)
     table = model.measures.T.rename_axis("measure").round(_DECIMALS)

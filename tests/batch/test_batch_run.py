@@ -272,9 +272,9 @@ def test_designs_that_cannot_be_are_refused_before_any_run(town, changes, messag
 
 
 def test_a_design_can_be_checked(town):
-    checked = describe(load_scenario(town, DRAWN))
-    assert checked.startswith("8 points, 3 replications of each; the first: 10 records")
-    with pytest.raises(InputError, match="point 1: economics.cost"):
+    alone = describe(load_scenario(town, {"attributes.sex.draw": True}))
+    assert describe(load_scenario(town, DRAWN)) == f"8 points, 3 replications of each; the first: {alone}"
+    with pytest.raises(InputError, match=r"point 1: economics\.cost"):
         describe(load_scenario(town, {"sweep.values": {"economics.cost": [5, "free"]}}))
 
 
@@ -343,6 +343,15 @@ def test_replications_of_the_masking_game_leave_what_they_always_did():
         engine.analysis.runtimes[columns], alone.analysis.runtimes[columns], check_dtype=False
     )
     assert engine.warnings == alone.warnings
+
+
+def test_a_policy_that_the_masking_game_refuses_is_a_failed_run():
+    small = {"population.recipe": "ystr-genealogy-small", "targets.size": 4, "analysis": {}, "subjects.k": 5}
+    sizes = {f"resources.{name}.size": 50 for name in load_scenario("wan2021").scenario.resources}
+    more = {"subjects.policies": ["k-anonymity"], "sweep.values": {"economics.loss": [1]}, "replications": 1}
+    runs = run_batch_loaded(load_scenario("wan2021", small | sizes | more)).runs
+    assert runs["state"].tolist() == ["failed"]
+    assert "too few records for k-anonymity" in runs["error"].iloc[0]
 
 
 def test_processes_do_runs_of_scenarios_that_are_swept(town):

@@ -111,3 +111,21 @@ def test_rounds_are_those_of_the_agents(small):
     # One adversary, expected outcomes, nothing to learn: every round is the analytic game.
     expected = model.measures.loc["basic", "publisher_payoff"]
     np.testing.assert_allclose(model.rounds["publisher_payoff"], expected, rtol=1e-12)
+
+
+def test_subjects_of_a_masking_scenario_play_rounds_too():
+    # Opt-in and masking alone, of few subjects.
+    keys = {"targets.size": 60, "resources.registry.size": 500, "resources.genealogy.size": 500}
+    loaded = load_scenario("genealogy-market", {**keys, "replications": 1})
+    model = Exploration(loaded, dict)
+    model.step()
+    assert model.problem == ""
+    assert len(model.rounds) == 1
+
+
+def test_a_game_without_rounds_says_so_and_stops():
+    model = Exploration(load_scenario("arx-example", {"publisher.policies": ["basic"]}), dict)
+    model.step()
+    assert "rounds" in model.problem
+    assert not model.running
+    assert model.rounds.empty

@@ -17,7 +17,7 @@ from reidsim.experiments.batch.design import at_point, has_numbered_replications
 from reidsim.experiments.batch.tasks import RunTask, Tables
 from reidsim.experiments.masking_policies import play_policy
 from reidsim.experiments.masking_policies import summarise as summarise_masking
-from reidsim.experiments.masking_run import game_warnings
+from reidsim.experiments.masking_run import check_policies, game_warnings
 from reidsim.experiments.record_level import solve_policies, summarise
 from reidsim.experiments.record_run import study_warnings
 from reidsim.experiments.run_result import RunResult
@@ -96,6 +96,7 @@ class ScenarioWork:
     def _run_masking(self, loaded: LoadedScenario[ScenarioHead], replication: int) -> tuple[Tables, tuple[str, ...]]:
         study: MaskingStudy = self._studies.get(loaded, build_masking_study)
         truth, believed = study.games(replication)
+        check_policies(study, truth)
         equilibria, seconds = {}, []
         for policy in study.scenario.subjects.policies:
             begun = time.perf_counter()

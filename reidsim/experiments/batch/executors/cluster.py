@@ -92,7 +92,7 @@ class DaskExecutor:
                 n_workers=self._workers,
                 threads_per_worker=1,
                 processes=True,
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",
                 silence_logs=logging.CRITICAL,
             ) as cluster,
             distributed.Client(cluster, set_as_default=False) as client,
