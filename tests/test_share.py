@@ -348,6 +348,19 @@ def test_who_does_not_take_part_is_left_out_with_all_columns(subjects):
     assert shared.table["surname"].tolist() == [n for n, left in zip(subjects["surname"], out, strict=True) if not left]
 
 
+def test_who_stayed_away_in_the_last_round_of_agents_is_left_out(folder):
+    rounds = {"agents.rounds": 3, "agents.participation.reward": 1, "agents.participation.harm": 4}
+    reidsim.run("patients.toml", set={**rounds, "publisher.policies": ["no-protection"]}).save("rounds")
+    run = open_results(Path("rounds"))
+    shared = shared_records(run, policy="no-protection", keep=["patient"])
+    stays = run.table("records")["participates"].to_numpy()
+    assert 0 < shared.withheld == (~stays).sum() < N
+    assert shared.table["patient"].tolist() == [f"P{i:03}" for i in np.flatnonzero(stays)]
+    assert shared.withheld / N == pytest.approx(1 - run.table("rounds")["participation"].iloc[-1])
+    sidecar = write_shared(Path("shared.csv"), run, shared)
+    assert sidecar["parameters"]["agents"]["rounds"] == 3
+
+
 @given(st.integers(0, 10**6), st.lists(st.integers(2, 9), min_size=1, max_size=3))
 def test_intervals_hold_their_values(value, steps):
     widths = tuple(np.cumprod(steps).tolist())

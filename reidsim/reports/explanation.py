@@ -89,7 +89,9 @@ def _phases(scenario: RecordScenario | MaskingScenario) -> Iterator[str]:
         if subjects_decide:
             # They are who publishes.
             actors = actors.replace("publisher, ", "").replace("publisher", "data subjects")
-            information = information.replace("publisher:", "subjects:").replace("; subjects:", ",")
+            known = dict(part.split(": ", 1) for part in information.split("; ") if ": " in part)
+            if "publisher" in known:
+                information = f"subjects: {known['publisher']}, {known['subjects']}; adversaries: {known['adversaries']}"
         yield f"{number}. {phase.name}: {actors}"
         yield f"   decides      {phase.decision}"
         yield f"   knowing      {information}"

@@ -245,6 +245,10 @@ def test_explain_command():
     shown = CliRunner().invoke(app, ["explain", "market", "--set", "agents.mode=sampling"])
     assert shown.exit_code == 0
     assert "drawn        notices, hearing" in shown.stdout
+    # Data subjects who mask are the publishers.
+    shown = CliRunner().invoke(app, ["explain", "genealogy-market"])
+    known = "subjects: attacks noticed, own breach, and breaches heard of; adversaries: own successes"
+    assert f"knowing      {known}\n" in shown.stdout
     # Without a section of agents it is one publisher, one adversary and one round.
     shown = CliRunner().invoke(app, ["explain", "wan2015"])
     assert "wan2015: 1 round, expected outcomes" in shown.stdout

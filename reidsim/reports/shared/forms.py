@@ -96,7 +96,11 @@ def chosen_forms(
         if generalize and name in generalize:
             form = _groups_named(form, strategies, name, generalize[name])
         labels[name] = form.fillna(SUPPRESSED)
-    return ChosenForms(policy, pd.DataFrame(labels), ~strategies.isin(_NOT_SHARED).to_numpy())
+    shared = ~strategies.isin(_NOT_SHARED).to_numpy()
+    if "participates" in table:
+        # With agents: the form is there for those who stay away, too, and their record is not shared.
+        shared &= table["participates"].to_numpy(dtype=bool)
+    return ChosenForms(policy, pd.DataFrame(labels), shared)
 
 
 def group_label(value: str, level: int, section: GeneralizedAttribute) -> str:

@@ -20,12 +20,15 @@ from reidsim.experiments.batch.tasks import KILLED, RunOutcome, RunTask, Work, a
 _CONNECT_SECONDS = 5
 _FIRST_WORKER_SECONDS = 30
 _DEATHS_ALONE = 2
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # A worker has one chunk at a time, what is done after its death is decided here, and its successor may take long to
 # start on a busy computer.
 _OWN_CLUSTER = {
     "distributed.scheduler.allowed-failures": 0,
     "distributed.scheduler.worker-saturation": 1.0,
     "distributed.deploy.lost-worker-timeout": "10 minutes",
+    # Without the default's MALLOC_TRIM_THRESHOLD_, by which every large array is new memory.
+    "distributed.nanny.pre-spawn-environ": dict.fromkeys(_ONE_THREAD, "1"),
 }
 
 
