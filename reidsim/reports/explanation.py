@@ -91,7 +91,9 @@ def _phases(scenario: RecordScenario | MaskingScenario) -> Iterator[str]:
             actors = actors.replace("publisher, ", "").replace("publisher", "data subjects")
             known = dict(part.split(": ", 1) for part in information.split("; ") if ": " in part)
             if "publisher" in known:
-                information = f"subjects: {known['publisher']}, {known['subjects']}; adversaries: {known['adversaries']}"
+                information = (
+                    f"subjects: {known['publisher']}, {known['subjects']}; adversaries: {known['adversaries']}"
+                )
         yield f"{number}. {phase.name}: {actors}"
         yield f"   decides      {phase.decision}"
         yield f"   knowing      {information}"

@@ -339,7 +339,9 @@ def test_the_manifest_says_how_large_the_game_was_and_how_it_was_solved(manifest
     assert manifest["warnings"] == []
 
 
-def test_the_content_of_a_manifest_can_be_run_again(manifest, records, town):
+def test_the_content_of_a_manifest_can_be_run_again(manifest, records, town, monkeypatch):
+    # Paths in what is given instead of a file's values start in the working folder.
+    monkeypatch.chdir(town.parent)
     result = reidsim.run(town, set=manifest["content"])
     pd.testing.assert_frame_equal(result.records, records)
 
