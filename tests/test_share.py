@@ -361,6 +361,21 @@ def test_who_stayed_away_in_the_last_round_of_agents_is_left_out(folder):
     assert sidecar["parameters"]["agents"]["rounds"] == 3
 
 
+def test_a_value_that_reads_like_a_suppressed_one_is_told(folder):
+    table = patients()
+    table["sex"] = ["*", *table["Geschlecht"][1:]]
+    write_csv("patients.csv", table)
+    warnings = {}
+    for star in ("*", "unknown"):
+        change = {"attributes.sex.column": "sex", "attributes.sex.values": {"w": "F", "m": "M", "*": star}}
+        if star == "*":
+            del change["attributes.sex.values"]["*"]
+        reidsim.run("patients.toml", set=change).save(f"starred-{len(warnings)}")
+        run = open_results(Path(f"starred-{len(warnings)}"))
+        warnings[star] = shared_records(run, policy="basic").warnings
+    assert warnings == {"*": ("values of sex are * in the records, as are suppressed ones",), "unknown": ()}
+
+
 @given(st.integers(0, 10**6), st.lists(st.integers(2, 9), min_size=1, max_size=3))
 def test_intervals_hold_their_values(value, steps):
     widths = tuple(np.cumprod(steps).tolist())

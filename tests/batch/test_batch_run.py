@@ -359,3 +359,14 @@ def test_processes_do_runs_of_scenarios_that_are_swept(town):
     loaded = load_scenario(town, SWEEP)
     found = run_batch_loaded(loaded, ProcessExecutor(1)).runs
     pd.testing.assert_frame_equal(found, run_batch_loaded(loaded).runs)
+
+
+def test_what_agents_did_is_kept_of_every_run(town):
+    changes = {"agents": {"rounds": 2}, "sweep.values": {"economics.loss": [30, 60]}}
+    tables = reidsim.run_batch(town, set=changes).analysis.tables()
+    alone = reidsim.run(town, set={"agents": {"rounds": 2}, "economics.loss": 60}).analysis.tables()
+    for name in ("rounds", "adversaries"):
+        second = tables[name].query("point == 1").reset_index(drop=True)
+        columns = [column for column in alone[name] if column != "replication"]
+        expected = alone[name][columns].astype({c: "str" for c in columns if alone[name][c].dtype == "category"})
+        pd.testing.assert_frame_equal(second[columns], expected, check_dtype=False)

@@ -111,6 +111,10 @@ class ScenarioWork:
         return tables, game_warnings(truth, equilibria)
 
 
+# What agents leave, round by round.
+ROUND_TABLES = ("rounds", "adversaries")
+
+
 def _run_any(loaded: LoadedScenario[ScenarioHead]) -> tuple[Tables, tuple[str, ...]]:
     from reidsim.experiments.run import run_once
 
@@ -129,7 +133,7 @@ def _run_any(loaded: LoadedScenario[ScenarioHead]) -> tuple[Tables, tuple[str, .
 def _rounds_of(result: RunResult) -> dict[str, pd.DataFrame]:
     """Return what agents did round by round, if there are any."""
     tables = result.analysis.tables()
-    return {"rounds": tables["rounds"]} if "rounds" in tables else {}
+    return {name: tables[name] for name in ROUND_TABLES if name in tables}
 
 
 def _equilibria(equilibria: Mapping[Any, Equilibrium]) -> pd.DataFrame:

@@ -28,7 +28,7 @@ class BatchAnalysis(AnalysisTables):
         Quantiles over the records of each run.
     runtimes : DataFrame
         Seconds of each policy, of the masking game.
-    rounds : DataFrame
+    rounds, adversaries : DataFrame
         What agents did round by round.
     """
 
@@ -37,6 +37,7 @@ class BatchAnalysis(AnalysisTables):
     distributions: pd.DataFrame = field(default_factory=pd.DataFrame)
     runtimes: pd.DataFrame = field(default_factory=pd.DataFrame)
     rounds: pd.DataFrame = field(default_factory=pd.DataFrame)
+    adversaries: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +82,7 @@ def batch_analysis(tables: Mapping[str, pd.DataFrame], design: Design) -> BatchA
         distributions=tables.get("distributions", pd.DataFrame()),
         runtimes=tables.get("runtimes", pd.DataFrame()),
         rounds=tables.get("rounds", pd.DataFrame()),
+        adversaries=tables.get("adversaries", pd.DataFrame()),
     )
 
 

@@ -14,6 +14,7 @@ from reidsim.drafts.profile import profile_table
 from reidsim.errors import InputError, listed
 from reidsim.experiments.release_file import find_release_file, sha256_of
 from reidsim.releases.adult import read_adult
+from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.forms import chosen_forms
 from reidsim.scenarios.full_domain_schema import FullDomainScenario
@@ -72,6 +73,7 @@ class _Release:
     comment: str | None
     adult: bool
     generalize: Mapping[str, GeneralizedAttribute]
+    renamed: Mapping[str, Mapping[str, str]]
 
     def read(self, path: Path) -> pd.DataFrame:
         """Read all columns, values as they are."""
@@ -132,7 +134,7 @@ def shared_records(
         records=len(frame),
         source=path,
         source_hash=source_hash,
-        warnings=_warnings(frame[list(keep)], table),
+        warnings=(*_stars(frame, release), *_warnings(frame[list(keep)], table)),
     )
 
 
@@ -174,7 +176,7 @@ def _release(run: StoredRun) -> _Release:
     if isinstance(scenario, MaskingScenario):
         targets = scenario.targets
         column_of = {name: targets.columns.get(name, name) for name in scenario.subjects.attributes}
-        release = _Release(column_of, targets.delimiter, True, "#", False, scenario.subjects.generalize)
+        release = _Release(column_of, targets.delimiter, True, "#", False, scenario.subjects.generalize, {})
     elif isinstance(scenario, RecordScenario | FullDomainScenario):
         for name, attribute in scenario.attributes.items():
             if attribute.draw or attribute.top_code is not None:
@@ -187,7 +189,8 @@ def _release(run: StoredRun) -> _Release:
         column_of = {name: attribute.column or name for name, attribute in scenario.attributes.items()}
         section = scenario.release
         header = bool(getattr(section, "header", True))
-        release = _Release(column_of, section.delimiter, header, None, section.format == "adult", {})
+        renamed = {name: attribute.values for name, attribute in scenario.attributes.items()}
+        release = _Release(column_of, section.delimiter, header, None, section.format == "adult", {}, renamed)
     else:
         expected = "a game in which a form is chosen for each record: record-level, full-domain or masking"
         raise InputError("nothing is shared", source=run.folder, where="game", found=run.game, expected=expected)
@@ -196,6 +199,13 @@ def _release(run: StoredRun) -> _Release:
     if repeated:
         raise InputError("two attributes of one column", source=run.folder, found=repeated[0])
     return release
+
+
+def _stars(frame: pd.DataFrame, release: _Release) -> tuple[str, ...]:
+    """Say which quasi-identifiers have a value that reads like a suppressed one, so that classes merge."""
+    columns = [column for name, column in release.column_of.items() if SUPPRESSED not in release.renamed.get(name, ())]
+    names = [column for column in columns if (frame[column].str.strip() == SUPPRESSED).any()]
+    return (f"values of {listed(names)} are {SUPPRESSED} in the records, as are suppressed ones",) if names else ()
 
 
 def _warnings(kept: pd.DataFrame, table: pd.DataFrame) -> tuple[str, ...]:
