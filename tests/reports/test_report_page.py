@@ -587,6 +587,19 @@ def test_cross_play_names_the_best_defender_and_the_safest(tmp_path):
     assert "reidsim cross-play --attack-rate 0.25 study.toml" in text
 
 
+def test_what_holds_in_a_round_is_not_taken_for_all_rounds(tmp_path):
+    records = pd.DataFrame({"policy": ["basic"], "attacked": [True], "success_probability": [0.5]})
+    content, manifest = {"agents": {"rounds": 4}}, {"records": 10}
+    runs = rows_of(("basic", 1.0, 0.25, 0.125))
+    several = folder_of(tmp_path / "r", runs=runs, records=records, content=content, manifest=manifest)
+    assert "25.00% of the records in a round" in answer_of(several)
+    assert "in each round, on average over 4" in answer_of(several)
+    assert "Records are those of the last of 4 rounds" in answer_of(several)
+    once = answer_of(folder_of(tmp_path / "s", runs=runs, records=records, manifest=manifest))
+    assert "in each round" not in once
+    assert "of the last of" not in once
+
+
 def test_rounds_of_agents_are_shown_in_their_main_columns(tmp_path):
     columns = (
         "publisher_payoff", "adversary_payoff", "share_attacked", "risk", "risk_99", "participation", "attacks",

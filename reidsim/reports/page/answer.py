@@ -93,9 +93,10 @@ def _best_pays(order: pd.DataFrame, tied: list[str], who: str, n_points: int) ->
 def _attacked(run: StoredRun, row: pd.Series[float]) -> tuple[Inline, ...]:
     if row["share_attacked"] == 0:
         return ("The adversary then attacks no record, since no attack pays, so the re-identification risk is 0.",)
+    each = " in a round" if run.rounds > 1 else ""
     return (
-        f"The adversary then attacks {_percent(row['share_attacked'])} of the records, and the re-identification risk "
-        f"is {row['risk']:.4f}{_expected(run, row['risk'])}.",
+        f"The adversary then attacks {_percent(row['share_attacked'])} of the records{each}, and the re-identification "
+        f"risk is {row['risk']:.4f}{_expected(run, row['risk'])}.",
     )
 
 
@@ -114,7 +115,8 @@ def _expected(run: StoredRun, risk: float) -> str:
         return ""
     people = risk * run.n_records
     number = f"{people:,.0f}" if people >= 10 else f"{people:,.1f}" if people >= 0.1 else "fewer than 0.1"
-    return f": about {number} of {run.n_records:,} are expected to be re-identified"
+    each = f" in each round, on average over {run.rounds:,}" if run.rounds > 1 else ""
+    return f": about {number} of {run.n_records:,} are expected to be re-identified{each}"
 
 
 def _paired(runs: pd.DataFrame, order: pd.DataFrame) -> tuple[Inline, ...]:

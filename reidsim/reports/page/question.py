@@ -136,7 +136,10 @@ def _group(run: StoredRun, default: str = "journalist") -> Iterator[Sentence]:
 def _adversary(run: StoredRun) -> Iterator[Sentence]:
     adversary, economics = _section(run.content, "adversary"), _section(run.content, "economics")
     if _section(_section(run.content, "agents"), "types"):
-        yield ("Adversaries of several types come; what follows holds for those who have no other prices or plans.",)
+        yield (
+            "Adversaries of several types come, each with prices and plans of its own where the assumptions below give "
+            "them; where they do not, what follows holds.",
+        )
     gain = number_text(economics.get("gain", economics.get("loss")))
     cost = number_text(economics.get("cost"))
     if adversary.get("planner") == "fmdp":
@@ -208,7 +211,7 @@ def _agents(agents: Mapping[str, Any]) -> Iterator[Sentence]:
     if not agents:
         return
     rounds = number_text(agents.get("rounds", 1))
-    yield (f"Publisher, people and adversaries meet in {rounds} round{'' if rounds == '1' else 's'}.",)
+    yield (f"Those who share and adversaries meet in {rounds} round{'' if rounds == '1' else 's'}.",)
     types = _section(agents, "types")
     if types:
         parts: list[Inline] = ["Types of adversary, with their weights: "]

@@ -62,6 +62,13 @@ class StoredRun:
         number = self.manifest.get("records")
         return number if isinstance(number, int) and not isinstance(number, bool) and number > 0 else None
 
+    @property
+    def rounds(self) -> int:
+        """The number of rounds of agents; 1 for a game that is played once."""
+        agents = self.content.get("agents")
+        number = agents.get("rounds", 1) if isinstance(agents, Mapping) else 1
+        return number if isinstance(number, int) else 1
+
     @cached_property
     def runs(self) -> pd.DataFrame:
         """Finished runs: one row per point, replication and policy. Empty where other tables take their place.
