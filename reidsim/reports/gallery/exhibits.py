@@ -225,7 +225,6 @@ EXHIBITS: Mapping[str, Exhibit] = {
         },
     ),
     "wan2021": Exhibit("effectiveness", _wan2021, {"replications": 1}),
-    "wan2021-stress": Exhibit("effectiveness", _wan2021, {"replications": 1}),
     "wan2021-case": Exhibit(
         "effectiveness",
         _wan2021_case,

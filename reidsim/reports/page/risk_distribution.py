@@ -67,8 +67,8 @@ def risk_blocks(run: StoredRun) -> Iterator[Block]:
     if {"policy", "attacked", "success_probability"} <= set(records.columns):
         if run.rounds > 1:
             yield paragraph(
-                f"Records are those of the last of {run.rounds:,} rounds, and count as attacked if any adversary who may "
-                "be there attacks them; the measures above are means over all rounds."
+                f"Records are those of the last of {run.rounds:,} rounds, and count as attacked if any adversary who "
+                "may be there attacks them; the measures above are means over all rounds."
             )
         yield from _by_policy(records)
     elif {"knowledge", "overall"} <= set(records.columns):
