@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reidsim.agents.phases import FIRST_STREAMS, PHASES
+from reidsim.agents.phases import FIRST_STREAMS, PHASES, Phase
 from reidsim.errors import InputError
 from reidsim.scenarios.agents import OWN_ADVERSARY
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
@@ -83,20 +83,12 @@ def _traits(section: AgentTypeSection, scenario: RecordScenario | MaskingScenari
 def _phases(scenario: RecordScenario | MaskingScenario) -> Iterator[str]:
     agents = scenario.agents or AgentsSection()
     sampled = agents.mode == "sampling"
-    subjects_decide = isinstance(scenario, MaskingScenario)
     for number, phase in enumerate(PHASES, start=1):
-        actors, information = phase.actors, phase.information
-        if subjects_decide:
-            # They are who publishes.
-            actors = actors.replace("publisher, ", "").replace("publisher", "data subjects")
-            known = dict(part.split(": ", 1) for part in information.split("; ") if ": " in part)
-            if "publisher" in known:
-                information = (
-                    f"subjects: {known['publisher']}, {known['subjects']}; adversaries: {known['adversaries']}"
-                )
+        actors, decision, information = _acting(phase, agents, subjects_share=isinstance(scenario, MaskingScenario))
         yield f"{number}. {phase.name}: {actors}"
-        yield f"   decides      {phase.decision}"
-        yield f"   knowing      {information}"
+        if information:
+            yield f"   decides      {decision}"
+            yield f"   knowing      {information}"
         drawn = [stream for stream in phase.streams if sampled and _is_drawn(stream, agents)]
         if drawn:
             yield f"   drawn        {', '.join(drawn)}"
@@ -104,6 +96,33 @@ def _phases(scenario: RecordScenario | MaskingScenario) -> Iterator[str]:
         yield f"Before the first round drawn: {', '.join(FIRST_STREAMS)}"
     if sampled:
         yield "Every agent has a random stream of its own for each of these, in every round."
+
+
+def _acting(phase: Phase, agents: AgentsSection, *, subjects_share: bool) -> tuple[str, str, str]:
+    """Return who acts in a phase of this scenario, what they decide, and what they know; the last empty if nobody."""
+    publisher = "data subjects" if subjects_share else "publisher"
+    if phase.name == "enforce" and not agents.enforcement.detection:
+        return "nobody, since no exploit is detected", "", ""
+    if phase.name != "learn":
+        return phase.actors.replace("publisher", publisher), phase.decision, phase.information
+    learns = {
+        publisher: (agents.learning is not None, "how likely each type is", "attacks noticed"),
+        "adversaries": (
+            any(section.expected_accuracy is not None for section in agents.types.values()),
+            "how much of what they hold is right",
+            "own successes",
+        ),
+    }
+    stays = (agents.participation is not None, "who takes part in the next round", "own breach, and breaches heard of")
+    known = learns.setdefault("data subjects", (False, "", ""))
+    if stays[0]:
+        both = [part for part in (known, stays) if part[0]]
+        learns["data subjects"] = (True, " and ".join(part[1] for part in both), ", ".join(part[2] for part in both))
+    actors = {name: (decision, knowing) for name, (acts, decision, knowing) in learns.items() if acts}
+    if not actors:
+        return "nobody, since beliefs are given and everybody takes part", "", ""
+    decisions = "; ".join(f"{name}: {decision}" for name, (decision, _) in actors.items())
+    return ", ".join(actors), decisions, "; ".join(f"{name}: {knowing}" for name, (_, knowing) in actors.items())
 
 
 def _is_drawn(stream: str, agents: AgentsSection) -> bool:

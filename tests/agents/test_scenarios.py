@@ -247,11 +247,17 @@ def test_explain_command():
     assert "drawn        notices, hearing" in shown.stdout
     # Data subjects who mask are the publishers.
     shown = CliRunner().invoke(app, ["explain", "genealogy-market"])
-    known = "subjects: attacks noticed, own breach, and breaches heard of; adversaries: own successes"
-    assert f"knowing      {known}\n" in shown.stdout
+    assert "1. publish: data subjects\n" in shown.stdout
+    assert "5. learn: nobody, since beliefs are given" in shown.stdout
+    # Who does nothing in a phase is not named there.
+    shown = CliRunner().invoke(app, ["explain", "market"]).stdout
+    assert "5. learn: publisher, adversaries, data subjects\n" in shown
+    known = "publisher: attacks noticed; adversaries: own successes; data subjects: own breach, and breaches heard of"
+    assert f"knowing      {known}\n" in shown
     # Without a section of agents it is one publisher, one adversary and one round.
     shown = CliRunner().invoke(app, ["explain", "wan2015"])
     assert "wan2015: 1 round, expected outcomes" in shown.stdout
+    assert "4. enforce: nobody, since no exploit is detected\n5. learn: nobody" in shown.stdout
     with pytest.raises(InputError, match="a game without agents"):
         explanation(load_scenario("xia2021"))
 
