@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -162,7 +162,16 @@ def cross_play_loaded(
     facts = {"cross_play": options, "own_adversary": opponents.own, **facts}
     manifest = make_manifest(loaded.name, loaded.content, loaded.scenario.seed, clock.laps, facts)
     defender = "subject" if is_masking(loaded) else "publisher"
-    return CrossPlayResult(loaded.name, play, manifest, (*opponents.left_out, *play.left_out), defender)
+    warnings = (*_not_played(loaded.scenario), *opponents.left_out, *play.left_out)
+    return CrossPlayResult(loaded.name, play, manifest, warnings, defender)
+
+
+def _not_played(scenario: ScenarioHead) -> Iterator[str]:
+    """Yield what a scenario says that a single game of its own adversary leaves out."""
+    if getattr(scenario, "agents", None) is not None:
+        yield "section agents is left out: one round, against the adversary of section adversary"
+    if scenario.sweep is not None or scenario.uncertainty is not None or scenario.replications > 1:
+        yield "sweep, uncertainty and replications are left out: the scenario's own values, drawn once"
 
 
 _Players = tuple[Opponents, list[Defender], NDArray[np.int64] | None, dict[str, Any]]

@@ -381,3 +381,13 @@ def test_a_wrong_measure(tmp_path, monkeypatch):
             app, ["cross-play", str(TOWN), "--measure", "regrets"], standalone_mode=False, catch_exceptions=False
         )
     assert not (tmp_path / "results").exists()
+
+
+def test_what_a_single_game_leaves_out_is_said():
+    sets = {"agents": {"rounds": 3}, "sweep.values": {"economics.loss": [30, 60]}}
+    plain, more = cross_play(TOWN), cross_play(TOWN, set=sets)
+    assert [warning for warning in more.warnings if warning not in plain.warnings] == [
+        "section agents is left out: one round, against the adversary of section adversary",
+        "sweep, uncertainty and replications are left out: the scenario's own values, drawn once",
+    ]
+    pd.testing.assert_frame_equal(more.table, plain.table)
