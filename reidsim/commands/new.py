@@ -60,4 +60,6 @@ def new(
     print_warnings(draft.warnings)
     scenario = folder / draft.scenario_file
     typer.echo(f"Draft in {folder}: {draft.choice.strategies:,} ways to share a record")
+    if benefit is None and loss is None and cost is None:
+        typer.echo("Prices are those of Wan et al. 2015: set yours (--benefit, --loss, --cost)")
     typer.echo(f"Next: read it, then reidsim run {shlex.quote(str(scenario))}")
