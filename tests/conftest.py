@@ -19,6 +19,15 @@ settings.register_profile(
 settings.load_profile("reidsim")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Keep the tests of a module that share something on one worker, which then makes it once (--dist loadgroup)."""
+    for item in items:
+        shared = [each[-1].scope for each in item._fixtureinfo.name2fixturedefs.values() if each]
+        if "module" in shared:
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _genealogies_kept_apart(tmp_path_factory):
     """Keep genealogies made by tests out of the user's cache."""
