@@ -21,11 +21,12 @@ settings.load_profile("reidsim")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Keep the tests of a module that share something on one worker, which then makes it once (--dist loadgroup)."""
+    """Share the work among workers: what a module's tests share is made once, and the longest tests begin first."""
     for item in items:
         shared = [each[-1].scope for each in item._fixtureinfo.name2fixturedefs.values() if each]
         if "module" in shared:
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+    items.sort(key=lambda item: "test_docs.py::" not in item.nodeid)
 
 
 @pytest.fixture(scope="session", autouse=True)
