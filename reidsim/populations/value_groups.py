@@ -166,7 +166,7 @@ def group_codes(attribute: Attribute, groups: Mapping[str, Sequence[str]]) -> ND
                     raise InputError(f"{REST!r} in two groups", where=f"groups of {attribute.name!r}", found=group)
                 rest = code
                 continue
-            for position in _positions(attribute, group, member):
+            for position in positions_of(attribute, member, f"group {group!r} of {attribute.name!r}", also=repr(REST)):
                 if codes[position] not in (-1, code):
                     raise InputError(
                         "value in two groups",
@@ -187,21 +187,37 @@ def group_codes(attribute: Attribute, groups: Mapping[str, Sequence[str]]) -> ND
     return codes
 
 
-def _positions(attribute: Attribute, group: str, member: str) -> list[int]:
-    """Return the positions of the values that a member of a group stands for."""
+def positions_of(attribute: Attribute, member: str, where: str, *, also: str = "") -> list[int]:
+    """Return the positions of the values that a value or a range of whole numbers stands for.
+
+    Parameters
+    ----------
+    attribute : Attribute
+    member : str
+        A value, or a range such as ``"18..24"``.
+    where : str
+        What an error names.
+    also : str
+        What an error says is allowed besides.
+
+    Raises
+    ------
+    InputError
+        If it is neither.
+    """
     if member in attribute.categories:
         return [attribute.categories.index(member)]
-    where = f"group {group!r} of {attribute.name!r}"
     try:
         bounds = number_range(member)
     except InputError as error:
         raise error.located(where=where) from None
     if bounds is None:
+        others = f", a range such as '18..24' or {also}" if also else ", or a range such as '18..24'"
         raise InputError(
             f"no value of {attribute.name!r}",
             where=where,
             found=member,
-            expected=f"one of {listed(attribute.categories)}, a range such as '18..24' or {REST!r}",
+            expected=f"one of {listed(attribute.categories)}{others}",
             hint=nearest(member, attribute.categories),
         )
     first, last = bounds

@@ -19,10 +19,10 @@ from reidsim.adversaries.knowledge.recipe import (
     VoterListsSource,
 )
 from reidsim.bundled import resolve
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed
 from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.social_media import load_social_media
-from reidsim.populations.value_groups import number_range
+from reidsim.populations.value_groups import positions_of
 from reidsim.populations.voter_list import VOTING_AGE, ProfileOverrides, carried_attributes
 from reidsim.populations.voter_profiles import VoterProfile, voter_profile
 from reidsim.validation import read_toml, validated
@@ -178,28 +178,8 @@ def _groups(section: GroupsSource, domain: Domain, persons: Codes) -> Source:
 def _is_one_of(attribute: Attribute, members: Sequence[str]) -> NDArray[np.bool_]:
     """Tell which values of an attribute a list of values and ranges of whole numbers names."""
     named = np.zeros(attribute.size, dtype=np.bool_)
-    where = f"when.{attribute.name}"
     for member in members:
-        if member in attribute.categories:
-            named[attribute.categories.index(member)] = True
-            continue
-        try:
-            bounds = number_range(member)
-        except InputError as error:
-            raise error.located(where=where) from None
-        if bounds is None:
-            raise InputError(
-                f"no value of {attribute.name!r}",
-                where=where,
-                found=member,
-                expected=f"one of {listed(attribute.categories)}, or a range such as '18..24'",
-                hint=nearest(member, attribute.categories),
-            )
-        first, last = bounds
-        named |= [
-            value.isdecimal() and first <= int(value) and (last is None or int(value) <= last)
-            for value in attribute.categories
-        ]
+        named[positions_of(attribute, member, f"when.{attribute.name}")] = True
     return named
 
 
