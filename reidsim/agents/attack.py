@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings
-from reidsim.games.record_game import WITHHELD
+from reidsim.games.record_game import shared_rows
 from reidsim.releases.strategy_space import Strategies
 
 Floats = NDArray[np.float64]
@@ -89,11 +89,7 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
         return no_plan(n).replies
     attacks = np.zeros(n, dtype=np.bool_)
     success, payoff, exploits, worth, outlay = (np.zeros(n) for _ in range(5))
-    order = np.argsort(strategies, kind="stable")
-    distinct, starts = np.unique(strategies[order], return_index=True)
-    for strategy, rows in zip(distinct.tolist(), np.split(order, starts[1:]), strict=True):
-        if strategy == WITHHELD:
-            continue
+    for strategy, rows in shared_rows(strategies):
         response = equipment.adversary.respond(equipment.linker.link(strategy, rows), rows)
         attacks[rows] = response.attacks
         success[rows] = response.success

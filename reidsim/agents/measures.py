@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from reidsim.agents.outcomes import RoundOutcome
 from reidsim.agents.profile import Setting
 from reidsim.games.equilibrium import Equilibrium
-from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.games.record_game import WITHHELD, Choice, shared_rows
 from reidsim.releases.strategy_space import Strategies
 
 Floats = NDArray[np.float64]
@@ -41,10 +41,8 @@ ROUND_MEASURES = (
 def release_of(setting: Setting, strategies: Strategies) -> tuple[Floats, Floats]:
     """Return utility and generalization intensity of the strategy of each cell, two arrays of shape (n_cells,)."""
     utility = np.zeros(len(strategies))
-    for strategy in np.unique(strategies).tolist():
-        if strategy != WITHHELD:
-            rows = np.flatnonzero(strategies == strategy)
-            utility[rows] = setting.space.utility(strategy, rows)
+    for strategy, rows in shared_rows(strategies):
+        utility[rows] = setting.space.utility(strategy, rows)
     intensity = setting.space.generalization_intensity(np.maximum(strategies, 0))
     return utility, np.where(strategies == WITHHELD, 1.0, intensity)
 
@@ -95,7 +93,7 @@ def risk_quantiles(risk: Floats, participants: NDArray[np.int64]) -> dict[str, f
     total = int(participants.sum())
     if not total:
         return dict.fromkeys(RISK_QUANTILES, np.nan)
-    order = np.argsort(risk, kind="stable")
+    order = np.argsort(risk)
     reached = np.cumsum(participants[order])
     return {name: float(risk[order[np.searchsorted(reached, level * total)]]) for name, level in RISK_QUANTILES.items()}
 

@@ -14,7 +14,7 @@ from reidsim.agents.adversary import Adversary
 from reidsim.agents.attack import no_plan
 from reidsim.agents.measures import ROUND_MEASURES, equilibrium_of, record_measures, risk_quantiles
 from reidsim.agents.outcomes import RoundOutcome, expected_outcome, sampled_outcome, subject_draws
-from reidsim.agents.participation import draw_harm, learn_risk, takes_part
+from reidsim.agents.participation import count_by_cell, draw_harm, learn_risk, takes_part
 from reidsim.agents.phases import PHASES
 from reidsim.agents.profile import Setting
 from reidsim.agents.publisher import Publisher
@@ -94,6 +94,7 @@ class ReidentificationModel(mesa.Model):
         self.measures: dict[str, float] = {}
         self._views: dict[int, DataSubject] = {}
         self._moved = (0, 0)
+        self._linked_among: NDArray[np.int64] | None = None
         self.shared_in_last_round = self.columns.participates
         self.datacollector = DataCollector(
             model_reporters={name: functools.partial(_measure, name) for name in ROUND_MEASURES},
@@ -136,8 +137,10 @@ class ReidentificationModel(mesa.Model):
     def publish(self) -> None:
         """Let the publisher share the records of those who take part."""
         if self.setting.participation is not None:
-            self.participants = self._count_participants()
+            if self.shared_in_last_round is not self.columns.participates:
+                self.participants = self._count_participants()
             self.shared_in_last_round = self.columns.participates
+            self._link_among_participants()
         self.publisher.publish()
 
     def attack(self) -> None:
@@ -210,9 +213,19 @@ class ReidentificationModel(mesa.Model):
         return np.asarray((draws < weights) * free)
 
     def _count_participants(self) -> NDArray[np.int64]:
-        taking_part = self.columns.participates
-        cells = self.columns.cell if taking_part.all() else self.columns.cell[taking_part]
-        return np.bincount(cells, minlength=self.setting.n_cells)
+        counts = count_by_cell(self.columns.cell, self.columns.participates, self.setting.n_cells)
+        return np.asarray(counts, dtype=np.int64)
+
+    def _link_among_participants(self) -> None:
+        """Let records hide among those who take part in the round, where that matters."""
+        setting, taking_part = self.setting, self.participants
+        if setting.among is None or not taking_part.any():
+            return
+        if self._linked_among is not None and np.array_equal(taking_part, self._linked_among):
+            return
+        self.setting, self._linked_among = setting.among(setting, taking_part), taking_part
+        for adversary, profile in zip(self.adversaries, self.setting.profiles, strict=True):
+            adversary.profile = profile
 
     def _subjects_learn(self, columns: SubjectColumns) -> None:
         """Let subjects learn what to expect, and decide on the next round, all in one call."""

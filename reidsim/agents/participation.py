@@ -24,7 +24,25 @@ def draw_harm(rule: ParticipationRule, n: int, rng: np.random.Generator) -> Floa
 
 def takes_part(rule: ParticipationRule, harm: Floats, expected_risk: Floats) -> Bools:
     """Tell who takes part: those to whom it is worth at least the harm expected."""
-    return np.asarray(harm * expected_risk <= rule.reward)
+    return np.asarray(_is_worth(harm, expected_risk, rule.reward))
+
+
+@numba.njit(cache=True)
+def _is_worth(harm: Floats, expected_risk: Floats, reward: float) -> Bools:
+    # Without an array of products.
+    worth = np.empty(len(harm), dtype=np.bool_)
+    for subject in range(len(harm)):
+        worth[subject] = harm[subject] * expected_risk[subject] <= reward
+    return worth
+
+
+@numba.njit(cache=True)
+def count_by_cell(cells: NDArray[np.intp], participates: Bools, n_cells: int) -> NDArray[np.int64]:
+    """Count how many subjects of each cell take part, shape (n_cells,)."""
+    counts = np.zeros(n_cells, dtype=np.int64)
+    for subject in range(len(cells)):
+        counts[cells[subject]] += participates[subject]
+    return counts
 
 
 def learn_risk(

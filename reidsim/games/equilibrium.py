@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.games.record_game import WITHHELD, Choice, RecordGame
+from reidsim.games.record_game import WITHHELD, Choice, RecordGame, shared_rows
 from reidsim.releases.strategy_space import Floats, Rows
 
 
@@ -83,21 +83,15 @@ def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
     n = game.n_records
     strategies = choice.strategies
     publisher, adversary, success, utility = (np.zeros(n) for _ in range(4))
-    intensity = np.ones(n)
     attacked = np.zeros(n, dtype=np.bool_)
-    order = np.argsort(strategies, kind="stable")
-    distinct, starts = np.unique(strategies[order], return_index=True)
-    intensities = game.space.generalization_intensity(np.maximum(distinct, 0)).tolist()
-    for strategy, of_strategy, rows in zip(distinct.tolist(), intensities, np.split(order, starts[1:]), strict=True):
-        if strategy == WITHHELD:
-            continue
-        intensity[rows] = of_strategy
+    for strategy, rows in shared_rows(strategies):
         outcome = game.outcome(strategy, rows)
         publisher[rows] = outcome.publisher_payoff
         adversary[rows] = outcome.response.adversary_payoff
         attacked[rows] = outcome.response.attacks
         success[rows] = outcome.response.success
         utility[rows] = outcome.utility
+    intensity = game.space.generalization_intensity(np.maximum(strategies, 0))
     return Equilibrium(
         strategies=strategies,
         publisher_payoff=publisher,
@@ -105,7 +99,7 @@ def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
         attacked=attacked,
         success_probability=success,
         utility=utility,
-        generalization_intensity=intensity,
+        generalization_intensity=np.where(strategies == WITHHELD, 1.0, intensity),
         solver=choice.solver,
         evaluated=choice.evaluated,
         exact=choice.exact,

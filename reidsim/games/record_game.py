@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -160,6 +161,24 @@ class Constraint:
         # Records share few minima, and the comparison is asked for at every strategy.
         distinct, position = np.unique(np.asarray(self.minimum), return_inverse=True)
         return distinct, position
+
+
+def shared_rows(strategies: Strategies) -> Iterator[tuple[int, Rows]]:
+    """Yield each strategy that shares a record, and the rows of those records, both ascending.
+
+    Parameters
+    ----------
+    strategies : ndarray of int64, shape (n_records,)
+        ``WITHHELD`` (-1) where a record is not shared.
+    """
+    # Sorting by two bytes takes time in proportion to the number of records.
+    small = len(strategies) > 0 and strategies.max() <= np.iinfo(np.int16).max
+    order = np.argsort(strategies.astype(np.int16) if small else strategies, kind="stable")
+    in_order = strategies[order]
+    starts = np.flatnonzero(np.diff(in_order, prepend=in_order[:1] - 1))
+    for strategy, rows in zip(in_order[starts].tolist(), np.split(order, starts[1:]), strict=False):
+        if strategy != WITHHELD:
+            yield strategy, rows
 
 
 @dataclass(frozen=True)

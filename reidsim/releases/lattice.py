@@ -155,8 +155,17 @@ class GeneralizationLattice:
 
     def generalization_intensity(self, strategies: Strategies) -> Floats:
         """Return the sum of levels over the greatest possible sum (Wan et al. 2015, Eq. 5)."""
+        if self.size > len(strategies):
+            return self._intensities(strategies)
+        return self._intensity_table[strategies]
+
+    def _intensities(self, strategies: Strategies) -> Floats:
         greatest = sum(self.shape) - len(self.shape)
         return np.asarray(self.all_levels(strategies).sum(axis=1) / max(greatest, 1))
+
+    @cached_property
+    def _intensity_table(self) -> Floats:
+        return self._intensities(np.arange(self.size))
 
     def describe(self, strategy: int) -> str:
         """Name a strategy by its levels, such as ``"0,3,1,0"``."""
