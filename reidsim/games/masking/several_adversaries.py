@@ -1,0 +1,255 @@
+"""Exact solution of the masking game against several adversaries who attack in two stages at most.
+
+Strategies of a subject are worked out in portions, in order of what they are worth without attack, until the worth of
+the next one is below the best payoff found. No strategy beyond can win or tie, so the result is that of working out
+all. Within a portion adversaries are added one by one, those who infer nothing first: what some of them take bounds the
+payoff from above, so whoever has to infer surnames is only asked about strategies that may still win. Adversaries who
+differ in gain and cost alone infer once for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.multistage.attack import MultistageAttack
+from reidsim.adversaries.multistage.linkage import MultistageLinker
+from reidsim.adversaries.multistage.stages import Identify
+from reidsim.adversaries.multistage.two_stage import (
+    Memory,
+    TwoStageArrays,
+    compile_two_stage,
+    is_two_stage,
+    memory_for,
+    reply_to,
+)
+from reidsim.adversaries.multistage.world import MultistageWorld
+from reidsim.adversaries.simple_behaviours import NeverAttacks
+from reidsim.games.adversary_types import TypesGame
+from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+from reidsim.releases.masking import MaskingSpace
+from reidsim.releases.strategy_space import Floats, Strategies
+
+# All strategies are put in order of their worth: once, or for every subject where weights differ by subject.
+_MOST_ORDERED = 1 << 20
+_MOST_ORDERED_EACH = 1 << 16
+
+# Strategies in the first portion; later ones are a share of those worked out before.
+_FIRST_PORTION = 32
+_SHARE = 8
+
+
+# Surnames inferred are kept for all targets if they take no more places than this, of 32 bytes each.
+_MOST_KEPT = 6_000_000
+
+
+class _Inferred:
+    """What adversaries who infer and link in the same way have worked out."""
+
+    def __init__(self, attack: MultistageAttack, world: MultistageWorld, space: MaskingSpace) -> None:
+        self.arrays = compile_two_stage(attack, world, space)
+        self._way = (attack.stages, attack.confidence_threshold, space)
+        self._memory = memory_for(self.arrays)
+        self._of_target: dict[int, Memory] = {}
+
+    def serves(self, attack: MultistageAttack, space: MaskingSpace) -> bool:
+        """Tell whether an attack on the same people infers and links in this way, whatever its gain and cost."""
+        stages, threshold, own = self._way
+        return (
+            own is space
+            and threshold == attack.confidence_threshold
+            and len(stages) == len(attack.stages)
+            # Mutation rates are arrays, which do not compare as a whole.
+            and all(a is b or (isinstance(a, Identify) and a == b) for a, b in zip(stages, attack.stages, strict=True))
+        )
+
+    def memory(self, target: int) -> Memory:
+        """Return the memory of a target, which keeps its surnames from one game to the next where there is room."""
+        places = len(self._memory.confidence)
+        if not self.arrays.infers or len(self.arrays.target_surnames) * places > _MOST_KEPT:
+            return self._memory
+        if target not in self._of_target:
+            self._of_target[target] = self._memory._replace(
+                inferred=np.full((places, 3), -1, np.int64), confidence=np.zeros(places)
+            )
+        return self._of_target[target]
+
+
+# By the people attacked: the same adversaries come back under every policy, round after round.
+_inferred: WeakKeyDictionary[MultistageWorld, list[_Inferred]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class _Opponent:
+    """One adversary, compiled.
+
+    Parameters
+    ----------
+    weight : float
+        Probability that it is there.
+    arrays : TwoStageArrays
+    inferred : _Inferred
+        Shared with all who infer alike.
+    """
+
+    weight: float
+    arrays: TwoStageArrays
+    inferred: _Inferred
+
+
+def best_against_several(game: RecordGame, *, no_attack: bool = False) -> Choice:
+    """Find the best masking of every record against several adversaries.
+
+    Parameters
+    ----------
+    game : RecordGame
+        Branch and bound solves those of another kind, also exactly.
+    no_attack : bool
+        Only strategies that nobody attacks.
+
+    Returns
+    -------
+    Choice
+        That of `branch_and_bound`; `evaluated` counts the strategies worked out against one adversary or more.
+    """
+    opponents = _compiled(game)
+    if opponents is None:
+        return branch_and_bound(game, Constraint(no_attack=no_attack))
+    assert isinstance(game, TypesGame)  # noqa: S101 # as it was compiled
+    n, one_of, tie = game.n_records, game.together == "one-of", game.tie().tolist()
+    strategies, evaluated = np.full(n, WITHHELD, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    for target, (order, utility) in enumerate(_orders(game)):
+        strategies[target], evaluated[target] = _best_of(
+            opponents, target, order, float(game.benefit[target]) * utility, float(game.loss[target]),
+            tie[target], one_of=one_of, no_attack=no_attack,
+        )  # fmt: skip
+    return Choice(strategies, "best-first", evaluated, exact=True)
+
+
+def _best_of(
+    opponents: Sequence[_Opponent],
+    target: int,
+    order: Strategies,
+    benefit: Floats,
+    loss: float,
+    tie: float,
+    *,
+    one_of: bool,
+    no_attack: bool,
+) -> tuple[int, int]:
+    """Return the best strategy of a target and how many were worked out.
+
+    `order` holds all strategies with their falling `benefit`, both of shape (n_strategies,).
+    """
+    best, chosen, start = -np.inf, WITHHELD, 0
+    while start < len(order) and benefit[start] >= best - tie:
+        worth = benefit[start : start + _FIRST_PORTION + start // _SHARE]
+        worth = worth[worth >= best - tie]
+        candidates = order[start : start + len(worth)]
+        payoff = _payoffs(opponents, target, candidates, worth, loss, best - tie, one_of=one_of, no_attack=no_attack)
+        highest = float(payoff.max())
+        if highest > -np.inf and highest >= best - tie:
+            among = int(candidates[payoff >= highest - tie].min())
+            # Of equal payoffs the lowest number.
+            if highest > best + tie or among < chosen:
+                chosen = among
+            best = max(best, highest)
+        start += len(worth)
+    return chosen, start
+
+
+def _payoffs(
+    opponents: Sequence[_Opponent],
+    target: int,
+    candidates: Strategies,
+    worth: Floats,
+    loss: float,
+    needed: float,
+    *,
+    one_of: bool,
+    no_attack: bool,
+) -> Floats:
+    """Return the payoffs of some strategies worth what is needed; -inf where they pay less, or are not allowed."""
+    payoff, reidentified = worth.copy(), np.zeros(len(worth))
+    alive = np.arange(len(worth))
+    for each in opponents:
+        attacks, success = _replies(each.arrays, each.inferred.memory(target), target, candidates[alive])
+        if no_attack:
+            payoff[alive[attacks]] = -np.inf
+            alive = alive[~attacks]
+            continue
+        taken = each.weight * success
+        reidentified[alive] += taken if one_of else taken * (1.0 - reidentified[alive])
+        payoff[alive] = worth[alive] - loss * np.minimum(reidentified[alive], 1.0)
+        alive = alive[payoff[alive] >= needed]
+    return np.where(payoff >= needed, payoff, -np.inf)
+
+
+@numba.njit(cache=True)
+def _replies(
+    arrays: TwoStageArrays, memory: Memory, target: int, strategies: Strategies
+) -> tuple[NDArray[np.bool_], Floats]:
+    """Return whether an adversary attacks strategies of a target, and with what success; 0 without attack."""
+    attacks, success = np.zeros(len(strategies), dtype=np.bool_), np.zeros(len(strategies))
+    for k in range(len(strategies)):
+        reply = reply_to(arrays, memory, target, strategies[k])
+        if reply.attacks:
+            attacks[k], success[k] = True, reply.success
+    return attacks, success
+
+
+def _compiled(game: RecordGame) -> list[_Opponent] | None:
+    """Return the adversaries of a game, those who infer nothing first; None if some cannot be compiled."""
+    if not isinstance(game, TypesGame) or not isinstance(game.space, MaskingSpace) or game.together == "worst":
+        return None
+    if game.space.size > (_MOST_ORDERED if game.space.weights.ndim == 1 else _MOST_ORDERED_EACH):
+        return None
+    opponents: list[_Opponent] = []
+    for each in game.types:
+        attack, linker = each.adversary, each.linker
+        if isinstance(attack, NeverAttacks) or each.weight == 0:
+            continue
+        if not isinstance(attack, MultistageAttack) or type(linker) is not MultistageLinker:
+            return None
+        counted = any(table.counts is not None for table in linker.world.resources.values())
+        if counted or not is_two_stage(linker.attack, linker.space):
+            return None
+        known = _inferred.setdefault(linker.world, [])
+        inferred = next((one for one in known if one.serves(linker.attack, linker.space)), None)
+        if inferred is None:
+            inferred = _Inferred(linker.attack, linker.world, linker.space)
+            known.append(inferred)
+        gain, cost = (
+            np.broadcast_to(np.asarray(amount, dtype=np.float64), (game.n_records,)).copy()
+            for amount in (attack.gain, attack.cost)
+        )
+        opponents.append(_Opponent(each.weight, inferred.arrays._replace(gain=gain, cost=cost), inferred))
+    return sorted(opponents, key=lambda opponent: opponent.arrays.infers)
+
+
+def _orders(game: RecordGame) -> Iterator[tuple[Strategies, Floats]]:
+    """Yield for each record all strategies by falling utility, and their utilities."""
+    space = game.space
+    assert isinstance(space, MaskingSpace)  # noqa: S101 # as it was compiled
+    if space.weights.ndim == 1:
+        ordered = _ordered(space, space.weights)
+        for _ in range(game.n_records):
+            yield ordered
+    else:
+        for weights in space.weights:
+            yield _ordered(space, weights)
+
+
+def _ordered(space: MaskingSpace, weights: Floats) -> tuple[Strategies, Floats]:
+    kept = np.zeros(1)
+    for weight, shares in zip(weights.tolist(), space.kept, strict=True):
+        kept = (kept[:, None] + weight * shares).ravel()
+    utility = np.minimum(kept / space.total_weight, 1.0)
+    order = np.argsort(-utility, kind="stable")
+    return order, utility[order]

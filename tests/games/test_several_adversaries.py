@@ -1,0 +1,183 @@
+"""The masking game against several adversaries: compiled search against the plain oracle and branch and bound."""
+
+import gc
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+from masking_worlds import small_worlds
+from test_masking_game import CARRIED, game_of
+
+from reidsim.adversaries.multistage.linkage import MultistageLinker
+from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.simple_behaviours import NeverAttacks
+from reidsim.games.adversary_types import AdversaryType, TypesGame
+from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.masking import several_adversaries
+from reidsim.games.masking.several_adversaries import best_against_several
+from reidsim.games.record_game import WITHHELD, Constraint
+from reidsim.releases.masking import MaskingSpace
+
+SAME = 1e-12
+
+
+@st.composite
+def worlds_of_types(draw, **options):
+    """A world, its game against types, and for each target the types as the plain oracle takes them."""
+    world = draw(small_worlds(**options))
+    game = world.game
+    kinds = [
+        (
+            draw(st.booleans()),
+            draw(st.sampled_from([150.0, 30.0, 60.0])),
+            draw(st.sampled_from([10.0, 0.0, 20.0])),
+            draw(st.sampled_from([game.attack.confidence_threshold, 0.4])),
+        )
+        for _ in range(draw(st.integers(2, 3)))
+    ]
+    together = draw(st.sampled_from(["one-of", "all"]))
+    weights = [1 / len(kinds)] * len(kinds) if together == "one-of" else [0.5, 1.0, 0.25][: len(kinds)]
+    types = []
+    for number, (infers, gain, cost, theta) in enumerate(kinds):
+        attack = game.attack if infers else game.attack.one_stage()
+        attack = replace(attack, gain=gain, cost=cost, confidence_threshold=theta)
+        linker = MultistageLinker(attack, game.world, game.space)
+        types.append(AdversaryType(str(number), weights[number], linker, attack))
+    played = TypesGame(game.space, types, np.asarray(game.benefit), np.asarray(game.loss), together)
+    plain = [
+        [
+            replace(own.attack, stages=own.attack.stages if infers else [], gain=gain, cost=cost, theta=theta)
+            for infers, gain, cost, theta in kinds
+        ]
+        for own in world.plain
+    ]
+    return world, played, plain
+
+
+def best_by_hand(own, attacks, weights, together, no_attack):
+    """Number of the best of all strategies of a target, the lowest of equals; None if none is allowed."""
+    payoffs = {}
+    for number, levels in enumerate(own.strategies()):
+        replies = [attack.reply(levels, own.masked)[:2] for attack in attacks]
+        if no_attack and any(attacked for attacked, _ in replies):
+            continue
+        risks = [weight * success * attacked for weight, (attacked, success) in zip(weights, replies, strict=True)]
+        risk = sum(risks) if together == "one-of" else 1 - np.prod([1 - each for each in risks])
+        payoffs[number] = own.worth(levels) - own.loss * risk
+    if not payoffs:
+        return WITHHELD
+    highest = max(payoffs.values())
+    return min(number for number, payoff in payoffs.items() if payoff >= highest - 1e-9)
+
+
+@pytest.mark.parametrize("no_attack", [False, True])
+@pytest.mark.parametrize(("chain", "levels"), [("two-stage", False), ("two-stage", True), ("neighbour", False)])
+@settings(max_examples=12, deadline=None)
+@given(data=st.data())
+def test_the_best_masking_is_that_of_trying_all(chain, levels, no_attack, data):
+    _, game, plain = worlds = data.draw(worlds_of_types(chain=chain, levels=levels, most_targets=2))
+    choice = best_against_several(game, no_attack=no_attack)
+    assert choice.solver == "best-first"
+    assert choice.exact
+    weights = [each.weight for each in game.types]
+    exact = [
+        best_by_hand(own, attacks, weights, game.together, no_attack)
+        for own, attacks in zip(worlds[0].plain, plain, strict=True)
+    ]
+    np.testing.assert_array_equal(choice.strategies, exact)
+    event(f"somebody masks: {bool((choice.strategies > 0).any())}")
+
+
+@given(worlds_of_types(levels=True), st.booleans(), st.booleans())
+@settings(max_examples=15, deadline=None)
+def test_it_is_branch_and_bound_where_worth_and_amounts_differ_by_record(worlds, no_attack, with_nobody):
+    game = worlds[1]
+    space, n = game.space, game.n_records
+    rng = np.random.default_rng(n)
+    own = MaskingSpace(
+        space.attributes, rng.choice([0.5, 1.0, 2.0], (n, len(space.attributes))), n, space.kept, space.groups
+    )
+    types = [
+        replace(each, adversary=replace(each.adversary, gain=rng.choice([30.0, 150.0], n)),
+                linker=MultistageLinker(each.linker.attack, each.linker.world, own))
+        for each in game.types
+    ]  # fmt: skip
+    if with_nobody and game.together == "all":
+        types.append(AdversaryType("nobody", 1.0, types[0].linker, NeverAttacks()))
+    played = TypesGame(own, types, rng.choice([20.0, 100.0], n), rng.choice([40.0, 150.0], n), game.together)
+    found = best_against_several(played, no_attack=no_attack)
+    exact = branch_and_bound(played, Constraint(no_attack=no_attack))
+    assert found.solver == "best-first"
+    np.testing.assert_array_equal(found.strategies, exact.strategies)
+
+
+@given(worlds_of_types(chain="three-stage"))
+@settings(max_examples=10, deadline=None)
+def test_other_attacks_are_left_to_branch_and_bound(worlds):
+    game = worlds[1]
+    staged = any(len(each.linker.attack.inferences) > 1 for each in game.types)
+    assert best_against_several(game).solver == ("branch-and-bound" if staged else "best-first")
+    simple = [replace(each, adversary=OneShotAdversary(30.0, 1.0)) for each in game.types]
+    left = best_against_several(game.with_types(simple))
+    assert left.solver == "branch-and-bound"
+    np.testing.assert_array_equal(left.strategies, branch_and_bound(game.with_types(simple)).strategies)
+
+
+@pytest.fixture(scope="module")
+def carried():
+    """A town of the published code with six loci: 256 strategies, worked out in several portions."""
+    return game_of(np.load(CARRIED / "mid_bf_m8_clean.npz", allow_pickle=False))
+
+
+def against(game, attacks, weights, together):
+    types = [
+        AdversaryType(str(number), weight, MultistageLinker(attack, game.world, game.space), attack)
+        for number, (weight, attack) in enumerate(zip(weights, attacks, strict=True))
+    ]
+    return TypesGame(game.space, types, game.benefit, game.loss, together)
+
+
+@pytest.mark.parametrize("no_attack", [False, True])
+@pytest.mark.parametrize("together", ["one-of", "all"])
+def test_a_town_is_played_as_branch_and_bound_plays_it(no_attack, together, carried):
+    attacks = [replace(carried.attack, gain=60.0), carried.attack, replace(carried.attack.one_stage(), cost=4.0)]
+    game = against(carried, attacks, [0.3, 0.5, 0.2], together)
+    found = best_against_several(game, no_attack=no_attack)
+    exact = branch_and_bound(game, Constraint(no_attack=no_attack))
+    np.testing.assert_array_equal(found.strategies, exact.strategies)
+    assert (found.evaluated >= exact.evaluated).all()
+    assert found.evaluated.mean() < game.space.size / 2
+
+
+def test_who_infers_nothing_is_asked_first_and_spares_inferences(carried, monkeypatch):
+    asked = {True: 0, False: 0}
+    replies = several_adversaries._replies
+
+    def counted(arrays, memory, target, strategies):
+        asked[bool(arrays.infers)] += len(strategies)
+        return replies(arrays, memory, target, strategies)
+
+    monkeypatch.setattr(several_adversaries, "_replies", counted)
+    attacks = [carried.attack, replace(carried.attack.one_stage(), gain=300.0, cost=1.0)]
+    found = best_against_several(against(carried, attacks, [0.5, 0.9], "all"))
+    assert asked[False] == found.evaluated.sum()
+    assert asked[True] < 0.8 * asked[False]
+
+
+def test_surnames_are_kept_as_long_as_the_people():
+    game = game_of(np.load(CARRIED / "small_bf_m6.npz", allow_pickle=False))
+    before = len(several_adversaries._inferred)
+    first = best_against_several(against(game, [game.attack, game.attack], [0.5, 0.5], "one-of"))
+    # Other prices and weights meet what was inferred before.
+    other = [replace(game.attack, gain=40.0), replace(game.attack, gain=15.0)]
+    found = best_against_several(against(game, other, [0.2, 0.9], "all"))
+    fresh = game_of(np.load(CARRIED / "small_bf_m6.npz", allow_pickle=False))
+    exact = best_against_several(against(fresh, other, [0.2, 0.9], "all"))
+    np.testing.assert_array_equal(found.strategies, exact.strategies)
+    assert (found.strategies != first.strategies).any()
+    assert len(several_adversaries._inferred) == before + 2
+    del game, fresh, other
+    gc.collect()
+    assert len(several_adversaries._inferred) == before
