@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.defenders.defender import Defender, Game, outcome_of, record_game_of
 from reidsim.games.record_game import Choice
 from reidsim.releases.focused import space_of_all
+from reidsim.releases.strategy_space import Floats
 
 CROSS_PLAY_COLUMNS = (
     "defender",
@@ -30,7 +31,7 @@ CROSS_PLAY_COLUMNS = (
     "regret",
 )
 # Beyond so many forms nobody plans against several adversaries at once: compiled solvers are for one.
-_MOST_FORMS = 2**20
+MOST_FORMS = 2**20
 # What a defender may plan against besides the adversaries themselves.
 ALL_TYPES, WORST_TYPE = "all-types", "worst-type"
 
@@ -47,11 +48,14 @@ class Opponent:
         a `TypesGame` of what it may do.
     belief : RecordGame or MaskingGame, optional
         The game against it that the defender believes in when it plans; the truth, if not given.
+    among_all : bool
+        Whether plans against all adversaries reckon with it.
     """
 
     name: str
     truth: Game
     belief: Game | None = None
+    among_all: bool = True
 
     @property
     def planned(self) -> Game:
@@ -92,8 +96,8 @@ class CrossPlay:
         return pd.DataFrame(values, index=pd.Index(names, name="defender"), columns=pd.Index(adversaries))
 
 
-def require_measure(measure: str) -> None:
-    """Check that cross-play tells a measure.
+def require_measure(measure: str, where: str | None = None) -> None:
+    """Check that cross-play tells a measure; `where` is what asks for it, for the message.
 
     Raises
     ------
@@ -103,7 +107,8 @@ def require_measure(measure: str) -> None:
     measures = CROSS_PLAY_COLUMNS[3:]
     if measure not in measures:
         expected = f"one of {', '.join(measures)}"
-        raise InputError("no such measure", found=measure, expected=expected, hint=nearest(measure, measures))
+        hint = nearest(measure, measures)
+        raise InputError("no such measure", where=where, found=measure, expected=expected, hint=hint)
 
 
 def cross_play(
@@ -112,14 +117,15 @@ def cross_play(
     *,
     own: str | None = None,
     against_each: Collection[str] | None = None,
+    ideas: Mapping[str, Game] | None = None,
     weights: NDArray[np.int64] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> CrossPlay:
     """Play every defender against every adversary.
 
     A defender that plans does so against one adversary, and is then faced with each of them. Those in `against_each`
-    plan against each adversary in turn, against all as equally likely types, and against the type that is worst for
-    each record; the others against `own` alone.
+    plan against each adversary in turn, against all as equally likely types, against the type that is worst for each
+    record, and on each of the `ideas`; the others against `own` alone.
 
     Parameters
     ----------
@@ -130,6 +136,8 @@ def cross_play(
         The adversary whom the scenario is about: the first, if not given.
     against_each : collection of str, optional
         Names of defenders: the first that plans, if not given.
+    ideas : mapping of str to RecordGame or MaskingGame, optional
+        Further games to plan on, by the names that results give them.
     weights : ndarray of int64, shape (n_records,), optional
         Records that each row of the games stands for; one each, if not given.
     progress : callable, optional
@@ -165,8 +173,8 @@ def cross_play(
     left_out = []
     playing = [opponent for opponent in opponents if opponent.name not in cannot]
     if not _can_plan_against_all(opponents):
-        left_out.append(f"nobody plans against all types at once: there are more than {_MOST_FORMS:,} forms")
-    plans = [] if own in cannot else list(_plans(playing, defenders, own, against_each))
+        left_out.append(f"nobody plans against all types at once: there are more than {MOST_FORMS:,} forms")
+    plans = [] if own in cannot else list(_plans(playing, defenders, own, against_each, ideas or {}))
     rows: list[tuple[object, ...]] = []
     for done, (defender, against, game) in enumerate(plans):
         if progress is not None:
@@ -190,12 +198,18 @@ def cross_play(
 
 
 def _plans(
-    opponents: Sequence[Opponent], defenders: Sequence[Defender], own: str, against_each: Collection[str]
+    opponents: Sequence[Opponent],
+    defenders: Sequence[Defender],
+    own: str,
+    against_each: Collection[str],
+    ideas: Mapping[str, Game],
 ) -> Iterator[tuple[Defender, str, Game]]:
     """Yield each defender with the name of the adversary planned against, if any, and the game planned on."""
     games = {opponent.name: opponent.planned for opponent in opponents}
-    if len(opponents) > 1 and _can_plan_against_all(opponents):
-        games |= {ALL_TYPES: all_types(opponents), WORST_TYPE: all_types(opponents, worst=True)}
+    counted = [opponent for opponent in opponents if opponent.among_all]
+    if len(counted) > 1 and _can_plan_against_all(counted):
+        games |= {ALL_TYPES: all_types(counted), WORST_TYPE: all_types(counted, worst=True)}
+    games |= ideas
     for defender in defenders:
         if not defender.plans:
             yield defender, "", games[own]
@@ -227,7 +241,7 @@ def _check_information(opponent: Opponent) -> None:
 
 
 def _can_plan_against_all(opponents: Sequence[Opponent]) -> bool:
-    return record_game_of(opponents[0].truth).space.size <= _MOST_FORMS
+    return record_game_of(opponents[0].truth).space.size <= MOST_FORMS
 
 
 def all_types(opponents: Sequence[Opponent], *, worst: bool = False) -> TypesGame:
@@ -258,11 +272,17 @@ def _averages(game: Game, choice: Choice, weights: NDArray[np.int64] | None) -> 
         parts = [each.weight * _averages(game.against(each.name), choice, weights) for each in game.types]
         return np.asarray(np.sum(parts, axis=0))
     outcome = outcome_of(game, choice)
+    attacked: Floats = outcome.attacked.astype(np.float64)
+    if isinstance(game, TypesGame) and game.together == "all":
+        # Who may be there attacks as often as it is there.
+        attacked = 1.0 - np.prod(
+            [1.0 - each.weight * outcome_of(game.against(each.name), choice).attacked for each in game.types], axis=0
+        )
     columns = (
         outcome.publisher_payoff,
         outcome.adversary_payoff,
         outcome.utility,
-        outcome.attacked,
+        attacked,
         np.where(outcome.attacked, outcome.success_probability, 0.0),
     )
     return np.array([np.average(column, weights=weights) for column in columns])

@@ -26,9 +26,11 @@ class RowGroups:
     columns : sequence of ndarray of int, shape (n_rows,)
         Without columns all rows are one group.
     n_rows : int
+    counts : ndarray of int64, shape (n_rows,), optional
+        People that each row stands for; one each, if not given.
     """
 
-    def __init__(self, columns: Sequence[Integers], n_rows: int) -> None:
+    def __init__(self, columns: Sequence[Integers], n_rows: int, counts: Integers | None = None) -> None:
         self._steps: list[tuple[Integers, Integers]] = []
         group = np.zeros(n_rows, dtype=np.int64)
         for column in columns:
@@ -37,7 +39,8 @@ class RowGroups:
             keys, group = np.unique(group * len(values) + code, return_inverse=True)
             self._steps.append((values, keys))
         self.group_of_row = group
-        self.sizes = np.bincount(group, minlength=1)
+        self._counts = counts
+        self.sizes = _sums(group, counts, minlength=1)
 
     def find(self, columns: Sequence[Integers], n: int) -> Integers:
         """Return the group that has the values of each query, shape (n,); -1 where there is none."""
@@ -55,13 +58,23 @@ class RowGroups:
     def most_frequent(self, values: Integers) -> Common:
         """Return the most frequent of `values`, shape (n_rows,), in each group; of equals the one in the first row."""
         distinct, code = np.unique(values, return_inverse=True)
-        pairs, first, counts = np.unique(
-            self.group_of_row * len(distinct) + code, return_index=True, return_counts=True
+        pairs, first, number = np.unique(
+            self.group_of_row * len(distinct) + code, return_index=True, return_inverse=True
         )
+        counts = _sums(number, self._counts)
         group = pairs // len(distinct)
         order = np.lexsort((first, -counts, group))
         best = order[np.unique(group[order], return_index=True)[1]]
         return Common(distinct[pairs[best] % len(distinct)], counts[best] / self.sizes[group[best]])
+
+
+def _sums(group: Integers, counts: Integers | None, minlength: int = 0) -> Integers:
+    """Return the people of each group."""
+    if counts is None:
+        return np.bincount(group, minlength=minlength)
+    sums = np.zeros(max(int(group.max(initial=-1)) + 1, minlength), dtype=np.int64)
+    np.add.at(sums, group, counts)
+    return sums
 
 
 def _place(ordered: Integers, wanted: Integers) -> tuple[Integers, NDArray[np.bool_]]:

@@ -201,7 +201,7 @@ def test_who_finds_out_late_that_it_cannot_play_is_left_out(refused):
 
 
 def test_nobody_plans_against_several_in_spaces_that_only_compiled_solvers_can_search(monkeypatch):
-    monkeypatch.setattr("reidsim.games.cross_play._MOST_FORMS", 11)
+    monkeypatch.setattr("reidsim.games.cross_play.MOST_FORMS", 11)
     play = cross_play(opponents("lattice")[:2], [BestReply()])
     assert set(play.table["plans_against"]) == {"one-shot", "fmdp"}
     assert play.left_out == ("nobody plans against all types at once: there are more than 11 forms",)

@@ -1,4 +1,4 @@
-"""Defenders who plan each record on its own: the best reply to the adversary, exact or by greedy search."""
+"""Defenders who plan each record on its own: the best reply to the adversary, exact or by a search with a budget."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from reidsim.errors import InputError
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.defenders.defender import Game, withholding
 from reidsim.games.lattice_search import lattice_search
+from reidsim.games.masking.anytime import anytime
 from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.greedy import greedy
 from reidsim.games.record_game import Choice, Constraint
 from reidsim.releases.strategy_space import Strategies
 
-Search = Literal["exact", "greedy"]
+Search = Literal["exact", "greedy", "anytime"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +24,8 @@ class BestReply:
     """Picks for each record the form that pays most against the adversary of the game.
 
     Exact search is branch and bound, or best-first search in a masking game; greedy search is the lattice-based or the
-    published greedy search. All are solvers of the papers.
+    published greedy search. Those are solvers of the papers. Anytime search goes on from the greedy one in a masking
+    game, within a number of strategies.
 
     Parameters
     ----------
@@ -34,7 +36,9 @@ class BestReply:
         Only forms at least as protective as this one, such as Safe Harbor's.
     may_withhold : bool
         Whether a record whose best form does not pay is withheld (payoff 0). In a masking game it always may be.
-    search : {"exact", "greedy"}
+    search : {"exact", "greedy", "anytime"}
+    most_evaluated : int
+        Strategies worked out for each record by anytime search.
 
     Raises
     ------
@@ -49,6 +53,7 @@ class BestReply:
     minimum: Strategies | None = None
     may_withhold: bool = False
     search: Search = "exact"
+    most_evaluated: int = 20_000
 
     def __post_init__(self) -> None:
         if self.search not in get_args(Search):
@@ -64,8 +69,14 @@ class BestReply:
                 return best_first(game, no_attack=self.no_attack)
             if not game.is_compiled:
                 expected = "an attack in two stages, or search 'exact'"
-                raise InputError("greedy search of a masking game", where=self.name, expected=expected)
+                raise InputError(f"{self.search} search of a masking game", where=self.name, expected=expected)
+            if self.search == "anytime":
+                return anytime(game, most_evaluated=self.most_evaluated, no_attack=self.no_attack)
             return greedy(game, no_attack=self.no_attack)
+        if self.search == "anytime":
+            raise InputError(
+                "anytime search is of masking games", where=self.name, expected="search 'exact' or 'greedy'"
+            )
         if self.search == "exact":
             choice = branch_and_bound(game, Constraint(no_attack=self.no_attack, minimum=self.minimum))
         elif self.no_attack or self.minimum is not None:

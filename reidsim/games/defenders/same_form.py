@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import heapq
 import math
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +18,34 @@ from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.same_strategy import same_strategy
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.linkage.number_checks import check_share
-from reidsim.releases.strategy_space import Floats
+from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.releases.strategy_space import Floats, Rows
 
 _MOST_FORMS = 1_000_000
+
+
+class FormOfAll(NamedTuple):
+    """The best form of some records, and what comes of it.
+
+    Parameters
+    ----------
+    form : int
+        ``WITHHELD`` (-1) if nothing that is allowed pays.
+    shared : ndarray of bool, shape (n_rows,)
+        Which of the records are shared in it.
+    payoff : float
+        In sum, in currency units.
+    evaluated : int
+        Forms worked out.
+    exact : bool
+        Whether no other pays more.
+    """
+
+    form: int
+    shared: NDArray[np.bool_]
+    payoff: float
+    evaluated: int
+    exact: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,44 +99,167 @@ class SameForm:
         plain = self.weights is None and not (self.suppresses or self.no_attack or self.minimum)
         if plain and isinstance(game, MaskingGame) and game.is_compiled:
             return same_strategy(game)
-        return self._search(record_game_of(game))
+        found = self.best_of(record_game_of(game), np.arange(game.n_records))
+        return _choice(found, "same-form")
 
-    def _search(self, game: RecordGame) -> Choice:
-        n, size = game.n_records, game.space.size
+    def best_of(self, game: RecordGame, rows: Rows) -> FormOfAll:
+        """Return the best form of some records, as if there were no others to choose for.
+
+        Raises
+        ------
+        InputError
+            If there are more than a million forms.
+        """
+        size = game.space.size
         if size > _MOST_FORMS:
             raise InputError(
                 "too many forms to compare", where=self.name, found=size, expected=f"at most {_MOST_FORMS:,}"
             )
-        weights = np.ones(n) if self.weights is None else self.weights.astype(np.float64)
-        tie = INDIFFERENCE * float(weights @ (game.benefit + game.loss))
+        held = _Incumbent(self, game, rows)
         minimum = np.array([self.minimum])
         allowed = [form for form in range(size) if not self.minimum or game.space.at_least(form, minimum)[0]]
-        bounds = np.array([weights @ game.benefit_of(form) for form in allowed])
-        # Nothing released pays 0, and any number of records may then be withheld.
-        best, chosen, evaluated = 0.0, np.full(n, WITHHELD, dtype=np.int64), 0
-        found = False
-        form_held = size
+        bounds = np.array([held.bound(form) for form in allowed])
         for position in np.argsort(-bounds, kind="stable").tolist():
-            form = allowed[position]
-            if bounds[position] < best - tie:
+            if not held.can_be_beaten_by(bounds[position]):
                 break
-            evaluated += 1
-            outcome = game.outcome(form)
-            shared = self._shared(outcome.publisher_payoff, outcome.response.attacks, game)
-            if shared is None or weights[~shared].sum() > self._most_withheld(weights):
-                continue
-            total = float(weights[shared] @ outcome.publisher_payoff[shared])
-            if total > best + tie or (total >= best - tie and (not found or form < form_held)):
-                best, found, form_held = total, True, form
-                chosen = np.where(shared, form, WITHHELD)
-        return Choice(chosen, "same-form", np.full(n, evaluated, dtype=np.int64), exact=True)
+            held.offer(allowed[position])
+        return held.found(exact=True)
 
-    def _most_withheld(self, weights: Floats) -> float:
-        return math.floor(self.limit * weights.sum()) if self.suppresses else 0.0
 
-    def _shared(self, payoff: Floats, attacks: NDArray[np.bool_], game: RecordGame) -> NDArray[np.bool_] | None:
-        """Tell which records are shared in a form; None if the form is not allowed."""
-        if not self.suppresses:
-            return None if self.no_attack and attacks.any() else np.ones(len(payoff), dtype=np.bool_)
-        pays = payoff > game.tie()
-        return np.asarray(pays & ~attacks if self.no_attack else pays)
+@dataclass(frozen=True, eq=False)
+class AnytimeForm(SameForm):
+    """Looks for the one form for all records that pays most, within a number of forms worked out.
+
+    A climb follows the best successor from the least protective form to the most protective, and moves from the best
+    form found to a better neighbour while there is one (of a lattice also to the forms one step more specific). The
+    rest of the budget goes to forms in order of falling benefit in sum; once that is below the best payoff, the choice
+    is exact. A larger budget never finds less.
+
+    Parameters
+    ----------
+    most_evaluated : int
+        Forms worked out at most.
+    others
+        See `SameForm`.
+
+    Raises
+    ------
+    InputError
+        If the budget is below 1, or the limit is not a share.
+    """
+
+    name: str = "anytime"
+    most_evaluated: int = field(default=100, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.most_evaluated < 1:
+            raise InputError(
+                "budget of forms too small", where=self.name, found=self.most_evaluated, expected="1 or more"
+            )
+
+    def choose(self, game: Game) -> Choice:
+        """Return the same form for all records that are shared; see `Defender`."""
+        return _choice(self.best_of(record_game_of(game), np.arange(game.n_records)), "anytime-form")
+
+    def best_of(self, game: RecordGame, rows: Rows) -> FormOfAll:
+        """Return the best form found for some records, as if there were no others to choose for."""
+        held = _Incumbent(self, game, rows)
+        exact = all(held.evaluated < self.most_evaluated for _ in self._steps(held, game))
+        return held.found(exact=exact)
+
+    def _steps(self, held: _Incumbent, game: RecordGame) -> Iterator[None]:
+        """Work out form after form; yield before each, so that the search can be stopped there."""
+        here = self.minimum
+        yield from held.offers([here])
+        while above := list(game.space.successors(here)):
+            yield from held.offers(above)
+            here = max(above, key=held.payoff)
+        best = None
+        while held.form != best:
+            best = held.form
+            yield from held.offers(self._neighbours(game, best))
+        opened, seen = [(-held.bound(self.minimum), self.minimum)], {self.minimum}
+        while opened and held.can_be_beaten_by(-opened[0][0]):
+            _, form = heapq.heappop(opened)
+            yield from held.offers([form])
+            for below in game.space.successors(form):
+                if below not in seen:
+                    seen.add(below)
+                    heapq.heappush(opened, (-held.bound(below), below))
+
+    def _neighbours(self, game: RecordGame, form: int) -> list[int]:
+        if form == WITHHELD:
+            return []
+        space = game.space
+        before = list(space.predecessors(form)) if isinstance(space, GeneralizationLattice) else []
+        minimum = np.array([self.minimum])
+        return [each for each in (*before, *space.successors(form)) if space.at_least(each, minimum)[0]]
+
+
+class _Incumbent:
+    """The best form so far, of those worked out."""
+
+    def __init__(self, defender: SameForm, game: RecordGame, rows: Rows) -> None:
+        n = len(rows)
+        self._defender, self._game, self._rows = defender, game, rows
+        weights = defender.weights
+        self._weights = np.ones(n) if weights is None else weights[rows].astype(np.float64)
+        self._tie = INDIFFERENCE * float(self._weights @ (game.benefit + game.loss)[rows])
+        withheld = defender.limit * self._weights.sum() if defender.suppresses else 0.0
+        self._most_withheld = math.floor(withheld)
+        self._payoffs: dict[int, float] = {}
+        # Nothing released pays 0, and any number of records may then be withheld.
+        self._best, self.form, self._shared = 0.0, WITHHELD, np.zeros(n, dtype=np.bool_)
+
+    @property
+    def evaluated(self) -> int:
+        """Forms worked out."""
+        return len(self._payoffs)
+
+    def bound(self, form: int) -> float:
+        """Return the most that a form can pay in sum: its benefit if nobody attacks."""
+        return float(self._weights @ self._game.benefit_of(form, self._rows))
+
+    def can_be_beaten_by(self, bound: float) -> bool:
+        """Tell whether a form that pays at most `bound` may be as good."""
+        return bound >= self._best - self._tie
+
+    def payoff(self, form: int) -> float:
+        """Return what a form that was worked out pays in sum."""
+        return self._payoffs[form]
+
+    def offers(self, forms: list[int]) -> Iterator[None]:
+        """Work out the forms that were not yet; yield before each."""
+        for form in forms:
+            if form not in self._payoffs:
+                yield
+                self.offer(form)
+
+    def offer(self, form: int) -> None:
+        """Work out a form, and keep it if it is the best; one that is not allowed pays nothing."""
+        outcome = self._game.outcome(form, self._rows)
+        shared = self._shared_in(outcome.publisher_payoff, outcome.response.attacks)
+        total = float(self._weights[shared] @ outcome.publisher_payoff[shared])
+        allowed = len(self._rows) == 0 or self._weights[~shared].sum() <= self._most_withheld
+        self._payoffs[form] = total if allowed else -np.inf
+        first = self.form == WITHHELD or form < self.form
+        if allowed and (total > self._best + self._tie or (total >= self._best - self._tie and first)):
+            self._best, self.form, self._shared = total, form, shared
+
+    def found(self, *, exact: bool) -> FormOfAll:
+        return FormOfAll(self.form, self._shared, self._best, self.evaluated, exact)
+
+    def _shared_in(self, payoff: Floats, attacks: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Tell which records are shared in a form."""
+        if not self._defender.suppresses:
+            refused = self._defender.no_attack and attacks.any()
+            return np.full(len(payoff), not refused)
+        pays = payoff > self._game.tie(self._rows)
+        return np.asarray(pays & ~attacks if self._defender.no_attack else pays)
+
+
+def _choice(found: FormOfAll, solver: str) -> Choice:
+    strategies = np.where(found.shared, found.form, WITHHELD).astype(np.int64)
+    evaluated = np.full(len(strategies), found.evaluated, dtype=np.int64)
+    return Choice(strategies, solver, evaluated, found.exact)

@@ -198,8 +198,9 @@ class _Search:
             spent = self._most_nodes is not None and len(self._outcomes) >= self._most_nodes
             if spent or (self._deadline is not None and self._outcomes and time.monotonic() >= self._deadline):
                 raise _BudgetSpentError
-            outcomes = self._game.outcomes(*self._tables.at(levels))
-            self._incumbents.offer(self._game.lattice.index(levels), sum(levels), outcomes)
+            node = self._game.lattice.index(levels)
+            outcomes = self._game.outcomes(node, *self._tables.at(levels))
+            self._incumbents.offer(node, sum(levels), outcomes)
             self._outcomes[levels] = outcomes[0]
             if self._progress is not None:
                 self._progress(len(self._outcomes))

@@ -148,8 +148,11 @@ class FullDomainGame:
         cells = self.lattice.n_records
         return Followed(np.arange(cells), self.finest[2], np.zeros(cells))
 
-    def outcomes(self, table: ClassTable, followed: Followed) -> Floats:
-        """Return payout, suppressed records, attacked records and adversary's payoff of a node, shape (n_points, 4)."""
+    def outcomes(self, node: int, table: ClassTable, followed: Followed) -> Floats:
+        """Return payout, suppressed records, attacked records and adversary's payoff of a node, shape (n_points, 4).
+
+        Here they follow from the sizes of the node's classes alone; elsewhere more of `node` may matter.
+        """
         outcomes = np.empty((self.prices.n_points, 4))
         prices = self.prices
         if not self.by_class:

@@ -11,6 +11,7 @@ not bind those in its region. The payout lies between theirs.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -59,8 +60,16 @@ class MultiDimensional:
 
 
 @dataclass(frozen=True, eq=False)
-class _Recoding:
-    """One recoding: what it pays, and how many records it suppresses."""
+class Recoding:
+    """One recoding: what it pays, and how many records it suppresses.
+
+    Parameters
+    ----------
+    regions, strategies : ndarray of int64, shape (n_cells,)
+        See `MultiDimensional`.
+    payout : float
+    suppressed : int
+    """
 
     regions: Strategies
     strategies: Strategies
@@ -68,7 +77,20 @@ class _Recoding:
     suppressed: int
 
     def value(self, charge: float) -> float:
+        """Return what it is worth when each suppressed record is charged for."""
         return self.payout - charge * self.suppressed
+
+
+class Recodings(Protocol):
+    """All recodings of some records by splits."""
+
+    def best(self, charge: float) -> Recoding:
+        """Return the one worth most when each suppressed record is charged for."""
+        ...
+
+    def one_node(self) -> Recoding | None:
+        """Return the best that is one node for all records and keeps to the limit, if there is one."""
+        ...
 
 
 def multi_dimensional(game: FullDomainGame) -> MultiDimensional:
@@ -97,30 +119,49 @@ def multi_dimensional(game: FullDomainGame) -> MultiDimensional:
     if game.prices.n_points > 1:
         game = replace(game, prices=game.prices.point(0))
     charged = _Charged(game)
-    over = charged.best(0.0)
-    if over.suppressed <= game.most_suppressed:
-        return charged.solution(over, over.payout)
+    return charged.solution(*within_limit(charged, game.n_records, game.most_suppressed, float(game.best_case[0])))
+
+
+def within_limit(
+    recodings: Recodings, n_records: int, most_suppressed: int, best_case: float
+) -> tuple[Recoding, float]:
+    """Return the best recoding found that keeps to a limit, and what none can exceed; see `multi_dimensional`.
+
+    Parameters
+    ----------
+    recodings : Recodings
+    n_records, most_suppressed : int
+        Records in all, and those that may be suppressed.
+    best_case : float
+        The payout if every record were shared as it is and none attacked.
+
+    Returns
+    -------
+    Recoding
+        Everything is suppressed if none keeps to the limit.
+    float
+    """
+    over = recodings.best(0.0)
+    if over.suppressed <= most_suppressed:
+        return over, over.payout
     # One record less to suppress is then worth more than everything that can be lost by it.
-    dearest = 2 * max(float(game.best_case[0]), 1.0)
-    kept = charged.best(dearest)
-    if kept.suppressed > game.most_suppressed:
-        nothing = np.full_like(kept.regions, WITHHELD)
-        return charged.solution(_Recoding(kept.regions, nothing, 0.0, game.n_records), 0.0)
+    kept = recodings.best(2 * max(best_case, 1.0))
+    if kept.suppressed > most_suppressed:
+        return Recoding(kept.regions, np.full_like(kept.regions, WITHHELD), 0.0, n_records), 0.0
     bound = over.payout
-    tie = INDIFFERENCE * max(float(game.best_case[0]), 1.0)
+    tie = INDIFFERENCE * max(best_case, 1.0)
     while over.suppressed > kept.suppressed:
         charge = (over.payout - kept.payout) / (over.suppressed - kept.suppressed)
-        between = charged.best(charge)
-        bound = min(bound, between.value(charge) + charge * game.most_suppressed)
+        between = recodings.best(charge)
+        bound = min(bound, between.value(charge) + charge * most_suppressed)
         if between.value(charge) <= over.value(charge) + tie:
             break
-        if between.suppressed > game.most_suppressed:
+        if between.suppressed > most_suppressed:
             over = between
         else:
             kept = between
-    one_node = charged.one_node()
-    best = kept if one_node is None or one_node.payout <= kept.payout + tie else one_node
-    return charged.solution(best, bound)
+    one_node = recodings.one_node()
+    return (kept if one_node is None or one_node.payout <= kept.payout + tie else one_node), bound
 
 
 class _Charged:
@@ -130,7 +171,7 @@ class _Charged:
         self._game = game
         self._evaluated = 0
 
-    def best(self, charge: float) -> _Recoding:
+    def best(self, charge: float) -> Recoding:
         """Return the recoding worth most at a charge."""
         splits = best_splits(self._game, charge=charge)
         self._evaluated += splits.evaluated
@@ -139,9 +180,9 @@ class _Charged:
             here = np.flatnonzero(splits.regions == node)
             strategies[here[~game.kept_at(node)[here]]] = WITHHELD
         suppressed = int(game.released[strategies == WITHHELD].sum())
-        return _Recoding(splits.regions, strategies, splits.value + charge * suppressed, suppressed)
+        return Recoding(splits.regions, strategies, splits.value + charge * suppressed, suppressed)
 
-    def one_node(self) -> _Recoding | None:
+    def one_node(self) -> Recoding | None:
         """Return the best node for all records that keeps to the limit, if there is one."""
         game, solution = self._game, search(self._game)
         self._evaluated += solution.evaluated
@@ -150,9 +191,9 @@ class _Charged:
             return None
         regions = np.full(game.lattice.n_records, node, dtype=np.int64)
         strategies = np.where(game.kept_at(node), regions, WITHHELD)
-        return _Recoding(regions, strategies, float(solution.payout[0]), int(solution.suppressed[0]))
+        return Recoding(regions, strategies, float(solution.payout[0]), int(solution.suppressed[0]))
 
-    def solution(self, recoding: _Recoding, bound: float) -> MultiDimensional:
+    def solution(self, recoding: Recoding, bound: float) -> MultiDimensional:
         """Return a recoding that keeps to the limit as the solution."""
         best_case = float(self._game.best_case[0])
         exact = bound <= recoding.payout + INDIFFERENCE * max(best_case, 1.0)

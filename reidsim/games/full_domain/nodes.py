@@ -88,7 +88,7 @@ class _EveryNode:
 
     def visit(self, node: int, levels: Sequence[int], table: ClassTable, followed: Followed) -> None:
         self.nodes.append(node)
-        self.outcomes.append(self._game.outcomes(table, followed)[0])
+        self.outcomes.append(self._game.outcomes(node, table, followed)[0])
 
 
 def every_node(game: FullDomainGame) -> NodeOutcomes:

@@ -148,7 +148,7 @@ class _BestNodes:
     def visit(self, node: int, levels: Sequence[int], table: ClassTable, followed: Followed) -> None:
         self.seen += 1
         self._progress(self.seen)
-        self.incumbents.offer(node, sum(levels), self._game.outcomes(table, followed))
+        self.incumbents.offer(node, sum(levels), self._game.outcomes(node, table, followed))
 
 
 def search(

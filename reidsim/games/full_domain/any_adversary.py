@@ -1,0 +1,106 @@
+"""The game at dataset level against any adversary that a record game can have, such as several types at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.response import INDIFFERENCE, Adversary
+from reidsim.errors import InputError
+from reidsim.games.adversary_types import TypesGame
+from reidsim.games.full_domain.class_table import ClassTable
+from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
+from reidsim.games.full_domain.node_payoffs import ADVERSARY, ATTACKED, PAYOUT, SUPPRESSED
+from reidsim.games.full_domain.walk import Followed
+from reidsim.games.record_game import Outcome, RecordGame
+from reidsim.releases.strategy_space import Floats
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AnyAdversaryGame(FullDomainGame):
+    """One publisher who picks one node for the whole dataset, and adversaries who reply record by record.
+
+    A node is worked out by letting the adversaries of a record game reply to every record there; the rest is as in
+    `FullDomainGame`: records that do not pay are suppressed, and every search takes it. No search asks more than that
+    a record pays no more than its benefit at the node. In the No-Attack game records that anybody attacks are
+    suppressed, and no others; `of` also has those suppressed to which a one-shot adversary is indifferent.
+
+    Parameters
+    ----------
+    record_game : RecordGame
+        Of the lattice's cells; its benefits are those of `prices`. Gain and cost of `prices` do not matter.
+    others
+        See `FullDomainGame`.
+
+    Raises
+    ------
+    InputError
+        If the record game has other records, or there are several parameter points.
+    """
+
+    record_game: RecordGame
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.record_game.n_records != self.lattice.n_records:
+            raise InputError(
+                "a record game of other records",
+                found=self.record_game.n_records,
+                expected=f"{self.lattice.n_records}",
+            )
+        if self.prices.n_points > 1:
+            raise InputError("several parameter points", found=self.prices.n_points, expected="one")
+
+    @classmethod
+    def of(cls, game: FullDomainGame, record_game: RecordGame) -> AnyAdversaryGame:
+        """Return a game with the replies of a record game in place of those of the one-shot adversary.
+
+        In the No-Attack game one-shot adversaries attack when indifferent, as `FullDomainGame` has it.
+        """
+        given = {item.name: getattr(game, item.name) for item in fields(FullDomainGame)}
+        return cls(**given, record_game=_eager(record_game) if game.no_attack else record_game)
+
+    @cached_property
+    def by_class(self) -> bool:
+        """True: the record game looks at every record, so that a walk need not follow them."""
+        return True
+
+    def outcomes(self, node: int, table: ClassTable, followed: Followed) -> Floats:
+        """Return what a node leads to, shape (1, 4); see `FullDomainGame`."""
+        outcome = self.record_game.outcome(node)
+        kept, outcomes = self._kept(outcome), np.empty((1, 4))
+        records = np.where(kept, self.released, 0).astype(np.float64)
+        outcomes[0, PAYOUT] = records @ outcome.publisher_payoff
+        outcomes[0, SUPPRESSED] = self.n_records - records.sum()
+        outcomes[0, ATTACKED] = records @ outcome.response.attacks
+        outcomes[0, ADVERSARY] = records @ outcome.response.adversary_payoff
+        return outcomes
+
+    def kept_at(self, node: int, point: int = 0) -> NDArray[np.bool_]:
+        """Tell which cells' records are kept at a node, shape (n_cells,)."""
+        if node == NO_SOLUTION:
+            return np.zeros(self.lattice.n_records, dtype=np.bool_)
+        return self._kept(self.record_game.outcome(node))
+
+    def _kept(self, outcome: Outcome) -> NDArray[np.bool_]:
+        if self.no_attack:
+            return ~outcome.response.attacks
+        return np.asarray(outcome.publisher_payoff > self.record_game.tie())
+
+
+def _eager(game: RecordGame) -> RecordGame:
+    """Return a game in which one-shot adversaries attack when indifferent."""
+    if isinstance(game, TypesGame):
+        return game.with_types([replace(each, adversary=_eager_adversary(each.adversary)) for each in game.types])
+    return replace(game, adversary=_eager_adversary(game.adversary))
+
+
+def _eager_adversary(adversary: Adversary) -> Adversary:
+    if not isinstance(adversary, OneShotAdversary):
+        return adversary
+    # Below the tolerance within which amounts are equal, from the other side.
+    return replace(adversary, cost=adversary.cost * (1 - 2 * INDIFFERENCE))
