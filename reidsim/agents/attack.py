@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.adversaries.response import INDIFFERENCE, Response
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings
 from reidsim.games.record_game import shared_rows
 from reidsim.releases.strategy_space import Strategies
@@ -95,17 +95,28 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
         success[rows] = response.success
         payoff[rows] = response.adversary_payoff
         exploits[rows] = response.exploits
-        fines = profile.expected_fine * response.exploits
-        if profile.access_outlay is None:
-            # All that a payoff lacks to the gain hoped for was paid.
-            paid = profile.gain * response.success - response.adversary_payoff - fines
-            hoped = profile.gain * response.believed_success - paid - fines
-        else:
-            paid = profile.access_outlay + profile.exploit_outlay * response.exploits
-            hoped = response.adversary_payoff
-        outlay[rows] = np.where(response.attacks, np.maximum(paid, 0.0), 0.0)
-        worth[rows] = np.where(response.attacks, hoped, 0.0)
+        worth[rows], outlay[rows] = worth_and_outlay(profile, response)
     return Replies(attacks, success, payoff, exploits, worth, outlay)
+
+
+def worth_and_outlay(profile: AdversaryProfile, response: Response) -> tuple[Floats, Floats]:
+    """Return what an adversary expects of attacking each record and what that costs, fines apart; 0 without attack."""
+    fines = profile.expected_fine * response.exploits
+    if profile.access_outlay is None:
+        # All that a payoff lacks to the gain hoped for was paid.
+        paid = profile.gain * response.success - response.adversary_payoff - fines
+        hoped = profile.gain * response.believed_success - paid - fines
+    else:
+        paid = profile.access_outlay + profile.exploit_outlay * response.exploits
+        hoped = response.adversary_payoff
+    worth = np.where(response.attacks, hoped, 0.0)
+    return worth, np.where(response.attacks, np.maximum(paid, 0.0), 0.0)
+
+
+def money_rate(worth: Floats, outlay: Floats) -> Floats:
+    """Return what an adversary expects of each record per unit of money spent; infinite where it is free."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(outlay > 0, worth / outlay, np.inf)
 
 
 def targets_within(replies: Replies, participants: NDArray[np.int64], budget: float) -> Floats:
@@ -124,9 +135,7 @@ def targets_within(replies: Replies, participants: NDArray[np.int64], budget: fl
     if wanted @ replies.outlay <= budget * (1 + _ROUNDING):
         return wanted
     cells = np.flatnonzero(wanted)
-    outlay = replies.outlay[cells]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rate = np.where(outlay > 0, replies.worth[cells] / outlay, np.inf)
+    rate = money_rate(replies.worth[cells], replies.outlay[cells])
     cells = cells[np.argsort(-rate, kind="stable")]
     price = replies.outlay[cells]
     before = np.cumsum(wanted[cells] * price) - wanted[cells] * price

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 MOST_TYPES = 10
 
 # An attack is never noticed for certain, or a type that makes one attack more than was noticed would be impossible.
-_MOST_NOTICED = 1.0 - 1e-12
+MOST_NOTICED = 1.0 - 1e-12
 
 
 class Observation(NamedTuple):
@@ -100,7 +100,7 @@ def observations(overlaps: Floats, actor: int, noticed: float) -> Iterator[Obser
     for members in np.flatnonzero(overlaps).tolist():
         if not members >> actor & 1:
             continue
-        missed = (1.0 - min(noticed, _MOST_NOTICED)) ** overlaps[members]
+        missed = (1.0 - min(noticed, MOST_NOTICED)) ** overlaps[members]
         outside = (len(overlaps) - 1) & ~members
         following: dict[int, float] = {}
         for types, probability in excluded.items():
@@ -132,7 +132,7 @@ def responsibilities(prior: Floats, observation: Observation, overlaps: Floats, 
     ndarray of float64, shape (n_types,)
     """
     members = np.arange(len(overlaps))[:, None] >> np.arange(len(prior)) & 1
-    log_missed = (overlaps @ members) * np.log1p(-min(noticed, _MOST_NOTICED))
+    log_missed = (overlaps @ members) * np.log1p(-min(noticed, MOST_NOTICED))
     possible = (prior > 0.0) & ~observation.excluded
     if not possible.any():
         return prior

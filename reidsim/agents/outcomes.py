@@ -99,7 +99,7 @@ def expected_outcome(
     participants : ndarray of int64, shape (n_cells,)
         Records of each cell that are shared.
     """
-    shares = _target_shares(plans, participants)
+    shares = target_shares(plans, participants)
     success = np.stack([plan.replies.success for plan in plans])
     risk = together(setting.meeting, acting, shares * success)
     attacked = together(setting.meeting, acting, shares)
@@ -130,7 +130,7 @@ def sampled_outcome(
     records are shared; an exploit hits where the number is below the probability.
     """
     cells, n = setting.cell_of_subject, setting.n_subjects
-    shares = _target_shares(plans, participants)
+    shares = target_shares(plans, participants)
     success = np.stack([plan.replies.success for plan in plans])
     attacked_by_any, breached = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     outcomes = []
@@ -178,7 +178,8 @@ def _per_cell(setting: Setting, subjects: Bools) -> Floats:
     return np.bincount(setting.cell_of_subject[subjects], minlength=setting.n_cells).astype(np.float64)
 
 
-def _target_shares(plans: Sequence[AttackPlan], participants: NDArray[np.int64]) -> Floats:
+def target_shares(plans: Sequence[AttackPlan], participants: NDArray[np.int64]) -> Floats:
+    """Return the share of each cell's records that each plan attacks, shape (n_types, n_cells)."""
     targets = np.stack([plan.targets for plan in plans])
     return np.divide(targets, participants, out=np.zeros_like(targets), where=participants > 0)
 

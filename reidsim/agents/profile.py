@@ -15,6 +15,7 @@ from reidsim.releases.strategy_space import Floats, StrategySpace
 
 Mode = Literal["expectation", "sampling"]
 Meeting = Literal["one-of", "all"]
+Foresight = Literal["holdings", "plans"]
 Holdings = frozenset[str]
 # Picks the strategies of a policy in a game.
 Solve = Callable[[str, RecordGame], Choice]
@@ -79,6 +80,8 @@ class AdversaryProfile:
         What an attack and each exploit cost. If not given, all that a payoff is below the expected gain is cost.
     single_exploit : bool
         Whether an attack is exactly one exploit.
+    believed : AdversaryProfile, optional
+        What the publisher takes the profile to be, if that is another.
     """
 
     name: str
@@ -97,6 +100,7 @@ class AdversaryProfile:
     access_outlay: float | None = None
     exploit_outlay: float = 0.0
     single_exploit: bool = True
+    believed: AdversaryProfile | None = None
 
     @property
     def can_attack(self) -> bool:
@@ -129,8 +133,9 @@ class Learning:
 
     Parameters
     ----------
-    prior : ndarray of float64, shape (n_types,)
-        Number of observed attackers of each type that the belief before the first round counts as.
+    prior : ndarray of float64, shape (n_types,) or (n_types, 2)
+        Number of observed attackers of each type that the belief before the first round counts as; where any number
+        of adversaries may come, number of rounds with and without each.
     noticed : float
         Probability that the publisher notices an attack on a record.
     """
@@ -196,8 +201,13 @@ class Setting:
         The publisher knows the weights, if not given.
     participation : ParticipationRule, optional
         Everybody takes part, if not given.
+    foresees : {"holdings", "plans"}
+        Whether the publisher reckons with what adversaries hold, or with what they will buy and can pay for, too.
     tolerance : float
         The publisher keeps its choice while nothing that it believes of an adversary has moved by more than this.
+    among : callable, optional
+        Returns the world as it is if only some take part, of each cell (n_cells,), where that changes linkage or the
+        publisher's choice: profiles in the same order, and `solve`. Not given where who stays away changes neither.
     seed, replication : int
         Root of all draws, and which of several runs of all rounds this is.
     """
@@ -216,7 +226,9 @@ class Setting:
     enforcement: Enforcement = Enforcement()
     learning: Learning | None = None
     participation: ParticipationRule | None = None
+    foresees: Foresight = "holdings"
     tolerance: float = 1e-3
+    among: Callable[[Setting, NDArray[np.int64]], Setting] | None = None
     seed: int = 0
     replication: int = 0
 

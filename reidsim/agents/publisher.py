@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.agents.beliefs import expected_update, sampled_update
-from reidsim.agents.profile import Holdings
+from reidsim.agents.foresight import Opponent, foreseeing_choice
+from reidsim.agents.presence import expected_presence_update, sampled_presence_update
+from reidsim.agents.profile import Holdings, Setting
 from reidsim.agents.publishing import believed_game
 from reidsim.agents.streams import agent_stream
 from reidsim.games.record_game import Choice
@@ -33,8 +35,8 @@ class Publisher(mesa.Agent):
     ----------
     choice : Choice or None
         The form of each cell's records; None before the first round.
-    parameters : ndarray of float64, shape (n_types,), optional
-        Of the Dirichlet belief about the types, where the publisher learns.
+    parameters : ndarray of float64, shape (n_types,) or (n_types, 2), optional
+        Where the publisher learns: of the Dirichlet belief about the types, or of the Beta belief about each.
     changed : ndarray of bool, shape (n_cells,)
         Whose form is another than in the round before.
     """
@@ -48,7 +50,7 @@ class Publisher(mesa.Agent):
         self.parameters: Floats | None = None if learning is None else learning.prior.copy()
         self.choice: Choice | None = None
         self.changed = np.zeros(model.setting.n_cells, dtype=np.bool_)
-        self._solved_for: tuple[Floats, tuple[Holdings, ...]] | None = None
+        self._solved_for: tuple[Floats, tuple[Holdings, ...], Setting] | None = None
 
     @property
     def strategies(self) -> Strategies:
@@ -61,7 +63,9 @@ class Publisher(mesa.Agent):
         """Probability given to each type, shape (n_types,)."""
         if self.parameters is None:
             return np.array([profile.weight for profile in self.model.setting.profiles])
-        return np.asarray(self.parameters / self.parameters.sum())
+        if self.parameters.ndim == 1:
+            return np.asarray(self.parameters / self.parameters.sum())
+        return np.asarray(self.parameters[:, 0] / self.parameters.sum(axis=1))
 
     def publish(self) -> None:
         """Share each record in the form that the policy picks, given what is believed of the adversaries."""
@@ -71,13 +75,21 @@ class Publisher(mesa.Agent):
         expected = np.array([adversary.expected_accuracy for adversary in adversaries])
         believed = np.concatenate([weights, expected])
         holdings = tuple(adversary.holds for adversary in adversaries)
+        opponents = self._opponents(weights)
+        if opponents:
+            # What they buy and can pay for depends on how many records there are, and for how long.
+            believed = np.concatenate([believed, model.participants, [model.round_number]])
         if self.choice is not None and (setting.is_fixed(self.policy) or self._is_as_before(believed, holdings)):
             self.changed = np.zeros(setting.n_cells, dtype=np.bool_)
             return
-        equipment = [adversary.equipment(believed=True) for adversary in adversaries]
-        game = believed_game(setting, weights, equipment)
-        before, self.choice = self.choice, setting.solve(self.policy, game)
-        self._solved_for = (believed, holdings)
+        before = self.choice
+        if opponents:
+            rounds_left = setting.rounds - model.round_number + 1
+            self.choice = foreseeing_choice(setting, self.policy, opponents, model.participants, rounds_left)
+        else:
+            equipment = [adversary.equipment(believed=True) for adversary in adversaries]
+            self.choice = setting.solve(self.policy, believed_game(setting, weights, equipment))
+        self._solved_for = (believed, holdings, setting)
         if before is not None:
             self.changed = np.asarray(before.strategies != self.choice.strategies)
 
@@ -90,17 +102,36 @@ class Publisher(mesa.Agent):
         attacked = np.stack([plan.targets for plan in plans if plan is not None])
         acting = np.array([adversary.acts for adversary in model.adversaries])
         present = np.array([adversary.was_free for adversary in model.adversaries])
-        noticed = setting.learning.noticed
+        noticed, any_number = setting.learning.noticed, setting.meeting == "all"
         if setting.mode == "expectation":
-            self.parameters = expected_update(self.parameters, attacked, acting, present, noticed)
+            update = expected_presence_update if any_number else expected_update
+            self.parameters = update(self.parameters, attacked, acting, present, noticed)
+            return
+        stream = agent_stream(
+            setting.seed, "notices", "publisher", replication=setting.replication, round_number=model.round_number
+        )
+        if any_number:
+            draws = stream.random(len(acting)).tolist()
+            self.parameters = sampled_presence_update(self.parameters, attacked, acting, present, noticed, draws)
         elif acting.any():
-            stream = agent_stream(
-                setting.seed, "notices", "publisher", replication=setting.replication, round_number=model.round_number
-            )
             actor = int(acting.argmax())
             self.parameters = sampled_update(self.parameters, attacked, actor, present, noticed, float(stream.random()))
 
+    def _opponents(self, weights: Floats) -> list[Opponent]:
+        """Return the adversaries if there is more to foresee than what they hold, else none."""
+        setting = self.model.setting
+        if setting.foresees == "holdings" or setting.is_fixed(self.policy):
+            return []
+        opponents = [
+            Opponent(each.profile.believed or each.profile, weight, each.holds, each.expected_accuracy)
+            for each, weight in zip(self.model.adversaries, weights.tolist(), strict=True)
+        ]
+        return opponents if any(opponent.is_open for opponent in opponents) else []
+
     def _is_as_before(self, believed: Floats, holdings: tuple[Holdings, ...]) -> bool:
         if self._solved_for is None or self._solved_for[1] != holdings:
+            return False
+        if self._solved_for[2] is not self.model.setting:
+            # Others take part than did then.
             return False
         return bool(np.abs(believed - self._solved_for[0]).max() <= self.model.setting.tolerance)

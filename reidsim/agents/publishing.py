@@ -19,16 +19,17 @@ Floats = NDArray[np.float64]
 _NOBODY = "nobody"
 
 # Below this probability a type, or that nobody comes, is left out of the game.
-_NEGLIGIBLE = 1e-12
+NEGLIGIBLE = 1e-12
 
 
-class _NoLinker:
+class NoLinker:
     """Links nothing, for an adversary who never attacks."""
 
     def __init__(self, n: int) -> None:
         self._n = n
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
+        """Return groups too large to find anybody; see `Linker`."""
         sizes = np.full(self._n if rows is None else len(rows), np.inf)
         return Linkage(sizes, sizes)
 
@@ -49,12 +50,12 @@ def believed_game(setting: Setting, weights: Floats, equipment: Sequence[Equipme
     types = [
         AdversaryType(str(number), float(min(weight, 1.0)), means.linker, means.adversary)
         for number, (weight, means) in enumerate(zip(weights.tolist(), equipment, strict=True))
-        if means is not None and weight > _NEGLIGIBLE
+        if means is not None and weight > NEGLIGIBLE
     ]
     rest = 1.0 - sum(each.weight for each in types)
-    if len(types) == 1 and abs(rest) <= _NEGLIGIBLE:
+    if len(types) == 1 and abs(rest) <= NEGLIGIBLE:
         only = types[0]
         return RecordGame(setting.space, only.linker, only.adversary, setting.benefit, setting.believed_loss)
-    if not types or (setting.meeting == "one-of" and rest > _NEGLIGIBLE):
-        types.append(AdversaryType(_NOBODY, rest if setting.meeting == "one-of" else 1.0, _NoLinker(n), NeverAttacks()))
+    if not types or (setting.meeting == "one-of" and rest > NEGLIGIBLE):
+        types.append(AdversaryType(_NOBODY, rest if setting.meeting == "one-of" else 1.0, NoLinker(n), NeverAttacks()))
     return TypesGame(setting.space, types, setting.benefit, setting.believed_loss, setting.meeting)

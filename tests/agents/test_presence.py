@@ -1,0 +1,225 @@
+"""What a publisher learns about how often each of several adversaries is there, against plain enumeration."""
+
+from collections import defaultdict
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reidsim.agents.beliefs import attack_overlaps, updated
+from reidsim.agents.model import ReidentificationModel
+from reidsim.agents.presence import (
+    expected_presence_update,
+    presence_given,
+    sampled_presence_update,
+    updated_presence,
+)
+from reidsim.agents.profile import Enforcement, Learning
+
+amounts = st.floats(0.05, 50)
+
+
+@given(st.lists(st.tuples(amounts, amounts, st.floats(0, 1)), min_size=1, max_size=4))
+def test_each_update_is_that_of_two_outcomes(rows):
+    """A Beta distribution is the Dirichlet distribution of being there and not."""
+    parameters, probability = np.array([row[:2] for row in rows]), np.array([row[2] for row in rows])
+    after = updated_presence(parameters, probability)
+    for row, p, found in zip(parameters, probability, after, strict=True):
+        np.testing.assert_allclose(found, updated(row, np.array([p, 1 - p])), rtol=1e-6)
+    known = (probability > 0.5).astype(float)
+    counted = parameters + np.stack([known, 1 - known], axis=1)
+    np.testing.assert_allclose(updated_presence(parameters, known), counted, rtol=1e-9)
+
+
+def patterns(records, noticed):
+    """Which attacks on some records are noticed, and with what probability."""
+    own = sorted(records)
+    for seen in product([False, True], repeat=len(own)):
+        pattern = frozenset(record for record, is_seen in zip(own, seen, strict=True) if is_seen)
+        yield pattern, noticed ** len(pattern) * (1 - noticed) ** (len(own) - len(pattern))
+
+
+def what_may_be_noticed(weights, attacks, noticed):
+    """Probability of who is there together with what is noticed: a sorted list of groups of attacks without names."""
+    joint = defaultdict(float)
+    for there in product([False, True], repeat=len(weights)):
+        chance = np.prod([w if here else 1 - w for w, here in zip(weights, there, strict=True)])
+        choices = [list(patterns(records, noticed)) for records, here in zip(attacks, there, strict=True) if here]
+        for combination in product(*choices):
+            groups = tuple(sorted(tuple(sorted(pattern)) for pattern, _ in combination if pattern))
+            joint[there, groups] += chance * np.prod([share for _, share in combination])
+    return joint
+
+
+def bayes(weights, attacks, noticed, groups):
+    """Probability of each being there, given the groups noticed."""
+    joint = what_may_be_noticed(weights, attacks, noticed)
+    given_groups = {there: p for (there, found), p in joint.items() if found == groups}
+    return sum(p * np.array(there, dtype=float) for there, p in given_groups.items()) / sum(given_groups.values())
+
+
+def as_bits(groups, attacks):
+    """Types that cannot be behind each group."""
+    bits = [sum(1 << t for t, records in enumerate(attacks) if not set(group) <= records) for group in groups]
+    return tuple(sorted(bits))
+
+
+def as_matrix(attacks):
+    return np.array([[float(record in records) for record in range(4)] for records in attacks])
+
+
+few_types = st.lists(st.sets(st.integers(0, 3)), min_size=1, max_size=3)
+
+
+@given(few_types, st.sampled_from([0.1, 0.5, 0.9, 1.0]), st.data())
+@settings(max_examples=15, deadline=None)
+def test_posteriors_are_those_of_bayes_rule(attacks, noticed, data):
+    weights = [data.draw(st.sampled_from([0.1, 0.5, 0.8, 1.0])) for _ in attacks]
+    joint = what_may_be_noticed(weights, attacks, noticed)
+    overlaps = attack_overlaps(as_matrix(attacks))
+    for groups in {found for (_, found), p in joint.items() if p > 1e-12}:
+        found = presence_given(np.array(weights), as_bits(groups, attacks), overlaps, noticed)
+        np.testing.assert_allclose(found, bayes(weights, attacks, noticed, groups), atol=1e-6)
+
+
+@given(few_types, st.sampled_from([0.3, 1.0]), st.data())
+@settings(max_examples=20, deadline=None)
+def test_what_is_expected_is_the_mean_over_what_may_be_noticed(attacks, noticed, data):
+    n = len(attacks)
+    acting = [data.draw(st.sampled_from([0.0, 0.3, 1.0])) for _ in range(n)]
+    parameters = np.array([[data.draw(amounts), data.draw(amounts)] for _ in range(n)])
+    belief = parameters[:, 0] / parameters.sum(axis=1)
+    exact = np.zeros_like(parameters)
+    for (_, groups), probability in what_may_be_noticed(acting, attacks, noticed).items():
+        if probability > 0:
+            exact += probability * updated_presence(parameters, bayes(belief, attacks, noticed, groups))
+    found = expected_presence_update(parameters, as_matrix(attacks), np.array(acting), np.ones(n), noticed)
+    np.testing.assert_allclose(found, exact, rtol=1e-5)
+
+
+@given(few_types, st.sampled_from([0.3, 1.0]), st.data())
+@settings(max_examples=20, deadline=None)
+def test_beliefs_that_are_right_are_expected_to_stay(attacks, noticed, data):
+    """Bayes' rule is a martingale: what is believed before is the mean of what is believed after."""
+    parameters = np.array([[data.draw(amounts), data.draw(amounts)] for _ in attacks])
+    belief = parameters[:, 0] / parameters.sum(axis=1)
+    overlaps, total = attack_overlaps(as_matrix(attacks)), np.zeros(len(attacks))
+    for (_, groups), probability in what_may_be_noticed(belief, attacks, noticed).items():
+        total += probability * presence_given(belief, as_bits(groups, attacks), overlaps, noticed)
+    np.testing.assert_allclose(total, belief, atol=1e-6)
+
+
+def test_what_is_drawn_has_the_expected_mean():
+    parameters, acting = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([0.3, 0.8])
+    attacked, ones = np.array([[2.0, 0.0, 1.0], [0.0, 3.0, 1.0]]), np.ones(2)
+    grid = (np.arange(40) + 0.5) / 40
+    mean = np.zeros_like(parameters)
+    for here in product([0.0, 1.0], repeat=2):
+        there = np.array(here)
+        chance = np.prod(np.where(there > 0, acting, 1 - acting))
+        for draws in product(grid.tolist(), repeat=2):
+            mean += chance * sampled_presence_update(parameters, attacked, there, ones, 0.4, draws) / 40**2
+    np.testing.assert_allclose(expected_presence_update(parameters, attacked, acting, ones, 0.4), mean, atol=1e-2)
+
+
+def test_two_who_attack_alike_are_told_apart_by_nothing_but_their_number():
+    overlaps = attack_overlaps(np.array([[3.0], [3.0]]))
+    prior = np.array([0.5, 0.2])
+    np.testing.assert_allclose(presence_given(prior, (), overlaps, 1.0), [0, 0], atol=1e-9)
+    np.testing.assert_allclose(presence_given(prior, (0, 0), overlaps, 1.0), [1, 1])
+    one = np.array([0.5 * 0.8, 0.5 * 0.2])
+    np.testing.assert_allclose(presence_given(prior, (0,), overlaps, 1.0), one / one.sum())
+
+
+def test_an_adversary_who_attacks_nobody_and_one_who_is_excluded_tell_nothing():
+    parameters = np.array([[1.0, 3.0], [2.0, 2.0], [5.0, 1.0]])
+    attacked = np.array([[2.0, 1.0], [0.0, 0.0], [2.0, 0.0]])
+    acting, present = np.array([1.0, 0.5, 0.0]), np.array([1.0, 1.0, 0.0])
+    after = expected_presence_update(parameters, attacked, acting, present, 1.0)
+    np.testing.assert_allclose(after, [[2, 3], [2, 2], [5, 1]], atol=1e-6)
+
+
+def test_of_many_adversaries_the_most_probable_observations_suffice():
+    """Of more observations than the limit, those left out make no great difference."""
+    rng = np.random.default_rng(5)
+    attacked = rng.integers(0, 3, (7, 12)).astype(float)
+    parameters = np.full((7, 2), 2.0)
+    after = expected_presence_update(parameters, attacked, np.full(7, 0.5), np.ones(7), 0.15)
+    mean = after[:, 0] / after.sum(axis=1)
+    assert (after.sum(axis=1) < 5 + 1e-9).all()
+    # The beliefs are right, and so expected to stay.
+    np.testing.assert_allclose(mean, 0.5, atol=0.05)
+
+
+# In rounds.
+
+
+def three_types(profile_of_small, town):
+    return [
+        profile_of_small(town, "keen", weight=0.9, gain=60.0, cost=0.5),
+        profile_of_small(town, "choosy", weight=0.25, gain=60.0, cost=15.0),
+        profile_of_small(town, "idle", weight=0.0, gain=60.0, cost=2.5),
+    ]
+
+
+PRIOR = np.array([[1.0, 1.0], [1.0, 3.0], [2.0, 1.0]])
+
+
+def test_expected_beliefs_converge_to_the_truth_at_the_stated_rate(town, profile_of_small, setting_of_small):
+    """After t rounds of attacks told apart the distance to the truth is A / (A + t) of the first, A of the prior."""
+    types = three_types(profile_of_small, town)
+    setting = setting_of_small(town, types, rounds=40, meeting="all", learning=Learning(PRIOR), tolerance=0.0)
+    model = ReidentificationModel(setting, "no-protection")
+    weights, size = np.array([0.9, 0.25, 0.0]), PRIOR.sum(axis=1)
+    first = PRIOR[:, 0] / size - weights
+    for t in range(1, 41):
+        model.step()
+        plans = [adversary.plan.targets.sum() for adversary in model.adversaries]
+        assert len(set(plans)) == 3
+        np.testing.assert_allclose(model.publisher.beliefs - weights, first * size / (size + t), rtol=1e-9, atol=1e-9)
+
+
+def test_drawn_beliefs_count_the_rounds_with_each(town, profile_of_small, setting_of_small):
+    types = three_types(profile_of_small, town)
+    rules = {"mode": "sampling", "meeting": "all", "learning": Learning(PRIOR), "tolerance": 0.0, "rounds": 200}
+    model = ReidentificationModel(setting_of_small(town, types, **rules), "no-protection")
+    there, size = np.zeros(3), PRIOR.sum(axis=1)
+    for t in range(1, 201):
+        model.step()
+        there += [adversary.acts for adversary in model.adversaries]
+        np.testing.assert_allclose(model.publisher.beliefs, (PRIOR[:, 0] + there) / (size + t), rtol=1e-6)
+    error = np.abs(model.publisher.beliefs - [0.9, 0.25, 0.0])
+    # Four standard deviations of the share of rounds, and what the prior still weighs.
+    assert (error <= 4 * np.sqrt(np.array([0.09, 0.1875, 0.0]) / 200) + size / (size + 200)).all()
+
+
+@pytest.mark.parametrize("mode", ["expectation", "sampling"])
+def test_half_of_the_attacks_suffice(mode, town, profile_of_small, setting_of_small):
+    types = three_types(profile_of_small, town)
+    rules = {"mode": mode, "meeting": "all", "learning": Learning(PRIOR, noticed=0.5), "rounds": 300}
+    model = ReidentificationModel(setting_of_small(town, types, **rules), "no-protection").run()
+    np.testing.assert_allclose(model.publisher.beliefs, [0.9, 0.25, 0.0], atol=0.1)
+
+
+def test_who_learns_ends_up_with_the_best_reply_to_the_truth(town, profile_of_small, setting_of_small):
+    types = three_types(profile_of_small, town)[:2]
+    knows = ReidentificationModel(setting_of_small(town, types, meeting="all"), "basic").run()
+    rules = {"meeting": "all", "rounds": 150, "tolerance": 0.0}
+    wrong = np.array([[1.0, 9.0], [9.0, 1.0]])
+    model = ReidentificationModel(setting_of_small(town, types, learning=Learning(wrong), **rules), "basic").run()
+    payoffs = model.datacollector.get_model_vars_dataframe()["publisher_payoff"]
+    assert payoffs.iloc[0] < knows.measures["publisher_payoff"]
+    assert payoffs.iloc[-1] == pytest.approx(knows.measures["publisher_payoff"])
+
+
+@pytest.mark.parametrize("mode", ["expectation", "sampling"])
+def test_contracts_do_not_mislead(mode, town, profile_of_small, setting_of_small):
+    """Rounds from which an adversary is excluded say nothing about how often it comes."""
+    types = three_types(profile_of_small, town)
+    rules = {"mode": mode, "meeting": "all", "learning": Learning(PRIOR), "rounds": 200}
+    rules["enforcement"] = Enforcement(0.3, 0.0, 2)
+    model = ReidentificationModel(setting_of_small(town, types, **rules), "no-protection").run()
+    assert model.adversaries[0].free < 1
+    np.testing.assert_allclose(model.publisher.beliefs, [0.9, 0.25, 0.0], atol=0.12)
