@@ -22,13 +22,22 @@ def cross_play(
     set_: SetOption = None,
     seed: SeedOption = None,
     knowledge: Annotated[
-        str | None, typer.Option(help="Knowledge recipe of the adversary with partial knowledge.", metavar="RECIPE")
+        str | None,
+        typer.Option(
+            help="Knowledge recipe of the adversary with partial knowledge; the scenario's if none.", metavar="RECIPE"
+        ),
+    ] = None,
+    stages: Annotated[
+        str | None, typer.Option(help="Attack recipe of the adversary who attacks in stages.", metavar="RECIPE")
     ] = None,
     attack_rate: Annotated[
         float, typer.Option(help="Probability with which the random adversary attacks.", min=0.0, max=1.0)
     ] = 0.5,
     measure: Annotated[
-        str, typer.Option(help="What is printed, such as regret; the results folder has all.")
+        str,
+        typer.Option(
+            help="What is printed: publisher_payoff, adversary_payoff, utility, share_attacked, risk or regret."
+        ),
     ] = "publisher_payoff",
 ) -> None:
     """Play every defender against every adversary of a scenario, and write a results folder.
@@ -43,12 +52,14 @@ def cross_play(
     from reidsim.scenarios.load import load_scenario
 
     stop_if_interrupted()
+    require_measure(measure, where="--measure")
     loaded = load_scenario(scenario, overrides_of(set_), seed=seed)
-    require_measure(measure)
     folder = output or next_free_folder(Path("results"), f"{loaded.name}-cross-play")
     require_free(folder)
     with DelayedProgress(Console(stderr=True)) as progress:
-        result = cross_play_loaded(loaded, knowledge=knowledge, attack_rate=attack_rate, progress=progress)
+        result = cross_play_loaded(
+            loaded, knowledge=knowledge, stages=stages, attack_rate=attack_rate, progress=progress
+        )
         stop_if_interrupted()
         progress("drawing and writing", 0, 1)
         result.save(folder, illustrate=illustrate_cross_play)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
@@ -32,11 +32,12 @@ from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.masking import MaskingStudy, build_masking_study
 from reidsim.scenarios.masking_schema import MaskingScenario
 from reidsim.scenarios.schema import RecordScenario, SequentialSection
+from reidsim.scenarios.staged_attack import StagedAttack
 from reidsim.validation import validated
 
 ADVERSARIES = ("one-shot", "fmdp", "multistage", "partial-knowledge", "always", "never", "random")
 
-NO_STAGES = "attacks in stages are those of masking scenarios, which name their stages and resources"
+NO_STAGES = "nothing says what it infers, and from what"
 NO_RECIPE = "the scenario names no knowledge recipe"
 ONE_STAGE = "nothing is inferred, so it is the one-shot adversary"
 
@@ -62,14 +63,19 @@ class Opponents:
         The one that the scenario is about.
     left_out : tuple of str
         Those that cannot play, with the reason.
+    ideas : dict of str to RecordGame or MaskingGame
+        Further games that a defender may plan on.
     """
 
     opponents: tuple[Opponent, ...]
     own: str
     left_out: tuple[str, ...]
+    ideas: dict[str, Game] = field(default_factory=dict)
 
 
-def opponents_of_records(study: RecordStudy, *, knowledge: str | None = None, rate: float = 0.5) -> Opponents:
+def opponents_of_records(
+    study: RecordStudy, *, knowledge: str | None = None, staged: StagedAttack | None = None, rate: float = 0.5
+) -> Opponents:
     """Return the adversaries of a record-level scenario.
 
     Parameters
@@ -77,6 +83,8 @@ def opponents_of_records(study: RecordStudy, *, knowledge: str | None = None, ra
     study : RecordStudy
     knowledge : str, optional
         Knowledge recipe; that of the scenario, if not given.
+    staged : StagedAttack, optional
+        On the records of the study.
     rate : float
         Probability of an attack of the random adversary.
     """
@@ -94,7 +102,8 @@ def opponents_of_records(study: RecordStudy, *, knowledge: str | None = None, ra
 
     def sequential() -> Games:
         written = dict(study.loaded.content.get("adversary", {}))
-        written.pop("knowledge", None)
+        for other in ("knowledge", "stages"):
+            written.pop(other, None)
         return _games(_with_adversary(study, {**written, "planner": "fmdp"}))
 
     def informed() -> Games:
@@ -102,16 +111,23 @@ def opponents_of_records(study: RecordStudy, *, knowledge: str | None = None, ra
             raise InputError(NO_RECIPE, expected="adversary.knowledge, or the option --knowledge")
         return _games(_with_adversary(study, {"risk": section.risk, "knowledge": recipe}))
 
+    def in_stages() -> Games:
+        attack = _inferring(staged)
+        truth, belief = (replace(record_game_of(game), linker=attack.linker) for game in simple(attack.by))
+        return truth, belief
+
     return _opponents(
         own,
         simple,
-        {"fmdp": sequential, "partial-knowledge": informed, "multistage": _no_stages},
+        {"fmdp": sequential, "partial-knowledge": informed, "multistage": in_stages},
         rate,
-        asked_for=knowledge is not None,
+        _asked_for(knowledge, staged),
     )
 
 
-def opponents_of_dataset(study: FullDomainStudy, *, knowledge: str | None = None, rate: float = 0.5) -> Opponents:
+def opponents_of_dataset(
+    study: FullDomainStudy, *, knowledge: str | None = None, staged: StagedAttack | None = None, rate: float = 0.5
+) -> Opponents:
     """Return the adversaries of a scenario at dataset level; see `opponents_of_records`."""
     planned = study.linker(study.scenario.adversary.risk), study.linker(study.planned_risk)
 
@@ -131,12 +147,16 @@ def opponents_of_dataset(study: FullDomainStudy, *, knowledge: str | None = None
         truth, belief = (KnowledgeLinker(study.lattice, people[risk], known) for risk in risks)
         return games(OneShotAdversary, (truth, belief))
 
+    def in_stages() -> Games:
+        attack = _inferring(staged)
+        return games(attack.by, (attack.linker, attack.linker))
+
     others: dict[str, Callable[[], Games]] = {
         "fmdp": lambda: games(_sequential),
         "partial-knowledge": informed,
-        "multistage": _no_stages,
+        "multistage": in_stages,
     }
-    return _opponents("one-shot", games, others, rate, asked_for=knowledge is not None)
+    return _opponents("one-shot", games, others, rate, _asked_for(knowledge, staged))
 
 
 def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, rate: float = 0.5) -> Opponents:
@@ -175,7 +195,9 @@ def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, 
 
     def in_stages() -> Games:
         if not staged:
-            raise InputError(NO_STAGES if section.knowledge is not None else ONE_STAGE)
+            if section.knowledge is None:
+                raise InputError(ONE_STAGE)
+            raise InputError(NO_STAGES, expected="adversary.stages in place of adversary.knowledge")
         return both
 
     others = {
@@ -185,7 +207,7 @@ def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, 
         "partial-knowledge": informed,
         "multistage": in_stages,
     }
-    return _opponents(own, simple, others, rate, asked_for=knowledge is not None)
+    return _opponents(own, simple, others, rate, _asked_for(knowledge, None))
 
 
 def _opponents(
@@ -193,12 +215,11 @@ def _opponents(
     simple: Callable[[Callable[[Amount, Amount], Adversary]], Games],
     others: dict[str, Callable[[], Games]],
     rate: float,
-    *,
-    asked_for: bool,
+    asked_for: Collection[str],
 ) -> Opponents:
     """Make every adversary, from how games against simple ones and against the others are made.
 
-    `asked_for` tells whether partial knowledge is; what is asked for and cannot play is an error.
+    Who is asked for and cannot play is an error.
     """
     always, never = simple(AlwaysAttacks), simple(NeverAttacks)
 
@@ -220,7 +241,7 @@ def _opponents(
             for game in (truth, belief):
                 record_game_of(game).outcome(record_game_of(game).space.most_specific)
         except InputError as error:
-            if name == own or (name == "partial-knowledge" and asked_for):
+            if name == own or name in asked_for:
                 raise
             left_out.append(f"adversary {name!r} cannot play: {error}")
         else:
@@ -243,14 +264,33 @@ def _mixed(always: Game, never: Game, rate: float) -> TypesGame:
     return TypesGame(one.space, types, one.benefit, one.loss)
 
 
-def _no_stages() -> Games:
-    raise InputError(NO_STAGES)
+def _asked_for(knowledge: str | None, staged: StagedAttack | None) -> tuple[str, ...]:
+    """Return the adversaries who need what is given."""
+    given = {"partial-knowledge": knowledge, "multistage": staged}
+    return tuple(name for name, needed in given.items() if needed is not None)
+
+
+def _inferring(staged: StagedAttack | None) -> StagedAttack:
+    if staged is None:
+        raise InputError(NO_STAGES, expected="adversary.stages, or the option --stages")
+    return staged
 
 
 def _with_adversary(study: RecordStudy, adversary: dict[str, object]) -> RecordStudy:
     """Return the study of the same scenario with another adversary."""
     loaded = _reloaded(study.loaded, RecordScenario, adversary)
-    return study if loaded.scenario.adversary == study.scenario.adversary else build_study(loaded)
+    # An attack in stages is given by itself.
+    own = study.scenario.adversary.model_copy(update={"stages": None})
+    if loaded.scenario.adversary.model_copy(update={"stages": None}) == own:
+        return study
+    other, lattice = build_study(loaded), study.lattice
+    if lattice.n_records == other.lattice.n_records:
+        return other
+    # The study tells records apart that are the same to this adversary.
+    return replace(
+        other, lattice=lattice, cell_of_record=study.cell_of_record, linker=other.linker_of(lattice),
+        safe_harbor=study.safe_harbor,
+    )  # fmt: skip
 
 
 def _reloaded(loaded: LoadedScenario[S], model: type[S], adversary: dict[str, object]) -> LoadedScenario[S]:

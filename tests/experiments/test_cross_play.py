@@ -79,8 +79,8 @@ def test_one_shot_on_the_lattice_is_wan2015(adult, wan2015, wan2015_equilibria):
 def test_every_model_but_attacks_in_stages_plays_on_the_lattice(adult):
     assert list(adult.matrix("risk").columns) == [name for name in ADVERSARIES if name != "multistage"]
     assert adult.warnings == (
-        "adversary 'multistage' cannot play: attacks in stages are those of masking scenarios, which name their stages "
-        "and resources",
+        "adversary 'multistage' cannot play: nothing says what it infers, and from what; expected adversary.stages, or "
+        "the option --stages",
     )
 
 
@@ -109,6 +109,11 @@ def test_attacks_in_stages_on_masked_records_are_wan2021(masking):
         assert_row_is(masking.table, policy, "multistage", "multistage", run.loc[policy])
     for policy in ("no-protection", "random-opt-in", "random-masking", "k-anonymity"):
         assert_row_is(masking.table, policy, "multistage", "", run.loc[policy])
+    budget = {**SMALL_MASKING, "subjects.policies": ["masking"], "subjects.solver": "anytime"}
+    assert_row_is(
+        masking.table, "anytime-masking", "multistage", "multistage",
+        reidsim.run("wan2021", set=budget).summary.loc["masking"],
+    )  # fmt: skip
     # The paper plays two policies against the adversary who infers nothing.
     assert_row_is(masking.table, "demographics-only", "one-shot", "", run.loc["demographics-only"])
     assert_row_is(masking.table, "masking", "one-shot", "one-shot", run.loc["one-stage-masking"])
@@ -157,6 +162,7 @@ def test_partial_knowledge_of_masked_records(tmp_path, always):
     assert beside.warnings == ()
     assert [warning.partition(":")[0] for warning in itself.warnings] == [
         "adversary 'multistage' cannot play", "defender 'greedy-masking' cannot play",
+        "defender 'anytime-masking' cannot play",
     ]  # fmt: skip
     for policy in ("masking", "opt-in"):
         assert_row_is(itself.table, policy, "partial-knowledge", "partial-knowledge", run.loc[policy])
@@ -246,7 +252,10 @@ risk = "journalist"
 [beliefs]
 risk = "{planned}"
 [publisher]
-policies = ["basic", "no-attack", "sh-friendly", "record-level", "record-level-no-attack", "safe-harbor"]
+policies = [
+    "basic", "no-attack", "sh-friendly", "record-level", "record-level-no-attack", "safe-harbor",
+    "multi-dimensional", "multi-dimensional-no-attack", "local-recoding", "local-recoding-no-attack",
+]
 suppression_limit = {limit}
 [safe_harbor]
 age = "age"
@@ -282,9 +291,18 @@ def ward(tmp_path):
 def test_one_form_for_all_is_the_game_at_dataset_level(ward, options):
     path = ward(**options)
     play, run = cross_play(path), reidsim.run(path).summary
-    for policy in ("basic", "no-attack", "sh-friendly", "record-level", "record-level-no-attack"):
+    policies = [policy for policy in run.index if policy != "safe-harbor"]
+    in_rounds = [policy for policy in policies if policy.startswith("local-recoding")]
+    if "planned" in options:
+        # Its records hide among those of their round, which no linkage tells.
+        policies = [policy for policy in policies if policy not in in_rounds]
+        assert not set(in_rounds) & set(play.table["defender"])
+        assert any(warning.startswith("defender 'local-recoding' cannot play") for warning in play.warnings)
+    for policy in policies:
         assert_row_is(play.table, policy, "one-shot", "one-shot", run.loc[policy])
     assert_row_is(play.table, "safe-harbor", "one-shot", "", run.loc["safe-harbor"])
+    # The lattice is small enough for the search with a budget to see all of it.
+    assert_row_is(play.table, "anytime", "one-shot", "one-shot", run.loc["basic"])
 
 
 def test_prices_by_record_leave_out_who_needs_one_price(ward, recipe):
@@ -318,7 +336,7 @@ def test_the_results_folder(tmp_path, monkeypatch):
     pd.testing.assert_frame_equal(pd.read_parquet(folder / "cross_play.parquet"), result.table)
     assert list(result.table.columns) == list(CROSS_PLAY_COLUMNS)
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    assert manifest["cross_play"] == {"knowledge": None, "attack_rate": 0.25}
+    assert manifest["cross_play"] == {"knowledge": None, "stages": None, "attack_rate": 0.25}
     assert manifest["warnings"] == list(result.warnings)
     share = result.matrix("share_attacked")
     assert share.loc["no-protection", "random"] == pytest.approx(0.25)
@@ -376,7 +394,9 @@ def test_impossible_calls_are_refused(call, problem):
 
 def test_a_wrong_measure(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=r"no such measure; found 'regrets'; .*did you mean 'regret'"):
+    with pytest.raises(
+        InputError, match=r"--measure: no such measure; found 'regrets'; expected one of publisher_payoff, .*'regret'"
+    ):
         CliRunner().invoke(
             app, ["cross-play", str(TOWN), "--measure", "regrets"], standalone_mode=False, catch_exceptions=False
         )

@@ -18,36 +18,43 @@ Price = Annotated[float, Field(ge=0)]
 class EverythingSource(Section):
     """A source that tells all attributes of the records together."""
 
-    kind: Literal["everything"]
-    name: str = "everything"
-    presence: Share = Field(default=1.0, description="probability that it knows a person")
-    price: Price = Field(default=0.0, description="in currency units, once")
+    kind: Literal["everything"] = Field(description="all attributes of the records together")
+    name: str = Field(default="everything", description="name of the source, which no other one has")
+    presence: Share = Field(default=1.0, description="probability that the source knows a person")
+    price: Price = Field(default=0.0, description="price of the source, paid once")
 
 
 class GroupSection(Section):
     """Attributes told together."""
 
-    attributes: tuple[str, ...] = Field(min_length=1)
-    probability: Share = Field(default=1.0, description="of being told about a person whom the source knows")
+    attributes: tuple[str, ...] = Field(min_length=1, description="attributes told together")
+    probability: Share = Field(
+        default=1.0, description="probability of being told about a person whom the source knows"
+    )
 
 
 class ProfileSection(Section):
     """What a source tells about one kind of people."""
 
     when: dict[str, Members] = Field(
-        default={}, description="attribute = values of the people told about so, or ranges; everybody if not given"
+        default={},
+        description='attribute = values of the people told about so, or ranges such as `"18..64"`; everybody if not '
+        "given",
     )
     presence: Share = Field(default=1.0, description="probability that the source knows a person")
-    price: Price = Field(default=0.0, description="of the source for these people, in currency units, once")
+    price: Price = Field(default=0.0, description="price of the source for these people, paid once")
     groups: tuple[GroupSection, ...] = Field(default=(), description="disjoint groups of attributes")
 
 
 class GroupsSource(Section):
     """A source described by groups of attributes."""
 
-    kind: Literal["groups"]
-    name: str = Field(min_length=1)
-    profile: tuple[ProfileSection, ...] = Field(min_length=1, description="the first that fits a person counts")
+    kind: Literal["groups"] = Field(description="groups of attributes")
+    name: str = Field(min_length=1, description="name of the source, which no other one has")
+    profile: tuple[ProfileSection, ...] = Field(
+        min_length=1,
+        description="what is told about whom; the first that fits a person counts, one without `when` comes last",
+    )
 
     @model_validator(mode="after")
     def _all_reached(self) -> GroupsSource:
@@ -62,10 +69,10 @@ class GroupsSource(Section):
 class VoterListsSource(Section):
     """The voter lists of the states: all that a state's list carries, about registered adults."""
 
-    kind: Literal["voter-lists"]
-    name: str = "voter lists"
+    kind: Literal["voter-lists"] = Field(description="voter lists of the states")
+    name: str = Field(default="voter lists", description="name of the source, which no other one has")
     attributes: ListedAttributes = Field(description="attributes of the records that the lists may tell")
-    state: str | None = Field(default=None, description="of everybody; instead of attributes.state")
+    state: str | None = Field(default=None, description="state of everybody, instead of `attributes.state`")
     reference_year: int | None = Field(default=None, description="year of the lists; needed with a year of birth")
     overrides: dict[str, ProfileOverrides] = Field(default={}, description="state = facts of its list to replace")
 
@@ -81,16 +88,16 @@ class VoterListsSource(Section):
 class SocialMediaSource(Section):
     """What can be learned from what people post, by a recipe of kind ``social-media``."""
 
-    kind: Literal["social-media"]
-    name: str = "social media"
-    recipe: str = Field(description="name of a bundled social-media recipe or path of one, relative to this recipe")
+    kind: Literal["social-media"] = Field(description="what people post")
+    name: str = Field(default="social media", description="name of the source, which no other one has")
+    recipe: str = Field(description='social-media recipe (name or file), such as `"twitter-attributes"`')
     attributes: dict[str, str] = Field(
         default={}, description="attribute of that recipe = attribute of the records; all by their own name if empty"
     )
     age: str | None = Field(default=None, description="attribute that tells the age, for figures by age")
-    year_of_birth: str | None = Field(default=None, description="attribute that tells the age instead")
-    reference_year: int | None = Field(default=None, description="needed with a year of birth")
-    price: Price = Field(default=0.0, description="in currency units, once")
+    year_of_birth: str | None = Field(default=None, description="attribute that tells the year of birth instead")
+    reference_year: int | None = Field(default=None, description="year of the figures; needed with a year of birth")
+    price: Price = Field(default=0.0, description="price of the source, paid once")
 
     @model_validator(mode="after")
     def _one_age(self) -> SocialMediaSource:
@@ -109,7 +116,9 @@ SourceSection = Annotated[
 class KnowledgeRecipe(RecipeHead):
     """Sources of knowledge: what one lacks another may tell."""
 
-    sources: tuple[SourceSection, ...] = Field(min_length=1)
+    sources: tuple[SourceSection, ...] = Field(
+        min_length=1, description="sources of knowledge: what one lacks another may tell"
+    )
 
     @model_validator(mode="after")
     def _told_apart(self) -> KnowledgeRecipe:

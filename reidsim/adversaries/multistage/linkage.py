@@ -197,7 +197,7 @@ class MultistageLinker:
         if (resource, link) not in self._groups:
             table = self.world.resource(resource)
             columns = [self._released_as(name, level, table.column(name)) for name, level in link]
-            self._groups[resource, link] = RowGroups(columns, table.n_rows)
+            self._groups[resource, link] = RowGroups(columns, table.n_rows, table.counts)
         return self._groups[resource, link]
 
     def _queries(self, link: _Link, inferred: dict[str, Integers], rows: Rows) -> list[Integers]:

@@ -186,6 +186,11 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
             expected="a surname inferred from loci that end the list of attributes, then Identify on a few others",
             hint="best-first search takes any chain of stages",
         )
+    if any(table.counts is not None for table in world.resources.values()):
+        raise InputError(
+            "rows that stand for several people", expected="a row for each person",
+            hint="best-first search takes any table",
+        )  # fmt: skip
     attack.check_attributes(space.attributes)
     check_registered(attack, world)
     n, identify = world.n_targets, attack.identify

@@ -14,6 +14,9 @@ from reidsim.linkage.number_checks import check_whole
 
 Integers = NDArray[np.int64]
 
+# What messages call the people that rows stand for; no attribute has a name like it.
+_COUNTS = "(people)"
+
 
 @dataclass(frozen=True, eq=False)
 class PersonTable:
@@ -27,6 +30,8 @@ class PersonTable:
     name : str
         For messages.
     columns : mapping of str to ndarray of int, shape (n_rows,)
+    counts : ndarray of int, shape (n_rows,), optional
+        People that each row stands for; one each, if not given.
 
     Raises
     ------
@@ -36,12 +41,14 @@ class PersonTable:
 
     name: str
     columns: Mapping[str, Integers]
+    counts: Integers | None = None
 
     def __post_init__(self) -> None:
         if not self.columns:
             raise InputError("table has no columns", source=self.name)
         checked = {}
-        for column, values in self.columns.items():
+        given = {**self.columns} if self.counts is None else {**self.columns, _COUNTS: self.counts}
+        for column, values in given.items():
             if np.ndim(values) != 1:
                 raise InputError("column is not a list", source=self.name, where=column, found=np.shape(values))
             try:
@@ -51,11 +58,12 @@ class PersonTable:
         lengths = {column: len(values) for column, values in checked.items()}
         if len(set(lengths.values())) > 1:
             raise InputError("columns differ in length", source=self.name, found=lengths)
+        object.__setattr__(self, "counts", checked.pop(_COUNTS, None))
         object.__setattr__(self, "columns", MappingProxyType(checked))
 
-    def __reduce__(self) -> tuple[type[PersonTable], tuple[str, dict[str, Integers]]]:
+    def __reduce__(self) -> tuple[type[PersonTable], tuple[str, dict[str, Integers], Integers | None]]:
         """Copy and pickle as it was made: what protects the columns from changes cannot be pickled."""
-        return type(self), (self.name, dict(self.columns))
+        return type(self), (self.name, dict(self.columns), self.counts)
 
     @classmethod
     def from_array(cls, name: str, attributes: Sequence[str], values: NDArray[np.generic]) -> PersonTable:
@@ -67,7 +75,7 @@ class PersonTable:
 
     @property
     def n_rows(self) -> int:
-        """Number of people."""
+        """Number of rows: of people, unless there are counts."""
         return len(next(iter(self.columns.values())))
 
     def column(self, attribute: str) -> Integers:

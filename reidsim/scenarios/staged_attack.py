@@ -1,0 +1,296 @@
+"""From an attack recipe to an attack in stages on the records of a lattice: whom it looks up, and what is true."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.adversaries.multistage.attack import MultistageAttack
+from reidsim.adversaries.multistage.on_lattice import LatticeAttackLinker
+from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname, Stage
+from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
+from reidsim.bundled import resolve
+from reidsim.errors import InputError
+from reidsim.linkage.row_groups import RowGroups
+from reidsim.linkage.surname_inference.tmrca import Ancestry
+from reidsim.populations.catalogue import as_individuals, make
+from reidsim.populations.counted import natural_categories
+from reidsim.populations.population import Population
+from reidsim.releases.hierarchy import Hierarchy
+from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.scenarios.attack_recipe import AttackRecipe, AttackResourceSection, load_attack_recipe
+from reidsim.scenarios.build import RecordStudy
+from reidsim.scenarios.full_domain import FullDomainStudy
+from reidsim.scenarios.full_domain_records import columns_of_dataset
+from reidsim.scenarios.masking import mutation_rates
+from reidsim.scenarios.masking_schema import IdentifySection, InferByLinkageSection, StageSection
+from reidsim.scenarios.records import columns_of_release
+from reidsim.tables import numbers, read_table, require_columns
+
+Integers = NDArray[np.int64]
+
+# What an allele that is not known is written as.
+_NO_ALLELE = 0
+
+
+@dataclass(frozen=True, eq=False)
+class StagedAttack:
+    """An attack in stages, and what links records under it.
+
+    Parameters
+    ----------
+    attack : MultistageAttack
+        Its gain and cost are 0, until somebody carries it out.
+    linker : LatticeAttackLinker
+    """
+
+    attack: MultistageAttack
+    linker: LatticeAttackLinker
+
+    def by(self, gain: float | NDArray[np.float64], cost: float | NDArray[np.float64]) -> MultistageAttack:
+        """Return the adversary who carries it out for a gain, at a cost; in currency units per record."""
+        return replace(self.attack, gain=gain, cost=cost)
+
+
+@dataclass(frozen=True, eq=False)
+class _Labels:
+    """Rows of some attributes as text, "" where a value is not known, and the people each stands for."""
+
+    source: str
+    frame: pd.DataFrame
+    counts: Integers | None
+
+
+def staged_records(study: RecordStudy, path: Path) -> tuple[RecordStudy, StagedAttack]:
+    """Put an attack in stages together with the records of a record-level scenario.
+
+    Parameters
+    ----------
+    study : RecordStudy
+    path : Path
+        Of the attack recipe.
+
+    Returns
+    -------
+    RecordStudy
+        The same; where an attribute is inferred that is no quasi-identifier, records that differ in it have cells of
+        their own.
+    StagedAttack
+
+    Raises
+    ------
+    InputError
+        If the recipe or what it names cannot be used; names the file.
+    """
+    recipe = load_attack_recipe(path)
+    columns = _unshared(recipe, study.lattice)
+    if columns:
+        told = _told(path, lambda: columns_of_release(study.loaded, columns))
+        old, cell_of_record, told = _finer(study.cell_of_record, told)
+        lattice = study.lattice_of(study.lattice.codes[old])
+        safe_harbor = None if study.safe_harbor is None else study.safe_harbor[old]
+        study = replace(
+            study, lattice=lattice, cell_of_record=cell_of_record, linker=study.linker_of(lattice),
+            safe_harbor=safe_harbor,
+        )  # fmt: skip
+    else:
+        told = pd.DataFrame(index=range(study.lattice.n_records))
+    return study, _staged(recipe, path, study.lattice, told)
+
+
+def staged_dataset(study: FullDomainStudy, path: Path) -> tuple[FullDomainStudy, StagedAttack]:
+    """Put an attack in stages together with the records of a scenario at dataset level; see `staged_records`."""
+    recipe = load_attack_recipe(path)
+    columns = _unshared(recipe, study.lattice)
+    if columns:
+        told = _told(path, lambda: columns_of_dataset(study.loaded, columns))
+        old, cell_of_record, told = _finer(study.cell_of_record, told)
+        lattice = study.lattice
+        study = replace(
+            study,
+            lattice=GeneralizationLattice(lattice.hierarchies, lattice.codes[old], lattice.loss_attributes),
+            cell_of_record=cell_of_record,
+            kind=study.kind[old],
+            safe_harbor=None if study.safe_harbor is None else study.safe_harbor[old],
+        )
+    else:
+        told = pd.DataFrame(index=range(study.lattice.n_records))
+    return study, _staged(recipe, path, study.lattice, told)
+
+
+def _unshared(recipe: AttackRecipe, lattice: GeneralizationLattice) -> dict[str, str]:
+    """Return the columns of the records that tell what is inferred and is no quasi-identifier."""
+    return {name: recipe.columns.get(name, name) for name in recipe.inferred if name not in lattice.domain.names}
+
+
+def _told(path: Path, read: Callable[[], tuple[str | Path, pd.DataFrame]]) -> pd.DataFrame:
+    """Return what the records tell of attributes that are inferred."""
+    try:
+        return read()[1]
+    except InputError as error:
+        hint = f"{path} infers it, and what is inferred has to be known of the records to tell whether it is right"
+        raise InputError(
+            error.problem, source=error.source, where=error.where, found=error.found, expected=error.expected, hint=hint
+        ) from None
+
+
+def _finer(cell_of_record: NDArray[np.intp], told: pd.DataFrame) -> tuple[Integers, NDArray[np.intp], pd.DataFrame]:
+    """Split cells by more attributes of their records; return the old cell and the values of each new one."""
+    columns = [pd.factorize(told[name])[0].astype(np.int64) for name in told]
+    groups = RowGroups([cell_of_record.astype(np.int64), *columns], len(cell_of_record))
+    first = np.unique(groups.group_of_row, return_index=True)[1]
+    return cell_of_record[first], groups.group_of_row.astype(np.intp), told.iloc[first].reset_index(drop=True)
+
+
+def _staged(recipe: AttackRecipe, path: Path, lattice: GeneralizationLattice, told: pd.DataFrame) -> StagedAttack:
+    try:
+        stages = tuple(_stage(section, path.parent) for section in recipe.stages)
+        attack = MultistageAttack(stages, 0.0, 0.0, recipe.confidence_threshold)
+        attack.check_attributes(lattice.domain.names)
+        world = _world(recipe, path.parent, lattice, told)
+        on = attack.identify.on
+        registry = world.resource(attack.identify.resource)
+        groups = RowGroups([registry.column(name) for name in on], registry.n_rows)
+        # A record's person counts as listed where somebody there has all that the attack may link on.
+        listed = np.asarray(groups.find([world.targets.column(name) for name in on], world.n_targets) >= 0)
+        world = MultistageWorld(world.targets, world.resources, listed)
+        return StagedAttack(attack, LatticeAttackLinker(attack, world, lattice))
+    except InputError as error:
+        raise error.located(path) from None
+
+
+def _stage(section: StageSection, folder: Path) -> Stage:
+    if isinstance(section, IdentifySection):
+        return Identify(section.on, section.resource)
+    if isinstance(section, InferByLinkageSection):
+        return InferByLinkage(section.infers, section.resource, section.on, section.price)
+    loci = section.loci or ()
+    ancestry = Ancestry(mutation_rates(section.mutation_rates, folder, loci), section.effective_population)
+    return InferSurname(
+        loci, ancestry, section.resource, section.infers, section.method, section.candidate_share, section.price
+    )
+
+
+def _world(recipe: AttackRecipe, folder: Path, lattice: GeneralizationLattice, told: pd.DataFrame) -> MultistageWorld:
+    tables = {name: _resource(name, recipe, folder) for name in recipe.resources}
+    targets: dict[str, Integers] = {}
+    columns: dict[str, dict[str, Integers]] = {name: {} for name in tables}
+    for position, hierarchy in enumerate(lattice.hierarchies):
+        name, codes = hierarchy.attribute.name, lattice.codes[:, position].astype(np.int64)
+        if name in recipe.loci:
+            targets[name] = _alleles_of(hierarchy)[codes]
+        else:
+            targets[name] = codes
+        for resource, table in tables.items():
+            if name in table.frame and name in recipe.loci:
+                columns[resource][name] = _alleles(table, name)
+            elif name in table.frame:
+                columns[resource][name] = _codes(table, name, hierarchy.attribute.labels)
+    for name in map(str, told.columns):
+        labels = {resource: table.frame[name] for resource, table in tables.items() if name in table.frame}
+        values = pd.concat([told[name], *labels.values()])
+        known = pd.Index(natural_categories(values[values != ""]))
+        targets[name] = _codes(_Labels("the records", told, None), name, known)
+        for resource in labels:
+            columns[resource][name] = _codes(tables[resource], name, known)
+    resources = {
+        name: PersonTable(
+            name, {attribute: columns[name][attribute] for attribute in map(str, table.frame.columns)}, table.counts
+        )
+        for name, table in tables.items()
+    }
+    return MultistageWorld(PersonTable("the records", targets), resources)
+
+
+def _resource(name: str, recipe: AttackRecipe, folder: Path) -> _Labels:
+    """Read the attributes of a resource that stages need."""
+    section, needed = recipe.resources[name], recipe.needed_of(name)
+    if not needed:
+        raise InputError("resource that no stage links on", where=f"resources.{name}", expected="attributes to link on")
+    try:
+        return (
+            _from_population(section, needed, folder) if section.file is None else _from_file(section, needed, folder)
+        )
+    except InputError as error:
+        raise error if error.source else error.located(where=f"resources.{name}") from None
+
+
+def _from_population(section: AttackResourceSection, needed: tuple[str, ...], folder: Path) -> _Labels:
+    made = make(resolve(str(section.population), "populations", "population", base=folder))
+    counts = None
+    if isinstance(made, Population):
+        if not np.issubdtype(made.counts.dtype, np.integer):
+            raise InputError("expected counts", found=made.name, expected="whole people")
+        made = made.marginal(needed)
+        domain, codes, counts = made.domain, made.cells, made.counts.astype(np.int64)
+    else:
+        people = as_individuals(made).select(needed)
+        domain, codes = people.domain, people.codes
+    columns = {
+        attribute.name: np.append(np.array(attribute.categories, dtype=object), "")[codes[:, position]]
+        for position, attribute in enumerate(domain.attributes)
+    }
+    return _Labels(str(section.population), pd.DataFrame(columns, dtype="str"), counts)
+
+
+def _from_file(section: AttackResourceSection, needed: tuple[str, ...], folder: Path) -> _Labels:
+    path = folder / str(section.file)
+    frame = read_table(path, delimiter=section.delimiter, comment="#")
+    columns = {attribute: section.columns.get(attribute, attribute) for attribute in needed}
+    require_columns(frame, columns.values(), path)
+    counts = None
+    if section.count is not None:
+        require_columns(frame, [section.count], path)
+        given = np.asarray(numbers(frame, section.count, path), dtype=np.float64)
+        wrong = given != np.floor(given)
+        if wrong.any():
+            row = int(wrong.argmax())
+            place = f"row {row + 1}, column {section.count!r}"
+            raise InputError("not a whole number", source=path, where=place, found=float(given[row]))
+        counts = given.astype(np.int64)
+    return _Labels(str(path), pd.DataFrame({name: frame[column] for name, column in columns.items()}), counts)
+
+
+def _codes(table: _Labels, name: str, known: pd.Index[str]) -> Integers:
+    """Return a column of text as positions among the values that the attribute has."""
+    codes = known.get_indexer(pd.Index(table.frame[name])).astype(np.int64)
+    wrong = codes < 0
+    if wrong.any():
+        row = int(wrong.argmax())
+        found = table.frame[name].iloc[row]
+        raise InputError(
+            "value missing" if found == "" else "not a value that the attribute has among the records' people",
+            source=table.source, where=f"row {row + 1}, {name!r}", found=found or None,
+            expected=f"one of {', '.join(known[:5])}{', ...' if len(known) > 5 else ''}",
+        )  # fmt: skip
+    return codes
+
+
+def _alleles(table: _Labels, name: str) -> Integers:
+    """Return a column of text as numbers of repeats, 0 where it is not known."""
+    column = table.frame[name].mask(table.frame[name] == "", str(_NO_ALLELE))
+    wrong = ~column.str.fullmatch(r"\d{1,9}")
+    if wrong.any():
+        row = int(wrong.to_numpy().argmax())
+        raise InputError(
+            "not a whole number of repeats", source=table.source, where=f"row {row + 1}, {name!r}",
+            found=column.iloc[row], expected="a whole number, or nothing where it is not known",
+        )  # fmt: skip
+    return column.to_numpy().astype(np.int64)
+
+
+def _alleles_of(hierarchy: Hierarchy) -> Integers:
+    """Return the number of repeats that each value of a locus is."""
+    name = hierarchy.attribute.name
+    if any(groups > 1 for groups in hierarchy.n_groups[1:]):
+        raise InputError(
+            "alleles are compared as they are", where=f"attributes.{name}.hierarchy",
+            expected='a locus that is shared as it is or not at all: rule = "suppress"',
+        )  # fmt: skip
+    table = _Labels("the records", pd.DataFrame({name: list(hierarchy.attribute.categories)}, dtype="str"), None)
+    return _alleles(table, name)

@@ -1,0 +1,320 @@
+"""Attacks in stages on generalized records, from a recipe: worked out by hand, and what cannot be used."""
+
+import copy
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from contract_worlds import masking_world
+
+from reidsim.adversaries.multistage.world import PersonTable
+from reidsim.errors import InputError
+from reidsim.experiments.cross_play import cross_play
+from reidsim.games.masking.best_first import best_first
+from reidsim.scenarios.build import build_study
+from reidsim.scenarios.full_domain import build_full_domain
+from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.staged_attack import staged_dataset, staged_records
+
+FILES = {
+    "people.csv": """age,sex,village,people
+30,F,Dale,20
+30,M,Dale,9
+30,F,Hill,2
+40,F,Dale,14
+40,M,Dale,3
+40,M,Hill,1
+50,F,Dale,7
+50,M,Hill,5
+""",
+    "people.toml": """kind = "counts"
+file = "people.csv"
+count = "people"
+[columns]
+age = "age"
+sex = "sex"
+village = "village"
+""",
+    # Two women of Hill are alike but for their jobs.
+    "patients.csv": """age,sex,village,work
+30,F,Dale,clerk
+30,M,Dale,miller
+30,F,Hill,nurse
+30,F,Hill,clerk
+40,F,Dale,clerk
+40,M,Dale,miller
+40,M,Hill,smith
+50,F,Dale,clerk
+50,M,Hill,miller
+""",
+    "clinic.toml": """seed = 1
+[population]
+recipe = "people.toml"
+[release]
+path = "patients.csv"
+[attributes.age]
+hierarchy = { rule = "intervals", widths = [20] }
+[attributes.sex]
+hierarchy = { rule = "suppress" }
+[attributes.village]
+hierarchy = { rule = "suppress" }
+[economics]
+benefit = 100
+loss = 150
+cost = 20
+[adversary]
+stages = "attack.toml"
+""",
+    "directory.csv": """age,sex,village,job,people
+30,F,Dale,clerk,12
+30,F,Dale,baker,3
+30,M,Dale,miller,6
+30,F,Hill,nurse,2
+40,F,Dale,clerk,9
+40,M,Dale,miller,2
+40,M,Hill,smith,1
+50,F,Dale,clerk,4
+50,M,Hill,baker,3
+""",
+    "register.csv": """years,job,people
+30,clerk,14
+30,baker,5
+30,miller,6
+30,nurse,2
+40,clerk,10
+40,miller,3
+40,smith,1
+50,clerk,5
+50,baker,3
+50,miller,2
+""",
+    "attack.toml": """
+[columns]
+job = "work"
+[resources.directory]
+file = "directory.csv"
+count = "people"
+[resources.register]
+file = "register.csv"
+count = "people"
+columns = { age = "years" }
+[[stages]]
+stage = "infer-by-linkage"
+resource = "directory"
+infers = "job"
+on = ["age", "sex", "village"]
+[[stages]]
+stage = "identify"
+resource = "register"
+on = ["age", "job"]
+""",
+}
+DATASET = {"game": "full-domain", "population.holds_release": False, "publisher.policies": ["basic"]}
+
+
+@pytest.fixture
+def clinic(tmp_path):
+    """Writes the files, some of them with another text, and returns the scenario."""
+
+    def write(**changed):
+        for name, text in {**FILES, **{name.replace("_", "."): text for name, text in changed.items()}}.items():
+            (tmp_path / name).write_text(text, encoding="utf-8")
+        return tmp_path / "clinic.toml"
+
+    return write
+
+
+def staged(path, **overrides):
+    loaded = load_scenario(path, overrides)
+    recipe = path.parent / "attack.toml"
+    if overrides.get("game") == "full-domain":
+        return staged_dataset(build_full_domain(loaded), recipe)
+    return staged_records(build_study(loaded), recipe)
+
+
+@pytest.mark.parametrize("level", [{}, {**DATASET, "adversary.risk": "journalist"}], ids=["records", "dataset"])
+def test_records_shared_as_they_are_are_attacked_as_counted_by_hand(clinic, level):
+    study, attack = staged(clinic(), **level)
+    linkage = attack.linker.link(0)
+    reply = attack.by(150.0, 20.0).respond(linkage)
+    records = {}
+    for record, cell in zip(FILES["patients.csv"].splitlines()[1:], study.cell_of_record.tolist(), strict=True):
+        records[record] = (
+            bool(reply.attacks[cell]),
+            round(float(linkage.plan_believed[1, cell]), 9),
+            reply.success[cell],
+        )
+    expected = {
+        # Confidence over people of that age and job; right if that is the job.
+        "30,F,Dale,clerk": (False, 12 / 15 / 14, 0),
+        "30,M,Dale,miller": (True, 1 / 6, 1 / 6),
+        "30,F,Hill,nurse": (True, 1 / 2, 1 / 2),
+        "30,F,Hill,clerk": (True, 1 / 2, 0),
+        "40,F,Dale,clerk": (False, 1 / 10, 0),
+        "40,M,Dale,miller": (True, 1 / 3, 1 / 3),
+        "40,M,Hill,smith": (True, 1, 1),
+        "50,F,Dale,clerk": (True, 1 / 5, 1 / 5),
+        "50,M,Hill,miller": (True, 1 / 3, 0),
+    }
+    for record, (attacks, believed, success) in expected.items():
+        assert records[record][:2] == (attacks, round(believed, 9)), record
+        if attacks:
+            assert records[record][2] == pytest.approx(success), record
+
+
+def test_what_links_in_stages_survives_copy_and_pickle(clinic):
+    study, attack = staged(clinic())
+    for duplicate in (copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))):  # noqa: S301
+        linker = duplicate(attack.linker)
+        for strategy in range(study.lattice.size):
+            one, other = attack.linker.link(strategy), linker.link(strategy)
+            np.testing.assert_array_equal(one.plan_believed, other.plan_believed)
+            np.testing.assert_array_equal(one.plan_success, other.plan_success)
+
+
+def test_compiled_solvers_refuse_rows_that_stand_for_several_people():
+    game = masking_world()
+    registry = game.world.resource("registry")
+    counted = PersonTable("registry", dict(registry.columns), np.full(registry.n_rows, 2))
+    world = replace(game.world, resources={**game.world.resources, "registry": counted})
+    with pytest.raises(InputError, match="rows that stand for several people; expected a row for each person"):
+        best_first(replace(game, world=world))
+    with pytest.raises(InputError, match=r"registry: .*columns differ in length"):
+        PersonTable("registry", dict(registry.columns), np.ones(3, dtype=np.int64))
+
+
+def test_the_table_averages_over_records_that_have_cells_of_their_own(clinic):
+    path = clinic()
+    play, without = cross_play(path), cross_play(path, set={"adversary": {}})
+    row = play.table[(play.table["defender"] == "no-protection") & (play.table["adversary"] == "multistage")].iloc[0]
+    risk = (1 / 6 + 1 / 2 + 1 / 3 + 1 + 1 / 5) / 9
+    assert row["risk"] == pytest.approx(risk)
+    assert row["share_attacked"] == pytest.approx(7 / 9)
+    assert row["publisher_payoff"] == pytest.approx(100 - 150 * risk)
+    assert row["adversary_payoff"] == pytest.approx(150 * risk - 20 * 7 / 9)
+    # What others see is the same, but for forms drawn at random and plans against all.
+    others = ["basic vs one-shot", "no-attack vs one-shot", "multi-dimensional vs one-shot", "opt-in vs one-shot",
+              "k-anonymity", "no-protection"]  # fmt: skip
+    for measure in ("publisher_payoff", "adversary_payoff", "risk"):
+        same = play.matrix(measure).drop(columns="multistage").loc[others]
+        pd.testing.assert_frame_equal(same, without.matrix(measure).loc[others])
+    assert any(warning.startswith("adversary 'multistage' cannot play") for warning in without.warnings)
+    assert not any("multistage" in warning for warning in play.warnings)
+
+
+def test_nothing_is_gained_by_inferring_from_where_people_are_looked_up(clinic):
+    """The confidence is the share of those who match, and falls as the number who match does."""
+    attack = """
+[resources.people]
+population = "people.toml"
+[[stages]]
+stage = "infer-by-linkage"
+resource = "people"
+infers = "village"
+on = ["age", "sex"]
+[[stages]]
+stage = "identify"
+resource = "people"
+on = ["age", "sex", "village"]
+"""
+    play = cross_play(clinic(attack_toml=attack))
+    for measure in ("publisher_payoff", "adversary_payoff", "risk", "share_attacked"):
+        both = play.matrix(measure)[["one-shot", "multistage"]]
+        np.testing.assert_allclose(both["multistage"], both["one-shot"], atol=1e-12)
+
+
+def test_a_surname_is_inferred_from_loci(clinic):
+    """One man in ten of the register is called Reed; the only man with the record's alleles is."""
+    files = {
+        "patients.csv": "age,DYS19,DYS390,surname\n30,14,24,Reed\n40,13,22,Hall\n",
+        "men.csv": "DYS19,DYS390,surname\n14,24,Reed\n16,21,Hall\n15,22,Hall\n16,,Hall\n",
+        "register.csv": "age,surname,people\n30,Reed,1\n30,Hall,9\n40,Hall,5\n",
+        "clinic.toml": """
+[release]
+path = "patients.csv"
+[attributes.age]
+hierarchy = { rule = "suppress" }
+[attributes.DYS19]
+hierarchy = { rule = "suppress" }
+[attributes.DYS390]
+hierarchy = { rule = "suppress" }
+[economics]
+benefit = 100
+loss = 150
+cost = 20
+[adversary]
+risk = "prosecutor"
+stages = "attack.toml"
+""",
+        "attack.toml": """
+[resources.men]
+file = "men.csv"
+[resources.register]
+file = "register.csv"
+count = "people"
+[[stages]]
+stage = "infer-surname"
+resource = "men"
+loci = ["DYS19", "DYS390"]
+method = "nearest-neighbour"
+[[stages]]
+stage = "identify"
+resource = "register"
+on = ["age", "surname"]
+""",
+    }
+    path = clinic(**{name.replace(".", "_"): text for name, text in files.items()})
+    study, attack = staged(path)
+    assert study.lattice.domain.names == ("age", "DYS19", "DYS390")
+    open_records, ages_alone = attack.linker.link(0), attack.linker.link(study.lattice.index((0, 1, 1)))
+    np.testing.assert_allclose(open_records.plan_success, [[1 / 10, 1 / 5], [1, 1 / 5]])
+    np.testing.assert_allclose(ages_alone.plan_believed, [[1 / 10, 1 / 5], [0, 0]])
+
+
+BAD = {
+    "attack_toml": [
+        (FILES["attack.toml"].replace('resource = "register"', 'resource = "registry"'),
+         r"attack.toml: stages\[1\].resource: no such resource; found 'registry'; expected one of directory, register"),
+        (FILES["attack.toml"].replace("[columns]", "[columns]\nage = 'work'"), "columns.age: not inferred"),
+        (FILES["attack.toml"].replace('file = "register.csv"', 'file = "nobody.csv"'), "nobody.csv: no such file"),
+        (FILES["attack.toml"].replace('"directory.csv"', '"directory.csv"\npopulation = "people.toml"'),
+         "resources.directory: nobody is in the resource, or two say who; expected either population or file"),
+        (FILES["attack.toml"].replace('"age", "job"]', '"age", "hat"]'),
+         "attack.toml: stage 2: attribute neither released nor inferred by an earlier stage; found 'hat'"),
+        (FILES["attack.toml"].replace('job = "work"', 'job = "hat"'), r"patients.csv: .*'hat'.*attack.toml infers it"),
+        ("title = 'x'", "attack.toml: stages: "),
+        (FILES["attack.toml"].replace('file = "directory.csv"', 'population = "people.toml"'),
+         "resources.directory: count: a population has no columns to name"),
+        (FILES["attack.toml"].replace('on = ["age", "job"]', "on = []"),
+         "resources.register: resource that no stage links on"),
+        (FILES["attack.toml"].replace('"infer-by-linkage"', '"infer-surname"').replace('on = ["age", "sex", "v', '#'),
+         r"stages\[0\].loci: key missing; expected the loci to infer from"),
+        (FILES["attack.toml"].replace('"infer-by-linkage"', '"infer-surname"')
+         .replace('on = ["age", "sex", "village"]', 'loci = ["age"]'), "locus without a mutation rate|locus that is"),
+    ],
+    "directory_csv": [
+        (FILES["directory.csv"].replace("Hill,smith", "Moor,smith"),
+         r"directory.csv: row 7, 'village': not a value that the attribute has.*found 'Moor'; expected one of"),
+        (FILES["directory.csv"].replace("clerk,12", "clerk,1.5"), "directory.csv: row 1, column 'people': not a whole"),
+        (FILES["directory.csv"].replace("Hill,smith", "Hill,"), "directory.csv: row 7, 'job': value missing"),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "text", "problem"), [(file, *case) for file in BAD for case in BAD[file]])
+def test_recipes_that_cannot_be_used(clinic, file, text, problem):
+    with pytest.raises(InputError, match=problem):
+        cross_play(clinic(**{file: text}))
+
+
+def test_a_recipe_may_be_given_with_the_call_but_not_to_a_masking_scenario(clinic, monkeypatch):
+    path = clinic()
+    monkeypatch.chdir(path.parent)
+    beside = cross_play(path)
+    called = cross_play(path, set={"adversary": {}}, stages="attack.toml")
+    pd.testing.assert_frame_equal(beside.table, called.table)
+    assert called.manifest["cross_play"]["stages"] == "attack.toml"
+    with pytest.raises(InputError, match=r"stages: a masking scenario has stages of its own; found 'attack.toml'"):
+        cross_play("wan2021", set={"population.recipe": "ystr-genealogy-small"}, stages="attack.toml")
