@@ -76,7 +76,12 @@ class SweepSection(Section):
 
     values: dict[str, SweepValues] = Field(min_length=1, description="key path = its values")
     together: tuple[tuple[str, ...], ...] = Field(
-        default=(), description="groups of keys that change together; all others are crossed"
+        default=(),
+        description="groups of keys that change together, from their first values to their last; all others are "
+        "crossed",
+    )
+    one_at_a_time: tuple[str, ...] = Field(
+        default=(), description="keys that change one after the other, from the scenario's own values"
     )
 
     @model_validator(mode="after")
@@ -102,6 +107,7 @@ class SweepSection(Section):
                     where=f"together[{number}]",
                     found=", ".join(f"{key}: {n}" for key, n in lengths.items()),
                 )
+        self._check_one_at_a_time()
         if self.n_points > MOST_POINTS:
             expected = f"at most {MOST_POINTS:,}"
             raise InputError("too many points", where="values", found=self.n_points, expected=expected)
@@ -110,27 +116,45 @@ class SweepSection(Section):
     @property
     def n_points(self) -> int:
         """Number of points."""
-        return math.prod(self.values[group[0]].size for group in self.groups)
+        return math.prod(sum(self.values[group[0]].size for group in axis) for axis in self.axes)
 
     @property
-    def groups(self) -> tuple[tuple[str, ...], ...]:
-        """Keys that change together, in the order in which they are given; points change the last one fastest."""
+    def axes(self) -> tuple[tuple[tuple[str, ...], ...], ...]:
+        """What is crossed, in the order in which keys are given; points change the last axis fastest.
+
+        An axis is one group of keys that change together, or several of which one changes at a time.
+        """
         group_of = {key: group for group in self.together for key in group}
-        return tuple(dict.fromkeys(group_of.get(key, (key,)) for key in self.values))
+        groups = tuple(dict.fromkeys(group_of.get(key, (key,)) for key in self.values))
+        in_turn = tuple(group for group in groups if group[0] in self.one_at_a_time)
+        return tuple(dict.fromkeys(in_turn if group in in_turn else (group,) for group in groups))
+
+    def _check_one_at_a_time(self) -> None:
+        where = "one_at_a_time"
+        for key in self.one_at_a_time:
+            if key not in self.values:
+                raise InputError("key without values", where=where, found=key, expected=f"one of {listed(self.values)}",
+                                 hint=nearest(key, self.values))  # fmt: skip
+        if len(self.one_at_a_time) == 1 or len(set(self.one_at_a_time)) < len(self.one_at_a_time):
+            raise InputError("not several keys", where=where, found=list(self.one_at_a_time), expected="two or more")
+        for group in self.together:
+            if 0 < sum(key in self.one_at_a_time for key in group) < len(group):
+                expected = "all keys that change together, or none of them"
+                raise InputError("part of a group", where=where, found=list(group), expected=expected)
 
 
 class _Uncertain(Section):
     """What all distributions share."""
 
-    whole: bool = Field(default=False, description="round draws to whole numbers")
+    whole: bool = Field(default=False, description="round to whole numbers, for keys that count something")
 
 
 class Uniform(_Uncertain):
     """Every value of an interval as likely as any other."""
 
-    distribution: Literal["uniform"]
-    low: float
-    high: float
+    distribution: Literal["uniform"] = Field(description="every value as likely as any other")
+    low: float = Field(description="smallest value")
+    high: float = Field(description="largest value")
 
     @model_validator(mode="after")
     def _not_empty(self) -> Uniform:
@@ -141,9 +165,9 @@ class Uniform(_Uncertain):
 class LogUniform(_Uncertain):
     """A uniform logarithm: every order of magnitude as likely as any other."""
 
-    distribution: Literal["log-uniform"]
-    low: Annotated[float, Field(gt=0)]
-    high: float
+    distribution: Literal["log-uniform"] = Field(description="every order of magnitude as likely as any other")
+    low: Annotated[float, Field(gt=0)] = Field(description="smallest value")
+    high: float = Field(description="largest value")
 
     @model_validator(mode="after")
     def _not_empty(self) -> LogUniform:
@@ -154,8 +178,8 @@ class LogUniform(_Uncertain):
 class Normal(_Uncertain):
     """A normal distribution, cut off where bounds are given."""
 
-    distribution: Literal["normal"]
-    mean: float
+    distribution: Literal["normal"] = Field(description="normal, cut off where bounds are given")
+    mean: float = Field(description="mean, before cutting off")
     sd: Annotated[float, Field(gt=0)] = Field(description="standard deviation, before cutting off")
     low: float | None = Field(default=None, description="cut off below; not if not given")
     high: float | None = Field(default=None, description="cut off above; not if not given")
@@ -169,9 +193,9 @@ class Normal(_Uncertain):
 class LogNormal(_Uncertain):
     """A normal logarithm, cut off where bounds are given."""
 
-    distribution: Literal["lognormal"]
-    median: Annotated[float, Field(gt=0)]
-    sigma: Annotated[float, Field(gt=0)] = Field(description="standard deviation of the logarithm")
+    distribution: Literal["lognormal"] = Field(description="a normal logarithm, cut off where bounds are given")
+    median: Annotated[float, Field(gt=0)] = Field(description="median, before cutting off")
+    sigma: Annotated[float, Field(gt=0)] = Field(description="standard deviation of the natural logarithm")
     low: Annotated[float, Field(ge=0)] | None = Field(default=None, description="cut off below; not if not given")
     high: Annotated[float, Field(gt=0)] | None = Field(default=None, description="cut off above; not if not given")
 
@@ -184,10 +208,10 @@ class LogNormal(_Uncertain):
 class Triangular(_Uncertain):
     """A density that rises to the mode and falls from there."""
 
-    distribution: Literal["triangular"]
-    low: float
-    mode: float
-    high: float
+    distribution: Literal["triangular"] = Field(description="a density that rises to the mode and falls from there")
+    low: float = Field(description="smallest value")
+    mode: float = Field(description="most likely value")
+    high: float = Field(description="largest value")
 
     @model_validator(mode="after")
     def _not_empty(self) -> Triangular:
@@ -200,7 +224,7 @@ class Triangular(_Uncertain):
 class Beta(_Uncertain):
     """A beta distribution between two bounds."""
 
-    distribution: Literal["beta"]
+    distribution: Literal["beta"] = Field(description="beta, stretched between two bounds")
     a: Annotated[float, Field(gt=0)] = Field(description="first parameter of shape")
     b: Annotated[float, Field(gt=0)] = Field(description="second parameter of shape")
     low: float = Field(default=0.0, description="lower bound")
@@ -215,10 +239,10 @@ class Beta(_Uncertain):
 class Discrete(_Uncertain):
     """One of some values, which need not be numbers."""
 
-    distribution: Literal["discrete"]
-    values: tuple[Any, ...] = Field(min_length=1)
+    distribution: Literal["discrete"] = Field(description="one of some values, which need not be numbers")
+    values: tuple[Any, ...] = Field(min_length=1, description="the values")
     weights: tuple[Annotated[float, Field(ge=0)], ...] | None = Field(
-        default=None, description="how likely each value is, up to a factor; all alike if not given"
+        default=None, description="how likely each is, up to a factor; all alike if not given"
     )
 
     @model_validator(mode="after")
@@ -241,17 +265,17 @@ Distribution = Annotated[
 class CorrelationSection(Section):
     """Two parameters that go together."""
 
-    keys: tuple[str, str] = Field(description="the two key paths")
+    keys: tuple[str, str] = Field(description="key paths of the two parameters")
     rank: Annotated[float, Field(gt=-1, lt=1)] = Field(description="Spearman's rank correlation")
 
 
 class UncertaintySection(Section):
     """Parameters that nobody knows for sure, as distributions."""
 
-    parameters: dict[str, Distribution] = Field(min_length=1, description="key path = distribution")
+    parameters: dict[str, Distribution] = Field(min_length=1, description="key path = its distribution")
     samples: Annotated[int, Field(ge=1, le=MOST_POINTS)] = Field(default=100, description="points drawn")
     method: Literal["latin-hypercube", "sobol", "random"] = Field(
-        default="latin-hypercube", description="how points are spread"
+        default="latin-hypercube", description="how points are spread; a Sobol sequence needs a power of 2 of them"
     )
     correlations: tuple[CorrelationSection, ...] = Field(
         default=(), description="pairs of parameters that go together; independent if not given"

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from reidsim.bundled import resolve
+from reidsim.bundled import data_file, resolve
 from reidsim.errors import InputError, nearest
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.counted import natural_categories
@@ -135,13 +135,27 @@ def read_full_domain(loaded: LoadedScenario[FullDomainScenario]) -> ReleasedReco
     return ReleasedRecords(codes, hierarchies, population, prices)
 
 
+def columns_of_dataset(
+    loaded: LoadedScenario[FullDomainScenario], columns: Mapping[str, str]
+) -> tuple[str | Path, pd.DataFrame]:
+    """Return where the records come from, and some of their columns by the names given to them, row by row.
+
+    Raises
+    ------
+    InputError
+        If a column is missing.
+    """
+    source, frame = _records(loaded)
+    return source, select_columns(frame, columns, {}, source)
+
+
 def _records(loaded: LoadedScenario[FullDomainScenario]) -> tuple[str | Path, pd.DataFrame]:
     section = loaded.scenario.release
     if section.path is None:
         assert section.table is not None  # noqa: S101 - held by the schema, said for the type checker
         recipe = resolve(section.table, "populations", "population", base=loaded.folder)
         return section.table, records_of(load_population(recipe))
-    path = loaded.folder / section.path
+    path = data_file(section.path, loaded.folder, "scenarios")
     try:
         return path, read_adult(path) if section.format == "adult" else _delimited(loaded, path)
     except InputError as error:
@@ -181,7 +195,7 @@ def _people(
         for name in attributes:
             require_attribute(population, name)
         return population.marginal(tuple(attributes)), None
-    path = loaded.folder / section.path
+    path = data_file(section.path, loaded.folder, "scenarios")
     drawn = [name for name, attribute in attributes.items() if attribute.draw]
     in_people = {**columns, **{name: attributes[name].column or name for name in drawn}}
     try:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -13,6 +14,7 @@ from reidsim.errors import InputError, listed, nearest
 from reidsim.overrides import override, validated_after
 from reidsim.scenarios.full_domain_schema import FullDomainScenario
 from reidsim.scenarios.masking_schema import MaskingScenario
+from reidsim.scenarios.origins import origins_of
 from reidsim.scenarios.risk_schema import RiskScenario
 from reidsim.scenarios.schema import RecordScenario, ScenarioHead
 from reidsim.validation import read_toml
@@ -34,10 +36,12 @@ _RECIPE_KEYS = (
     "release.table",
     "adversary.sequential.registry",
     "adversary.knowledge",
+    "adversary.stages",
     "knowledge.*",
     "agents.types.*.knowledge",
 )
-
+# A value of a sweep is one of the key that it sweeps.
+_SWEPT = re.compile(r"^sweep\.values\.(.+?)(?:\.values)?\.\d+$")
 
 # Kinds of scenario, by their key `game`.
 GAMES: dict[str, type[ScenarioHead]] = {
@@ -65,12 +69,15 @@ class LoadedScenario(Generic[S_co]):
         As run, overrides included.
     content : dict
         The same as plain data, as written.
+    origins : mapping
+        What its files say of where its values come from; nothing where that is not needed.
     """
 
     name: str
     path: Path
     scenario: S_co
     content: dict[str, Any]
+    origins: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -107,7 +114,7 @@ def load_scenario(
         changes["seed"] = seed
     override(content, changes)
     scenario = validated_after(changes, scenario_kind(content, path), content, path, seed_given=seed is not None)
-    return LoadedScenario(path.stem, path, scenario, content)
+    return LoadedScenario(path.stem, path, scenario, content, origins_of(path, content))
 
 
 def scenario_content(path: Path, needed_by: tuple[Path, ...] = ()) -> dict[str, Any]:
@@ -186,6 +193,7 @@ def _absolute(key: str, value: object, folder: Path) -> object:
     text = str(value)
     is_file = text.endswith((".toml", ".parquet")) or "/" in text or "\\" in text
     patterns = (*_PATH_KEYS, *_RECIPE_KEYS) if is_file else _PATH_KEYS
+    key = _SWEPT.sub(r"\1", key)
     if any(fnmatchcase(key, pattern) for pattern in patterns):
         return str((folder / text).absolute())
     return value

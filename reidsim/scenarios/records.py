@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
 
-from reidsim.bundled import resolve
+from reidsim.bundled import data_file, resolve
 from reidsim.errors import InputError
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.counted import natural_categories
@@ -19,17 +20,9 @@ from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.hierarchy_file import check_header, read_hierarchy, read_hierarchy_rows
 from reidsim.releases.hierarchy_rules import group_levels, interval_levels, prefix_levels, suppression_level
 from reidsim.releases.records import code_records, records_of, redraw_top_code, select_columns
+from reidsim.scenarios.hierarchy_schema import Groups, HierarchySection, Intervals, Prefix, Suppress, Table
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.schema import (
-    AttributeSection,
-    Groups,
-    HierarchySection,
-    Intervals,
-    Prefix,
-    RecordScenario,
-    Suppress,
-    Table,
-)
+from reidsim.scenarios.schema import AttributeSection, RecordScenario
 from reidsim.tables import read_table
 
 
@@ -103,7 +96,7 @@ def require_attribute(population: Population, name: str) -> None:
 def _release_table(loaded: LoadedScenario[RecordScenario]) -> tuple[str | Path, pd.DataFrame]:
     section = loaded.scenario.release
     if section.path is not None:
-        path = loaded.folder / section.path
+        path = data_file(section.path, loaded.folder, "scenarios")
         try:
             frame = read_adult(path) if section.format == "adult" else read_table(path, delimiter=section.delimiter)
         except InputError as error:
@@ -113,6 +106,20 @@ def _release_table(loaded: LoadedScenario[RecordScenario]) -> tuple[str | Path, 
     assert section.table is not None  # noqa: S101 - held by the schema, said for the type checker
     recipe = resolve(section.table, "populations", "population", base=loaded.folder)
     return section.table, records_of(load_population(recipe))
+
+
+def columns_of_release(
+    loaded: LoadedScenario[RecordScenario], columns: Mapping[str, str]
+) -> tuple[str | Path, pd.DataFrame]:
+    """Return where the records come from, and some of their columns by the names given to them, row by row.
+
+    Raises
+    ------
+    InputError
+        If a column is missing.
+    """
+    source, frame = _release_table(loaded)
+    return source, select_columns(frame, columns, {}, source)
 
 
 def _categories(name: str, attribute: AttributeSection, labels: pd.Series[str], folder: Path) -> tuple[str, ...]:

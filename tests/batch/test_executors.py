@@ -2,6 +2,9 @@
 
 import os
 import signal
+import subprocess
+import sys
+import textwrap
 import time
 from collections import Counter
 from pathlib import Path
@@ -82,6 +85,35 @@ def test_stopping_in_the_middle_leaves_no_process(tmp_path, no_process_left):
     assert [outcome.task.point for outcome in next(groups)] == [0]
     assert processes_with(no_process_left)
     groups.close()
+
+
+STARTER = """
+import sys
+from fake_runs import Square, tasks
+from reidsim.experiments.batch.executors.choice import executor_named
+list(executor_named(sys.argv[1], workers=2).execute(Square(hangs=(0, 1), folder=sys.argv[2]), tasks(2)))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills processes by signals")
+@pytest.mark.parametrize("executor", ["processes", "dask"])
+def test_no_worker_outlives_a_program_that_is_killed(tmp_path, no_process_left, executor):
+    """In the middle of runs that would take an hour; what no program can see coming (SIGKILL)."""
+    script = tmp_path / "starter.py"
+    # Workers of dask read the main module again.
+    script.write_text(f"if __name__ == '__main__':\n{textwrap.indent(STARTER, '    ')}", encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    with subprocess.Popen([sys.executable, str(script), executor, str(tmp_path)], env=environment) as program:
+        begun = tmp_path / "begun.txt"
+        deadline = time.monotonic() + 120
+        while not begun.exists() or len(begun.read_text().split()) < 2:
+            assert program.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        # The program and two workers at least, all of them in the middle of something.
+        assert len(processes_with(no_process_left)) >= 3
+        program.kill()
+    # The fixture waits for the workers to end.
 
 
 def test_processes_that_do_not_start_are_told():

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from reidsim.errors import InputError
 from reidsim.experiments.batch.design import Design
 from reidsim.experiments.batch.executors.serial import SerialExecutor
-from reidsim.experiments.batch.journal import read_journal
+from reidsim.experiments.batch.journal import JOURNAL, read_journal
 from reidsim.experiments.batch.lock import only_writer
-from reidsim.experiments.batch.runner import JOURNAL, run_tasks
+from reidsim.experiments.batch.runner import run_tasks
 from reidsim.experiments.batch.tables import batch_tables
 from reidsim.experiments.batch.tasks import FAILED, attempt
 from reidsim.experiments.results import write_parquet

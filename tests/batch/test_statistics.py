@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from reidsim.experiments.batch.design import Design
-from reidsim.experiments.batch.statistics import mean_interval, paired_difference, quantiles, required_replications
+from reidsim.experiments.batch.statistics import (
+    error_of_estimates,
+    mean_interval,
+    paired_difference,
+    quantiles,
+    required_replications,
+)
 from reidsim.experiments.batch.statistics_tables import differences_table, measured, statistics_table
 
 NUMBERS = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=12)
@@ -109,3 +115,43 @@ def test_tables_by_point_of_the_sweep_policy_and_measure():
     assert differences[["loss", "policy", "reference"]].to_numpy().tolist() == [[1, "b", "a"], [2, "b", "a"]]
     assert differences["mean"].tolist() == pytest.approx([3.5, 16 / 3])
     assert differences["share_above"].tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(("n_points", "n_replications"), [(1, 1), (1, 5), (4, 1), (4, 5)])
+def test_errors_of_estimates_are_at_least_those_of_a_simulation(n_points, n_replications):
+    """Points of a replication err alike at worst, which is what is counted on; replications err each for itself."""
+    rng = np.random.default_rng(8)
+    errors = rng.uniform(0.5, 2, size=(n_points, n_replications))
+    shared = rng.normal(size=(20_000, 1, n_replications)) * errors
+    apart = rng.normal(size=(20_000, n_points, n_replications)) * errors
+    found = error_of_estimates(errors)
+    assert shared.mean(axis=(1, 2)).std() == pytest.approx(found, rel=0.03)
+    assert apart.mean(axis=(1, 2)).std() <= found * 1.03
+
+
+def test_errors_of_runs_without_a_value_do_not_count():
+    errors = np.array([[[3.0, np.nan], [1.0, 2.0]], [[np.nan, np.nan], [np.nan, np.nan]], [[0.0, 0.0], [0.0, 0.0]]])
+    assert error_of_estimates(errors) == pytest.approx([np.sqrt(4**2 + 2**2) / 3, np.nan, 0], nan_ok=True)
+
+
+def test_standard_errors_that_runs_tell_are_no_measures():
+    """Of the game `risk`: each run has two releases of its own here, and each release an error of its own."""
+    design = Design(pd.DataFrame(index=range(1)), 2)
+    some = [(0.1, 0.03), (0.3, 0.04), (0.2, 0.05), (0.4, 0.12)]
+    rows = [
+        {"point": 0, "replication": replication, "records": 40, "knowledge": name, "sample": sample,
+         "overall_risk": value, "high": value + 1, "overall_standard_error": error}
+        for name, found in {"all": [(0.5, 0.0)] * 4, "some": some}.items()
+        for (replication, sample), (value, error) in zip([(0, 0), (0, 1), (1, 0), (1, 1)], found, strict=True)
+    ]  # fmt: skip
+    runs = pd.DataFrame(rows).assign(scenario="s", state="complete", error="", seed=1, run="k")
+    found = measured(runs, design)
+    assert set(differences_table(found)["measure"]) == {"overall_risk", "high"}
+    table = statistics_table(found).set_index(["knowledge", "measure"])
+    assert set(table.index.get_level_values("measure")) == {"overall_risk", "high"}
+    assert table.loc[("some", "overall_risk"), "mean"] == pytest.approx(0.25)
+    # Four releases, each with an error of its own.
+    expected = np.sqrt(0.03**2 + 0.04**2 + 0.05**2 + 0.12**2) / 4
+    assert table.loc[("some", "overall_risk"), "estimation_error"] == pytest.approx(expected)
+    assert table.loc[("all", "overall_risk"), "estimation_error"] == 0
+    assert table["estimation_error"].isna().tolist() == [False, True] * 2

@@ -473,3 +473,11 @@ def test_entries_of_lists_are_replaced_by_number(entry):
         load_scenario("wan2021", {f"adversary.stages.{entry}.stage": "identify"})
     problem = f"no such entry of the list; found '{entry}'; expected 0 to 1"
     assert str(error.value) == f"--set: adversary.stages: {problem}"
+
+
+def test_files_of_a_sweep_stay_relative_to_the_scenario_that_names_them(extending, tmp_path):
+    town = tmp_path / "town" / "town.toml"
+    swept = '\n[sweep.values]\n"release.path" = ["a.csv", "bundled:b.csv"]\n"economics.loss" = [1, 2]\n'
+    town.write_text(town.read_text(encoding="utf-8") + swept, encoding="utf-8")
+    values = load_scenario(extending("seed = 5\n")).content["sweep"]["values"]
+    assert values == {"release.path": [str(town.parent / "a.csv"), "bundled:b.csv"], "economics.loss": [1, 2]}

@@ -12,7 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, listed
+from reidsim.experiments.batch.data_files import changed_files, data_files
 from reidsim.experiments.batch.design import (
     Design,
     at_point,
@@ -23,11 +24,12 @@ from reidsim.experiments.batch.design import (
 )
 from reidsim.experiments.batch.executors import Executor
 from reidsim.experiments.batch.executors.automatic import AutomaticExecutor
-from reidsim.experiments.batch.folder import begin, finish, forget_journal, require_same
+from reidsim.experiments.batch.folder import begin, files_of, finish, forget_journal, require_same
+from reidsim.experiments.batch.journal import keeps_runs
 from reidsim.experiments.batch.lock import only_writer
 from reidsim.experiments.batch.one_run import ScenarioWork
 from reidsim.experiments.batch.result import BatchResult, batch_analysis, batch_warnings
-from reidsim.experiments.batch.runner import JOURNAL, run_tasks, tasks_of
+from reidsim.experiments.batch.runner import run_tasks, tasks_of
 from reidsim.experiments.batch.tables import batch_tables
 from reidsim.experiments.batch.tasks import COMPLETE, FAILED, KILLED, TIMEOUT, RunOutcome
 from reidsim.experiments.masking_run import MaskingAnalysis, run_masking
@@ -58,7 +60,8 @@ def run_batch_loaded(
     work = ScenarioWork(replace(loaded, path=loaded.path.absolute()))
     tasks = tasks_of(loaded, design, at_point(loaded, {}).content)
     report("reading", 0, 1)
-    manifest = _manifest(loaded, design, work.fingerprint(tasks[0]))
+    files = data_files(loaded, design)
+    manifest = _manifest(loaded, design, files, work.fingerprint(tasks[0]))
     clock.lap("build")
     again = _NOT_COMPLETE if rerun_failed else ()
     if folder is None:
@@ -70,15 +73,15 @@ def run_batch_loaded(
         clock.lap("runs")
         result = _result(loaded, design, outcomes, manifest, clock, report)
         report("writing", 0, 1)
-        # Figures are of single runs.
-        drawn = None if isinstance(result, BatchResult) else illustrate
-        finish(folder, lambda into: result.write_tables(into, drawn))
+        finish(folder, lambda into: result.write_tables(into, illustrate))
         if all(outcome.state == COMPLETE for outcome in outcomes):
             forget_journal(folder)
     return result
 
 
-def _manifest(loaded: LoadedScenario[ScenarioHead], design: Design, fingerprint: str | None) -> dict[str, Any]:
+def _manifest(
+    loaded: LoadedScenario[ScenarioHead], design: Design, files: Mapping[str, str], fingerprint: str | None
+) -> dict[str, Any]:
     facts = {
         "data_hash": fingerprint,
         "scenario_file": str(loaded.path.absolute()),
@@ -88,9 +91,10 @@ def _manifest(loaded: LoadedScenario[ScenarioHead], design: Design, fingerprint:
             "samples": design.samples,
             "swept": list(design.swept),
             "runs": design.n_runs,
+            "files": dict(files),
         },
     }
-    return make_manifest(loaded.name, loaded.content, loaded.scenario.seed, {}, facts)
+    return make_manifest(loaded, {}, facts)
 
 
 @contextlib.contextmanager
@@ -107,12 +111,11 @@ def _opened(folder: Path, manifest: Mapping[str, Any], *, go_on: bool) -> Iterat
     with only_writer(folder):
         if go_on:
             require_same(folder, manifest)
-        begin(folder, manifest)
         try:
+            begin(folder, manifest)
             yield
         except BaseException:
-            journal = folder / JOURNAL
-            if not go_on and not (journal.exists() and journal.stat().st_size):
+            if not go_on and not keeps_runs(folder):
                 shutil.rmtree(folder, ignore_errors=True)
             raise
 
@@ -127,6 +130,8 @@ def _result(
 ) -> RunResult:
     tables = batch_tables(loaded.name, design, outcomes)
     warnings = batch_warnings(outcomes, design)
+    if changed := changed_files(files_of(manifest), data_files(loaded, design)):
+        warnings += (f"data files changed while the batch was running, so runs may differ by them: {listed(changed)}",)
     states = Counter(outcome.state for outcome in outcomes)
     facts = {
         **manifest,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +23,7 @@ from reidsim.validation import validated
 
 # Sections of a scenario that say what is done with its runs, and are no part of any single one.
 _NOT_OF_A_RUN = ("replications", "sweep", "uncertainty", "stress", "analysis")
+_MISSING = object()
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,11 +79,13 @@ def design_of(loaded: LoadedScenario[ScenarioHead]) -> Design:
     Raises
     ------
     InputError
-        If no parameters can have the correlations given.
+        If no parameters can have the correlations given, or a key that is changed one at a time has no own value.
     """
     scenario = loaded.scenario
-    swept = pd.DataFrame(index=range(1)) if scenario.sweep is None else sweep_points(scenario.sweep)
     try:
+        swept = pd.DataFrame(index=range(1))
+        if scenario.sweep is not None:
+            swept = sweep_points(scenario.sweep, own_values(loaded, scenario.sweep.one_at_a_time))
         drawn = None if scenario.uncertainty is None else draw_points(scenario.uncertainty, scenario.seed)
     except InputError as error:
         raise error.located(loaded.path) from None
@@ -91,13 +94,56 @@ def design_of(loaded: LoadedScenario[ScenarioHead]) -> Design:
     return Design(points, scenario.replications, tuple(map(str, swept.columns)), samples)
 
 
-def sweep_points(sweep: SweepSection) -> pd.DataFrame:
-    """Return the points of a sweep, one column per key path, the keys given last changing fastest."""
-    options = [list(zip(*(_values(sweep.values[key]) for key in group), strict=True)) for group in sweep.groups]
-    keys = [key for group in sweep.groups for key in group]
+def sweep_points(sweep: SweepSection, own: Mapping[str, Any] | None = None) -> pd.DataFrame:
+    """Return the points of a sweep, each once, one column per key path, the keys given last changing fastest.
+
+    Parameters
+    ----------
+    sweep : SweepSection
+    own : mapping of str to object, optional
+        The scenario's values of the keys that are changed one at a time.
+    """
+    options = [[row for group in axis for row in _rows_of(sweep, axis, group, own or {})] for axis in sweep.axes]
+    keys = [key for axis in sweep.axes for group in axis for key in group]
     rows = [tuple(itertools.chain.from_iterable(parts)) for parts in itertools.product(*options)]
+    if sweep.one_at_a_time:
+        # Several keys pass through the scenario's own values.
+        rows = list({json.dumps([_as_number(value) for value in row], default=str): row for row in rows}.values())
     # In the order in which keys are given, whatever changes together.
     return pd.DataFrame({key: _column([row[keys.index(key)] for row in rows]) for key in sweep.values})
+
+
+def own_values(loaded: LoadedScenario[ScenarioHead], keys: Iterable[str]) -> dict[str, Any]:
+    """Return what a scenario itself says at some key paths.
+
+    Raises
+    ------
+    InputError
+        If it says nothing at one of them.
+    """
+    found = {}
+    for key in keys:
+        value: Any = loaded.content
+        for part in key.split("."):
+            value = value.get(part, _MISSING) if isinstance(value, dict) else _MISSING
+        if value is _MISSING:
+            raise InputError("key without a value of its own", where="sweep.one_at_a_time", found=key,
+                             expected="a value in the scenario, at which it stays while others change")  # fmt: skip
+        found[key] = value
+    return found
+
+
+def _as_number(value: Any) -> Any:
+    return float(value) if type(value) is int else value
+
+
+def _rows_of(
+    sweep: SweepSection, axis: tuple[tuple[str, ...], ...], group: tuple[str, ...], own: Mapping[str, Any]
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the values of all keys of an axis while those of one group change."""
+    for values in zip(*(_values(sweep.values[key]) for key in group), strict=True):
+        changed = dict(zip(group, values, strict=True))
+        yield tuple(changed[key] if key in changed else own[key] for other in axis for key in other)
 
 
 def at_point(

@@ -14,9 +14,10 @@ from typing import Any
 import pandas as pd
 
 from reidsim.errors import InputError
+from reidsim.experiments.batch.data_files import require_unchanged
 from reidsim.experiments.batch.design import at_point, design_of
-from reidsim.experiments.batch.journal import not_kept, read_places
-from reidsim.experiments.batch.runner import JOURNAL, tasks_of
+from reidsim.experiments.batch.journal import JOURNAL, not_kept, read_places
+from reidsim.experiments.batch.runner import tasks_of
 from reidsim.experiments.batch.tables import batch_tables
 from reidsim.experiments.batch.tasks import code_version
 from reidsim.experiments.results import write_json
@@ -49,6 +50,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
+def files_of(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return the SHA-256 of each file that a batch began with, by name, as its manifest tells."""
+    return dict(manifest["design"].get("files", {}))
+
+
 def scenario_of(manifest: Mapping[str, Any]) -> LoadedScenario[ScenarioHead]:
     """Return the scenario that a manifest tells of, as it was run.
 
@@ -59,7 +65,7 @@ def scenario_of(manifest: Mapping[str, Any]) -> LoadedScenario[ScenarioHead]:
     """
     path, content = Path(manifest["scenario_file"]), dict(manifest["content"])
     scenario = validated(scenario_kind(content, path), content, path)
-    return LoadedScenario(manifest["scenario"], path, scenario, content)
+    return LoadedScenario(manifest["scenario"], path, scenario, content, manifest.get("origins", {}))
 
 
 def read_runs(folder: Path) -> pd.DataFrame:
@@ -101,10 +107,13 @@ def require_same(folder: Path, manifest: Mapping[str, Any]) -> str:
     Raises
     ------
     InputError
-        If it holds another one, or was begun by another version of the program.
+        If it holds another one, was begun with other data, or by another version of the program.
     """
     found = read_manifest(folder)
     for key, what in _IDENTITY.items():
+        if key == "data_hash":
+            # Says which file it is, where that can be told.
+            require_unchanged(files_of(found), files_of(manifest), folder)
         if found.get(key) != manifest[key]:
             raise InputError(
                 f"the folder holds a batch of {what}", source=folder, found=found.get(key), expected=str(manifest[key])

@@ -14,6 +14,8 @@ from typing import Any
 from reidsim.errors import InputError
 from reidsim.experiments.batch.tasks import RunOutcome, RunTask
 
+JOURNAL = "journal.jsonl"
+
 # Disk full, quota reached, and file larger than allowed.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -56,17 +58,17 @@ class Journal:
         Raises
         ------
         InputError
-            If there is no room on the disk, or it cannot be written; what was written before stays.
+            If there is no room on the disk, or it cannot be written; whole lines that were written stay.
         """
-        lines = memoryview(b"".join(_line(outcome) for outcome in outcomes))
-        end = self._file.seek(0, os.SEEK_END)
+        lines = b"".join(_line(outcome) for outcome in outcomes)
+        end, written = self._file.seek(0, os.SEEK_END), 0
         try:
-            while lines:
-                lines = lines[self._file.write(lines) :]
+            while written < len(lines):
+                written += self._file.write(memoryview(lines)[written:])
             os.fsync(self._file.fileno())
         except OSError as error:
-            # Half a line would be dropped later; room for the others is better made now.
-            os.ftruncate(self._file.fileno(), end)
+            # Half a line would be dropped later; room for others is better made now.
+            os.ftruncate(self._file.fileno(), end + lines.rfind(b"\n", 0, written) + 1)
             raise not_kept(self._path, error) from None
 
 
@@ -95,12 +97,20 @@ def read_places(path: Path, tasks: Iterable[RunTask]) -> Iterator[RunOutcome]:
             yield _outcome(replace(task, key=key), entry)
 
 
+def keeps_runs(folder: Path) -> bool:
+    """Tell whether a folder has a journal with any run in it."""
+    journal = folder / JOURNAL
+    return journal.is_file() and journal.stat().st_size > 0
+
+
 def not_kept(path: Path, error: OSError) -> InputError:
     """Return what is told when something of the batch with the journal at `path` cannot be written."""
     if error.errno in _NO_ROOM:
-        return InputError(
-            "the disk is full", source=path.parent, hint="make room and go on with --resume; runs that ended are kept"
-        )
+        if keeps_runs(path.parent):
+            hint = "make room and repeat the command, a batch with --resume; runs that ended are kept"
+        else:
+            hint = "make room and begin again; no run has ended yet"
+        return InputError("the disk is full", source=path.parent, hint=hint)
     return InputError(f"cannot be written: {error.strerror or error}", source=path)
 
 

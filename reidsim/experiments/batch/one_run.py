@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-import json
-import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from reidsim.experiments.batch.design import at_point, has_numbered_replications
+from reidsim.experiments.batch.studies import Studies, has_study
 from reidsim.experiments.batch.tasks import RunTask, Tables
+from reidsim.experiments.full_domain_policies import (
+    PolicyOutcome,
+    measures_table,
+    play_full_domain,
+    solve_full_domain,
+)
+from reidsim.experiments.full_domain_run import full_domain_warnings
 from reidsim.experiments.masking_policies import play_policy
 from reidsim.experiments.masking_policies import summarise as summarise_masking
 from reidsim.experiments.masking_run import check_policies, game_warnings
 from reidsim.experiments.record_level import solve_policies, summarise
+from reidsim.experiments.record_measures import further_measures
 from reidsim.experiments.record_run import study_warnings
 from reidsim.experiments.run_result import RunResult
 from reidsim.games.equilibrium import Equilibrium
-from reidsim.scenarios.build import RecordStudy, build_study, is_record_level
+from reidsim.scenarios.build import RecordStudy, is_record_level
+from reidsim.scenarios.full_domain import FullDomainStudy, is_full_domain
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.masking import MaskingStudy, build_masking_study
-from reidsim.scenarios.masking_schema import MaskingScenario
-from reidsim.scenarios.schema import RecordScenario, ScenarioHead
+from reidsim.scenarios.masking import MaskingStudy
+from reidsim.scenarios.schema import ScenarioHead
 
 # What tells rows of a run apart, in the games that have it; the other columns are measures.
 GROUP_COLUMNS = ("policy", "records", "knowledge", "sample")
@@ -35,10 +41,6 @@ _IDENTITY = ("scenario", "point", "replication", "state", "seed", "error", "run"
 # Outcomes of single records whose distribution is kept, and what they are called.
 _BY_RECORD = ("publisher_payoff", "adversary_payoff", "risk", "prosecutor", "journalist", "marketer", "overall")
 LEVELS = {"minimum": 0.0, "q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95, "maximum": 1.0}
-
-# Sections that only games are made from: the study of people and records is the same whatever they say.
-_NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
-_KEPT_STUDIES = 2
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class ScenarioWork:
     """
 
     loaded: LoadedScenario[ScenarioHead]
-    _studies: _Studies = field(default_factory=lambda: _Studies(), init=False, repr=False, compare=False)
+    _studies: Studies = field(default_factory=Studies, init=False, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[type[ScenarioWork], tuple[LoadedScenario[ScenarioHead]]]:
         """Leave the studies behind when it is sent to another process."""
@@ -65,6 +67,8 @@ class ScenarioWork:
             return self._run_masking(loaded, task.replication)
         if is_record_level(loaded) and loaded.scenario.agents is None:
             return self._run_record_level(loaded)
+        if is_full_domain(loaded) and loaded.scenario.agents is None:
+            return self._run_full_domain(loaded)
         return _run_any(loaded)
 
     def fingerprint(self, task: RunTask) -> str | None:
@@ -78,23 +82,46 @@ class ScenarioWork:
         from reidsim.experiments.run import describe
 
         loaded = at_point(self.loaded, task.values, task.seed)
-        build = build_study if isinstance(loaded.scenario, RecordScenario) else build_masking_study
-        if not isinstance(loaded.scenario, RecordScenario | MaskingScenario):
+        if not has_study(loaded):
             describe(loaded)
             return None
-        fingerprint: str = self._studies.get(loaded, build).fingerprint
+        fingerprint: str = self._studies.get(loaded).fingerprint
         return fingerprint
 
     def _run_record_level(self, loaded: LoadedScenario[ScenarioHead]) -> tuple[Tables, tuple[str, ...]]:
-        study: RecordStudy = self._studies.get(loaded, build_study)
+        study: RecordStudy = self._studies.get(loaded)
         equilibria = solve_policies(study)
-        runs = summarise(study, equilibria).reset_index()
+        runs = summarise(study, equilibria).join(further_measures(study, equilibria)).reset_index()
         expanded = {policy: equilibrium.expand(study.cell_of_record) for policy, equilibrium in equilibria.items()}
         tables = {"runs": _columns(runs), "distributions": _columns(_equilibria(expanded))}
         return tables, study_warnings(study, equilibria)
 
+    def _run_full_domain(self, loaded: LoadedScenario[ScenarioHead]) -> tuple[Tables, tuple[str, ...]]:
+        study: FullDomainStudy = self._studies.get(loaded)
+        if not self._studies.have_been_played:
+            solve_full_domain(study)
+            self._studies.have_been_played = True
+        outcomes: dict[str, PolicyOutcome] = {}
+        seconds = []
+        for policy in study.scenario.publisher.policies:
+            begun = time.perf_counter()
+            outcomes[policy] = play_full_domain(study, policy)
+            seconds.append(time.perf_counter() - begun)
+        runs = measures_table(study, outcomes).reset_index()
+        expanded = {policy: outcome.equilibrium.expand(study.cell_of_record) for policy, outcome in outcomes.items()}
+        tables: Tables = {
+            "runs": _columns(runs),
+            "distributions": _columns(_equilibria(expanded)),
+            "runtimes": {
+                "policy": list(outcomes),
+                "seconds": seconds,
+                "nodes_evaluated": [outcome.evaluated for outcome in outcomes.values()],
+            },
+        }
+        return tables, full_domain_warnings(study, outcomes)
+
     def _run_masking(self, loaded: LoadedScenario[ScenarioHead], replication: int) -> tuple[Tables, tuple[str, ...]]:
-        study: MaskingStudy = self._studies.get(loaded, build_masking_study)
+        study: MaskingStudy = self._studies.get(loaded)
         truth, believed = study.games(replication)
         check_policies(study, truth)
         equilibria, seconds = {}, []
@@ -178,20 +205,3 @@ def _columns(table: pd.DataFrame) -> dict[str, list[Any]]:
             column = column.astype(object).where(column.notna(), None)
         plain[str(name)] = column.tolist()
     return plain
-
-
-class _Studies(threading.local):
-    """The last few studies that a thread built, so that points which differ in prices alone share one."""
-
-    def __init__(self) -> None:
-        self.kept: OrderedDict[str, Any] = OrderedDict()
-
-    def get(self, loaded: LoadedScenario[ScenarioHead], build: Callable[[Any], Any]) -> Any:
-        """Return the study of a scenario; `build` makes it where there is none yet."""
-        content = {key: value for key, value in loaded.content.items() if key not in _NOT_OF_THE_STUDY}
-        key = json.dumps(content, sort_keys=True, default=str)
-        study = self.kept.pop(key, None) or build(loaded)
-        self.kept[key] = study
-        while len(self.kept) > _KEPT_STUDIES:
-            self.kept.popitem(last=False)
-        return replace(study, loaded=loaded)

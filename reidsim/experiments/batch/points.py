@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from reidsim.errors import InputError
+from reidsim.experiments.batch.data_files import data_files
 from reidsim.experiments.batch.design import Design, at_point, check_points
 from reidsim.experiments.batch.executors import Executor
 from reidsim.experiments.batch.executors.automatic import AutomaticExecutor
@@ -44,7 +45,8 @@ def run_points(
     progress : callable, optional
         Called with what is being done, how many runs ended, and how many there are.
     folder : Path, optional
-        Made if it is not there. Runs that ended are kept in it, and not done again when the call is repeated.
+        Made if it is not there. Runs that ended are kept in it, and not done again when the call is repeated with the
+        same scenario and data.
 
     Returns
     -------
@@ -79,7 +81,9 @@ def point_tables(
         raise InputError("no points", expected="at least one row")
     design = Design(points.reset_index(drop=True), replications)
     check_points(loaded, design)
-    tasks = tasks_of(loaded, design, at_point(loaded, {}).content)
+    # The folder has no manifest, so what runs were made of is part of what tells them apart.
+    content = {**at_point(loaded, {}).content, "files": data_files(loaded, design)}
+    tasks = tasks_of(loaded, design, content)
     with contextlib.ExitStack() as stack:
         if folder is not None:
             try:

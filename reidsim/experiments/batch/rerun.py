@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, listed
+from reidsim.experiments.batch.data_files import changed_files, data_files
 from reidsim.experiments.batch.design import Design, at_point, design_of, has_numbered_replications
-from reidsim.experiments.batch.folder import read_manifest, read_runs, scenario_of
+from reidsim.experiments.batch.folder import files_of, read_manifest, read_runs, scenario_of
 from reidsim.experiments.batch.one_run import GROUP_COLUMNS, ScenarioWork
 from reidsim.experiments.batch.runner import tasks_of
+from reidsim.experiments.batch.statistics_tables import ERROR
 from reidsim.experiments.batch.tables import batch_tables
 from reidsim.experiments.batch.tasks import COMPLETE, RunOutcome, RunTask, code_version
 from reidsim.experiments.run_result import Progress, RunResult
@@ -52,6 +54,7 @@ class Repeated:
         groups = [column for column in GROUP_COLUMNS if column in self.runs and column != "sample"]
         numeric = self.runs.select_dtypes("number").columns.difference(["point", "replication", "seed", "sample"])
         measures = [column for column in self.runs.columns if column in numeric and column not in groups]
+        measures = [measure for measure in measures if not measure.endswith(ERROR)]
         return self.runs.groupby(groups, sort=False)[measures].mean()
 
 
@@ -74,7 +77,8 @@ def rerun_one(folder: Path, key: str, *, progress: Progress | None = None, with_
         If the folder holds no batch, or the batch no such run. An error of the run itself is raised as it is.
     """
     report = progress or (lambda task, done, total: None)
-    loaded = scenario_of(read_manifest(folder))
+    manifest = read_manifest(folder)
+    loaded = scenario_of(manifest)
     design = design_of(loaded)
     task = _task(tasks_of(loaded, design, at_point(loaded, {}).content), _stored_key(folder, key), design, folder)
     report("running", 0, 1)
@@ -92,7 +96,8 @@ def rerun_one(folder: Path, key: str, *, progress: Progress | None = None, with_
 
         result = run_once(at_point(loaded, task.values, task.seed), progress=progress)
     defender = "subject" if is_masking(loaded) else "publisher"
-    verdict = _verdict(read_runs(folder), runs, task, str(read_manifest(folder).get("code_version")))
+    changed = changed_files(files_of(manifest), data_files(loaded, design))
+    verdict = _verdict(read_runs(folder), runs, task, str(manifest.get("code_version")), changed)
     return Repeated(loaded.name, task, runs, verdict, warnings, defender, result)
 
 
@@ -119,7 +124,7 @@ def _task(tasks: Sequence[RunTask], place: str, design: Design, folder: Path) ->
     raise InputError("no such run", source=folder, where="--run", found=place, expected=expected)
 
 
-def _verdict(stored: pd.DataFrame, runs: pd.DataFrame, task: RunTask, version: str) -> str:
+def _verdict(stored: pd.DataFrame, runs: pd.DataFrame, task: RunTask, version: str, changed: Sequence[str]) -> str:
     before = stored[(stored["point"] == task.point) & (stored["replication"] == task.replication)]
     if before.empty:
         return "The folder does not hold this run yet."
@@ -130,4 +135,5 @@ def _verdict(stored: pd.DataFrame, runs: pd.DataFrame, task: RunTask, version: s
     if same:
         return "The same numbers as in the folder."
     by = "" if version == code_version() else f", which another version of the program made ({version})"
-    return f"Other numbers than in the folder{by}."
+    since = f"; since then, data files changed: {listed(changed)}" if changed else ""
+    return f"Other numbers than in the folder{by}{since}."

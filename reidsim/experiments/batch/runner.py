@@ -10,14 +10,12 @@ from pathlib import Path
 
 from reidsim.experiments.batch.design import Design, has_numbered_replications, iterate_runs
 from reidsim.experiments.batch.executors import Executor
-from reidsim.experiments.batch.journal import Journal, read_journal
+from reidsim.experiments.batch.journal import JOURNAL, Journal, read_journal
 from reidsim.experiments.batch.tasks import RunOutcome, RunTask, Work, run_key
 from reidsim.experiments.run_result import Progress
 from reidsim.random_streams import replication_seed
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
-
-JOURNAL = "journal.jsonl"
 
 
 def tasks_of(loaded: LoadedScenario[ScenarioHead], design: Design, content: dict[str, object]) -> list[RunTask]:

@@ -119,6 +119,28 @@ def required_replications(values: Floats, half_width: float | Floats, level: flo
     return np.where(usable, needed, np.nan)
 
 
+def error_of_estimates(errors: Floats) -> Floats:
+    """Return the standard error that the mean of runs has because each of their values is itself an estimate.
+
+    Replications are estimated from draws of their own. Points of the same replication share theirs, so that their
+    errors may all go the same way: they are added up, which is rather too much than too little.
+
+    Parameters
+    ----------
+    errors : ndarray of float64, shape (..., n_points, n_replications)
+        Standard error of each run's value, 0 where it is exact; NaN for runs without a value, which are left out.
+
+    Returns
+    -------
+    ndarray of float64
+        NaN where no run has a value.
+    """
+    known = np.isfinite(errors)
+    n = known.sum(axis=(-2, -1))
+    by_replication = np.where(known, errors, 0.0).sum(axis=-2)
+    return np.where(n > 0, np.sqrt((by_replication**2).sum(axis=-1)) / np.maximum(n, 1), np.nan)
+
+
 def quantiles(values: Floats, shares: Any) -> Floats:
     """Return quantiles of runs, interpolated between neighbours; NaN where no run has a value.
 

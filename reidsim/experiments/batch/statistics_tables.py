@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from reidsim.experiments.batch.statistics import (
     LEVEL,
     QUANTILES,
     MeanInterval,
+    error_of_estimates,
     mean_interval,
     paired_difference,
     quantiles,
@@ -24,6 +26,8 @@ from reidsim.experiments.batch.tasks import COMPLETE
 
 Floats = NDArray[np.float64]
 
+# Columns of runs that tell how far an estimate of the run may be off, by the end of their names.
+ERROR = "_standard_error"
 _NOT_MEASURES = (*GROUP_COLUMNS, "scenario", "point", "replication", "state", "error", "seed", "run")
 
 
@@ -35,6 +39,8 @@ class Measured:
     ----------
     values : dict of str to ndarray of float64, shape (n_swept, n_groups, n_samples, n_replications)
         By measure; NaN where there is none.
+    errors : dict of str to ndarray of float64, the same shape
+        Standard error of each value, of the measures that a run may estimate.
     swept : DataFrame
         One row per point of the sweep, one column per key path.
     groups : DataFrame
@@ -42,6 +48,7 @@ class Measured:
     """
 
     values: dict[str, Floats]
+    errors: dict[str, Floats]
     swept: pd.DataFrame
     groups: pd.DataFrame
 
@@ -60,7 +67,7 @@ def measured(runs: pd.DataFrame, design: Design) -> Measured:
     Parameters
     ----------
     runs : DataFrame
-        As `batch_tables` makes it. Several releases in one run count as one, their mean.
+        As `batch_tables` makes it. Several releases in one run, drawn apart, count as one, their mean.
     design : Design
     """
     at_points = scenario_columns(design)
@@ -68,15 +75,22 @@ def measured(runs: pd.DataFrame, design: Design) -> Measured:
     ended_well = runs[runs["state"] == COMPLETE]
     names = [column for column in GROUP_COLUMNS if column in runs and column != "sample"]
     if ended_well.empty or not names:
-        return Measured({}, swept, pd.DataFrame())
-    measures = [
+        return Measured({}, {}, swept, pd.DataFrame())
+    numeric = [
         column
         for column in runs.columns
         if column not in (*_NOT_MEASURES, *at_points.columns) and pd.api.types.is_numeric_dtype(runs[column].dtype)
     ]
+    error_of = _error_columns(numeric)
+    measures = [column for column in numeric if column not in error_of.values()]
     if "sample" in runs:
         keys = ["point", "replication", *names]
-        ended_well = ended_well.groupby(keys, sort=False)[measures].mean().reset_index()
+        squares = ended_well.assign(**{error: ended_well[error] ** 2 for error in error_of.values()})
+        grouped = squares.groupby(keys, sort=False)
+        means = grouped[numeric].mean()
+        for error in error_of.values():
+            means[error] = np.sqrt(means[error] / grouped[error].count())
+        ended_well = means.reset_index()
     groups = ended_well[names].drop_duplicates().reset_index(drop=True)
     group = ended_well[names].merge(groups.assign(position=np.arange(len(groups))), how="left", on=names)["position"]
     point = ended_well["point"].to_numpy()
@@ -87,12 +101,25 @@ def measured(runs: pd.DataFrame, design: Design) -> Measured:
         ended_well["replication"].to_numpy(),
     )
     shape = (len(swept), len(groups), design.samples, design.replications)
-    values = {}
-    for measure in measures:
+
+    def arranged(column: str) -> Floats:
         table = np.full(shape, np.nan)
-        table[place] = ended_well[measure].to_numpy(dtype=np.float64)
-        values[measure] = table
-    return Measured(values, swept, groups)
+        table[place] = ended_well[column].to_numpy(dtype=np.float64)
+        return table
+
+    values = {measure: arranged(measure) for measure in measures}
+    errors = {measure: arranged(error) for measure, error in error_of.items()}
+    return Measured(values, errors, swept, groups)
+
+
+def _error_columns(columns: Sequence[str]) -> dict[str, str]:
+    """Return by measure the column with its standard error: ``risk_standard_error`` of ``risk``, and so on."""
+    found = {}
+    for error in columns:
+        name = error.removesuffix(ERROR)
+        if error.endswith(ERROR):
+            found[name if name in columns else f"{name}_risk"] = error
+    return found
 
 
 def statistics_table(found: Measured, level: float = LEVEL) -> pd.DataFrame:
@@ -102,8 +129,9 @@ def statistics_table(found: Measured, level: float = LEVEL) -> pd.DataFrame:
     -------
     DataFrame
         One row per point of the sweep, group and measure: the swept keys, the group, ``measure``, ``runs`` (that have a
-        value), ``mean``, ``standard_error``, ``low``, ``high``, ``q05``, ``q25``, ``median``, ``q75``, ``q95`` and
-        ``runs_for_1_percent`` (runs that make the interval at most 1 % of the mean wide to either side).
+        value), ``mean``, ``standard_error``, ``low``, ``high``, ``q05``, ``q25``, ``median``, ``q75``, ``q95``,
+        ``runs_for_1_percent`` (runs that make the interval at most 1 % of the mean wide to either side), and where runs
+        estimate measures, ``estimation_error``: as much of the mean's standard error as comes from that.
     """
     parts = []
     for measure, values in found.values.items():
@@ -112,6 +140,9 @@ def statistics_table(found: Measured, level: float = LEVEL) -> pd.DataFrame:
         spread = dict(zip(QUANTILES, quantiles(flat, QUANTILES.values()), strict=True))
         needed = required_replications(flat, 0.01 * np.abs(interval.mean), level)
         columns = {**_interval_columns(interval), **spread, "runs_for_1_percent": needed}
+        if found.errors:
+            errors = found.errors.get(measure, np.full_like(values, np.nan))
+            columns["estimation_error"] = error_of_estimates(errors)
         parts.append(_rows(found.columns(), measure, columns))
     return _interleaved(parts)
 

@@ -1,0 +1,80 @@
+"""Studies kept between the runs of a worker, so that people and records are read once for points that share them."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from reidsim.scenarios.build import build_study
+from reidsim.scenarios.full_domain import build_full_domain, has_price_columns, is_full_domain, repriced
+from reidsim.scenarios.full_domain_schema import FullDomainScenario
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.masking import build_masking_study
+from reidsim.scenarios.masking_schema import MaskingScenario
+from reidsim.scenarios.schema import RecordScenario, ScenarioHead
+
+_BUILDERS: Mapping[type[ScenarioHead], Callable[[Any], Any]] = {
+    RecordScenario: build_study,
+    FullDomainScenario: build_full_domain,
+    MaskingScenario: build_masking_study,
+}
+# Sections that only games are made from: the study of people and records is the same whatever they say.
+_NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
+# All that a study takes from the plan of a sequential attack; the rest is of its game.
+_PLAN_OF_THE_STUDY = ("registry", "belief")
+_KEPT_STUDIES = 2
+
+
+class Studies(threading.local):
+    """The last two studies that a thread built, by what they were built from.
+
+    Attributes
+    ----------
+    have_been_played : bool
+        Whether the thread has solved one, and so has loaded the compiled code that run times are not about.
+    """
+
+    def __init__(self) -> None:
+        self.kept: OrderedDict[str, Any] = OrderedDict()
+        self.have_been_played = False
+
+    def get(self, loaded: LoadedScenario[ScenarioHead]) -> Any:
+        """Return the study of a scenario: one that is kept, with the prices of the scenario, or a new one.
+
+        Raises
+        ------
+        InputError
+            If a file, value or hierarchy cannot be used.
+        KeyError
+            If the game has no study that can be kept; see `has_study`.
+        """
+        key = _key(loaded)
+        study = self.kept.pop(key, None) or _BUILDERS[type(loaded.scenario)](loaded)
+        self.kept[key] = study
+        while len(self.kept) > _KEPT_STUDIES:
+            self.kept.popitem(last=False)
+        if is_full_domain(loaded):
+            return repriced(study, loaded)
+        return replace(study, loaded=loaded)
+
+
+def has_study(loaded: LoadedScenario[ScenarioHead]) -> bool:
+    """Tell whether the game of a scenario has a study that can be kept."""
+    return type(loaded.scenario) in _BUILDERS
+
+
+def _key(loaded: LoadedScenario[ScenarioHead]) -> str:
+    content = {key: value for key, value in loaded.content.items() if key not in _NOT_OF_THE_STUDY}
+    scenario = loaded.scenario
+    if isinstance(scenario, FullDomainScenario) and has_price_columns(scenario):
+        # Which records are alike then depends on what the others cost.
+        content["economics"] = loaded.content["economics"]
+    if isinstance(scenario, RecordScenario) and "sequential" in content.get("adversary", {}):
+        plan = content["adversary"]["sequential"]
+        of_study = {key: plan[key] for key in _PLAN_OF_THE_STUDY if key in plan}
+        content["adversary"] = {**content["adversary"], "sequential": of_study}
+    return json.dumps(content, sort_keys=True, default=str)

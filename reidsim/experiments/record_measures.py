@@ -1,0 +1,71 @@
+"""Measures that only some record-level studies have: what deters an attack, how good a heuristic search is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.adversaries.sequential.planning import attack_threshold
+from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.equilibrium import Equilibrium, evaluate
+from reidsim.scenarios.build import RecordStudy
+
+
+def further_measures(study: RecordStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+    """Return what a study has besides the measures of every record-level game, indexed by policy.
+
+    Returns
+    -------
+    DataFrame
+        With planner ``fmdp``: ``attack_threshold``, the smallest known group that is not attacked, the same for every
+        policy (missing if every group is). With solver ``lattice-search``: the measures of `search_deviation`, for the
+        policies that it solves.
+    """
+    measures = pd.DataFrame(index=pd.Index(list(equilibria), name="policy"))
+    adversary = study.scenario.adversary
+    # Thresholds are those of known groups and of hits that are seen.
+    if adversary.planner == "fmdp" and adversary.sequential.belief == "known" and not adversary.sequential.unconfirmed:
+        found = attack_threshold(study.sequential_attack(study.scenario.economics))
+        measures["attack_threshold"] = np.nan if found is None else float(found)
+    if study.scenario.publisher.solver == "lattice-search":
+        searched = {name: one for name, one in equilibria.items() if one.solver == "lattice-search"}
+        if searched:
+            # This search is of policies without a constraint, which all have the same optimum.
+            best = evaluate(study.truth, branch_and_bound(study.belief))
+            tie, weights = study.truth.tie(), study.multiplicity
+            rows = {name: search_deviation(one, best, tie, weights) for name, one in searched.items()}
+            measures = measures.join(pd.DataFrame.from_dict(rows, orient="index"))
+    return measures
+
+
+def search_deviation(
+    found: Equilibrium, best: Equilibrium, tie: NDArray[np.float64], weights: NDArray[np.int64]
+) -> dict[str, float]:
+    """Tell how far a search stays from the optimum (Wan et al. 2015, Eq. 6), as means over records.
+
+    Parameters
+    ----------
+    found, best : Equilibrium
+        Of the same cells.
+    tie : ndarray of float64, shape (n_cells,)
+        Payoffs that are no further apart are equal.
+    weights : ndarray of int64, shape (n_cells,)
+        Records of each cell.
+
+    Returns
+    -------
+    dict of str to float
+        ``publisher_payoff_difference`` and ``adversary_payoff_difference`` (means of the absolute differences),
+        ``share_optimal`` (of records with the optimal payoff) and ``evaluated`` (strategies worked out per record).
+    """
+    difference = np.abs(found.publisher_payoff - best.publisher_payoff)
+    adversary = np.abs(found.adversary_payoff - best.adversary_payoff)
+    return {
+        "publisher_payoff_difference": float(np.average(difference, weights=weights)),
+        "adversary_payoff_difference": float(np.average(adversary, weights=weights)),
+        "share_optimal": float(np.average(difference <= tie, weights=weights)),
+        "evaluated": float(np.average(found.evaluated, weights=weights)),
+    }

@@ -1,0 +1,116 @@
+"""A dask cluster leaves the same tables, to the byte, as this process and its own processes do."""
+
+import contextlib
+import logging
+import random
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from reidsim.experiments.batch.batch_run import run_batch_loaded
+from reidsim.experiments.batch.executors.cluster import DaskExecutor
+from reidsim.experiments.batch.executors.processes import ProcessExecutor
+from reidsim.experiments.batch.executors.serial import SerialExecutor
+from reidsim.experiments.batch.journal import JOURNAL
+from reidsim.scenarios.load import load_scenario
+
+distributed = pytest.importorskip("distributed")
+
+TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town"
+TABLES = ("runs", "statistics", "differences", "distributions")
+# One of the points has no records: its runs fail wherever they are done.
+CHANGES = {
+    "replications": 2,
+    "attributes.sex.draw": True,
+    "sweep.values": {"release.path": ["patients.csv", "missing.csv"]},
+    "uncertainty.parameters": {"economics.cost": {"distribution": "uniform", "low": 1, "high": 30}},
+    "uncertainty.samples": 3,
+}
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dask") / "town"
+    shutil.copytree(TOWN, folder)
+    return load_scenario(folder / "town.toml", CHANGES)
+
+
+@pytest.fixture(scope="module")
+def serial(loaded, tmp_path_factory):
+    return tables_of(loaded, SerialExecutor(), tmp_path_factory.mktemp("serial") / "out")
+
+
+@pytest.fixture(scope="module")
+def schedulers():
+    """Return addresses of clusters by their number of workers: threads of this process, but for that of two."""
+    with contextlib.ExitStack() as stack:
+        clusters = {
+            workers: stack.enter_context(
+                distributed.LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    processes=workers == 2,
+                    host=None if workers == 2 else "127.0.0.1",
+                    protocol="tcp://",
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL,
+                )
+            )
+            for workers in (1, 2, 4)
+        }
+        yield {workers: cluster.scheduler_address for workers, cluster in clusters.items()}
+
+
+def tables_of(loaded, executor, folder, **options):
+    run_batch_loaded(loaded, executor, folder=folder, **options)
+    return {name: (folder / f"{name}.parquet").read_bytes() for name in TABLES}
+
+
+class Shuffled:
+    """Gives an executor its tasks in a random order, and stops after some groups of outcomes."""
+
+    def __init__(self, executor, seed, stop_after=None):
+        self.executor, self.stop_after = executor, stop_after
+        self.random = random.Random(seed)  # noqa: S311 - order of runs
+
+    def execute(self, work, tasks):
+        tasks = self.random.sample(tasks, len(tasks))
+        with contextlib.closing(self.executor.execute(work, tasks)) as groups:
+            for number, group in enumerate(groups):
+                if number == self.stop_after:
+                    raise KeyboardInterrupt
+                yield group
+
+
+@settings(max_examples=1)
+@example(workers=1, seed=1, stop_after=2)
+@example(workers=2, seed=2, stop_after=1)
+@example(workers=4, seed=3, stop_after=None)
+@given(workers=st.sampled_from([1, 2, 4]), seed=st.integers(0, 10**6), stop_after=st.none() | st.integers(1, 4))
+def test_tables_of_a_cluster_are_those_of_this_process(
+    loaded, serial, schedulers, tmp_path_factory, workers, seed, stop_after
+):
+    folder = tmp_path_factory.mktemp("cluster") / "out"
+    executor = DaskExecutor(schedulers[workers])
+    resumed = False
+    if stop_after is not None:
+        with contextlib.suppress(KeyboardInterrupt):
+            run_batch_loaded(loaded, Shuffled(executor, seed, stop_after), folder=folder)
+        resumed = folder.exists()
+        assert not resumed or (folder / JOURNAL).stat().st_size
+    assert tables_of(loaded, Shuffled(executor, seed + 1), folder, resume=resumed) == serial
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="starts processes")
+def test_a_batch_goes_on_elsewhere(loaded, serial, schedulers, tmp_path):
+    """Begun on a cluster, gone on with by processes, ended here."""
+    folder = tmp_path / "out"
+    for executor, stop in ((DaskExecutor(schedulers[2]), 1), (ProcessExecutor(1), 1)):
+        with contextlib.suppress(KeyboardInterrupt):
+            run_batch_loaded(loaded, Shuffled(executor, 0, stop), folder=folder, resume=folder.exists())
+    assert (folder / JOURNAL).stat().st_size
+    assert tables_of(loaded, SerialExecutor(), folder, resume=True) == serial

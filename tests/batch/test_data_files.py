@@ -1,0 +1,283 @@
+"""What a batch was made of: every file that any of its points needs, and that none changes under it."""
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import reidsim
+from reidsim.bundled import bundled_folder, bundled_names
+from reidsim.errors import InputError
+from reidsim.experiments.batch import run_points
+from reidsim.experiments.batch.batch_run import run_batch_loaded
+from reidsim.experiments.batch.data_files import data_files
+from reidsim.experiments.batch.design import at_point, design_of
+from reidsim.experiments.batch.executors.serial import SerialExecutor
+from reidsim.experiments.batch.rerun import rerun_one
+from reidsim.experiments.batch.tasks import attempt
+from reidsim.experiments.run import describe
+from reidsim.scenarios.load import load_scenario
+
+TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town"
+MONEY = "[economics]\nbenefit = 100\nloss = 60\ncost = 4\n"
+
+RECORD_LEVEL = """
+extends = "town.toml"
+[adversary]
+knowledge = "hearsay.toml"
+[publisher]
+policies = ["basic"]
+[sweep]
+together = [["release.path", "adversary.knowledge", "population.recipe"]]
+[sweep.values]
+"release.path" = ["patients.csv", "later.csv"]
+"adversary.knowledge" = ["hearsay.toml", "gossip.toml"]
+"population.recipe" = ["people/people.toml", "people/others.toml"]
+"""
+HEARSAY = """
+[[sources]]
+kind = "groups"
+name = "neighbours"
+[[sources.profile]]
+groups = [{ attributes = ["age", "sex"], probability = 0.5 }]
+"""
+FULL_DOMAIN = f"""
+game = "full-domain"
+[release]
+path = "records.csv"
+[attributes.age]
+hierarchy = {{ rule = "suppress" }}
+[attributes.sex]
+hierarchy = {{ rule = "suppress" }}
+{MONEY}
+[sweep.values]
+"attributes.age.hierarchy" = [{{ rule = "suppress" }}, {{ rule = "table", file = "age.csv", delimiter = ";" }}]
+"""
+MASKING = f"""
+game = "masking"
+[targets]
+file = "posters.csv"
+[resources.town]
+file = "town.csv"
+count = "people"
+attributes = ["age", "town"]
+{MONEY}
+[[adversary.stages]]
+stage = "identify"
+resource = "town"
+on = ["age", "town"]
+[subjects]
+attributes = ["age", "town"]
+policies = ["no-protection", "masking"]
+[sweep.values]
+"resources.town.file" = ["town.csv", "city.csv"]
+"""
+RISK = """
+extends = "xia2021"
+[release]
+sizes = [40]
+samples = 1
+[knowledge]
+twitter = "posts.toml"
+[sweep.values]
+"knowledge.twitter" = ["posts.toml", "media.toml"]
+"""
+SOCIAL_MEDIA = '[[sources]]\nkind = "social-media"\nname = "posts"\nrecipe = "own.toml"\n'
+PEOPLE_OF_TOWN = "age,town,people\n34,Dale,6\n52,Dale,8\n34,Hill,30\n52,Hill,25\n"
+# By game: the scenario, its files, and those that only the last point needs.
+GAMES = {
+    "record-level": (
+        RECORD_LEVEL,
+        {"hearsay.toml": HEARSAY, "gossip.toml": HEARSAY.replace("0.5", "0.4")},
+        ["later.csv", "gossip.toml", "people/others.toml", "people/others.csv"],
+    ),
+    "full-domain": (
+        FULL_DOMAIN,
+        {"records.csv": "age,sex\n30,F\n31,F\n30,M\n30,F\n", "age.csv": "30;30-31;*\n31;30-31;*\n"},
+        ["age.csv"],
+    ),
+    "masking": (
+        MASKING,
+        {
+            "posters.csv": "age,town\n34,Dale\n52,Hill\n",
+            "town.csv": PEOPLE_OF_TOWN,
+            "city.csv": PEOPLE_OF_TOWN + "67,Hill,2\n",
+        },
+        ["city.csv"],
+    ),
+    "risk": (
+        RISK,
+        {"posts.toml": SOCIAL_MEDIA, "media.toml": SOCIAL_MEDIA.replace("own.toml", "other.toml")},
+        ["media.toml", "other.toml"],
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    """Return a working folder with a town in it."""
+    shutil.copytree(TOWN, tmp_path / "work")
+    monkeypatch.chdir(tmp_path / "work")
+    shutil.copy("patients.csv", "later.csv")
+    others = Path("people/people.toml").read_text(encoding="utf-8").replace("people.csv", "others.csv")
+    Path("people/others.toml").write_text(others, encoding="utf-8")
+    shutil.copy("people/people.csv", "people/others.csv")
+    for name in ("own.toml", "other.toml"):
+        shutil.copy(bundled_folder("populations") / "twitter-attributes.toml", name)
+    return tmp_path / "work"
+
+
+def written(game):
+    """Write the scenario of a game and its files; return its name."""
+    scenario, files, _ = GAMES[game]
+    for name, content in {"game.toml": scenario, **files}.items():
+        Path(name).write_text(content, encoding="utf-8")
+    return "game.toml"
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_file_that_only_the_last_point_needs_may_not_change(work, game):
+    scenario = written(game)
+    result = reidsim.run_batch(scenario, folder="out", executor="serial")
+    assert set(result.runs["state"]) == {"complete"}, result.runs["error"].tolist()
+    before = contents("out")
+    for name in GAMES[game][2]:
+        kept = Path(name).read_bytes()
+        # The same data for all that is read of it: what counts is what the file holds.
+        Path(name).write_bytes(kept + b"\n")
+        with pytest.raises(InputError, match=rf"^out: data files changed since the batch began: {name};"):
+            reidsim.run_batch(scenario, folder="out", resume=True)
+        Path(name).unlink()
+        with pytest.raises(InputError, match=rf"^out: data files changed since .*\b{name} \(gone\)"):
+            reidsim.run_batch(scenario, folder="out", rerun_failed=True)
+        Path(name).write_bytes(kept)
+    assert contents("out") == before
+    again = reidsim.run_batch(scenario, folder="out", resume=True)
+    pd.testing.assert_frame_equal(again.runs, result.runs)
+
+
+class Careless:
+    """Changes a file between the first run and the second."""
+
+    def execute(self, work, tasks):
+        yield [attempt(work, tasks[0])]
+        Path("later.csv").write_bytes(Path("later.csv").read_bytes() + b"\n")
+        yield [attempt(work, task) for task in tasks[1:]]
+
+
+def test_a_file_that_changes_while_a_batch_runs_is_told(work):
+    """And the batch cannot be gone on with: some of its runs may be of the old file, some of the new."""
+    loaded = load_scenario(written("record-level"))
+    result = run_batch_loaded(loaded, Careless(), folder=work / "out")
+    told = "data files changed while the batch was running, so runs may differ by them: later.csv"
+    assert told in result.warnings
+    with pytest.raises(InputError, match=r"data files changed since the batch began: later\.csv;"):
+        run_batch_loaded(loaded, folder=work / "out", resume=True)
+
+
+def test_kept_runs_of_a_stress_test_are_of_the_same_data(work):
+    """The folder of `run_points` has no manifest; other data are other runs."""
+    loaded = load_scenario("town.toml")
+    points = pd.DataFrame({"economics.loss": [10.0, 60.0]})
+    first = run_points(loaded, points, folder=work / "kept")
+    same = Refusing()
+    pd.testing.assert_frame_equal(run_points(loaded, points, folder=work / "kept", executor=same), first)
+    lines = Path("patients.csv").read_text(encoding="utf-8").splitlines()
+    Path("patients.csv").write_text("\n".join([*lines, lines[-1]]) + "\n", encoding="utf-8")
+    other = run_points(loaded, points, folder=work / "kept", executor=SerialExecutor())
+    pd.testing.assert_frame_equal(other, run_points(loaded, points))
+    assert not other["publisher_payoff"].equals(first["publisher_payoff"])
+
+
+class Refusing:
+    """An executor that is given nothing to do."""
+
+    def execute(self, work, tasks):
+        assert not tasks
+        yield from ()
+
+
+def test_a_run_repeated_with_other_data_says_so(work):
+    reidsim.run_batch("town.toml", set={"sweep.values": {"economics.loss": [30, 60]}}, folder="out")
+    lines = Path("patients.csv").read_text(encoding="utf-8").splitlines()
+    Path("patients.csv").write_text("\n".join([*lines, lines[-1]]) + "\n", encoding="utf-8")
+    assert rerun_one(Path("out"), "1/0").verdict == (
+        "Other numbers than in the folder; since then, data files changed: patients.csv."
+    )
+
+
+def test_a_census_recipe_names_a_folder(work):
+    """Of a state's files, those of its geography and seven tables are read."""
+    Path("tn").mkdir()
+    for part in ("geo", *(f"000{number}" for number in range(18, 29))):
+        Path(f"tn/tn{part}2010.sf1").write_text(part, encoding="utf-8")
+    Path("census.toml").write_text('kind = "sf1"\nfolder = "tn"\nstate = "tn"\n', encoding="utf-8")
+    loaded = load_scenario("town.toml", {"population.recipe": "census.toml"})
+    names = [name for name in data_files(loaded, design_of(loaded)) if name.endswith(".sf1")]
+    assert names == [*(f"tn/tn000{number}2010.sf1" for number in range(20, 27)), "tn/tngeo2010.sf1"]
+
+
+def test_texts_that_are_no_files_do_no_harm(work):
+    """Nor do recipes that name each other."""
+    for name, other in (("a", "b"), ("b", "a")):
+        Path(f"{name}.toml").write_text(f'population = "{other}.toml"\n', encoding="utf-8")
+    changes = {"title": "x" * 5000, "source": "a\tb", "population.recipe": "a.toml"}
+    loaded = load_scenario("town.toml", changes)
+    names = [name for name in data_files(loaded, design_of(loaded)) if not name.startswith("bundled:")]
+    assert names == ["a.toml", "b.toml", "hierarchies/district.csv", "patients.csv"]
+
+
+class Opened:
+    """The files that this process opens while it is told to listen; a hook of the interpreter, which stays."""
+
+    def __init__(self):
+        self.paths, self.listens = set(), False
+        sys.addaudithook(self.note)
+
+    def note(self, event, arguments):
+        if self.listens and event == "open" and isinstance(arguments[0], str | os.PathLike):
+            self.paths.add(os.fspath(arguments[0]))
+
+
+@pytest.fixture(scope="module")
+def opened():
+    return Opened()
+
+
+def without_big_genealogies(loaded):
+    """Return what makes a scenario small whose people take seconds to make; the files are the same."""
+    if "ystr-genealogy" not in str(loaded.content.get("population")):
+        return {}
+    sizes = {f"resources.{name}.size": 200 for name in loaded.content.get("resources", {})}
+    small = {"population.recipe": "ystr-genealogy-small", "targets.size": 20}
+    return {key: value for key, value in {**small, **sizes}.items() if key.split(".")[0] in loaded.content}
+
+
+@pytest.mark.parametrize("name", bundled_names("scenarios"))
+def test_all_files_that_bundled_scenarios_open_are_among_them(opened, name):
+    loaded = load_scenario(name)
+    single = at_point(loaded, {**design_of(loaded).values(0), **without_big_genealogies(loaded)})
+    known = data_files(single, design_of(single))
+    opened.paths, opened.listens = set(), True
+    try:
+        describe(single)
+    finally:
+        opened.listens = False
+    bundled = {among: bundled_folder(among).resolve() for among in ("scenarios", "populations")}
+    found = {
+        f"bundled:{among}/{Path(path).resolve().relative_to(folder).as_posix()}"
+        for path in opened.paths
+        for among, folder in bundled.items()
+        if Path(path).resolve().is_relative_to(folder)
+    }
+    assert found or "recipe" not in str(loaded.content)
+    assert found <= set(known)
+    assert all(re.fullmatch("[0-9a-f]{64}", content) for content in known.values())

@@ -1,0 +1,230 @@
+"""Sweeps that change one key at a time, and studies kept between the points of a worker."""
+
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reidsim
+from reidsim.errors import InputError
+from reidsim.experiments.batch import studies
+from reidsim.experiments.batch.design import design_of, sweep_points
+from reidsim.experiments.batch.one_run import ScenarioWork
+from reidsim.experiments.batch.tasks import RunTask
+from reidsim.scenarios.design_schema import SweepSection
+from reidsim.scenarios.load import load_scenario
+from reidsim.validation import validated
+
+TESTS = Path(__file__).resolve().parents[1]
+IN_TURN = ["economics.loss", "economics.cost"]
+TABLE_PROGRAM = """
+game = "full-domain"
+[release]
+path = "records.csv"
+[population]
+path = "people.csv"
+[attributes.age]
+hierarchy = { rule = "intervals", widths = [10, 20] }
+[attributes.sex]
+hierarchy = { rule = "suppress" }
+[economics]
+benefit = 100
+loss = 80
+cost = 10
+[publisher]
+policies = ["basic", "no-attack", "record-level", "local-recoding", "no-protection"]
+"""
+
+
+def sweep(**content):
+    return validated(SweepSection, content, "test")
+
+
+@pytest.fixture
+def town(tmp_path, monkeypatch):
+    """Return a copy of the town, which is also the working folder."""
+    shutil.copytree(TESTS / "scenarios" / "town", tmp_path / "work")
+    monkeypatch.chdir(tmp_path / "work")
+    return "town.toml"
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    """Return a small scenario at dataset level, in the working folder."""
+    records = [(20 + 7 * number % 40, "FM"[number % 3 == 0], 50 + 10 * (number % 4)) for number in range(30)]
+    lines = [f"{age},{sex},{worth}" for age, sex, worth in records]
+    (tmp_path / "records.csv").write_text("\n".join(["age,sex,worth", *lines]) + "\n")
+    (tmp_path / "people.csv").write_text("\n".join(["age,sex,worth", *lines, *lines[:11]]) + "\n")
+    (tmp_path / "table.toml").write_text(TABLE_PROGRAM)
+    monkeypatch.chdir(tmp_path)
+    return "table.toml"
+
+
+def test_one_key_changes_while_the_others_stay():
+    points = sweep_points(
+        sweep(values={"a.x": [1, 2], "a.y": [5, 6, 7]}, one_at_a_time=["a.x", "a.y"]), {"a.x": 2, "a.y": 0}
+    )
+    assert list(points.itertuples(index=False, name=None)) == [(1, 0), (2, 0), (2, 5), (2, 6), (2, 7)]
+
+
+def test_other_keys_are_crossed_and_groups_change_together():
+    section = sweep(
+        values={"z": ["p", "q"], "a": [1, 2], "b": [10, 20], "c": [0.5]},
+        together=[["a", "b"]],
+        one_at_a_time=["a", "b", "c"],
+    )
+    assert section.n_points == 6
+    points = sweep_points(section, {"a": 3, "b": 30, "c": 0.1})
+    own = [(1, 10, 0.1), (2, 20, 0.1), (3, 30, 0.5)]
+    assert list(points.itertuples(index=False, name=None)) == [("p", *row) for row in own] + [
+        ("q", *row) for row in own
+    ]
+
+
+values = st.lists(st.integers(0, 6), min_size=1, max_size=5, unique=True)
+
+
+@given(
+    values,
+    values,
+    st.lists(st.sampled_from("pqr"), min_size=1, max_size=3, unique=True),
+    st.tuples(*[st.integers(0, 6)] * 2),
+)
+def test_points_are_the_stars_around_the_scenario_each_once(x, y, z, own):
+    section = sweep(values={"x": x, "z": z, "y": y}, one_at_a_time=["y", "x"])
+    points = list(sweep_points(section, {"x": own[0], "y": own[1]}).itertuples(index=False, name=None))
+    expected = {(value, letter, own[1]) for value in x for letter in z}
+    expected |= {(own[0], letter, value) for value in y for letter in z}
+    assert len(points) == len(expected) <= section.n_points
+    assert set(points) == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"values": {"a": [1], "b": [2]}, "one_at_a_time": ["a", "c"]}, "one_at_a_time: key without values; found 'c'"),
+        ({"values": {"a": [1], "b": [2]}, "one_at_a_time": ["a"]}, "one_at_a_time: not several keys"),
+        ({"values": {"a": [1], "b": [2]}, "one_at_a_time": ["a", "a"]}, "one_at_a_time: not several keys"),
+        (
+            {"values": {"a": [1], "b": [2], "c": [3]}, "together": [["a", "b"]], "one_at_a_time": ["a", "c"]},
+            "one_at_a_time: part of a group",
+        ),
+    ],
+)
+def test_what_cannot_change_in_turn_is_refused(content, message):
+    with pytest.raises(InputError, match=message):
+        sweep(**content)
+
+
+def test_a_key_that_stays_needs_a_value_in_the_scenario(town):
+    changes = {"sweep": {"values": {"economics.gain": [1], "economics.loss": [2]},
+                         "one_at_a_time": ["economics.gain", "economics.loss"]}}  # fmt: skip
+    with pytest.raises(
+        InputError, match=r"town.toml: sweep.one_at_a_time: key without a value of its own; found 'econ"
+    ):
+        reidsim.run_batch(town, set=changes)
+
+
+def test_statistics_have_each_point_once(town):
+    changes = {
+        "sweep": {"values": {"economics.loss": [30, 60], "economics.cost": [10.0, 20]}, "one_at_a_time": IN_TURN}
+    }
+    result = reidsim.run_batch(town, set=changes)
+    assert result.runs["point"].nunique() == 3
+    points = [(30, 10, "basic"), (30, 10, "no-attack"), (60, 10, "basic"), (60, 10, "no-attack"), (60, 20, "basic")]
+    assert result.summary.index.tolist() == [*points, (60, 20, "no-attack")]
+
+
+def task(values, seed=7):
+    return RunTask("key", 0, 0, seed, values)
+
+
+RECORD_POINTS = [
+    {"economics.loss": 30}, {"economics.loss": 90, "publisher.policies": ["no-protection"]}, {"beliefs.cost": 20},
+    {"adversary.risk": "prosecutor"}, {"economics.cost": 3}, {"attributes.sex.draw": True},
+    {"adversary.planner": "fmdp", "adversary.sequential.penalty": 50},
+    {"adversary.planner": "fmdp", "adversary.sequential.belief": "unknown", "adversary.sequential.access_cost": 1},
+    {"adversary.planner": "fmdp", "adversary.sequential.penalty": 5, "economics.gain": 90}, {"economics.loss": 31},
+]  # fmt: skip
+TABLE_POINTS = [
+    {"economics.loss": 30}, {"economics.benefit": 60}, {"beliefs.risk": "journalist"}, {"adversary.risk": "journalist"},
+    {"economics.cost": 3, "publisher.suppression_limit": 0.1}, {"economics.columns.benefit": "worth"},
+    {"economics.columns.benefit": "worth", "economics.loss": 300}, {"economics.gain": 5}, {"publisher.prune": False},
+    {"attributes.age.minimum_level": 1},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["town", "table"])
+def test_a_kept_study_gives_what_a_new_one_gives(kind, request):
+    loaded = load_scenario(request.getfixturevalue(kind))
+    kept = ScenarioWork(loaded)
+    for point in (RECORD_POINTS if kind == "town" else TABLE_POINTS) * 2:
+        tables, warnings = kept(task(point, loaded.scenario.seed))
+        new, warned = ScenarioWork(loaded)(task(point, loaded.scenario.seed))
+        for each in (tables, new):
+            each.pop("runtimes", None)
+        # Text, since what is missing is not equal to itself.
+        assert (repr(tables), warnings) == (repr(new), warned), point
+
+
+@pytest.mark.parametrize(
+    ("kind", "points", "built"),
+    [
+        ("town", [{"economics.loss": 10 * step, "publisher.policies": ["basic"]} for step in range(1, 6)], 1),
+        ("town", [{"adversary.planner": "fmdp", "adversary.sequential.penalty": step} for step in range(5)], 1),
+        ("town", [{"adversary.risk": risk} for risk in ("prosecutor", "journalist") * 2], 2),
+        ("table", [{"economics.loss": 10 * step, "beliefs.risk": "journalist"} for step in range(1, 6)], 1),
+        ("table", [{"economics.columns.benefit": "worth", "economics.loss": step} for step in (1, 2, 3)], 3),
+    ],
+)
+def test_people_and_records_are_read_once_for_points_that_share_them(kind, points, built, request, monkeypatch):
+    loaded = load_scenario(request.getfixturevalue(kind))
+    build, calls = studies._BUILDERS[type(loaded.scenario)], []
+
+    def counted(scenario):
+        calls.append(scenario)
+        return build(scenario)
+
+    monkeypatch.setattr(studies, "_BUILDERS", {type(loaded.scenario): counted})
+    work = ScenarioWork(loaded)
+    for point in points:
+        work(task(point, loaded.scenario.seed))
+    assert len(calls) == built
+    assert len(work._studies.kept) <= 2
+
+
+def test_runs_at_dataset_level_are_runs_of_their_own_scenario(table):
+    changes = {"sweep.values": {"economics.loss": [20, 80, 200], "beliefs.risk": ["prosecutor", "journalist"]}}
+    result = reidsim.run_batch(table, set=changes)
+    assert result.runs["state"].eq("complete").all()
+    for point in range(6):
+        rows = result.runs[result.runs["point"] == point].reset_index(drop=True)
+        own = {"economics.loss": int(rows["economics.loss"].iloc[0]), "beliefs.risk": rows["beliefs.risk"].iloc[0]}
+        alone = reidsim.run(table, set=own)
+        columns = [column for column in alone.runs.columns if column != "point"]
+        pd.testing.assert_frame_equal(rows[columns], alone.runs[columns])
+        of_records = alone.records.groupby("policy", sort=False, observed=True)["publisher_payoff"]
+        spread = result.analysis.distributions.query(f"point == {point} and measure == 'publisher_payoff'")
+        assert spread["minimum"].tolist() == of_records.min().tolist()
+        assert spread["median"].tolist() == of_records.median().tolist()
+    times = result.analysis.runtimes
+    assert (times["seconds"] >= 0).all()
+    assert len(times) == len(result.runs)
+
+
+def test_a_design_at_dataset_level_is_the_same_in_processes(table):
+    changes = {"sweep.values": {"economics.loss": [20, 80], "beliefs.risk": ["prosecutor", "journalist"]}}
+    reidsim.run_batch(table, set=changes, executor="serial", folder="serial")
+    reidsim.run_batch(table, set=changes, executor="processes", workers=2, folder="two")
+    for name in ("runs", "statistics", "differences", "distributions"):
+        assert Path(f"two/{name}.parquet").read_bytes() == Path(f"serial/{name}.parquet").read_bytes()
+
+
+def test_bundled_sweeps_can_all_be_run():
+    for name in ("wan2015-sweep", "wan2015-map", "wan2015-map-records", "wan2015-search", "prasser2017-sweep",
+                 "prasser2017-runtimes", "xia2015-sweep"):  # fmt: skip
+        design = design_of(load_scenario(name))
+        assert len(design.points.drop_duplicates()) == len(design.points) > 10
