@@ -515,7 +515,8 @@ def test_maps_of_one_value_or_one_payoff_can_be_drawn(tmp_path: Path) -> None:
 
 def test_maps_refuse_what_is_no_full_grid_of_one_record() -> None:
     table = maps_table()
-    with pytest.raises(InputError, match="the grid has holes; found '19 points'; expected 4 benefits x 5 losses"):
+    expected = "the grid has holes; found '19 points'; expected 4 x 5 values of benefit and loss"
+    with pytest.raises(InputError, match=expected):
         parameter_maps(table.drop(index=3))
     with pytest.raises(InputError, match="row 21: two rows for the same benefit, loss"):
         parameter_maps(pd.concat([table, table.head(1)]))

@@ -40,7 +40,13 @@ class _Panel:
     ticks: tuple[str, ...] = ()
 
 
-def parameter_maps(maps: pd.DataFrame, case: tuple[float, float] | None = None) -> Figure:
+def parameter_maps(
+    maps: pd.DataFrame,
+    case: tuple[float, float] | None = None,
+    *,
+    axes: tuple[str, str] = ("benefit", "loss"),
+    title: str = "",
+) -> Figure:
     """Draw both players' strategies and payoffs over benefit and loss (Figs. 8 and 9; Fig. 10 for all records).
 
     Parameters
@@ -51,6 +57,10 @@ def parameter_maps(maps: pd.DataFrame, case: tuple[float, float] | None = None) 
         per record), ``generalization_intensity`` and ``share_attacked`` (of all records; 0 or 1 for one record).
     case : tuple of float, optional
         Benefit and loss of a case study, marked by a cross (if outside the map, the legend says so instead).
+    axes : tuple of str
+        Columns in place of benefit and loss: upwards, and to the right.
+    title : str
+        In place of the record's label.
 
     Returns
     -------
@@ -65,21 +75,22 @@ def parameter_maps(maps: pd.DataFrame, case: tuple[float, float] | None = None) 
         says of one record that a part of it is attacked.
     """
     measures = ("generalization_intensity", "share_attacked", "publisher_payoff", "adversary_payoff")
-    table = checked(maps, "maps", text=("record",), numbers=("benefit", "loss", *measures))
+    table = checked(maps, "maps", text=("record",), numbers=(*axes, *measures))
     record = only_value(table, "record", "maps")
-    refuse_repeated(table, ("benefit", "loss"), "maps")
-    benefits, losses = _grid_values(table)
-    table = table.sort_values(["benefit", "loss"])
+    refuse_repeated(table, axes, "maps")
+    upwards, rightwards = _grid_values(table, axes)
+    table = table.sort_values(list(axes))
     figure, grid = new_figure(2, 2, panel=(4.6, 3.5))
-    title = "All records (averages)" if record == ALL_RECORDS else f"Record ({record})"
+    title = title or ("All records (averages)" if record == ALL_RECORDS else f"Record ({record})")
     figure.suptitle(title, fontsize=11, parse_math=False)
-    for panel, axes in zip(_panels(record, table), [axes for row in grid for axes in row], strict=True):
-        surface = table[panel.column].to_numpy().reshape(len(benefits), len(losses))
-        _draw_panel(figure, axes, panel, benefits, losses, surface)
-        if case is not None and _is_inside(case, benefits, losses):
-            axes.add_line(_cross([case[1]], [case[0]]))
+    for panel, place in zip(_panels(record, table), [place for row in grid for place in row], strict=True):
+        surface = table[panel.column].to_numpy().reshape(len(upwards), len(rightwards))
+        _draw_panel(figure, place, panel, upwards, rightwards, surface)
+        label_axes(place, x=parameter_label(axes[1]), y=parameter_label(axes[0]))
+        if case is not None and _is_inside(case, upwards, rightwards):
+            place.add_line(_cross([case[1]], [case[0]]))
     if case is not None:
-        outside = "" if _is_inside(case, benefits, losses) else " (outside the map)"
+        outside = "" if _is_inside(case, upwards, rightwards) else " (outside the map)"
         label = f"case study: V = ${number_text(case[0])}, L = ${number_text(case[1])} per record{outside}"
         legend_below(figure, [_cross([], [], label)])
     return figure
@@ -113,10 +124,12 @@ def _panels(record: str, table: pd.DataFrame) -> tuple[_Panel, ...]:
     )
 
 
-def _draw_panel(figure: Figure, axes: Axes, panel: _Panel, benefits: Floats, losses: Floats, surface: Floats) -> None:
+def _draw_panel(
+    figure: Figure, axes: Axes, panel: _Panel, upwards: Floats, rightwards: Floats, surface: Floats
+) -> None:
     low, high = panel.limits or (float(surface.min()), float(surface.max()))
     mesh = axes.pcolormesh(
-        cell_edges(losses), cell_edges(benefits), surface, cmap=panel.colours, vmin=low, vmax=high, rasterized=True
+        cell_edges(rightwards), cell_edges(upwards), surface, cmap=panel.colours, vmin=low, vmax=high, rasterized=True
     )
     bar = figure.colorbar(mesh, ax=axes, ticks=[0.25, 0.75] if panel.ticks else None)
     bar.ax.tick_params(labelsize=8)
@@ -125,23 +138,23 @@ def _draw_panel(figure: Figure, axes: Axes, panel: _Panel, benefits: Floats, los
     else:
         number_ticks(bar.ax.yaxis)
     label_axes(bar.ax, y=panel.unit)
-    scale_axis(axes, "x", losses)
-    scale_axis(axes, "y", benefits)
-    axes.set_xlim(*cell_edges(losses)[[0, -1]])
-    axes.set_ylim(*cell_edges(benefits)[[0, -1]])
-    label_axes(axes, title=panel.title, x=parameter_label("loss"), y=parameter_label("benefit"))
+    scale_axis(axes, "x", rightwards)
+    scale_axis(axes, "y", upwards)
+    axes.set_xlim(*cell_edges(rightwards)[[0, -1]])
+    axes.set_ylim(*cell_edges(upwards)[[0, -1]])
+    label_axes(axes, title=panel.title)
 
 
-def _grid_values(table: pd.DataFrame) -> tuple[Floats, Floats]:
-    benefits, losses = (np.unique(table[name]) for name in ("benefit", "loss"))
-    if len(table) < len(benefits) * len(losses):
+def _grid_values(table: pd.DataFrame, names: tuple[str, str]) -> tuple[Floats, Floats]:
+    upwards, rightwards = (np.unique(table[name]) for name in names)
+    if len(table) < len(upwards) * len(rightwards):
         raise InputError(
             "the grid has holes",
             source="maps table",
             found=f"{len(table)} points",
-            expected=f"{len(benefits)} benefits x {len(losses)} losses",
+            expected=f"{len(upwards)} x {len(rightwards)} values of {names[0]} and {names[1]}",
         )
-    return benefits, losses
+    return upwards, rightwards
 
 
 def _is_inside(case: tuple[float, float], benefits: Floats, losses: Floats) -> bool:

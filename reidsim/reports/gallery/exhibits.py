@@ -9,6 +9,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from reidsim.reports.figures import payoff_difference_histogram
+from reidsim.reports.gallery import sweep_findings
 
 # Of `RunResult`, or of `StressResult` where a scenario is stressed.
 Result = Any
@@ -298,5 +299,77 @@ EXHIBITS: Mapping[str, Exhibit] = {
             },
         },
         "stress",
+    ),
+    "wan2015-sweep": Exhibit(
+        "sweep-lines",
+        sweep_findings.prices_in_turn,
+        {
+            "publisher.policies": ["safe-harbor", "basic", "no-attack"],
+            "sweep.values": {
+                "economics.benefit": {"from": 50, "to": 2000, "points": 7},
+                "economics.loss": {"from": 50, "to": 2000, "points": 7},
+                "economics.cost": {"from": 0, "to": 200, "points": 11},
+            },
+        },
+    ),
+    "wan2015-map": Exhibit(
+        "sweep-map",
+        sweep_findings.benefit_and_loss,
+        {
+            "sweep.values": {
+                "economics.benefit": {"from": 30, "to": 1500, "points": 11},
+                "economics.loss": {"from": 0, "to": 25000, "points": 11},
+            }
+        },
+    ),
+    "wan2015-map-records": Exhibit(
+        "sweep-map-1",
+        sweep_findings.two_records,
+        {
+            "sweep.values": {
+                "economics.benefit": {"from": 30, "to": 1500, "points": 15},
+                "economics.loss": {"from": 0, "to": 25000, "points": 15},
+                "release.path": ["wan2015-map-records/black-man-19.csv", "wan2015-map-records/white-woman-62.csv"],
+            }
+        },
+    ),
+    "wan2015-search": Exhibit(
+        "search-deviation",
+        sweep_findings.search_against_optimum,
+        {
+            "sweep.values": {
+                "economics.benefit": {"from": 50, "to": 2000, "points": 14},
+                "economics.loss": {"from": 50, "to": 2000, "points": 14},
+            }
+        },
+    ),
+    "prasser2017-sweep": Exhibit(
+        "payout-curves-loss",
+        sweep_findings.payouts,
+        {
+            "sweep.values": {
+                "economics.loss": {"from": 0, "to": 2000, "points": 9},
+                "beliefs.risk": ["prosecutor", "journalist"],
+            }
+        },
+    ),
+    "prasser2017-runtimes": Exhibit(
+        "full-domain-runtimes",
+        sweep_findings.nodes_left_out,
+        {"sweep.values": {"economics.loss": {"from": 0, "to": 2000, "points": 5}, "publisher.prune": [True, False]}},
+    ),
+    "xia2015-sweep": Exhibit(
+        "attack-thresholds",
+        sweep_findings.deterrents,
+        {
+            "sweep.values": {
+                "adversary.sequential.max_penalties": [100, 1, 100],
+                "adversary.sequential.detection_slope": [0.0, 0.0, 0.18],
+                "adversary.sequential.access_cost": {"from": 0, "to": 500, "points": 11},
+                "economics.cost": {"from": 0, "to": 100, "points": 11},
+                "adversary.sequential.penalty": {"from": 0, "to": 50000, "points": 11},
+                "adversary.sequential.detection_intercept": {"from": -6.9068, "to": -2.1972, "points": 11},
+            }
+        },
     ),
 }

@@ -1,0 +1,152 @@
+"""Figures of sweeps: what is drawn along which keys, and that no sweep keeps a batch from its end."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reidsim.cli import main
+from reidsim.experiments.run import run_batch
+from reidsim.reports.figures.sweep import sweep_figures
+from reidsim.reports.illustration import figures_of
+
+TESTS = Path(__file__).resolve().parents[1]
+LOSS, COST, BENEFIT = "economics.loss", "economics.cost", "economics.benefit"
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory):
+    """Return the path of a copy of the town."""
+    folder = tmp_path_factory.mktemp("sweeps") / "work"
+    shutil.copytree(TESTS / "scenarios" / "town", folder)
+    return folder / "town.toml"
+
+
+def figures(town, values, **changes):
+    sweep = {"values": values, **{key: changes.pop(key) for key in ("together", "one_at_a_time") if key in changes}}
+    result = run_batch(town, set={"sweep": sweep, **{key.replace("__", "."): value for key, value in changes.items()}})
+    return result, dict(figures_of(result))
+
+
+def lines(figure, panel):
+    return {line.get_label(): np.column_stack(line.get_data()) for line in figure.axes[panel].get_lines()}
+
+
+def test_a_key_with_numbers_makes_a_curve_of_each_policy(town):
+    result, drawn = figures(town, {LOSS: [20, 60, 100]})
+    assert list(drawn) == ["sweep-lines"]
+    for panel, measure in enumerate(("publisher_payoff", "adversary_payoff")):
+        curves = lines(drawn["sweep-lines"], panel)
+        assert list(curves) == ["Basic game", "No-Attack game"]
+        own = result.runs[result.runs["policy"] == "basic"]
+        np.testing.assert_array_equal(curves["Basic game"], own[[LOSS, measure]].to_numpy())
+
+
+def test_keys_that_change_together_make_one_curve_along_the_first(town):
+    _, drawn = figures(town, {LOSS: [20, 60], "economics.gain": [90, 30]}, together=[[LOSS, "economics.gain"]])
+    (figure,) = drawn.values()
+    assert len(figure.axes) == 2
+    assert lines(figure, 0)["Basic game"][:, 0].tolist() == [20, 60]
+
+
+def test_keys_changed_one_at_a_time_make_a_row_each_at_the_scenarios_own_values(town):
+    result, drawn = figures(town, {LOSS: [20, 60, 100], COST: [5, 20]}, one_at_a_time=[LOSS, COST])
+    (figure,) = drawn.values()
+    assert len(figure.axes) == 4
+    assert lines(figure, 0)["Basic game"][:, 0].tolist() == [20, 60, 100]
+    # The point with the scenario's own values is of both lines.
+    assert lines(figure, 2)["Basic game"][:, 0].tolist() == [5, 10, 20]
+    own = result.runs[(result.runs[LOSS] == 60) & (result.runs["policy"] == "basic")].sort_values(COST)
+    assert lines(figure, 2)["Basic game"][:, 1].tolist() == own["publisher_payoff"].tolist()
+
+
+def test_what_has_no_numbers_tells_figures_apart(town):
+    _, drawn = figures(
+        town, {LOSS: [20, 60], "adversary.risk": ["journalist", "prosecutor"], "attributes.sex.in_loss": [True, False]}
+    )
+    assert list(drawn) == [f"sweep-lines-{number}" for number in (1, 2, 3, 4)]
+    titles = {figure.get_suptitle() for figure in drawn.values()}
+    assert "risk journalist, in_loss True" in titles
+    assert len(titles) == 4
+
+
+def test_a_second_key_with_few_values_makes_lines_and_with_many_a_map(town):
+    _, drawn = figures(town, {LOSS: [20, 40, 60], COST: [5, 10]})
+    assert [figure.get_suptitle() for figure in drawn.values()] == ["cost 5", "cost 10"]
+    losses = {"from": 10, "to": 80, "points": 8}
+    result, drawn = figures(town, {LOSS: losses, COST: {"from": 2, "to": 14, "points": 7}})
+    assert list(drawn) == ["sweep-map-1", "sweep-map-2"]
+    figure = drawn["sweep-map-1"]
+    assert figure.get_suptitle() == "Basic game"
+    assert figure.axes[0].get_xlabel().startswith("Adversary's cost")
+    assert figure.axes[0].get_ylabel().startswith("Publisher's loss")
+    basic = result.runs[result.runs["policy"] == "basic"].sort_values([LOSS, COST])
+    surface = figure.axes[2].collections[0].get_array()
+    np.testing.assert_array_equal(np.ravel(surface), basic["publisher_payoff"])
+    _, drawn = figures(
+        town, {LOSS: losses, BENEFIT: {"from": 30, "to": 90, "points": 7}}, publisher__policies=["basic"]
+    )
+    (figure,) = drawn.values()
+    assert figure.axes[0].get_ylabel().startswith("Publisher's benefit")
+    assert "case study: V = $100, L = $60" in figure.legends[0].get_texts()[0].get_text()
+
+
+def test_sequential_sweeps_draw_thresholds(town):
+    intercept = "adversary.sequential.detection_intercept"
+    values = {"adversary.sequential.penalty": [0, 50, 500], intercept: [-4.0, 0.0]}
+    own = {"adversary__planner": "fmdp", "adversary__sequential__penalty": 50}
+    result, drawn = figures(
+        town, values, one_at_a_time=list(values), adversary__sequential__detection_intercept=-3.0, **own
+    )
+    figure = drawn["attack-thresholds"]
+    (penalty,) = (points for label, points in lines(figure, 0).items() if label == "as in the scenario")
+    assert penalty[:, 0].tolist() == [0, 50, 500]
+    (detection,) = (points for label, points in lines(figure, 1).items() if label == "as in the scenario")
+    assert detection[:, 0] == pytest.approx([1 / (1 + np.exp(4)), 1 / (1 + np.exp(3)), 0.5])
+    own = result.runs[(result.runs[intercept] == -3.0) & (result.runs["adversary.sequential.penalty"] == 50)]
+    assert penalty[1, 1] == detection[1, 1] == own["attack_threshold"].iloc[0] == own["attack_threshold"].iloc[1]
+
+
+@pytest.mark.parametrize(
+    ("values", "changes"),
+    [
+        ({"release.path": ["patients.csv", "missing.csv"]}, {}),
+        ({LOSS: [60], COST: [10]}, {}),
+        ({LOSS: [60, 70], "release.path": ["patients.csv", "missing.csv"]}, {}),
+        ({"publisher.policies": [["basic"], ["no-attack", "basic"]], LOSS: [1, 2]}, {}),
+        ({"publisher.policies": [["basic"], ["no-attack"]], LOSS: [1, 2]},
+         {"one_at_a_time": ["publisher.policies", LOSS]}),
+        ({"adversary.planner": ["one-shot", "fmdp"], COST: [1, 20]}, {}),
+        ({"publisher.solver": ["lattice-search", "branch-and-bound"], COST: [1, 20]},
+         {"publisher__policies": ["basic"]}),
+        ({"agents.rounds": [1, 2]}, {"agents": {"rounds": 1}}),
+        ({"economics": [{"benefit": 1, "loss": 2, "cost": 0}, {"benefit": 9, "loss": 0, "cost": 1}]}, {}),
+        ({LOSS: [1, 2]}, {"replications": 2, "uncertainty__samples": 2, "uncertainty__parameters":
+                          {COST: {"distribution": "uniform", "low": 1, "high": 9}}}),
+        ({BENEFIT: [0, 0.5]}, {"economics__cost": 0, "economics__loss": 0}),
+    ],
+)  # fmt: skip
+def test_no_sweep_is_lost_for_want_of_a_figure(town, values, changes):
+    result, _ = figures(town, values, **changes)
+    assert len(result.runs) >= 1
+
+
+def test_a_batch_without_a_sweep_has_none(town):
+    assert not list(sweep_figures(run_batch(town, set={"replications": 2})))
+
+
+def test_figures_are_in_the_folder_and_in_the_report(town, tmp_path, monkeypatch):
+    monkeypatch.chdir(town.parent)
+    for words in (
+        ["run", "town.toml", "-o", str(tmp_path / "out"), "--set", f'sweep.values={{"{LOSS}"=[20,60]}}'],
+        ["report", str(tmp_path / "out"), "-o", str(tmp_path / "page.html")],
+    ):
+        monkeypatch.setattr(sys, "argv", ["reidsim", *words])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        assert stop.value.code == 0
+    assert [path.name for path in (tmp_path / "out" / "figures").iterdir()] == ["sweep-lines.png"]
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Payoffs by policy while one value of the scenario changes" in page
