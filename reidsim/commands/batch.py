@@ -39,7 +39,10 @@ SchedulerOption = Annotated[
 TimeoutOption = Annotated[
     float | None, typer.Option("--timeout", help="Give a run up after so many seconds.", metavar="SECONDS")
 ]
-ResumeOption = Annotated[bool, typer.Option("--resume", help="Go on with the batch in the folder.")]
+ResumeOption = Annotated[
+    bool,
+    typer.Option("--resume", help="Go on with the batch in the folder (default: the scenario's latest in results)."),
+]
 RerunFailedOption = Annotated[
     bool, typer.Option("--rerun-failed", help="Go on with it, and repeat runs that did not end well.")
 ]
@@ -47,7 +50,12 @@ RerunFailedOption = Annotated[
 
 def rerun(
     folder: Annotated[Path, typer.Argument(help="Results folder of a batch, running or not.", metavar="DIR")],
-    run: Annotated[str, typer.Option("--run", help="Its column `run`, or POINT/REPLICATION.", metavar="KEY")],
+    run: Annotated[
+        str,
+        typer.Option(
+            "--run", help="What column run of runs.parquet says, or its beginning; or POINT/REPLICATION.", metavar="KEY"
+        ),
+    ],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="New folder for the results of the run, records included.")
     ] = None,
@@ -83,6 +91,7 @@ def run_several(
 ) -> None:
     """Run a batch, print its means and write its results folder; see `reidsim.commands.run.run`."""
     from reidsim.experiments.batch.batch_run import run_batch_loaded
+    from reidsim.experiments.batch.journal import keeps_runs
     from reidsim.experiments.batch.result import BatchResult
     from reidsim.experiments.results import next_free_folder
     from reidsim.reports.illustration import illustrate
@@ -104,7 +113,7 @@ def run_several(
                 illustrate=illustrate,
             )
     except BaseException:
-        if (folder / "journal.jsonl").exists():
+        if keeps_runs(folder):
             interrupts.tell_kept(f"runs that ended are kept in {folder}: go on with --resume -o {folder}")
         raise
     title = f"{loaded.name}: {loaded.scenario.title}"

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from reidsim.commands.arguments import ScenarioArgument, SeedOption, SetOption, overrides_of, print_warnings
 from reidsim.commands.batch import ExecutorOption, SchedulerOption, TimeoutOption, WorkersOption
-from reidsim.interrupts import stop_if_interrupted
+from reidsim.interrupts import stop_if_interrupted, tell_kept
 from reidsim.progress import DelayedProgress
 
 
@@ -55,6 +55,7 @@ def stress(
     loaded = load_scenario(scenario, overrides_of(set_), seed=seed)
 
     from reidsim.experiments.batch.executors.choice import executor_named
+    from reidsim.experiments.batch.journal import keeps_runs
     from reidsim.experiments.results import next_free_folder, require_free
     from reidsim.experiments.stress.run import stress_loaded, with_method
     from reidsim.reports.figures.stress import illustrate_stress
@@ -65,11 +66,16 @@ def stress(
     named = executor_named(executor or "auto", workers=workers, scheduler=scheduler, timeout=timeout)
     folder = output or next_free_folder(Path("results"), f"{loaded.name}-stress")
     require_free(folder)
-    with DelayedProgress(Console(stderr=True)) as progress:
-        result = stress_loaded(loaded, executor=named, progress=progress, runs=runs)
-        stop_if_interrupted()
-        progress("drawing and writing", 0, 1)
-        result.save(folder, illustrate=illustrate_stress)
+    try:
+        with DelayedProgress(Console(stderr=True)) as progress:
+            result = stress_loaded(loaded, executor=named, progress=progress, runs=runs)
+            stop_if_interrupted()
+            progress("drawing and writing", 0, 1)
+            result.save(folder, illustrate=illustrate_stress)
+    except BaseException:
+        if runs is not None and keeps_runs(runs):
+            tell_kept(f"runs that ended are kept in {runs}: the same command with --runs {runs} goes on from there")
+        raise
     for table in stress_tables(result, loaded.name):
         Console().print(table)
     print_warnings(result.warnings)

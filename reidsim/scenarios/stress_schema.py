@@ -33,14 +33,16 @@ _DEFAULT_OUTPUTS: tuple[Output, ...] = ("publisher_payoff", "adversary_payoff", 
 class SensitivitySection(Section):
     """Which uncertain parameter moves an output."""
 
-    method: Literal["sobol", "morris"] = "sobol"
-    samples: Annotated[int, Field(ge=2, le=2**20)] = Field(
-        default=128, description="base samples of sobol, a power of 2, or trajectories of morris"
+    method: Literal["sobol", "morris"] = Field(
+        default="sobol", description="indices that share out the variance, or screening"
     )
-    second_order: bool = Field(default=False, description="of sobol: also the interactions of pairs")
-    levels: Literal[4, 6, 8, 10] = Field(default=4, description="of morris: values that each parameter takes")
-    confidence: Level = Field(default=0.95, description="of the intervals")
-    resamples: Annotated[int, Field(ge=10, le=100_000)] = Field(default=200, description="of the bootstrap")
+    samples: Annotated[int, Field(ge=2, le=2**20)] = Field(
+        default=128, description="base samples of `sobol`, a power of 2, or trajectories of `morris`"
+    )
+    second_order: bool = Field(default=False, description="of `sobol`: also indices of pairs, for N (2 d + 2) points")
+    levels: Literal[4, 6, 8, 10] = Field(default=4, description="of `morris`: values that each parameter takes")
+    confidence: Level = Field(default=0.95, description="confidence level of the intervals")
+    resamples: Annotated[int, Field(ge=10, le=100_000)] = Field(default=200, description="resamples of the bootstrap")
 
     @model_validator(mode="after")
     def _power_of_two(self) -> SensitivitySection:
@@ -57,13 +59,15 @@ class RobustnessSection(Section):
     """Which policy, and which strategy of each record, survives the whole uncertainty."""
 
     samples: Annotated[int, Field(ge=1, le=2**20)] | None = Field(
-        default=None, description="parameter points; those of the uncertainty if not given"
+        default=None, description="parameter points; as many as `[uncertainty]` says if not given"
     )
     quantile: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.1, description="share of points at which the payoff may fall short of the value that is maximised"
+        default=0.1,
+        description="of criterion `quantile`: share of points at which the payoff may fall short of the value that "
+        "is maximised",
     )
     criteria: tuple[Criterion, ...] = Field(
-        default=("maximin", "minimax-regret", "quantile"), description="that pick the strategy of each record"
+        default=("maximin", "minimax-regret", "quantile"), description="criteria that pick a strategy for each record"
     )
 
     @model_validator(mode="after")
@@ -75,11 +79,15 @@ class RobustnessSection(Section):
 class DiscoverySection(Section):
     """Which box of the parameters makes an outcome bad, over the points of the robustness analysis."""
 
-    output: Output = "publisher_payoff"
+    output: Output = Field(default="publisher_payoff", description="measure that is bad somewhere")
     policy: str | None = Field(default=None, description="whose outcome; each policy in turn if not given")
     below: float | None = Field(default=None, description="the outcome is bad below this value")
-    above: float | None = Field(default=None, description="the outcome is bad above this value")
-    restrictions: Annotated[int, Field(ge=1, le=20)] = Field(default=3, description="bounds that make a box at most")
+    above: float | None = Field(
+        default=None, description="the outcome is bad above this value; one of the two is needed"
+    )
+    restrictions: Annotated[int, Field(ge=1, le=20)] = Field(
+        default=3, description="bounds that make a box at most: splits of the tree that lead to it"
+    )
     smallest: Annotated[float, Field(gt=0, le=0.5)] = Field(
         default=0.05, description="share of the points that a box holds at least"
     )
@@ -94,10 +102,13 @@ class DiscoverySection(Section):
 class BeliefCurveSection(Section):
     """Payoffs of publishers who are mistaken about one parameter."""
 
-    key: str = Field(min_length=1, description="path of the parameter, such as economics.cost")
-    true: SweepValues | None = Field(default=None, description="true values; the scenario's own if not given")
+    key: str = Field(
+        min_length=1,
+        description='path of the true parameter, such as `"economics.cost"` or `"resources.registry.size"`',
+    )
+    true: SweepValues | None = Field(default=None, description="what is true; the scenario's own value if not given")
     believed: SweepValues | None = Field(
-        default=None, description="values believed in; the scenario's own if not given"
+        default=None, description="what is believed; the scenario's own belief if not given"
     )
 
     @model_validator(mode="after")
@@ -114,14 +125,14 @@ class AxisSection(Section):
     """One axis of a map."""
 
     key: str = Field(min_length=1, description="path of the parameter, such as economics.loss")
-    values: SweepValues = Field(description="along the axis")
+    values: SweepValues = Field(description="values along the axis")
 
 
 class PolicyMapSection(Section):
     """Which policy is best where, over two parameters."""
 
-    x: AxisSection
-    y: AxisSection
+    x: AxisSection = Field(description="the axis to the right")
+    y: AxisSection = Field(description="the axis upwards")
 
     @model_validator(mode="after")
     def _two_keys(self) -> PolicyMapSection:
@@ -139,24 +150,37 @@ class StressSection(Section):
     """What `reidsim stress` works out; sensitivity and robustness if no part is given."""
 
     outputs: tuple[Output, ...] = Field(
-        default=_DEFAULT_OUTPUTS, min_length=1, description="measures whose sensitivity is worked out"
+        default=_DEFAULT_OUTPUTS,
+        min_length=1,
+        description="outputs whose sensitivity is worked out; the last three in the masking game",
     )
-    policies: tuple[str, ...] = Field(default=(), description="of the scenario's, those compared; all if none is given")
+    policies: tuple[str, ...] = Field(
+        default=(), description="policies of the scenario that are compared; all if none is given"
+    )
     planning: Literal["informed", "as-believed"] = Field(
         default="informed",
         description="for sensitivity and map: plan anew at each point, or once with the scenario's own values",
     )
-    risk_level: Level = Field(default=0.95, description="share of records whose risk is at most `risk_quantile`")
-    sensitivity: SensitivitySection | None = None
-    robustness: RobustnessSection | None = None
-    discovery: DiscoverySection | None = None
-    beliefs: tuple[BeliefCurveSection, ...] = Field(default=(), description="curves of mistaken publishers")
-    map: PolicyMapSection | None = None
+    risk_level: Level = Field(
+        default=0.95,
+        description="share of records whose probability of re-identification is at most `risk_quantile`; .05, .25, "
+        ".5, .75 or .95 where points are runs of the batch engine",
+    )
+    sensitivity: SensitivitySection | None = Field(default=None, description="which parameter moves an output")
+    robustness: RobustnessSection | None = Field(
+        default=None, description="which policy, and which strategy of each record, survives the whole uncertainty"
+    )
+    discovery: DiscoverySection | None = Field(default=None, description="where an outcome is bad")
+    beliefs: tuple[BeliefCurveSection, ...] = Field(default=(), description="what mistaken publishers get")
+    map: PolicyMapSection | None = Field(default=None, description="which policy is best where")
     guarantee: bool = Field(
-        default=False, description="the smallest cost error that makes a safe record worth an attack"
+        default=False,
+        description="the smallest error about the cost that makes a safe record worth an attack, in record-level games",
     )
 
-    lines: bool = Field(default=False, description="of a masking scenario: its `analysis.lines`, on the batch engine")
+    lines: bool = Field(
+        default=False, description="the `analysis.lines` of a masking scenario, as runs of the batch engine"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> StressSection:

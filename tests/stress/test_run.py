@@ -1,5 +1,12 @@
 """Whole stress tests: what is made, that the same seed gives the same bytes, and what is refused."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +16,7 @@ from typer.testing import CliRunner
 from reidsim.cli import app
 from reidsim.errors import InputError
 from reidsim.experiments.masking_lines import line_table
+from reidsim.experiments.run import describe
 from reidsim.experiments.stress.result import TABLES
 from reidsim.experiments.stress.run import stress
 from reidsim.reports.figures.stress import illustrate_stress
@@ -237,6 +245,10 @@ def test_mistakes_are_named_with_file_and_key(tmp_path, section, message):
         stress(path)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
+    # The same is told by `reidsim check`, which solves nothing.
+    with pytest.raises(InputError) as checked:
+        describe(load_scenario(path))
+    assert str(checked.value) == str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -252,8 +264,12 @@ def test_mistakes_are_named_with_file_and_key(tmp_path, section, message):
     ],
 )
 def test_impossible_uncertainty_is_refused(tmp_path, uncertain, message):
-    with pytest.raises(InputError, match=message):
-        stress(write_town(tmp_path, uncertain))
+    path = write_town(tmp_path, uncertain + "[stress.sensitivity]\n")
+    with pytest.raises(InputError, match=message) as caught:
+        stress(path)
+    with pytest.raises(InputError) as checked:
+        describe(load_scenario(path))
+    assert str(checked.value) == str(caught.value)
 
 
 def test_correlated_parameters_can_be_stressed_without_sensitivity(tmp_path):
@@ -271,6 +287,47 @@ def test_what_is_of_other_games_is_refused(tmp_path):
     path = write_town(tmp_path, UNCERTAIN + '[stress]\noutputs = ["risk_quantile"]\n')
     with pytest.raises(InputError, match=r"stress\.risk_level: not a quantile.*found 0\.9; expected one of 0\.05"):
         stress(path, set={"adversary.planner": "fmdp", "stress.risk_level": 0.9})
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "message"),
+    [
+        ("wan2021-stress", {"stress.outputs": ["share_attacked", "riks"]}, r"stress\.outputs.*riks"),
+        (
+            "prasser2017",
+            {
+                "stress.outputs": ["usefulness"],
+                "uncertainty.parameters": {"economics.loss": {"distribution": "uniform", "low": 1, "high": 2}},
+            },
+            r"stress\.outputs: not an output of game 'full-domain'",
+        ),
+        ("prasser2017", {"stress.guarantee": True}, r"stress\.guarantee: of record-level games only"),
+        ("prasser2017", {"stress.lines": True}, r"stress\.lines: no lines"),
+        ("wan2021-stress", {"stress.policies": ["basic"]}, r"stress\.policies: not a policy of the scenario.*basic"),
+        ("wan2021-stress", {"stress.beliefs": [{"key": "subjects.k", "true": [2]}]}, r"stress\.beliefs\[0\].*mistaken"),
+        ("wan2021-robustness", {"analysis.lines": [{"key": "economics.coast", "values": [1]}]}, r"lines\[0\].*coast"),
+        ("xia2021", {"stress.outputs": ["risk"]}, "nobody decides in this game"),
+        (
+            "wan2021-stress",
+            {"uncertainty.parameters": {"resources.registri.size": {"distribution": "uniform", "low": 1, "high": 2}}},
+            r"point 0: resources\.registri",
+        ),
+    ],
+)
+def test_check_finds_what_a_stress_test_of_a_game_cannot_be(monkeypatch, name, changes, message):
+    """Before people are made and games are solved."""
+    monkeypatch.setattr("reidsim.experiments.run._study_of", lambda scenario: pytest.fail("read files"))
+    with pytest.raises(InputError, match=message):
+        describe(load_scenario(name, changes))
+
+
+def test_a_stress_test_that_can_be_is_checked(tmp_path, monkeypatch):
+    path = write_town(tmp_path, UNCERTAIN + EVERYTHING)
+    for name in ("_robustness", "_sensitivity", "_belief_curves", "_map", "_guarantee"):
+        monkeypatch.setattr(f"reidsim.experiments.stress.run._Stress.{name}", lambda *a: pytest.fail("worked it out"))
+    outcome = CliRunner().invoke(app, ["check", str(path)])
+    assert outcome.exit_code == 0, outcome.output
+    assert outcome.output.startswith("town is ready: 12 points, 1 replications of each; the first: ")
 
 
 SMALL_MASKING = {
@@ -338,3 +395,48 @@ def test_the_command_prints_and_writes(tmp_path, monkeypatch):
     assert "folder is not empty" in str(again.exception)
     few = CliRunner().invoke(app, ["stress", "town.toml", "--method", "sobol", "--samples", "5"])
     assert str(few.exception).startswith("--samples: a Sobol sequence is balanced at powers of 2 only; found 5")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="interrupts by a signal")
+def test_an_interrupt_says_what_is_kept_and_how_to_go_on(tmp_path):
+    uncertain = """
+[uncertainty.parameters]
+"publisher.solver" = { distribution = "discrete", values = ["backward-induction", "branch-and-bound"] }
+"economics.loss" = { distribution = "uniform", low = 10, high = 120 }
+[stress.robustness]
+samples = 3000
+"""
+    write_town(tmp_path, uncertain)
+    command = [str(Path(sys.executable).parent / "reidsim"), "stress", "town.toml", "--executor", "serial"]
+    journal = tmp_path / "kept" / "journal.jsonl"
+    with subprocess.Popen([*command, "--runs", "kept"], cwd=tmp_path, stdout=-1, stderr=-1, text=True) as program:
+        deadline = time.monotonic() + 120
+        while not (journal.exists() and journal.stat().st_size):
+            assert program.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        program.send_signal(signal.SIGINT)
+        _, errors = program.communicate(timeout=120)
+    assert program.returncode == 130
+    assert errors == (
+        "reidsim: interrupted; runs that ended are kept in kept: the same command with --runs kept goes on from there\n"
+    )
+    kept = len(journal.read_bytes().splitlines())
+    assert 0 < kept < 3000
+    assert not (tmp_path / "results").exists()
+    steps = []
+    changes = {"stress.robustness.samples": 3000}
+    with pytest.raises(KeyboardInterrupt):
+        stress(tmp_path / "town.toml", set=changes, runs=tmp_path / "kept", progress=interrupting(steps))
+    assert steps == [("robustness", kept, 3000)]
+
+
+def interrupting(steps):
+    """Return what notes the first step of runs and stops there."""
+
+    def progress(task, done, total):
+        if task == "robustness":
+            steps.append((task, done, total))
+            raise KeyboardInterrupt
+
+    return progress

@@ -44,12 +44,8 @@ def engine_lines(
     InputError
         If the scenario has no such lines, or a key does not exist or cannot have a value.
     """
-    if not is_masking(loaded) or not loaded.scenario.analysis.lines:
-        expected = "[[analysis.lines]] of a masking scenario"
-        raise InputError("no lines to be worked out", where="stress.lines", expected=expected)
-    line_points(loaded)
     tables, failures = [], []
-    for line in loaded.scenario.analysis.lines:
+    for line in require_lines(loaded):
         name, labels = line.title or line.key, line.labels or tuple(map(str, line.values))
         runs = run_points(
             loaded,
@@ -64,6 +60,21 @@ def engine_lines(
         failures.append(runs.loc[~ended_well, ["line", "value", "error"]])
         tables.append(runs.loc[ended_well, ["line", "value", "replication", "policy", *LINE_MEASURES]])
     return pd.concat(tables, ignore_index=True), pd.concat(failures, ignore_index=True)
+
+
+def require_lines(loaded: LoadedScenario[ScenarioHead]) -> tuple[MaskingLine, ...]:
+    """Return the lines of a scenario, all of whose values it can have.
+
+    Raises
+    ------
+    InputError
+        As `engine_lines` does.
+    """
+    if not is_masking(loaded) or not loaded.scenario.analysis.lines:
+        expected = "[[analysis.lines]] of a masking scenario"
+        raise InputError("no lines to be worked out", where="stress.lines", expected=expected)
+    line_points(loaded)
+    return loaded.scenario.analysis.lines
 
 
 def _named(progress: Progress, name: str) -> Progress:

@@ -231,17 +231,8 @@ def curve_table(
     InputError
         If a publisher cannot be mistaken about a key; names the curve.
     """
-    drawn = []
-    for number, curve in enumerate(curves):
-        try:
-            points = belief_points(
-                scenario, curve.key, _values(curve.key, curve.true), _values(curve.key, curve.believed)
-            )
-        except InputError as error:
-            raise error.located(where=f"stress.beliefs[{number}]") from None
-        drawn.append((curve.key, points))
     parts, failures = [], []
-    for key, points in drawn:
+    for key, points in curve_points(scenario, curves):
         outcomes = evaluator.at(points, "informed")
         table = outcomes.table
         at = table["point"].to_numpy()
@@ -264,6 +255,26 @@ def curve_table(
     for column in ("true", "believed"):
         curves_table[column] = _numbers_or_text(curves_table[column].tolist())
     return curves_table, pd.concat(failures, ignore_index=True)
+
+
+def curve_points(scenario: ScenarioHead, curves: Sequence[BeliefCurveSection]) -> list[tuple[str, pd.DataFrame]]:
+    """Return the key and the points of every curve; see `belief_points`.
+
+    Raises
+    ------
+    InputError
+        If a publisher cannot be mistaken about a key; names the curve.
+    """
+    drawn = []
+    for number, curve in enumerate(curves):
+        try:
+            points = belief_points(
+                scenario, curve.key, _values(curve.key, curve.true), _values(curve.key, curve.believed)
+            )
+        except InputError as error:
+            raise error.located(where=f"stress.beliefs[{number}]") from None
+        drawn.append((curve.key, points))
+    return drawn
 
 
 def map_table(

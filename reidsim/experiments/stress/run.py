@@ -9,11 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError
 from reidsim.experiments.batch import Executor
-from reidsim.experiments.batch.one_run import LEVELS
 from reidsim.experiments.results import Clock, make_manifest
-from reidsim.experiments.run_result import MEASURES, Progress
+from reidsim.experiments.run_result import Progress
+from reidsim.experiments.stress.checks import check_stress, uncertainty_of, wanted_parts
 from reidsim.experiments.stress.designs import design_points, robustness_points, sensitivity_design, stress_seeds
 from reidsim.experiments.stress.guarantee import guarantee_table
 from reidsim.experiments.stress.lines import engine_lines
@@ -26,7 +26,6 @@ from reidsim.experiments.stress.outcomes import (
     checked_economics,
     chosen_policies,
     economics_at,
-    quantile_column,
 )
 from reidsim.experiments.stress.parts import (
     PAYOFF,
@@ -47,12 +46,9 @@ from reidsim.games.robust import robust_choices
 from reidsim.scenarios.build import build_study, is_record_level
 from reidsim.scenarios.design_schema import UncertaintySection
 from reidsim.scenarios.load import LoadedScenario, load_scenario
-from reidsim.scenarios.masking_schema import MaskingScenario
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.stress_schema import PolicyMapSection, RobustnessSection, SensitivitySection, StressSection
+from reidsim.scenarios.stress_schema import PolicyMapSection, RobustnessSection, SensitivitySection
 from reidsim.validation import validated
-
-_MASKING_OUTPUTS = ("usefulness", "usefulness_fairness", "privacy_fairness")
 
 
 def stress(
@@ -130,7 +126,7 @@ def with_method(
             error.problem, source="--method" if samples is None else "--samples", found=error.found,
             expected=error.expected, hint=error.hint,
         ) from None  # fmt: skip
-    return LoadedScenario(loaded.name, loaded.path, scenario, content)
+    return LoadedScenario(loaded.name, loaded.path, scenario, content, loaded.origins)
 
 
 def stress_loaded(
@@ -141,18 +137,11 @@ def stress_loaded(
     runs: Path | None = None,
 ) -> StressResult:
     """Stress a scenario that has been read; see `stress`."""
+    check_stress(loaded)
     try:
         return _Stress(loaded, executor, progress or (lambda task, done, total: None), runs).run()
     except InputError as error:
         raise error.located(loaded.path) from None
-
-
-def wanted_parts(scenario: ScenarioHead) -> StressSection:
-    """Return what a scenario asks for: sensitivity and robustness, if it does not say."""
-    section = scenario.stress or StressSection()
-    if section.has_parts:
-        return section
-    return section.model_copy(update={"sensitivity": SensitivitySection(), "robustness": RobustnessSection()})
 
 
 class _Stress:
@@ -176,7 +165,6 @@ class _Stress:
     def run(self) -> StressResult:
         """Work out every part."""
         section, clock = self._section, Clock()
-        self._check_keys()
         self._report("reading", 0, 1)
         if section.sensitivity is not None:
             self._sensitivity(self._uncertainty, section.sensitivity)
@@ -196,7 +184,7 @@ class _Stress:
         if section.lines:
             self._lines()
             clock.lap("lines")
-        manifest = make_manifest(self._loaded.name, self._loaded.content, self._scenario.seed, clock.laps, self._facts)
+        manifest = make_manifest(self._loaded, clock.laps, self._facts)
         tables = {name: self._tables[name] for name in TABLES if name in self._tables}
         return StressResult(self._loaded.name, tables, manifest, tuple(self._warnings))
 
@@ -204,38 +192,7 @@ class _Stress:
 
     @property
     def _uncertainty(self) -> UncertaintySection:
-        if self._scenario.uncertainty is None:
-            raise InputError(
-                "section missing", where="uncertainty", expected="distributions of the uncertain parameters"
-            )
-        return self._scenario.uncertainty
-
-    def _check_keys(self) -> None:
-        """Refuse, before anything is worked out, what the game does not have."""
-        section, scenario = self._section, self._scenario
-        needed = {key for key in ("sensitivity", "robustness", "discovery") if getattr(section, key) is not None}
-        uncertain = tuple(self._uncertainty.parameters) if needed else ()
-        at_once = can_be_played_at_once(scenario, uncertain)
-        has = {*MEASURES, *(_MASKING_OUTPUTS if isinstance(scenario, MaskingScenario) else ())}
-        wanted = [("stress.outputs", output) for output in section.outputs]
-        if section.discovery is not None:
-            wanted.append(("stress.discovery.output", section.discovery.output))
-            if section.discovery.policy is not None and section.discovery.policy not in self._policies:
-                raise InputError(
-                    "not a policy compared", where="stress.discovery.policy", found=section.discovery.policy,
-                    expected=f"one of {listed(self._policies)}",
-                )  # fmt: skip
-        for where, output in wanted:
-            if output == "risk_quantile" and not at_once and quantile_column(section.risk_level) is None:
-                kept = listed(level for level in LEVELS.values() if 0 < level < 1)
-                raise InputError(
-                    "not a quantile that runs of the batch engine keep", where="stress.risk_level",
-                    found=section.risk_level, expected=f"one of {kept}",
-                )  # fmt: skip
-            if output not in has and output != "risk_quantile":
-                game = getattr(scenario, "game", "")
-                expected = f"one of {listed(sorted(has), 20)}"
-                raise InputError(f"not an output of game {game!r}", where=where, found=output, expected=expected)
+        return uncertainty_of(self._scenario)
 
     @cached_property
     def _study(self) -> RecordPoints:
@@ -349,7 +306,5 @@ class _Stress:
             )
 
     def _guarantee(self) -> pd.DataFrame:
-        if not is_record_level(self._loaded):
-            raise InputError("of record-level games only", where="stress.guarantee")
         _, believed = economics_at(self._loaded, {})
         return guarantee_table(self._study, self._policies, believed)
