@@ -156,6 +156,8 @@ def test_a_column_of_every_type(kind):
         ("number", [f"{i},5" for i in range(40)]),
         ("date", [f"{1 + i % 28:02}.{1 + i % 12:02}.{1950 + i}" for i in range(40)]),
         ("date", [f"2020-01-{1 + i % 28:02}T10:{i % 60:02}:00" for i in range(60)] * 2),
+        ("date", ["unknown", "2020-02-30", *(f"2020-01-{1 + i % 28:02}" for i in range(60))]),
+        ("category", ["unknown", "none", "none yet", *(f"2020-01-{1 + i:02}" for i in range(20))] * 3),
         ("code", [f"C{i % 30:02}.{i % 10}" for i in range(90)]),
         ("identifier", [f"u{i}@example.org" for i in range(9)]),
         ("identifier", [f"{100 + i}-45-{6000 + i}" for i in range(9)]),
@@ -177,6 +179,13 @@ def test_a_name_that_others_know_outweighs_values_of_their_own():
 
 def test_postal_codes_are_codes_even_without_leading_zeros():
     assert column([37000 + i % 9 for i in range(ROWS)], "zip").kind == "code"
+
+
+def test_long_postal_codes_are_no_telephone_numbers():
+    codes = [f"{37000 + i}-{1000 + i}" for i in range(ROWS)]
+    assert column(codes, "zip").kind == "code"
+    assert column(codes, "x").kind == "identifier"
+    assert draft_hierarchy(column(codes, "zip"), 2).rule == {"rule": "prefix", "digits": [5, 3]}
 
 
 @given(st.lists(st.text(max_size=8), min_size=1, max_size=40))
@@ -334,6 +343,35 @@ def test_a_table_of_many_telling_columns_stays_solvable():
     assert choice.strategies <= 1000
 
 
+def test_days_that_do_not_exist_keep_to_themselves():
+    days = [*(f"{1 + i % 12:02}/{1 + i % 28:02}/{1950 + i % 40}" for i in range(80)), "02/30/1970"]
+    profile = column(days, "dob")
+    assert profile.kind == "date"
+    rows = {row[0]: row[1:] for row in draft_hierarchy(profile, 3).rows}
+    # The day stands second: the first values alone would allow both orders.
+    assert rows["02/14/1963"] == ("1963-02", "1963", "1960s", "*")
+    assert rows["02/30/1970"] == ("02/30/1970",) * 3 + ("*",)
+    assert column([f"{1950 + i % 40}-02-30" for i in range(60)], "dob").kind != "identifier"
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_codes_of_many_values_are_shortened(gaps):
+    number = 51_000
+    codes = ["" if gaps and not i else f"{10_000 + i // 10}-{i % 10:04}" for i in range(number)]
+    frame = table_of(zip=codes, occupation=[f"job {i}" for i in range(number)], sex=["F", "M"] * (number // 2))
+    names, choice = chosen(frame)
+    assert names == ["zip", "sex"]
+    assert choice.left_out["occupation"] == "more than 50,000 values"
+    hierarchy = choice.chosen[0].hierarchy
+    assert hierarchy.n_levels == 5
+    assert (hierarchy.rule["rule"], len(hierarchy.rows)) == (("table", number) if gaps else ("prefix", 0))
+
+
+def test_a_file_of_one_column_may_have_any_delimiter(folder, reidsim_):
+    (folder / "one.csv").write_text('"age, in years"\n' + "".join(f"{20 + i % 9}\n" for i in range(60)))
+    assert reidsim_("new", "one.csv", "--delimiter", ";")[0] == 0
+
+
 def test_columns_of_too_many_values_to_number_are_left_out():
     columns = {f"birth date {i}": [f"{1000 + (j * 7 + i) % 9000}-01-01" for j in range(9000)] for i in range(8)}
     names, choice = chosen(table_of(**columns))
@@ -347,7 +385,10 @@ def test_columns_of_too_many_values_to_number_are_left_out():
         ({"named": ["agee"]}, "data.csv: column 'agee': column missing"),
         ({"dropped": ["ages"]}, "(did you mean 'age'?)"),
         ({"named": ["age", "age"]}, "column named twice; found 'age'"),
-        ({"named": ["age"], "dropped": ["age"]}, "column named twice; found 'age'"),
+        (
+            {"named": ["sex", "age"], "dropped": ["age"]},
+            "--quasi-identifier and --drop: column both to be taken and to be left out; found 'age'",
+        ),
         (
             {"dropped": ["age", "sex", "race", "zip", "income", "diagnosis"]},
             "column 'age' is not taken: dropped, as asked",
@@ -524,6 +565,7 @@ BAD_FILES = {
     "empty": (b"", "the file is empty"),
     "header alone": (b"age,sex\n", "the file has no rows"),
     "twice": (b"age,sex,age\n1,F,2\n", "column named twice; found 'age'"),
+    "no names": (b"age,sex,,\n1,F,,\n", "column named twice; found '' (lines that end in delimiters"),
     "mixed": ("age,city\n30,Zoë\n".encode() + "31,Zoë\n".encode("latin-1"), "earlier lines are UTF-8: the file mixes"),
     "latin": ("age,città\n30,x\n".encode("latin-1"), "line 1: not a text file in UTF-8"),
     "utf-16": ("age,sex\n30,F\n".encode("utf-16"), "it is in UTF-16"),
@@ -553,6 +595,10 @@ def test_a_file_that_cannot_be_used_is_told_in_one_line(folder, reidsim_, case):
         (["data.csv", "--loss", "-1"], "--loss: not an amount; found -1.0"),
         (["data.csv", "--cost", "nan"], "--cost: not an amount"),
         (["data.csv", "--delimiter", ";;"], "--delimiter: not a delimiter"),
+        (
+            ["data.csv", "--delimiter", ";"],
+            "data.csv: --delimiter: it does not divide the file into columns; found ';'; expected ',' (which divides",
+        ),
         (["data.csv", "--quasi-identifier", "agr"], "did you mean 'age'?"),
         (["data.csv", "-o", "taken"], "folder is not empty"),
         (["data.csv", "-o", "data.csv"], "is a file"),

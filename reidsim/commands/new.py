@@ -13,25 +13,38 @@ from reidsim.commands.arguments import print_warnings
 
 
 def new(
-    data: Annotated[Path, typer.Argument(help="CSV with a header, or Parquet.", metavar="DATA")],
+    data: Annotated[Path, typer.Argument(help="CSV with a header (may be compressed), or Parquet.", metavar="DATA")],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="New folder for the draft (default: the file's name).")
     ] = None,
     quasi_identifier: Annotated[
         list[str] | None,
-        typer.Option("--quasi-identifier", help="A column that others may know; guessed if none.", metavar="COLUMN"),
+        typer.Option(
+            "--quasi-identifier", help="A column that others may know, of up to 12; guessed if none.", metavar="COLUMN"
+        ),
     ] = None,
     drop: Annotated[
         list[str] | None, typer.Option("--drop", help="A column that is no quasi-identifier.", metavar="COLUMN")
     ] = None,
     population: Annotated[
-        str | None, typer.Option(help="Bundled population or recipe that the people are of.", metavar="RECIPE")
+        str | None,
+        typer.Option(
+            help="Population that the people are of; journalist risk with it, prosecutor risk if none.",
+            metavar="RECIPE",
+        ),
     ] = None,
-    delimiter: Annotated[str | None, typer.Option(help="Between columns of a CSV file; found out if none.")] = None,
-    benefit: Annotated[float | None, typer.Option(help="Of sharing a record as it is.")] = None,
-    loss: Annotated[float | None, typer.Option(help="For a re-identified record.")] = None,
-    gain: Annotated[float | None, typer.Option(help="Of the adversary; the loss if none.")] = None,
-    cost: Annotated[float | None, typer.Option(help="Of an attempt, to the adversary.")] = None,
+    delimiter: Annotated[
+        str | None,
+        typer.Option(help="Between columns of a CSV file; if none, the comma, semicolon, tab or bar that fits."),
+    ] = None,
+    benefit: Annotated[
+        float | None, typer.Option(help="Of sharing a record as it is; 1200 if none, as in Wan et al. 2015.")
+    ] = None,
+    loss: Annotated[float | None, typer.Option(help="For a re-identified record; 300 if none.")] = None,
+    gain: Annotated[
+        float | None, typer.Option(help="Of the adversary from a re-identified record; the loss if none.")
+    ] = None,
+    cost: Annotated[float | None, typer.Option(help="Of an attempt, to the adversary; 4 if none.")] = None,
 ) -> None:
     """Draft a scenario, with hierarchies, from your own file of records.
 

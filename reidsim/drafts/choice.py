@@ -22,8 +22,8 @@ MOST_TAKEN, MOST_NAMED = 8, 12
 _ENOUGH, _ENOUGH_NAMED = 4, 2
 # Strategies of a draft, and strategies times distinct cells: about a minute of work.
 _MOST_STRATEGIES, _MOST_WORK = 1_000, 600_000_000
-# Different values of a column that is taken by itself.
-_MOST_VALUES = 50_000
+# Different values of a column that is taken by itself; of codes that others know, whose beginnings are few.
+_MOST_VALUES, _MOST_CODES = 50_000, 2_000_000
 # Cells that 64-bit keys tell apart.
 _MOST_CELLS = 2**62
 # Of columns whose name says nothing: the least average number of rows with a value.
@@ -154,7 +154,11 @@ def choose(
 
 def _check_named(named: Sequence[str], dropped: Sequence[str], source: Path) -> None:
     where = "--quasi-identifier"
-    repeated = [name for name in named if named.count(name) > 1 or name in dropped]
+    both = [name for name in named if name in dropped]
+    if both:
+        problem = "column both to be taken and to be left out"
+        raise InputError(problem, source=source, where=f"{where} and --drop", found=both[0])
+    repeated = [name for name in named if named.count(name) > 1]
     if repeated:
         raise InputError("column named twice", source=source, where=where, found=repeated[0])
     if len(named) > MOST_NAMED:
@@ -197,8 +201,9 @@ def _reason(profile: ColumnProfile, dropped: Sequence[str]) -> str:
         return "one value for all"
     if profile.kind == "free text":
         return "free text, which may name people"
-    if profile.distinct > _MOST_VALUES:
-        return f"more than {_MOST_VALUES:,} values"
+    most = _MOST_CODES if profile.hint is not None and profile.kind == "code" else _MOST_VALUES
+    if profile.distinct > most:
+        return f"more than {most:,} values"
     if profile.concept == "date of an event" and profile.kind != "date":
         return "not a date"
     if profile.hint is None and profile.kind == "number":

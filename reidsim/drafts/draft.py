@@ -116,8 +116,10 @@ def draft_scenario(
     if delimiter is not None and (is_parquet or len(delimiter) != 1 or delimiter in '"\r\n'):
         expected = "no delimiter for a Parquet file" if is_parquet else "one character"
         raise InputError("not a delimiter", source="--delimiter", found=delimiter, expected=expected)
-    delimiter = delimiter or sniff_delimiter(data)
+    given, delimiter = delimiter, delimiter or sniff_delimiter(data)
     frame = read_table(data, delimiter=delimiter)
+    if given is not None and len(frame.columns) == 1:
+        _require_no_other_delimiter(data, given)
     profiles = profile_table(frame)
     recipe = None if population is None else resolve(population, "populations", "population")
     people = None if recipe is None else load_population(recipe)
@@ -137,6 +139,24 @@ def draft_scenario(
     for path, content in files.items():
         _require_text(path + content, data)
     return Draft(name, len(frame), profiles, choice, _warnings(profiles, choice, dropped), files)
+
+
+def _require_no_other_delimiter(data: Path, given: str) -> None:
+    """Check that a file that is one column with the delimiter given is not several with another."""
+    other = sniff_delimiter(data)
+    try:
+        several = len(read_table(data, delimiter=other).columns)
+    except InputError:
+        return
+    if several > 1:
+        raise InputError(
+            "it does not divide the file into columns",
+            source=data,
+            where="--delimiter",
+            found=given,
+            expected=repr(other),
+            hint=f"which divides it into {several}; found out by itself without the option",
+        )
 
 
 def _hierarchy_files(choice: Choice) -> dict[str, tuple[str, str]]:
@@ -197,6 +217,7 @@ def _warnings(profiles: Sequence[ColumnProfile], choice: Choice, dropped: Sequen
         if profile.hint is not None
         and profile.hint.role == "known"
         and profile.name in choice.left_out
+        and not profile.is_direct
         and profile.name not in (*choice.possible, *dropped)
     ][:_MOST_TOLD]
     single = [name for name, profile in chosen.items() if profile.distinct < 2]

@@ -28,6 +28,8 @@ from reidsim.releases.hierarchy_rules import interval_levels
 _WIDTHS = {"age": (10, 5, 20, 40), "birth year": (10, 5, 20)}
 _POSTAL_DIGITS = (3, 2, 4, 1)
 _US_POSTAL_LENGTH = 5
+# Of long ones, such as 37203-1234.
+_LONG_POSTAL_DIGITS, _LONG_POSTAL_LENGTH = (3, 5, 2), 9
 # Characters of a day written as 1985-03-31 that tell this much, and which of them are kept at so many levels.
 _DATE_PARTS = {10: "day", 7: "month", 4: "year", 3: "decade"}
 _DATE_DIGITS = {1: (4,), 2: (7, 4), 3: (7, 4, 3)}
@@ -169,7 +171,8 @@ def _of_codes(column: ColumnProfile, most: int) -> DraftHierarchy | None:
     longest = max(lengths)
     postal = column.concept == "postal code"
     if postal:
-        digits = sorted([kept for kept in _POSTAL_DIGITS if kept < longest][:most], reverse=True)
+        useful = _POSTAL_DIGITS if longest < _LONG_POSTAL_LENGTH else _LONG_POSTAL_DIGITS
+        digits = sorted([kept for kept in useful if kept < longest][:most], reverse=True)
     else:
         digits = sorted({max(1, longest * part // (most + 1)) for part in range(1, most + 1)} - {longest}, reverse=True)
     if not digits:

@@ -30,6 +30,8 @@ Kind = Literal["empty", "constant", "whole number", "number", "date", "code", "c
 _ALMOST_UNIQUE = 0.9
 # In a table with fewer rows than that, values may differ by chance.
 _FEW_ROWS = 20
+# What the name of a column says, where digits with hyphens between them are none of a telephone.
+_LIKE_PHONE_NUMBERS = ("postal code", "birth date", "date of an event")
 # Codes of few values are categories: nothing is gained by shortening them.
 _FEW_CODES = 10
 
@@ -132,6 +134,8 @@ def kind_of(values: Sequence[str], present: int, hint: Hint | None) -> tuple[Kin
     sample = values if len(values) <= SAMPLE else values[:: len(values) // SAMPLE]
     kind = _kind_of_values(sample, hint)
     pattern = direct_pattern(sample) if kind in ("code", "category", "free text") else None
+    if pattern == "phone number" and hint is not None and hint.concept in _LIKE_PHONE_NUMBERS:
+        pattern = None
     if pattern is not None:
         return "identifier", f"its values look like: {pattern}"
     unique = present >= _FEW_ROWS and len(values) >= _ALMOST_UNIQUE * present

@@ -24,7 +24,8 @@ DIRECT_PATTERNS: dict[str, re.Pattern[str]] = {
     "e-mail address": re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+"),
     "social security number": re.compile(r"\d{3}-\d{2}-\d{4}"),
     "phone number": re.compile(
-        r"(?=(\D*\d){7,15}\D*$)(\+\d{1,3}[ .-]?)?(\(\d{1,5}\)|\d{2,5})([ ./-]\d{2,5}){1,4}|\+\d{8,15}"
+        r"(?=(\D*\d){7,15}\D*$)(?!\d{4}-\d{2}-\d{2}$)"
+        r"(\+\d{1,3}[ .-]?)?(\(\d{1,5}\)|\d{2,5})([ ./-]\d{2,5}){1,4}|\+\d{8,15}"
     ),
     "network address": re.compile(r"(\d{1,3}\.){3}\d{1,3}|([0-9a-fA-F]{0,4}:){3,7}[0-9a-fA-F]{0,4}"),
     "web address": re.compile(r"(https?://|www\.)\S+"),
@@ -32,6 +33,8 @@ DIRECT_PATTERNS: dict[str, re.Pattern[str]] = {
 
 # Values compared to tell what a column holds, and the share of them that must look alike.
 SAMPLE = 5_000
+# Values among which one shows in what ways days may be written.
+_FIRST = 10
 MOSTLY = 0.9
 
 
@@ -41,21 +44,21 @@ def share_matching(pattern: re.Pattern[str], values: Sequence[str]) -> float:
 
 
 def date_format(values: Sequence[str]) -> str | None:
-    """Return the way in which all values write a day, perhaps with the time of day after it; None if there is none.
+    """Return the way in which values write a day, perhaps with the time of day after it; None if there is none.
 
-    Days that could be read in two orders give ``"%d/%m/%Y"`` if no value speaks against it.
+    Nine of ten values must be written so; no other way fits more. Days that could be read in two orders give
+    ``"%d/%m/%Y"`` if no value speaks against it.
     """
-    candidates = [form for form in DATE_FORMATS if values and parse_date(values[0], form) is not None]
-    for form in candidates:
-        if all(parse_date(value, form) is not None for value in values):
-            return form
-    return None
+    candidates = [form for form in DATE_FORMATS if any(parse_date(value, form) for value in values[:_FIRST])]
+    shares = {form: sum(parse_date(value, form) is not None for value in values) / len(values) for form in candidates}
+    form = max(shares, key=shares.__getitem__, default="")
+    return form if shares.get(form, 0) >= MOSTLY else None
 
 
 def is_ambiguous_date(values: Sequence[str], form: str) -> bool:
     """Tell whether days could as well be read with the day and the month in the other order."""
     other = _OTHER_ORDER.get(form)
-    return other is not None and all(parse_date(value, other) is not None for value in values)
+    return other is not None and all(parse_date(value, other) for value in values if parse_date(value, form))
 
 
 def parse_date(value: str, form: str) -> datetime | None:
