@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from reidsim.commands.arguments import STANDARD_OUTPUT
 from reidsim.progress import DelayedProgress
 
 
@@ -22,19 +23,25 @@ class ReportFormat(StrEnum):
 def report(
     folder: Annotated[Path, typer.Argument(help="Results folder of a run.", metavar="DIR")],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="New file (default: report.html or report.md in DIR).")
+        Path | None,
+        typer.Option("-o", "--output", help="New file (default: report.html or report.md in DIR), or - to print it."),
     ] = None,
     format: Annotated[ReportFormat, typer.Option("--format", help="How it is written.")] = ReportFormat.html,
     scenario: Annotated[
-        Path | None, typer.Option("--scenario", help="The scenario's file, for the comments behind its values.")
+        Path | None, typer.Option("--scenario", help="The scenario's file, for comments written after the run.")
     ] = None,
 ) -> None:
     """Write a report of a run to hand over: one HTML page that needs nothing else, or Markdown.
 
     Example: reidsim report results/wan2015-001 -o report.html
     """
-    from reidsim.reports.page.report import write_report
+    from reidsim.reports.page.report import report_text, write_report
 
+    if output == STANDARD_OUTPUT:
+        text = report_text(folder, format=format.value, scenario_file=scenario)
+        # Reports are in UTF-8, whatever the terminal is in.
+        typer.echo(text.encode(), nl=False)
+        return
     written = write_report(folder, output, format=format.value, scenario_file=scenario)
     typer.echo(f"Report in {written}")
 
@@ -49,8 +56,10 @@ def gallery(
 
     Example: reidsim gallery -o docs
     """
+    from reidsim.experiments.results import require_no_standard_output
     from reidsim.reports.gallery.page import make_gallery
 
+    require_no_standard_output(output)
     with DelayedProgress(Console(stderr=True)) as progress:
         page = make_gallery(output, scenarios or [], progress=progress)
     typer.echo(f"Gallery in {page}")

@@ -11,7 +11,10 @@ from reidsim.commands.arguments import SetOption, overrides_of
 
 def serve(
     scenario: Annotated[
-        str, typer.Argument(help="Name of a bundled scenario, or a TOML file.", metavar="SCENARIO")
+        str,
+        typer.Argument(
+            help="Record-level, full-domain or masking scenario: a bundled name or a TOML file.", metavar="SCENARIO"
+        ),
     ] = "wan2015",
     set_: SetOption = None,
     port: Annotated[int, typer.Option(help="On this machine; 0 for any that is free.", min=0, max=65_535)] = 8765,

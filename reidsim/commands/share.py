@@ -13,15 +13,25 @@ from reidsim.errors import InputError
 
 def share(
     folder: Annotated[
-        Path | None, typer.Argument(help="Results folder of the run.", metavar="DIR", show_default=False)
+        Path | None,
+        typer.Argument(
+            help="Results folder of a record-level, full-domain or masking run; needed unless --verify is given.",
+            metavar="DIR",
+            show_default=False,
+        ),
     ] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="New file (CSV).")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="New CSV file; the sidecar is FILE.json; needed unless --verify is given."),
+    ] = None,
     policy: Annotated[str | None, typer.Option(help="Whose forms; needed if the run has several.")] = None,
     keep: Annotated[
         list[str] | None,
         typer.Option("--keep", help="A column to copy as it is besides the quasi-identifiers.", metavar="COLUMN"),
     ] = None,
-    data: Annotated[Path | None, typer.Option(help="The file of the records, if it was moved.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="The file of the records, if it was moved; its content must be that of the run.")
+    ] = None,
     verify: Annotated[
         Path | None, typer.Option(help="Check a shared file and its sidecar instead.", metavar="FILE")
     ] = None,

@@ -18,6 +18,8 @@ from typing import Any
 import pandas as pd
 
 from reidsim.errors import InputError
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.schema import ScenarioHead
 
 _RECORDED_VERSIONS = ("reidsim", "numpy", "pandas", "numba", "pyarrow", "pydantic")
 
@@ -64,12 +66,26 @@ def require_free(folder: Path) -> None:
     Raises
     ------
     InputError
-        If it is a file, or a folder that holds something.
+        If it is a file, a folder that holds something, or ``-``.
     """
+    require_no_standard_output(folder)
     try:
         _require_free(folder)
     except OSError as error:
         raise _not_written(folder, error) from None
+
+
+def require_no_standard_output(path: Path) -> None:
+    """Refuse ``-``, which stands for standard output, where several files are written.
+
+    Raises
+    ------
+    InputError
+        If it is that.
+    """
+    if str(path) == "-":
+        problem = "several files are written, which cannot go to standard output"
+        raise InputError(problem, source="-o", found="-", expected="a name")
 
 
 def _require_free(folder: Path) -> None:
@@ -92,15 +108,16 @@ def next_free_folder(parent: Path, name: str) -> Path:
 
 
 def make_manifest(
-    name: str, content: Mapping[str, Any], seed: int, timings: Mapping[str, float], facts: Mapping[str, Any]
+    loaded: LoadedScenario[ScenarioHead], timings: Mapping[str, float], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Say what made a results folder: the scenario as run, its hash, seed, versions and timings (in seconds)."""
-    text = json.dumps(content, sort_keys=True, default=_plain)
+    """Say what made a results folder: the scenario as run and its files, hash, seed, versions, timings (in seconds)."""
+    text = json.dumps(loaded.content, sort_keys=True, default=_plain)
     return {
-        "scenario": name,
+        "scenario": loaded.name,
         "scenario_hash": hashlib.sha256(text.encode()).hexdigest(),
-        "seed": seed,
-        "content": content,
+        "seed": loaded.scenario.seed,
+        "content": loaded.content,
+        "origins": loaded.origins,
         "versions": {"python": platform.python_version(), **{name: version(name) for name in _RECORDED_VERSIONS}},
         "timings_seconds": {key: round(value, 3) for key, value in timings.items()},
         **facts,

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import replace
+from typing import Any
 
 import mesa
 import pandas as pd
 
 from reidsim.agents.model import ReidentificationModel
 from reidsim.errors import InputError
+from reidsim.experiments.agent_full_domain import dataset_setting, require_playable
 from reidsim.experiments.agent_masking import subject_setting
 from reidsim.experiments.agent_records import agent_setting
 from reidsim.experiments.run import run_once
 from reidsim.overrides import override, validated_after
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.build import build_study, is_record_level
+from reidsim.scenarios.full_domain import build_full_domain, is_full_domain
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.masking import build_masking_study, is_masking
 from reidsim.scenarios.schema import RECORD_COLUMNS, ScenarioHead
@@ -94,6 +97,11 @@ class Exploration(mesa.Model):
         return [column for column in self.result.records.columns if column not in RECORD_COLUMNS]
 
     @property
+    def content(self) -> Mapping[str, Any]:
+        """The scenario as played."""
+        return self._shown.content
+
+    @property
     def measures(self) -> pd.DataFrame:
         """Measures by policy."""
         return self.result.summary
@@ -127,6 +135,10 @@ def world_of(loaded: LoadedScenario[ScenarioHead], policy: str) -> Reidentificat
     elif is_masking(loaded):
         study = build_masking_study(loaded)
         setting = subject_setting(study, study.games(0), policy)
+    elif is_full_domain(loaded):
+        dataset = build_full_domain(loaded)
+        require_playable(dataset, policy)
+        setting = dataset_setting(dataset, loaded.scenario.agents or AgentsSection())
     else:
         raise InputError("not played in rounds", source=loaded.path, where="game", found=loaded.content.get("game"))
     return ReidentificationModel(setting, policy)

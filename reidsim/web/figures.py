@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
 from reidsim.reports.figures.style import (
     BLUE,
@@ -83,7 +84,8 @@ def risk_distribution(records: pd.DataFrame, policies: list[str]) -> Figure:
     axes.set_xlim(0, 1)
     axes.set_ylim(0, min(1.0, 1.1 * highest) or 1.0)
     label_axes(axes, title="Risk by record", x="Probability of being re-identified", y="Share of records at or above")
-    legend_below(figure, lines, columns=3)
+    # Names of many policies are long ones.
+    legend_below(figure, lines, columns=3 if len(lines) <= 4 else 2)
     return figure
 
 
@@ -162,7 +164,9 @@ def round_lines(rounds: pd.DataFrame) -> Figure:
                     label=column.replace("_", " "),
                 )  # fmt: skip
                 handles.append(line)
-        label_axes(axes, x="Round", y=UNIT if axes is payoffs else "Share")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        title, unit = ("Payoffs by round", UNIT) if axes is payoffs else ("Subjects and records by round", "Share")
+        label_axes(axes, title=title, x="Round", y=unit)
     zero_line(payoffs)
     shares.set_ylim(-0.02, 1.02)
     legend_below(figure, handles, columns=3)

@@ -14,8 +14,18 @@ from mesa.visualization.utils import update_counter
 from reidsim.web import figures, served
 from reidsim.web.controls import Choice, Control, Value, controls_of
 from reidsim.web.exploration import Exploration
+from reidsim.web.measures import answer, best_policy, measures_table
 
-_DECIMALS = 4
+# A card with nothing in it is not shown: mesa has one for parameters of its own, which are set in another here.
+_STYLE = """
+.v-card:has(> .v-card__text > .v-sheet:only-child:empty) { display: none; }
+.reidsim-measures { overflow-x: auto; }
+.reidsim-measures table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
+.reidsim-measures th, .reidsim-measures td { padding: .3rem .6rem; border-bottom: 1px solid rgba(128, 128, 128, .35); }
+.reidsim-measures th { text-align: left; font-weight: 500; }
+.reidsim-measures thead th, .reidsim-measures tbody td { text-align: right; }
+.reidsim-measures tbody th { font-weight: 400; cursor: help; }
+"""
 
 
 @solara.component
@@ -39,19 +49,19 @@ def Page() -> None:  # noqa: N802 - solara's name for the component that is serv
             _control(control, values.value.get(control.key, control.value), change)
         solara.Select("Policy of forms and rounds", values=shown.policies, value=shown.policy, on_value=choose)
 
+    solara.Style(_STYLE)
+    # mesa's controls alone: its own view of components puts them into tabs named "Page 0" and so on.
     SolaraViz(
         model,
-        components=[
-            (_measures, 0),
-            (_payoffs, 0),
-            (_risk, 0),
-            (_forms, 0),
-            (_rounds, 0),
-        ],
+        components=[],
         # What a reset of the page builds its model from.
         model_params={"loaded": loaded, "values": values.peek, "policy": shown.policy},
         name=f"reidsim: {loaded.name}",
     )
+    _measures(shown)
+    with solara.ColumnsResponsive(12, large=6):
+        for part in (_payoffs, _risk, _forms, _rounds):
+            part(shown)
 
 
 def _control(control: Control, value: Value, change: Callable[[str, Value], None]) -> None:
@@ -76,13 +86,15 @@ def _measures(model: Exploration) -> None:
     update_counter.get()
     if model.problem:
         solara.Error(model.problem)
-    table = model.measures.T.rename_axis("measure").round(_DECIMALS)
-    solara.DataFrame(table.reset_index())
+    with solara.Column():
+        solara.Text(answer(model.measures, model.content))
+        table = measures_table(model.measures, model.content)
+        solara.HTML(unsafe_innerHTML=table, classes=["reidsim-measures"])
 
 
 @solara.component
 def _payoffs(model: Exploration) -> None:
-    best = model.measures["publisher_payoff"].idxmax()
+    best = best_policy(model.measures, model.content)
     _image(figures.payoff_bars(model.result.runs), f"Mean payoffs by policy; {best} pays best")
 
 

@@ -27,11 +27,12 @@ from reidsim.reports.illustration import illustrate
 from reidsim.reports.page.as_html import as_html
 from reidsim.reports.page.glossary import MEASURES
 from reidsim.reports.page.repeat import repeating_command
-from reidsim.reports.page.report import report_page, write_report
+from reidsim.reports.page.report import report_page, report_text, write_report
 from reidsim.reports.page.risk_distribution import UPPER_ENDS, class_shares
 from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.page.toml_text import toml_text
-from reidsim.scenarios.load import load_scenario, scenario_content
+from reidsim.scenarios.load import LoadedScenario, load_scenario, scenario_content
+from reidsim.scenarios.schema import ScenarioHead
 
 TOWN = Path(__file__).parents[1] / "scenarios" / "town"
 DOCS = Path(__file__).parents[2] / "docs"
@@ -63,7 +64,7 @@ class Parsed(HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         self.elements.append((tag, dict(attributes)))
-        if tag not in ("meta", "img", "rect"):
+        if tag not in ("meta", "img", "rect", "wbr"):
             self.stack.append(tag)
 
     def handle_startendtag(self, tag, attributes):
@@ -86,7 +87,7 @@ def assert_runs_and_loads_nothing(page):
     assert {tag for tag, _ in page.elements} <= {
         "html", "head", "meta", "title", "style", "body", "header", "h1", "p", "nav", "ul", "li", "a", "main", "h2",
         "code", "pre", "div", "table", "caption", "thead", "tbody", "tr", "th", "td", "span", "svg", "rect", "figure",
-        "img", "figcaption",
+        "img", "figcaption", "wbr",
     }  # fmt: skip
     for tag, attributes in page.elements:
         for name, value in attributes.items():
@@ -113,7 +114,9 @@ def folder_of(path, *, runs, records=None, content=None, manifest=None, tables=N
     for name in figures:
         (path / "figures" / f"{name}.png").write_bytes(PIXEL)
     content = {"title": "A study", "economics": {"benefit": 100, "loss": 60, "cost": 10}, **(content or {})}
-    made = make_manifest("study", content, 1, {}, {"records": 4, "figures": [f"{name}.png" for name in figures]})
+    facts = {"records": 4, "figures": [f"{name}.png" for name in figures]}
+    loaded = LoadedScenario("study", Path("study.toml"), ScenarioHead(seed=1), content)
+    made = make_manifest(loaded, {}, facts)
     made["warnings"] = []
     (path / "manifest.json").write_text(json.dumps(made | (manifest or {})), encoding="utf-8")
     return path
@@ -165,7 +168,7 @@ def test_the_report_of_a_run_tells_its_numbers_with_their_definitions(town, tmp_
         "A re-identified record costs 60",
     ):
         assert part in page.text
-    assert "economics.cost 10 c: adversary's cost of an attempt" in " ".join(page.words)
+    assert re.search(r"economics\. cost 10 [^.]*adversary's cost of an attempt", " ".join(page.words))
 
 
 def test_it_needs_nothing_else_and_everything_shown_has_words(town, tmp_path):
@@ -253,6 +256,9 @@ def test_varied_values_are_told_by_point_and_failed_runs_are_left_out(tmp_path):
     runs[-1]["state"] = "failed"
     text = answer_of(folder_of(tmp_path / "r", runs=runs))
     assert "varied over 3 points. Pays best: a at 2, b at 1." in text
+    # Cost, best policy, its payoff and risk.
+    assert "1b8.000.10002a9.000.10003a9.500.1000" in text.replace(" ", "")
+    assert "Means over all records and over 3 points" in text
     assert "1 rows of runs failed or were stopped; they are left out." in text
     assert "1,000.00" not in text
 
@@ -309,7 +315,7 @@ def test_every_probability_is_in_the_class_that_holds_it(values):
 def test_a_bundled_scenario_is_repeated_by_a_command_with_what_was_replaced(tmp_path):
     changes = {"economics.loss": 600, "publisher.policies": ["basic"], "analysis": {}, "title": "It's, a 'test' = 1"}
     loaded = load_scenario("wan2015", changes, seed=3)
-    manifest = make_manifest("wan2015", loaded.content, 3, {}, {})
+    manifest = make_manifest(loaded, {}, {})
     run = open_results(folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)), manifest=manifest))
     command = repeating_command(run)
     assert command is not None
@@ -319,7 +325,7 @@ def test_a_bundled_scenario_is_repeated_by_a_command_with_what_was_replaced(tmp_
     seed = int(words[words.index("--seed") + 1])
     again = load_scenario("wan2015", given_, seed=seed)
     assert again.content == loaded.content
-    assert make_manifest("wan2015", again.content, 3, {}, {})["scenario_hash"] == manifest["scenario_hash"]
+    assert make_manifest(again, {}, {})["scenario_hash"] == manifest["scenario_hash"]
 
 
 def test_a_scenario_of_the_users_own_is_repeated_from_the_page_alone(town, tmp_path):
@@ -357,17 +363,60 @@ def test_every_bundled_scenario_can_be_written_down(name):
 
 
 def test_comments_of_the_scenario_stand_beside_the_values_that_they_are_about(tmp_path):
-    content = load_scenario("wan2015", {"economics.loss": 999}).content
-    manifest = make_manifest("wan2015", content, 3, {}, {})
-    text = answer_of(folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)), manifest=manifest))
-    assert "a report from an online data broker" in text
-    # The comment is about the value that was replaced.
-    assert "fines per breached record" not in text
-    assert "Census estimates 2019" in text
-    assert "UCI Machine Learning Repository" in text
+    manifest = make_manifest(load_scenario("wan2015", {"economics.loss": 999}), {}, {})
+    earlier = {key: value for key, value in manifest.items() if key != "origins"}
+    # Results of earlier versions keep no origins; those of a bundled scenario are found.
+    for number, made in enumerate((manifest, earlier)):
+        folder = folder_of(tmp_path / f"{number}", runs=rows_of(("basic", 1.0, 0.0, 0.0)), manifest={"origins": None})
+        (folder / "manifest.json").write_text(json.dumps({"warnings": [], **made}), encoding="utf-8")
+        text = answer_of(folder)
+        assert "a report from an online data broker" in text
+        # The comment is about the value that was replaced.
+        assert "fines per breached record" not in text
+        assert "Census estimates 2019" in text
+        assert "UCI Machine Learning Repository" in text
 
 
-def test_comments_of_a_file_of_the_users_own_are_read_if_it_is_named(town, tmp_path):
+@pytest.mark.parametrize("kind", ["run", "several runs", "stress", "cross-play"])
+def test_every_results_folder_keeps_where_values_come_from(tmp_path, kind):
+    own = tmp_path / "town"
+    shutil.copytree(TOWN, own)
+    recipe = own / "people" / "people.toml"
+    recipe.write_text('source = "its <b>mayor</b>"\n' + recipe.read_text(encoding="utf-8"), encoding="utf-8")
+    (own / "study.toml").write_text(
+        'extends = "./town.toml"\ntitle = "Town"\n[economics]\ncost = 12 # a day\'s <script>wage</script>\n',
+        encoding="utf-8",
+    )
+    town = own / "town.toml"
+    text = town.read_text(encoding="utf-8").replace("benefit = 100", "benefit = 100 # what subscribers pay")
+    town.write_text(text, encoding="utf-8")
+    folder, file = tmp_path / "results", own / "study.toml"
+    if kind == "run":
+        reidsim.run(file).save(folder)
+    elif kind == "several runs":
+        reidsim.run_batch(file, set={"sweep.values": {"economics.loss": [10, 60]}}, executor="serial", folder=folder)
+    elif kind == "stress":
+        beliefs = [{"key": "economics.loss", "believed": [30, 60]}]
+        reidsim.stress(file, set={"stress": {"beliefs": beliefs}}).save(folder)
+    else:
+        reidsim.cross_play(file).save(folder)
+    shutil.rmtree(own)
+    page = Parsed(write_report(folder).read_text(encoding="utf-8"))
+    assert_runs_and_loads_nothing(page)
+    assert "a day's <script>wage</script>" in page.text
+    assert "what subscribers pay" in page.text
+    assert "A town. its <b>mayor</b>" in page.text
+
+
+def test_origins_that_were_spoiled_are_left_out(tmp_path):
+    for number, origins in enumerate([[], {"texts": 3, "recipes": ["x", {}]}, {"texts": [{}, "a = 1 # why"]}]):
+        folder = folder_of(tmp_path / f"{number}", runs=rows_of(("basic", 1.0, 0.0, 0.0)), content={"a": 1})
+        tell(folder, origins=origins)
+        assert "The scenario names no source." in answer_of(folder)
+    assert "a1-why" in answer_of(folder)
+
+
+def test_comments_of_a_file_as_it_is_now_are_read_if_it_is_named(town, tmp_path):
     own = tmp_path / "town.toml"
     text = (TOWN / "town.toml").read_text(encoding="utf-8").replace("cost = 10", "cost = 10 # a day's <b>wage</b>")
     own.write_text(text, encoding="utf-8")
@@ -455,6 +504,30 @@ def test_the_command_writes_into_the_folder_and_never_over_anything(tmp_path, co
     assert command("report", folder, "-o", tmp_path / "new" / "page.html")[0] == 0
 
 
+def test_a_report_can_be_printed(tmp_path, command, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = folder_of(Path("r"), runs=rows_of(("basic", 1.0, 0.0, 0.0)), figures=["lines"])
+    for format in ("html", "markdown"):
+        assert command("report", folder, "--format", format, "-o", "-") == (0, report_text(folder, format=format), "")
+    assert "(r/figures/lines.png)" in report_text(folder, format="markdown")
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "r"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("run", "wan2015"), ("new", "people.csv"), ("stress", "wan2015-stress"), ("cross-play", "wan2015"),
+     ("share", "r"), ("gallery",)],
+    ids=lambda arguments: arguments[0],
+)  # fmt: skip
+def test_what_is_several_files_is_not_printed(tmp_path, command, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = command(*arguments, "-o", "-")
+    assert (code, out) == (2, "")
+    problem = "several files are written, which cannot go to standard output"
+    assert err == f"reidsim: -o: {problem}; found '-'; expected a name\n"
+    assert list(tmp_path.iterdir()) == []
+
+
 def spoil_nothing(folder):
     return folder / "nowhere"
 
@@ -485,8 +558,30 @@ def spoil_records(folder):
 
 
 def spoil_without_runs(folder):
+    # Other tables do not hold the answer.
+    (folder / "lines.parquet").write_bytes((folder / "runs.parquet").read_bytes())
     (folder / "runs.parquet").unlink()
     return folder
+
+
+def tell(folder, **facts):
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    (folder / "manifest.json").write_text(json.dumps(manifest | facts), encoding="utf-8")
+    return folder
+
+
+def spoil_running(folder):
+    (folder / "runs.parquet").unlink()
+    return tell(folder, state="running")
+
+
+def spoil_cross_play(folder):
+    return tell(folder, cross_play={"attack_rate": 0.5})
+
+
+def spoil_stress(folder):
+    (folder / "runs.parquet").unlink()
+    return tell(folder, failed_points={})
 
 
 def spoil_without_manifest(folder):
@@ -508,7 +603,10 @@ def spoil_file(folder):
         (spoil_binary, "manifest.json: not a text file in UTF-8"),
         (spoil_runs, "runs.parquet: not a Parquet file that can be read"),
         (spoil_records, "records.parquet: not a Parquet file that can be read"),
-        (spoil_without_runs, "not a results folder; expected tables (Parquet) in it"),
+        (spoil_without_runs, "runs.parquet missing; expected a results folder as reidsim run left it"),
+        (spoil_running, "the batch has not ended; expected results of a finished run (reidsim run SCENARIO -o"),
+        (spoil_cross_play, "cross_play.parquet missing"),
+        (spoil_stress, "tables missing"),
         (spoil_without_manifest, "not a results folder; expected manifest.json in it"),
     ],
 )
@@ -557,8 +655,7 @@ def test_a_stress_test_names_the_policies_that_stand_uncertainty(tmp_path):
     (folder / "runs.parquet").unlink()
     uncertain = {"uncertainty": {"parameters": {"economics.loss": {"distribution": "uniform", "low": 1, "high": 9}}}}
     manifest = json.loads((folder / "manifest.json").read_text())
-    manifest["content"] |= uncertain
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    tell(folder, content=manifest["content"] | uncertain, failed_points={})
     text = answer_of(folder)
     assert "Over 12 points of uncertain values, basic pays most on average: 9.00 per record." in text
     assert "robust-maximin still pays 3.00; no-attack is never more than 0.50 below the best reply." in text

@@ -108,6 +108,13 @@ def test_the_page_works_and_stays_on_this_machine(server, page):
     assert until(lambda: figure(page, "Share of records at or above each risk"), "the figure of risks")
     assert until(lambda: figure(page, "How each attribute is shared"), "the figure of forms")
 
+    shown = page.find_element(By.TAG_NAME, "body").text
+    assert "Pays best: " in shown
+    assert "Re-identification risk" in shown
+    # What mesa's page has of its own and is of no use here.
+    assert "page 0" not in shown.lower()
+    assert "Model Parameters" not in shown
+
     sliders = page.find_elements(By.CSS_SELECTOR, ".v-slider__thumb-container")
     sliders[0].send_keys(*[Keys.ARROW_RIGHT] * 5)
     until(lambda: figure(page, "Mean payoffs") not in (None, before), "another figure after a slider moved")

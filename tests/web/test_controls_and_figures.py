@@ -1,5 +1,7 @@
 """What the web page can change, and the tables behind its figures; the page itself is in test_browser."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from reidsim.scenarios.load import load_scenario
 from reidsim.web.controls import Choice, Slider, controls_of
 from reidsim.web.exploration import Exploration, changed
 from reidsim.web.figures import FORMS, form_bars, form_shares, payoff_bars, risk_distribution
+from reidsim.web.measures import answer, best_policy, measures_table
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +56,25 @@ def test_values_that_do_not_go_together_are_told_and_the_scenario_stays(small):
     model = Exploration(small, lambda: {"economics.loss": -1.0})
     assert "economics.loss" in model.problem
     assert model.result.summary.equals(run_once(small).summary)
+
+
+def test_the_table_of_measures_says_what_the_result_holds(small):
+    model = Exploration(small, dict)
+    table = measures_table(model.measures, model.content)
+    rows = re.findall(r'<tr><th scope="row" title="([^"]*)">([^<]*)</th>(.*?)</tr>', table)
+    assert [name for _, name, _ in rows][:3] == ["Publisher&#x27;s payoff", "Adversary&#x27;s payoff", "Utility"]
+    assert all(definition for definition, _, _ in rows)
+    payoffs = re.findall(r"<td>([^<]*)</td>", rows[0][2])
+    assert payoffs == [f"{value:,.2f}" for value in model.measures["publisher_payoff"]]
+    best = model.measures["publisher_payoff"].max()
+    assert f", {best:,.2f} per record. " in answer(model.measures, model.content)
+
+
+def test_names_are_text_and_policies_of_another_game_are_not_ranked():
+    measures = pd.DataFrame({"publisher_payoff": [1.0, 9.0]}, index=["<script>", "one-stage-masking"])
+    assert "<script>" not in measures_table(measures, {})
+    assert best_policy(measures, {"game": "masking"}) == "<script>"
+    assert best_policy(measures, {}) == "one-stage-masking"
 
 
 def test_forms_are_shares_of_the_records(small):
@@ -123,9 +145,16 @@ def test_subjects_of_a_masking_scenario_play_rounds_too():
     assert len(model.rounds) == 1
 
 
-def test_a_game_without_rounds_says_so_and_stops():
+def test_a_dataset_in_one_form_is_shared_in_rounds_too():
     model = Exploration(load_scenario("arx-example", {"publisher.policies": ["basic"]}), dict)
     model.step()
-    assert "rounds" in model.problem
+    assert model.problem == ""
+    assert len(model.rounds) == 1
+
+
+def test_a_policy_that_is_not_played_in_rounds_says_so_and_stops():
+    model = Exploration(load_scenario("arx-example", {"publisher.policies": ["multi-dimensional"]}), dict)
+    model.step()
+    assert "not a policy of scenarios with agents" in model.problem
     assert not model.running
     assert model.rounds.empty

@@ -42,7 +42,7 @@ def answer_blocks(run: StoredRun) -> Iterator[Block]:
 
 def _policies(run: StoredRun) -> Iterator[Block]:
     means = run.runs.groupby("policy", sort=False, observed=True)[["publisher_payoff", "share_attacked", "risk"]].mean()
-    apart = [in_another_game(run, str(name)) for name in means.index]
+    apart = [in_another_game(run.game, str(name)) for name in means.index]
     compared = means if all(apart) else means[~np.array(apart)]
     order = compared.sort_values("publisher_payoff", ascending=False, kind="stable")
     who = "subjects" if run.game == "masking" else "publisher"
@@ -141,10 +141,12 @@ def _points(run: StoredRun) -> Iterator[Block]:
     runs = run.runs
     if "point" not in runs or runs["point"].nunique() < 2:
         return
-    compared = runs[[not in_another_game(run, str(name)) for name in runs["policy"]]]
-    means = compared.groupby(["point", "policy"], sort=False, observed=True)["publisher_payoff"].mean().unstack()
+    compared = runs[[not in_another_game(run.game, str(name)) for name in runs["policy"]]]
+    grouped = compared.groupby(["point", "policy"], sort=False, observed=True)[["publisher_payoff", "risk"]].mean()
+    means, risks = grouped["publisher_payoff"].unstack(), grouped["risk"].unstack()
     best = means.idxmax(axis=1).astype(str)
     counts = best.value_counts()
+    pays = means.max(axis=1)
     parts: list[Inline] = [f"Values of the scenario were varied over {len(best):,} points. Pays best: "]
     for place, (name, number) in enumerate(counts.items()):
         parts += [", " if place else "", Code(str(name)), f" at {number:,}"]
@@ -152,12 +154,17 @@ def _points(run: StoredRun) -> Iterator[Block]:
     varied = [column for column in runs.columns if "." in column]
     values = runs.groupby("point", sort=False)[varied].first()
     rows: list[list[Cell]] = [
-        [*(number_text(_plain(values.loc[point, column])) for column in varied), Code(best[point])]
+        [
+            *(number_text(_plain(values.loc[point, column])) for column in varied),
+            Code(best[point]),
+            f"{pays[point]:,.2f}",
+            f"{risks.loc[point, best[point]]:.4f}",
+        ]
         for point in best.index[:_POINTS_SHOWN]
     ]
     if varied:
         more = f"; the first {_POINTS_SHOWN} of {len(best):,}" if len(best) > _POINTS_SHOWN else ""
-        header: list[Inline] = [*(Code(column) for column in varied), "Pays best"]
+        header: list[Inline] = [*(Code(column) for column in varied), "Pays best", "Payoff per record", "Risk"]
         yield Table(header, rows, f"Best policy by point{more}", text_columns=frozenset({len(varied)}))
 
 

@@ -15,7 +15,7 @@ _CROSS_PLAY = {"defender", "plans_against", "adversary", "publisher_payoff"}
 
 
 def uncertain_answer(run: StoredRun) -> Iterator[Block]:
-    """Yield the answer of a results folder without policies that were played once; nothing if it holds none.
+    """Yield the answer of a results folder without policies that were played once.
 
     Raises
     ------
@@ -26,10 +26,13 @@ def uncertain_answer(run: StoredRun) -> Iterator[Block]:
         robustness = run.table("robustness")
         if set(robustness.columns) >= _ROBUSTNESS and len(robustness):
             yield from _robustness(robustness)
+            return
     if "cross_play" in run.tables:
         table = run.table("cross_play")
         if set(table.columns) >= _CROSS_PLAY and len(table):
             yield from _cross_play(run, table)
+            return
+    yield paragraph("No table of these results compares policies under uncertainty; their tables and figures follow.")
 
 
 def _robustness(robustness: pd.DataFrame) -> Iterator[Block]:

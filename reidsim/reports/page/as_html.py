@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import html
+import re
 from collections.abc import Iterable
 
 from reidsim.reports.page.blocks import (
@@ -30,7 +31,9 @@ from reidsim.reports.page.stylesheet import STYLESHEET
 # Even if a label got through unescaped, a browser would load and run nothing.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 # Longest text of a cell that is kept in one line.
-_SHORT = 24
+_SHORT = 20
+# Where a long key of a scenario may be broken: after a dot or a low line between letters.
+_JOINTS = re.compile(r"(?<=[A-Za-z0-9][._])(?=[A-Za-z])")
 
 
 def as_html(page: Page) -> str:
@@ -77,8 +80,9 @@ def _block(block: Block, anchors: dict[str, str]) -> str:
         case Figure(_, data, alt):
             source = f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"
             return f'<figure><img src="{source}" alt="{_text(alt)}"><figcaption>{_text(alt)}</figcaption></figure>'
-        case Listing(text, _):
-            return f'<pre tabindex="0"><code>{_text(text, keep=chr(10))}</code></pre>'
+        case Listing(text, language):
+            wrapped = ' class="command"' if language == "sh" else ""
+            return f'<pre tabindex="0"{wrapped}><code>{_text(text, keep=chr(10))}</code></pre>'
 
 
 def _table(table: Table) -> str:
@@ -98,7 +102,8 @@ def _table(table: Table) -> str:
 def _cell(cell: Cell, column: int, table: Table) -> str:
     side = _side(column, table)
     if column == 0:
-        return f'<th scope="row"{side}>{_content(cell)}</th>'
+        content = f"<code>{_JOINTS.sub('<wbr>', _text(cell.text))}</code>" if isinstance(cell, Code) else _content(cell)
+        return f'<th scope="row"{side}>{content}</th>'
     return f"<td{side}>{_content(cell)}</td>"
 
 

@@ -9,17 +9,15 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from reidsim.bundled import BUNDLED, bundled_folder, bundled_names, resolve
+from reidsim.bundled import bundled_folder, bundled_names
 from reidsim.errors import InputError
 from reidsim.reports.page.blocks import Block, Bullets, Cell, Code, Inline, Table, paragraph, shortened
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.page.toml_text import inline_toml
 from reidsim.scenarios.load import GAMES
-from reidsim.validation import read_text, read_toml, validated
+from reidsim.scenarios.origins import Origins, RecipeOrigin, leaves, origins_of, recipe_origins
+from reidsim.validation import validated
 
-# What is told elsewhere on the page, or concerns figures only.
-_LEFT_OUT = ("title", "source", "game", "analysis")
-_BUNDLED_FOLDERS = ("populations", "populations/knowledge")
 # `key = value # comment`, where no text holds the sign.
 _COMMENTED = re.compile(r"^([\w.-]+)\s*=\s*([^#]*?)\s*#\s*(.+)$")
 _HEADING = re.compile(r"^\[+([^\[\]]+)\]+\s*(?:#.*)?$")
@@ -33,9 +31,15 @@ def assumption_blocks(run: StoredRun, scenario_file: Path | None = None) -> Iter
     ----------
     run : StoredRun
     scenario_file : Path, optional
-        The scenario's file, whose comments say where values come from; that of a bundled scenario is found.
+        The scenario's file, whose comments say where values come from, instead of what the run kept of it.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
     """
-    why = _comments(run, scenario_file)
+    origins = _origins(run, scenario_file)
+    why = _comments(run, origins)
     rows: list[list[Cell]] = []
     for path, value, stated in _values(run):
         default = "" if stated else "default"
@@ -44,14 +48,14 @@ def assumption_blocks(run: StoredRun, scenario_file: Path | None = None) -> Iter
     yield Table(
         ["Key", "Value", "Meaning", "Why"], rows, "Values of the scenario as run", text_columns=frozenset(range(4))
     )
-    sources = list(_sources(run, scenario_file))
+    sources = list(_sources(run, origins))
     yield paragraph("Where figures come from:")
     yield Bullets(tuple(sources) if sources else (("The scenario names no source.",),))
 
 
 def _values(run: StoredRun) -> Iterator[tuple[str, object, bool]]:
     """Yield key path, value and whether the scenario states it; defaults follow the values of their section."""
-    stated = dict(_leaves(run.content))
+    stated = dict(leaves(run.content))
     defaults: dict[str, object] = {}
     model = GAMES.get(run.game)
     if model is not None:
@@ -60,7 +64,7 @@ def _values(run: StoredRun) -> Iterator[tuple[str, object, bool]]:
         except InputError:
             scenario = None
         if scenario is not None:
-            defaults = dict(_leaves(scenario.model_dump(mode="json", by_alias=True)))
+            defaults = dict(leaves(scenario.model_dump(mode="json", by_alias=True)))
     for path, value in stated.items():
         yield path, value, True
     for path, value in defaults.items():
@@ -77,27 +81,6 @@ def _worth_telling(run: StoredRun, path: str, value: object, stated: Mapping[str
     if path.startswith("adversary.sequential."):
         return stated.get("adversary.planner") == "fmdp"
     return True
-
-
-def _leaves(content: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, object]]:
-    for key, value in content.items():
-        path = f"{above}.{key}" if above else str(key)
-        if path in _LEFT_OUT or value is None:
-            continue
-        # What a key path stands for, as in sweeps, is a value and no section.
-        if isinstance(value, Mapping) and value and key != "hierarchy" and "." not in key:
-            yield from _leaves(value, path)
-        elif isinstance(value, list | tuple) and value and all(isinstance(entry, Mapping) for entry in value):
-            for place, entry in enumerate(value):
-                yield from _leaves(entry, f"{path}.{place}")
-        else:
-            yield path, _without_none(value)
-
-
-def _without_none(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {key: _without_none(entry) for key, entry in value.items() if entry is not None}
-    return value
 
 
 def _meaning(run: StoredRun, path: str) -> str:
@@ -125,12 +108,12 @@ def _sections(annotation: Any) -> list[type[BaseModel]]:
     return [found for argument in get_args(annotation) for found in _sections(argument)]
 
 
-def _comments(run: StoredRun, scenario_file: Path | None) -> dict[str, str]:
-    """Return comments that stand behind values in the scenario's file, where the value is the one of the run."""
-    stated = dict(_leaves(run.content))
+def _comments(run: StoredRun, origins: Origins) -> dict[str, str]:
+    """Return comments that stand behind values in the scenario's files, where the value is the one of the run."""
+    stated = dict(leaves(run.content))
     found: dict[str, str] = {}
-    for path in _files_of(run, scenario_file):
-        found |= _comments_in(read_text(path), stated)
+    for text in origins["texts"]:
+        found |= _comments_in(text, stated)
     return found
 
 
@@ -146,7 +129,7 @@ def _comments_in(text: str, stated: Mapping[str, object]) -> dict[str, str]:
             continue
         key = f"{section}.{match[1]}" if section else match[1]
         if key in stated and _same_value(match[2], stated[key]):
-            found[key] = match[3].strip()
+            found[key] = match[3].strip().replace("`", "")
     return found
 
 
@@ -154,62 +137,44 @@ def _same_value(text: str, value: object) -> bool:
     return re.sub(r"[\s_]", "", text) == re.sub(r"[\s_]", "", inline_toml(value))
 
 
-def _files_of(run: StoredRun, scenario_file: Path | None) -> list[Path]:
-    """Return the scenario's file, after those that it extends."""
-    path = scenario_file
-    if path is None and run.name in bundled_names("scenarios"):
-        path = bundled_folder("scenarios") / f"{run.name}.toml"
-    files: list[Path] = []
-    while path is not None and path not in files:
-        files.insert(0, path)
-        extends = read_toml(path).get("extends")
-        path = resolve(extends, "scenarios", "scenario", base=path.parent) if isinstance(extends, str) else None
-    return files
-
-
-def _sources(run: StoredRun, scenario_file: Path | None) -> Iterator[tuple[Inline, ...]]:
+def _sources(run: StoredRun, origins: Origins) -> Iterator[tuple[Inline, ...]]:
     """Yield the sources that the scenario and the recipes it names state."""
     source = run.content.get("source")
     if isinstance(source, str) and source:
         yield ("Scenario: ", source)
-    base = scenario_file.parent if scenario_file is not None else None
-    for name in _recipe_names(run.content):
-        path = _recipe_file(name, base)
-        if path is None:
-            continue
-        try:
-            recipe = read_toml(path)
-        except InputError:
-            continue
-        title = recipe.get("title")
-        told = f": {title}. " if isinstance(title, str) and title else ". "
-        yield ("Recipe ", Code(name), told, "; ".join(_source_texts(recipe)) or "It names no source.")
+    for recipe in origins["recipes"]:
+        title = f": {recipe['title']}. " if recipe["title"] else ". "
+        yield ("Recipe ", Code(recipe["name"]), title, "; ".join(recipe["sources"]) or "It names no source.")
 
 
-def _recipe_names(content: Mapping[str, Any]) -> list[str]:
-    """Return names of recipes among the values of a scenario, in their order."""
-    bundled = {name for folder in _BUNDLED_FOLDERS for name in bundled_names(folder)}
-    texts = [value for _, value in _leaves(content) if isinstance(value, str)]
-    return list(dict.fromkeys(text for text in texts if text in bundled or text.endswith(".toml")))
+def _origins(run: StoredRun, scenario_file: Path | None) -> Origins:
+    """Return what the scenario's files say: those named or, without, those that the run kept.
+
+    Of results of earlier versions, which kept none, the files of a bundled scenario are read.
+    """
+    if scenario_file is not None:
+        return origins_of(scenario_file, run.content)
+    kept = run.manifest.get("origins")
+    if isinstance(kept, Mapping):
+        return _kept_origins(kept)
+    if run.name in bundled_names("scenarios"):
+        return origins_of(bundled_folder("scenarios") / f"{run.name}.toml", run.content)
+    return {"texts": [], "recipes": recipe_origins(run.content, None)}
 
 
-def _recipe_file(name: str, base: Path | None) -> Path | None:
-    if not name.endswith(".toml"):
-        folders = [folder for folder in _BUNDLED_FOLDERS if name in bundled_names(folder)]
-        return bundled_folder(folders[0]) / f"{name}.toml" if folders else None
-    if name.startswith(BUNDLED):
-        return bundled_folder("populations") / name.removeprefix(BUNDLED)
-    if Path(name).is_absolute():
-        return Path(name)
-    return base / name if base is not None else None
+def _kept_origins(kept: Mapping[str, Any]) -> Origins:
+    """Return what a manifest says of origins, without what nobody can have written there but by hand."""
+    recipes: list[RecipeOrigin] = [
+        {"name": str(recipe["name"]), "title": _text(recipe.get("title")), "sources": _texts(recipe.get("sources"))}
+        for recipe in kept.get("recipes") or ()
+        if isinstance(recipe, Mapping) and "name" in recipe
+    ]
+    return {"texts": _texts(kept.get("texts")), "recipes": recipes}
 
 
-def _source_texts(recipe: object) -> list[str]:
-    """Return every text under a key ``source``, those of parts after that of the whole."""
-    if isinstance(recipe, Mapping):
-        own = recipe.get("source")
-        parts = [text for key, value in recipe.items() if key != "source" for text in _source_texts(value)]
-        return list(dict.fromkeys([own, *parts] if isinstance(own, str) and own else parts))
-    if isinstance(recipe, list):
-        return list(dict.fromkeys(text for value in recipe for text in _source_texts(value)))
-    return []
+def _texts(value: object) -> list[str]:
+    return [entry for entry in value if isinstance(entry, str)] if isinstance(value, list) else []
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -115,14 +115,27 @@ _SUBJECTS = {
 
 
 def measures_of(run: StoredRun) -> dict[str, Measure]:
-    """Return the measures that a run has, by column, with the words of its kind of game."""
+    """Return the measures that a stored run has, by column, with the words of its kind of game."""
+    return measures_among(run.runs.columns, run.content)
+
+
+def measures_among(columns: Iterable[str], content: Mapping[str, Any]) -> dict[str, Measure]:
+    """Return the measures among some columns of runs, with the words of a scenario's kind of game.
+
+    Parameters
+    ----------
+    columns : iterable of str
+    content : mapping
+        The scenario as run.
+    """
     words = dict(MEASURES)
-    if run.game == "masking":
+    if content.get("game") == "masking":
         words |= _SUBJECTS
-    adversary = run.content.get("adversary")
+    adversary = content.get("adversary")
     if isinstance(adversary, dict) and adversary.get("planner") == "fmdp":
         words["risk"] = _SEQUENTIAL_RISK
-    return {column: measure for column, measure in words.items() if column in run.runs.columns}
+    present = set(columns)
+    return {column: measure for column, measure in words.items() if column in present}
 
 
 def number_text(value: object) -> str:

@@ -40,9 +40,9 @@ _BY_GAME = {"record-level": _RECORDS, "full-domain": {**_RECORDS, **_TABLE}, "ma
 _ANOTHER_GAME = ("demographics-only", "one-stage-masking")
 
 
-def in_another_game(run: StoredRun, policy: str) -> bool:
-    """Tell whether a policy meets another adversary than the others of the run, so that payoffs do not compare."""
-    return run.game == "masking" and policy in _ANOTHER_GAME
+def in_another_game(game: str, policy: str) -> bool:
+    """Tell whether a policy of a game meets another adversary than the others, so that payoffs do not compare."""
+    return game == "masking" and policy in _ANOTHER_GAME
 
 
 def policy_words(run: StoredRun) -> dict[str, str]:

@@ -201,7 +201,9 @@ def _design(content: Mapping[str, Any]) -> Iterator[Sentence]:
     yield from _varied(
         "These values are not known for sure: ", _section(_section(content, "uncertainty"), "parameters")
     )
-    yield from _varied("These values were varied: ", _section(_section(content, "sweep"), "values"))
+    yield from _varied(
+        "These values were varied, whatever is said of them above: ", _section(_section(content, "sweep"), "values")
+    )
     others = [key for key in content if key not in _TOLD]
     if others:
         yield ("The scenario also sets ", *_names(others), ": see the assumptions and the scenario below.")

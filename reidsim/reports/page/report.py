@@ -82,13 +82,36 @@ def write_report(
     """
     folder = Path(folder)
     path = folder / f"report.{ENDINGS[format]}" if output is None else Path(output)
-    run = open_results(folder)
     if path.exists() or path.is_symlink():
         raise InputError("exists already", source=path, expected="a new file: nothing is overwritten")
-    page = report_page(run, None if scenario_file is None else Path(scenario_file))
-    text = as_html(page) if format == "html" else as_markdown(page, path.absolute().parent)
+    text = report_text(folder, format=format, scenario_file=scenario_file, beside=path.absolute().parent)
     _write_new(path, text)
     return path
+
+
+def report_text(
+    folder: str | Path,
+    *,
+    format: Format = "html",
+    scenario_file: str | Path | None = None,
+    beside: str | Path = ".",
+) -> str:
+    """Return the report of a results folder as text.
+
+    Parameters
+    ----------
+    folder, format, scenario_file
+        As of `write_report`.
+    beside : str or Path
+        Folder from which a Markdown report names its figures.
+
+    Raises
+    ------
+    InputError
+        If the folder holds no results, or a file in it cannot be read.
+    """
+    page = report_page(open_results(Path(folder)), None if scenario_file is None else Path(scenario_file))
+    return as_html(page) if format == "html" else as_markdown(page, Path(beside).absolute())
 
 
 def report_page(run: StoredRun, scenario_file: Path | None = None) -> Page:
@@ -139,23 +162,29 @@ def _measures(run: StoredRun) -> Iterator[Block]:
     for size in sizes:
         runs = run.runs if size is None else run.runs[run.runs["records"] == size]
         means = runs.groupby(group, sort=False, observed=True)[list(measures)].mean()
-        caption = "Means over all records" if size is None else f"Means over all persons, {size:,} records released"
+        over = "records" if size is None else f"persons, {size:,} records released"
+        points = run.runs["point"].nunique() if "point" in run.runs else 1
+        caption = f"Means over all {over}" + (f" and over {points:,} points" if points > 1 else "")
         for start in range(0, len(means), _POLICIES_A_TABLE):
             shown = means.iloc[start : start + _POLICIES_A_TABLE]
             rows: list[list[Cell]] = [
-                [Term(measure.name, measure.definition), *(measure.text(value) for value in shown[column])]
+                [
+                    # Definitions stand beside the first numbers.
+                    measure.name if start else Term(measure.name, measure.definition),
+                    *(measure.text(value) for value in shown[column]),
+                ]
                 for column, measure in measures.items()
             ]
-            rows += _proofs(run, [str(name) for name in shown.index])
+            rows += _proofs(run, [str(name) for name in shown.index], defined=start == 0)
             yield Table(["", *(Code(str(name)) for name in shown.index)], rows, caption)
 
 
-def _proofs(run: StoredRun, names: Sequence[str]) -> list[list[Cell]]:
+def _proofs(run: StoredRun, names: Sequence[str], *, defined: bool) -> list[list[Cell]]:
     facts = run.manifest.get("policies")
     if not isinstance(facts, Mapping) or not all(isinstance(facts.get(name), Mapping) for name in names):
         return []
     term = Term("How it was found", "solver, and whether nothing pays more by what the defender believes")
-    return [[term, *(_proof(facts[name]) for name in names)]]
+    return [[term if defined else term.name, *(_proof(facts[name]) for name in names)]]
 
 
 def _proof(facts: Mapping[str, Any]) -> str:

@@ -18,6 +18,8 @@ from reidsim.validation import read_text
 _PNG = b"\x89PNG\r\n\x1a\n"
 # Kinds of scenario that do not say which they are.
 _DEFAULT_GAME = "record-level"
+# What the manifest of results says that hold another table than that of runs, and the table; none if it depends.
+_INSTEAD_OF_RUNS = {"cross_play": "cross_play", "failed_points": None}
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,7 @@ def open_results(folder: Path) -> StoredRun:
     Raises
     ------
     InputError
-        If it is none, or its manifest cannot be used.
+        If it is none, its manifest cannot be used, its batch has not ended, or the table of the answer is missing.
     """
     path = folder / "manifest.json"
     try:
@@ -139,14 +141,25 @@ def open_results(folder: Path) -> StoredRun:
         held = path.is_file()
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", source=folder) from None
+    if not held:
+        raise InputError("not a results folder", source=folder, expected="manifest.json in it, as reidsim run writes")
     tables = {table.stem: table for table in found}
-    if not held or not tables:
-        missing = "tables (Parquet)" if held else "manifest.json"
-        raise InputError("not a results folder", source=folder, expected=f"{missing} in it, as reidsim run writes")
     manifest = _manifest(path)
+    _require_tables(folder, manifest, tables)
     drawn = [Path(str(name)).stem for name in manifest.get("figures", [])]
     order = [*(name for name in drawn if name in pictures), *(name for name in pictures if name not in drawn)]
     return StoredRun(folder, manifest, tables, {name: pictures[name] for name in order})
+
+
+def _require_tables(folder: Path, manifest: Mapping[str, Any], tables: Mapping[str, Path]) -> None:
+    """Check that the table is there from which the answer is read; those of figures may be missing."""
+    if manifest.get("state") == "running":
+        hint = f"reidsim run SCENARIO -o {folder} --resume goes on with it"
+        raise InputError("the batch has not ended", source=folder, expected="results of a finished run", hint=hint)
+    needed = next((table for key, table in _INSTEAD_OF_RUNS.items() if key in manifest), "runs")
+    missing = f"{needed}.parquet" if needed is not None and needed not in tables else "" if tables else "tables"
+    if missing:
+        raise InputError(f"{missing} missing", source=folder, expected="a results folder as reidsim run left it")
 
 
 def _manifest(path: Path) -> dict[str, Any]:

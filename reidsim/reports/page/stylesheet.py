@@ -32,6 +32,7 @@ code { font: .9em/1.4 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation
 p code, li code, td code, th code { background: var(--soft); padding: .05em .25em; border-radius: .2em; }
 pre { background: var(--soft); border: 1px solid var(--line); border-radius: .3rem; padding: .8rem 1rem;
   overflow-x: auto; font-size: .85rem; }
+pre.command { white-space: pre-wrap; overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; margin: .9rem 0; }
 table { border-collapse: collapse; font-size: .9rem; line-height: 1.4; }
 caption { text-align: left; color: var(--quiet); padding: 0 0 .4rem; max-width: 46rem; }

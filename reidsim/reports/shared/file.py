@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from reidsim import __version__
 from reidsim.errors import InputError
 from reidsim.experiments.release_file import sha256_of
+from reidsim.experiments.results import require_no_standard_output
 from reidsim.populations.files import require_new_file
 from reidsim.reports.page.glossary import measures_of
 from reidsim.reports.page.stored_run import StoredRun
@@ -48,8 +49,9 @@ def require_new_files(path: Path) -> None:
     Raises
     ------
     InputError
-        If one is, or a folder on the way to them is a file.
+        If one is, a folder on the way to them is a file, or the file is ``-``.
     """
+    require_no_standard_output(path)
     for new in (path, sidecar_of(path)):
         require_new_file(new)
 
