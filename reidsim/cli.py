@@ -17,6 +17,7 @@ from reidsim.commands.cross_play import cross_play
 from reidsim.commands.explain import explain
 from reidsim.commands.new import new
 from reidsim.commands.populations import describe, populate
+from reidsim.commands.reference import reference
 from reidsim.commands.report import gallery, report
 from reidsim.commands.run import check, run
 from reidsim.commands.serve import serve
@@ -38,6 +39,7 @@ app.command()(explain)
 app.command()(cross_play)
 app.command()(stress)
 app.command()(rerun)
+app.command(hidden=True)(reference)
 
 
 @app.callback(invoke_without_command=True)
@@ -62,15 +64,16 @@ def main() -> None:
     except InputError as error:
         _end(str(error), 2)
     except (SystemExit, SystemError) as error:
+        if _carries(error, BrokenPipeError):
+            # typer and rich end with a code of their own.
+            _end_unread()
         # typer ends quietly with 130 on Ctrl-C; compiled code turns the interrupt into a SystemError that carries it.
-        interrupt = error.code == 130 if isinstance(error, SystemExit) else _carries_interrupt(error)
+        interrupt = error.code == 130 if isinstance(error, SystemExit) else _carries(error, KeyboardInterrupt)
         if not interrupt:
             raise
         _end(interrupts.message(), 130)
     except BrokenPipeError:
-        # The reader of a pipe went away; what is still buffered has nowhere to go.
-        _discard_output()
-        sys.exit(1)
+        _end_unread()
     except OSError as error:
         _discard_output()
         _end(f"output cannot be written: {error.strerror or error}", 2)
@@ -104,8 +107,14 @@ def _end(message: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
-def _carries_interrupt(error: BaseException | None) -> bool:
-    while error is not None and not isinstance(error, KeyboardInterrupt):
+def _end_unread() -> NoReturn:
+    """End as a program that a closed pipe ends (SIGPIPE): what is still buffered has nowhere to go."""
+    _discard_output()
+    sys.exit(141)
+
+
+def _carries(error: BaseException | None, kind: type[BaseException]) -> bool:
+    while error is not None and not isinstance(error, kind):
         error = error.__cause__ or error.__context__
     return error is not None
 

@@ -1,57 +1,19 @@
-"""The page on agents describes every key, table, column and figure, and nothing else."""
+"""The page on agents describes every table, column and figure, and nothing else."""
 
-import json
 import re
 from pathlib import Path
 
 import pytest
-from documented import inner_sections, literals, parts, rows_of
+from documented import parts, rows_of
 
 import reidsim
 from reidsim.bundled import bundled_names
 from reidsim.reports.illustration import illustrate
-from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.load import load_scenario
 
 TEXT = (Path(__file__).resolve().parents[1] / "docs" / "agents.md").read_text(encoding="utf-8")
 # What docs/results.md describes of any run.
 COMMON_FILES = {"manifest.json", "runs.parquet", "records.parquet"}
-
-
-def headings(model, path="agents"):
-    """Yield each section and the heading under which the page has to describe it."""
-    yield f"[{path}]", model
-    for name, field in model.model_fields.items():
-        for inner in inner_sections(field.annotation):
-            named = getattr(field.annotation, "__origin__", None) is dict
-            yield from headings(inner, f"{path}.{name}.NAME" if named else f"{path}.{name}")
-
-
-SECTIONS = dict(headings(AgentsSection))
-
-
-def default_shown(field):
-    if field.is_required():
-        return "required"
-    if field.default is None or field.default in ((), {}):
-        return "none"
-    return "its defaults" if inner_sections(field.annotation) else f"`{json.dumps(field.default)}`"
-
-
-@pytest.mark.parametrize("heading", SECTIONS)
-def test_keys_of_a_section(heading):
-    rows, fields = rows_of(parts(TEXT)[heading], "key"), SECTIONS[heading].model_fields
-    assert set(rows) == {f"`{name}`" for name in fields}
-    for name, field in fields.items():
-        kind, default, meaning = rows[f"`{name}`"]
-        assert kind, name
-        assert default == default_shown(field), name
-        assert meaning, name
-        assert all(f'`"{value}"`' in kind for value in literals(field.annotation)), name
-
-
-def test_no_other_section_is_described():
-    assert {heading for heading, text in parts(TEXT).items() if rows_of(text, "key")} == set(SECTIONS)
 
 
 @pytest.fixture(scope="module")

@@ -1,56 +1,25 @@
-"""The page on batches describes every key and every column, and nothing else."""
+"""The page on batches describes every distribution and every column, and nothing else."""
 
 import json
 import re
 from pathlib import Path
 
-import pytest
 from documented import inner_sections, literals, parts, rows_of
 
 import reidsim
 from reidsim.experiments.batch.executors.choice import EXECUTORS
-from reidsim.scenarios.design_schema import SweepSection, UncertaintySection
+from reidsim.scenarios.design_schema import UncertaintySection
 
 TEXT = (Path(__file__).resolve().parents[1] / "docs" / "batches.md").read_text(encoding="utf-8")
 
 
-def headings(model, path):
-    """Yield each section of a design and the heading under which the page has to describe it."""
-    yield f"[{path}]", model
-    for name, field in model.model_fields.items():
-        for inner in inner_sections(field.annotation):
-            if "distribution" in inner.model_fields:
-                (kind,) = literals(inner.model_fields["distribution"].annotation)
-                yield f'distribution = "{kind}"', inner
-            elif getattr(field.annotation, "__origin__", None) is dict:
-                yield from headings(inner, f"{path}.{name}.KEY")
-            else:
-                yield from headings(inner, f"{path}.{name}")
-
-
-SECTIONS = dict([*headings(SweepSection, "sweep"), *headings(UncertaintySection, "uncertainty")])
-
-
-def default_shown(field):
-    if field.is_required():
-        return "required"
-    return "none" if field.default in (None, (), {}) else f"`{json.dumps(field.default)}`"
-
-
-@pytest.mark.parametrize("heading", SECTIONS)
-def test_keys_of_a_section(heading):
-    rows, fields = rows_of(parts(TEXT)[heading], "key"), SECTIONS[heading].model_fields
-    assert set(rows) == {f"`{field.alias or name}`" for name, field in fields.items()}
-    for name, field in fields.items():
-        kind, default, meaning = rows[f"`{field.alias or name}`"]
-        assert default == default_shown(field), name
-        assert meaning, name
-        assert all(f'`"{value}"`' in kind for value in literals(field.annotation)), name
-
-
-def test_no_other_section_is_described():
-    described = {heading for heading, text in parts(TEXT).items() if rows_of(text, "key")}
-    assert described == {*SECTIONS, "Results"}
+def test_distributions_are_described():
+    annotation = UncertaintySection.model_fields["parameters"].annotation
+    kinds = {
+        kind for model in inner_sections(annotation) for kind in literals(model.model_fields["distribution"].annotation)
+    }
+    text = parts(TEXT)["[uncertainty]"].partition("```toml")[0]
+    assert set(re.findall(r'`"([\w-]+)"`', text)) == kinds
 
 
 def test_executors_are_described():
@@ -75,6 +44,7 @@ def test_tables_and_the_manifest(tmp_path, monkeypatch):
             columns |= set(shared[: shared.index("high") + 1])
         assert set(table.columns) - common == columns, name
     manifest = json.loads(Path("out/manifest.json").read_text(encoding="utf-8"))
-    ordinary = {"scenario", "scenario_hash", "seed", "content", "versions", "timings_seconds", "figures", "warnings"}
+    ordinary = {"scenario", "scenario_hash", "seed", "content", "origins", "versions", "timings_seconds", "figures",
+                "warnings"}  # fmt: skip
     keys = {key.strip("`") for key in rows_of(parts(TEXT)["Results"], "key")}
     assert set(manifest) - ordinary == keys

@@ -9,6 +9,7 @@ from documented import parts, rows_of
 from reidsim.experiments.cross_play import cross_play
 from reidsim.games.cross_play import ALL_TYPES, CROSS_PLAY_COLUMNS, WORST_TYPE
 from reidsim.reports.cross_play_table import illustrate_cross_play
+from reidsim.scenarios.opponent_types import AVERAGE_TYPE, WORST_OF_TYPES
 from reidsim.scenarios.opponents import ADVERSARIES
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -16,6 +17,7 @@ TEXT = (DOCS / "cross-play.md").read_text(encoding="utf-8")
 DATASET = {
     "game": "full-domain",
     "population.holds_release": False,
+    "adversary.risk": "journalist",
     "publisher.policies": ["basic"],
     "safe_harbor": {"age": "age"},
 }
@@ -42,18 +44,18 @@ def test_adversaries_are_described():
 
 def test_defenders_are_described(played):
     masking = {
-        "masking", "no-attack-masking", "greedy-masking", "same-strategy", "demographics-only", "k-anonymity",
-        "random-masking", "random-opt-in",
+        "masking", "no-attack-masking", "greedy-masking", "anytime-masking", "same-strategy", "demographics-only",
+        "k-anonymity", "random-masking", "random-opt-in",
     }  # fmt: skip
     played_by = {name for result in played[:2] for name in result.table["defender"]}
     assert set(names_in(rows_of(parts(TEXT)["Who plays"], "defender"))) == played_by | masking
-    assert len(played_by) == 12
+    assert len(played_by) == 18
 
 
 def test_columns_and_what_is_planned_against_are_described(played):
     rows = rows_of(parts(TEXT)["Results"], "column")
     assert names_in(rows) == list(CROSS_PLAY_COLUMNS)
-    assert set(names_in(rows["`plans_against`"])) == {ALL_TYPES, WORST_TYPE}
+    assert set(names_in(rows["`plans_against`"])) == {ALL_TYPES, WORST_TYPE, AVERAGE_TYPE, WORST_OF_TYPES}
     result = played[0]
     assert list(result.table.columns) == list(CROSS_PLAY_COLUMNS)
     assert set(result.table["plans_against"]) == {"", ALL_TYPES, WORST_TYPE, *result.table["adversary"]}
@@ -68,9 +70,10 @@ def test_files_are_described(played):
 
 
 def test_measures_are_told_with_the_command():
-    text = (DOCS / "commands.md").read_text(encoding="utf-8")
-    row = next(line for line in text.splitlines() if line.startswith("| `--measure"))
-    assert names_in([row.partition("|")[2].partition("|")[2]]) == list(CROSS_PLAY_COLUMNS[3:])
+    text = (DOCS / "reference" / "commands.md").read_text(encoding="utf-8")
+    row = next(line for line in text.splitlines() if line.startswith("| `--measure`"))
+    *first, last = CROSS_PLAY_COLUMNS[3:]
+    assert f"{', '.join(first)} or {last}" in row
 
 
 def test_the_page_is_linked():

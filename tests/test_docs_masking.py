@@ -1,22 +1,18 @@
-"""The page on the masking game describes every key, policy, table, column and figure, and nothing else."""
+"""The page on the masking game describes every policy, table, column and figure, and nothing else."""
 
-import json
 import re
 from pathlib import Path
 
 import pytest
-from documented import inner_sections, literals, parts, rows_of
+from documented import literals, parts, rows_of
 
 import reidsim
 from reidsim.experiments.masking_policies import SOLVERS
 from reidsim.reports.illustration import illustrate
-from reidsim.scenarios import agents_schema, analysis_schema, design_schema, schema, stress_schema
-from reidsim.scenarios.masking_schema import MaskingScenario
+from reidsim.scenarios.masking_schema import SubjectsSection
 from reidsim.scenarios.schema import RECORD_COLUMNS
 
 TEXT = (Path(__file__).resolve().parents[1] / "docs" / "masking.md").read_text(encoding="utf-8")
-# Sections that are the same in every scenario are described with them.
-ELSEWHERE = tuple(module.__name__ for module in (agents_schema, analysis_schema, design_schema, schema, stress_schema))
 # Columns that docs/results.md describes.
 COMMON_RUN_COLUMNS = {
     "scenario", "point", "replication", "policy", "publisher_payoff", "adversary_payoff", "utility",
@@ -29,60 +25,10 @@ def names_in(rows):
     return re.findall(r"`([\w.-]+)`", "".join(rows))
 
 
-def headings(model, path=""):
-    """Yield each section of this game and the heading under which the page has to describe it."""
-    yield (path or "Top level"), model
-    for name, field in model.model_fields.items():
-        key = f"{path.strip('[]')}.{name}".lstrip(".")
-        for inner in inner_sections(field.annotation):
-            if inner.__module__ in ELSEWHERE:
-                continue
-            if "stage" in inner.model_fields:
-                (stage,) = literals(inner.model_fields["stage"].annotation)
-                yield f'stage = "{stage}"', inner
-            elif getattr(field.annotation, "__origin__", None) is dict:
-                yield from headings(inner, f"[{key}.NAME]")
-            elif getattr(field.annotation, "__origin__", None) is tuple:
-                yield from headings(inner, f"[[{key}]]")
-            else:
-                yield from headings(inner, f"[{key}]")
-
-
-def default_shown(field):
-    if field.is_required():
-        return "required"
-    if field.default is None or field.default in ((), {}):
-        return "none"
-    return "its defaults" if inner_sections(field.annotation) else f"`{json.dumps(field.default)}`"
-
-
-SECTIONS = dict(headings(MaskingScenario))
-
-
-@pytest.mark.parametrize("heading", SECTIONS)
-def test_keys_of_a_section(heading):
-    rows, fields = rows_of(parts(TEXT)[heading], "key"), SECTIONS[heading].model_fields
-    # Keys that all scenarios have may be described with them only.
-    assert {name.strip("`") for name in rows} | set(schema.ScenarioHead.model_fields) >= set(fields)
-    assert {name.strip("`") for name in rows} <= set(fields)
-    for name, field in fields.items():
-        if f"`{name}`" not in rows:
-            continue
-        kind, default, meaning = rows[f"`{name}`"]
-        assert kind, name
-        assert default == default_shown(field), name
-        assert meaning, name
-        assert all(f'`"{value}"`' in kind for value in literals(field.annotation)), name
-
-
-def test_no_other_section_is_described():
-    assert {heading for heading, text in parts(TEXT).items() if rows_of(text, "key")} == set(SECTIONS)
-
-
 @pytest.mark.parametrize(("column", "key"), [("policy", "policies"), ("solver", "solver")])
 def test_policies_and_solvers_are_described(column, key):
     described = names_in(rows_of(parts(TEXT)["The subject"], column))
-    assert sorted(described) == sorted(literals(SECTIONS["[subjects]"].model_fields[key].annotation))
+    assert sorted(described) == sorted(literals(SubjectsSection.model_fields[key].annotation))
     if key == "solver":
         assert sorted(described) == sorted(SOLVERS)
 
@@ -124,7 +70,7 @@ def test_every_file_is_described(everything):
 def test_what_the_manifest_has_that_others_do_not_is_described(everything):
     result, _ = everything
     common = {"scenario", "scenario_hash", "data_hash", "seed", "content", "versions", "timings_seconds", "records"}
-    common |= {"release_file"}
+    common |= {"release_file", "origins"}
     for key in set(result.manifest) - common - {"policies"}:
         assert f"`{key}`" in parts(TEXT)["Results"], key
     assert set(result.manifest["policies"]["masking"]) == {

@@ -1,4 +1,4 @@
-"""The page on stress tests describes every key, table, column, figure and output, and nothing else."""
+"""The page on stress tests describes every table, column, figure and output, and nothing else."""
 
 import json
 import re
@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from documented import inner_sections, literals, parts, rows_of
+from documented import parts
 
 from reidsim.experiments.stress.result import TABLES
 from reidsim.experiments.stress.run import stress
 from reidsim.reports.figures.stress import illustrate_stress
-from reidsim.scenarios import design_schema
-from reidsim.scenarios.stress_schema import StressSection
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 TEXT = (REPOSITORY / "docs" / "stress.md").read_text(encoding="utf-8")
@@ -20,51 +18,6 @@ TEXT = (REPOSITORY / "docs" / "stress.md").read_text(encoding="utf-8")
 
 def names_in(rows):
     return re.findall(r"`([\w/.-]+)`", "".join(rows))
-
-
-def headings(model, path):
-    """Yield the heading under which the page has to describe each section; lists of sections have two brackets."""
-    yield path, model
-    for name, field in model.model_fields.items():
-        for inner in inner_sections(field.annotation):
-            if inner.__module__ == design_schema.__name__:
-                continue
-            key = f"{path.strip('[]')}.{name}"
-            yield from headings(inner, f"[[{key}]]" if "tuple" in str(field.annotation) else f"[{key}]")
-
-
-SECTIONS = dict(headings(StressSection, "[stress]"))
-
-
-def text_of(heading):
-    """Return the text under a heading, which may stand in a heading with others."""
-    (found,) = [text for title, text in parts(TEXT).items() if heading in title.split(" and ")]
-    return found
-
-
-def default_shown(field):
-    if field.is_required():
-        return "required"
-    return "none" if field.default in (None, (), {}) else f"`{json.dumps(field.default)}`"
-
-
-@pytest.mark.parametrize("heading", SECTIONS)
-def test_keys_of_a_section(heading):
-    rows, fields = rows_of(text_of(heading), "key"), SECTIONS[heading].model_fields
-    assert set(rows) == {f"`{name}`" for name in fields}
-    for name, field in fields.items():
-        kind, default, meaning = rows[f"`{name}`"]
-        assert default == default_shown(field), name
-        assert kind, name
-        assert meaning, name
-        assert all(f'`"{value}"`' in kind or f"`{value}`" in kind for value in literals(field.annotation)), name
-
-
-def test_no_other_section_is_described():
-    described = {
-        title for heading, text in parts(TEXT).items() if rows_of(text, "key") for title in heading.split(" and ")
-    }
-    assert described == set(SECTIONS)
 
 
 @pytest.fixture(scope="module")

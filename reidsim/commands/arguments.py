@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,6 +17,9 @@ SetOption = Annotated[
     typer.Option("--set", help="Replace a value of the scenario, such as economics.loss=600.", metavar="KEY=VALUE"),
 ]
 SeedOption = Annotated[int | None, typer.Option(help="Root of all random draws, instead of the scenario's.", min=0)]
+
+# As the name of a file to write.
+STANDARD_OUTPUT = Path("-")
 
 
 def overrides_of(texts: Sequence[str] | None) -> dict[str, object]:

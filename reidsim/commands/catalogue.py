@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from reidsim.bundled import bundled_names, resolve
+from reidsim.commands.arguments import STANDARD_OUTPUT
 from reidsim.errors import InputError, nearest
 from reidsim.validation import read_text, read_toml
 
@@ -85,7 +86,7 @@ def reproduce(
         list[str] | None, typer.Argument(help="Scenarios of the papers, such as wan2015; all if none.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="File for the page, instead of printing it.")
+        Path | None, typer.Option("-o", "--output", help="File for the page, instead of printing it (-).")
     ] = None,
 ) -> None:
     """Run the papers' studies and compare every printed number with ours (Markdown).
@@ -96,7 +97,7 @@ def reproduce(
     from reidsim.reports.reproduction import reproduce as reproduce_papers
 
     page = ledger_page(reproduce_papers(papers or []))
-    if output is None:
+    if output is None or output == STANDARD_OUTPUT:
         typer.echo(page, nl=False)
     else:
         try:

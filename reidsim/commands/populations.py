@@ -14,9 +14,14 @@ from reidsim.progress import DelayedProgress
 
 def populate(
     recipe: Annotated[str, typer.Argument(help="Name of a bundled population, or a TOML file.", metavar="RECIPE")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="New file (Parquet).")],
-    seed: Annotated[int | None, typer.Option(help="Of the draw, instead of the recipe's.", min=0)] = None,
-    expected: Annotated[bool, typer.Option("--expected", help="Expected counts instead of a draw.")] = False,
+    output: Annotated[Path, typer.Option("-o", "--output", help="New file, whose name ends in .parquet.")],
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Of the draw, instead of the recipe's; without effect on kinds that draw nothing.", min=0),
+    ] = None,
+    expected: Annotated[
+        bool, typer.Option("--expected", help="Expected counts instead of a draw, for kinds that have them.")
+    ] = False,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", help="Replace a value of the recipe, such as people=5000.", metavar="KEY=VALUE"),
@@ -42,13 +47,23 @@ def populate(
 
 
 def describe(
-    file: Annotated[Path, typer.Argument(help="CSV, or Parquet such as reidsim populate writes.", metavar="FILE")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="CSV with a header (comma, semicolon, tab or bar; may be compressed), or Parquet.", metavar="FILE"
+        ),
+    ],
     columns: Annotated[
         list[str] | None, typer.Option("--column", help="An attribute that an attacker may know; all if none.")
     ] = None,
-    count: Annotated[str | None, typer.Option(help="Column with the number of records of each row.")] = None,
+    count: Annotated[
+        str | None, typer.Option(help="Column with the number of records of each row; each row is one without it.")
+    ] = None,
     population_size: Annotated[
-        int | None, typer.Option(help="People in the population that the file is a random sample of.", min=1)
+        int | None,
+        typer.Option(
+            help="People in the population that the file is a random sample of; it is the population without it.", min=1
+        ),
     ] = None,
     level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
 ) -> None:

@@ -28,19 +28,19 @@ _MOST_CELLS = 50_000_000
 class CountTable(Section):
     """Counts in a CSV file, one row per cell; rows of the same cell are added up, cells without a row are empty."""
 
-    file: str
+    file: str = Field(
+        description="CSV file with a row per cell; rows of the same cell are added up, cells without a row are empty"
+    )
     columns: dict[str, str] = Field(min_length=1, description="attribute = column of the file")
-    count: str
+    count: str = Field(description="its column of counts")
 
 
 class StartingPoint(Section):
     """How the attributes go together: a population, or a table of counts."""
 
-    population: str | None = Field(
-        default=None, description="name of a bundled recipe or path of one, relative to this recipe"
-    )
-    attributes: tuple[str, ...] = Field(default=(), description="attributes of the population to keep (default: all)")
-    table: CountTable | None = None
+    population: str | None = Field(default=None, description="a population")
+    attributes: tuple[str, ...] = Field(default=(), description="attributes of that population to keep; all without it")
+    table: CountTable | None = Field(default=None, description="counts in a CSV file, instead of a population")
 
     @model_validator(mode="after")
     def _one_of_them(self) -> StartingPoint:
@@ -54,23 +54,29 @@ class StartingPoint(Section):
 class MarginTable(CountTable):
     """A margin of the population: counts by some of its attributes."""
 
-    name: str = ""
+    name: str = Field(default="", description="how messages call it")
 
 
 class FittedRecipe(RecipeHead):
     """People whose margins are those of published tables, otherwise as in a table to start from."""
 
-    kind: Literal["fitted"]
-    seed: Annotated[int, Field(ge=0)]
+    kind: Literal["fitted"] = Field(description="this kind")
+    seed: Annotated[int, Field(ge=0)] = Field(description="seed of the draw")
     people: Annotated[int, Field(gt=0, lt=2**53)] | None = Field(
-        default=None, description="to scale all margins to (default: their sum, which has to be the same)"
+        default=None, description="people to scale all margins to; without it they need the same sum"
     )
-    start: StartingPoint | None = Field(default=None, description="without it, all cells are alike")
-    margin: tuple[MarginTable, ...] = Field(min_length=1)
+    start: StartingPoint | None = Field(
+        default=None, description="how the attributes go together; all cells alike without it"
+    )
+    margin: tuple[MarginTable, ...] = Field(min_length=1, description="the tables to meet")
     tolerance: Annotated[float, Field(gt=0, lt=1)] = Field(
-        default=1e-9, description="by how much margins may be missed or differ, as a share of the people"
+        default=1e-9,
+        description="by how much margins may be missed, and may differ before they contradict each other; as a share "
+        "of the people",
     )
-    max_rounds: Annotated[int, Field(gt=0)] = 1000
+    max_rounds: Annotated[int, Field(gt=0)] = Field(
+        default=1000, description="how often the table is scaled to all margins before giving up"
+    )
 
 
 def fitted_population(

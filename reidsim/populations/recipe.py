@@ -15,16 +15,16 @@ Share = Annotated[float, Field(ge=0, le=1)]
 class RecipeHead(Section):
     """What every recipe tells about itself."""
 
-    title: str = ""
-    source: str = ""
+    title: str = Field(default="", description="a name for people to read, shown by `reidsim list`")
+    source: str = Field(default="", description="where the figures come from")
 
 
 class CountsRecipe(RecipeHead):
     """People counted in a CSV or Parquet file, one row per cell or person."""
 
-    kind: Literal["counts"]
-    file: str
-    delimiter: str = Field(default=",", min_length=1, max_length=1)
+    kind: Literal["counts"] = Field(description="this kind")
+    file: str = Field(description="CSV file with a header, or Parquet file")
+    delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
     columns: dict[str, str] = Field(min_length=1, description="attribute = column of the file")
     count: str | None = Field(default=None, description="column of counts; every row is one person without it")
     missing_values: tuple[str, ...] = Field(default=("",), description="values that mean that the value is missing")
@@ -37,93 +37,111 @@ class CountsRecipe(RecipeHead):
     unknown: Literal["error", "drop", "missing"] = Field(
         default="error", description="what to do with values outside given categories"
     )
-    seed: Annotated[int, Field(ge=0)] = Field(default=0, description="of drawing missing values")
+    seed: Annotated[int, Field(ge=0)] = Field(default=0, description="seed of drawing missing values")
 
 
 class Areas(Section):
     """Areas and their people."""
 
-    attribute: str
-    file: str
-    code: str
-    people: str
+    attribute: str = Field(description="name of the attribute that holds the area")
+    file: str = Field(description="CSV file with a row per area")
+    code: str = Field(description="its column of areas")
+    people: str = Field(description="its column of people of all ages")
 
 
 class Hispanic(Section):
     """Adults counted without their race, and how they spread over races."""
 
-    column: str
-    percent: dict[str, Percent]
+    column: str = Field(description="their column of the area file")
+    percent: dict[str, Percent] = Field(
+        description="race = percentage of them; scaled to sum to 100, races left out get none"
+    )
 
 
 class Race(Section):
     """Columns of adults that make up each race."""
 
-    attribute: str
-    adults: dict[str, list[str]]
-    hispanic: Hispanic | None = None
+    attribute: str = Field(description="name of the attribute that holds the race")
+    adults: dict[str, list[str]] = Field(description="race = columns of the area file whose sum is its adults")
+    hispanic: Hispanic | None = Field(default=None, description="adults counted without their race")
 
 
 class Tail(Section):
     """Weights ``exp(-linear k - quadratic k**2)`` of the k-th year above the last age of the figures."""
 
-    linear: Annotated[float, Field(ge=0)]
-    quadratic: Annotated[float, Field(ge=0)]
+    linear: Annotated[float, Field(ge=0)] = Field(
+        description="the k-th year above the last row (of kind sf1: above 90) weighs exp(-linear k - quadratic k^2)"
+    )
+    quadratic: Annotated[float, Field(ge=0)] = Field(description="see `linear`")
 
 
 class Age(Section):
     """Single years of age; the last row of the file holds everybody of that age and over."""
 
-    attribute: str
-    file: str
-    column: str
-    oldest: int
-    tail: Tail
+    attribute: str = Field(description="name of the attribute that holds the age")
+    file: str = Field(description="CSV file with a row per single year of age, without gaps")
+    column: str = Field(description="its column of ages; the last row is that age and over")
+    oldest: int = Field(description="last age of the population")
+    tail: Tail = Field(description="how people of the last row are spread over years of age")
 
 
 class Sex(Section):
     """Columns of the age file for each sex and race."""
 
-    attribute: str
-    columns: dict[str, dict[str, list[str]]]
+    attribute: str = Field(description="name of the attribute that holds the sex")
+    columns: dict[str, dict[str, list[str]]] = Field(description="sex = race = columns of the age file")
 
 
 class CensusCellsRecipe(RecipeHead):
-    """People by area, race, sex and age from figures by area and figures by age."""
+    """People by area, race, sex and age from figures by area and figures by age.
 
-    kind: Literal["census-cells"]
-    seed: Annotated[int, Field(ge=0)]
-    areas: Areas
-    race: Race
-    age: Age
-    sex: Sex
+    An area without adults has the race mix of all areas together.
+    """
+
+    kind: Literal["census-cells"] = Field(description="this kind")
+    seed: Annotated[int, Field(ge=0)] = Field(description="seed of the draw")
+    areas: Areas = Field(description="areas and their people")
+    race: Race = Field(description="columns of adults that make up each race")
+    age: Age = Field(description="single years of age")
+    sex: Sex = Field(description="columns of the age file for each sex and race")
 
 
 class Sf1Recipe(RecipeHead):
     """The real 2010 Census Summary File 1: a geography file and the segments with tables PCT12A to PCT12G."""
 
-    kind: Literal["sf1"]
+    kind: Literal["sf1"] = Field(description="this kind")
     folder: str = Field(description="folder of the unzipped files")
-    state: Annotated[str, Field(pattern="^[a-z]{2}$", description="postal abbreviation, as in the file names")]
+    state: Annotated[str, Field(pattern="^[a-z]{2}$", description="postal abbreviation, as in the file names")] = Field(
+        description="postal abbreviation, as in the file names"
+    )
     # The last age group of the tables is 110 and over.
-    oldest: Annotated[int, Field(ge=110, le=150)] = 120
-    tail: Tail = Tail(linear=0.13, quadratic=0.0055)
+    oldest: Annotated[int, Field(ge=110, le=150)] = Field(default=120, description="last age of the population")
+    tail: Tail = Field(
+        default=Tail(linear=0.13, quadratic=0.0055),
+        description="how people of 100 and over are spread over years of age",
+    )
 
 
 class RegistryRecipe(RecipeHead):
     """A registry that lists some people of another population, drawn at random."""
 
-    kind: Literal["registry"]
-    population: str = Field(description="name of a bundled recipe or path of one, relative to this recipe")
-    size: Annotated[int, Field(gt=0)]
-    seed: Annotated[int, Field(ge=0)]
+    kind: Literal["registry"] = Field(description="this kind")
+    population: str = Field(description="a population, of whole people")
+    size: Annotated[int, Field(gt=0)] = Field(description="people listed")
+    seed: Annotated[int, Field(ge=0)] = Field(
+        description="seed of the draw of the registry; independent of the population's"
+    )
 
 
 class VoterFileRecipe(RecipeHead):
     """The real voter registration file of North Carolina."""
 
-    kind: Literal["voter-file"]
-    file: str
-    statuses: tuple[Literal["A", "D", "I", "S"], ...] = Field(default=("A", "I", "S"), min_length=1)
-    ages_missing: tuple[Annotated[int, Field(ge=0)], ...] = Field(default=(), description="ages that mean unknown")
-    population: str | None = Field(default=None, description="recipe of the population that gives the categories")
+    kind: Literal["voter-file"] = Field(description="this kind")
+    file: str = Field(description="the file of voters")
+    statuses: tuple[Literal["A", "D", "I", "S"], ...] = Field(
+        default=("A", "I", "S"), min_length=1, description="voters to keep: active, inactive, temporary, denied"
+    )
+    ages_missing: tuple[Annotated[int, Field(ge=0)], ...] = Field(
+        default=(), description="ages that stand for an unknown one"
+    )
+    population: str | None = Field(default=None, description="population that gives the categories")

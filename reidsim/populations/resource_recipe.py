@@ -18,23 +18,34 @@ from reidsim.validation import Section
 class CoverageByGroup(Section):
     """Share of the people listed, by the value of one attribute."""
 
-    by: str
-    shares: dict[str, Share] = Field(min_length=1)
+    by: str = Field(description="attribute that it depends on")
+    shares: dict[str, Share] = Field(min_length=1, description="value = probability")
 
 
 class ResourceRecipe(RecipeHead):
-    """A registry, a genealogy database or any other file about people of a population."""
+    """A registry, a genealogy database or any other file about people of a population.
 
-    kind: Literal["resource"]
-    population: str = Field(description="name of a bundled recipe or path of one, relative to this recipe")
-    seed: Annotated[int, Field(ge=0)]
+    At least one of ``size`` and ``coverage`` is needed.
+    """
+
+    kind: Literal["resource"] = Field(description="this kind")
+    population: str = Field(description="a population, of whole people")
+    seed: Annotated[int, Field(ge=0)] = Field(
+        description="seed of the draw of the resource; independent of the population's"
+    )
     size: Annotated[int, Field(gt=0)] | None = Field(default=None, description="exact number of records")
-    coverage: Share | CoverageByGroup | None = Field(default=None, description="probability of having a record")
-    among: dict[str, tuple[str, ...]] = Field(default={}, description="attribute = values of people who can be listed")
-    attributes: tuple[str, ...] | None = Field(default=None, min_length=1, description="carried by the file; all")
+    coverage: Share | CoverageByGroup | None = Field(
+        default=None, description="probability that a person has a record; with `size`, the weight of being drawn"
+    )
+    among: dict[str, tuple[str, ...]] = Field(
+        default={}, description="attribute = values of the people who can be listed"
+    )
+    attributes: tuple[str, ...] | None = Field(
+        default=None, min_length=1, description="attributes that the file carries; all without it"
+    )
     missing: dict[str, Share] = Field(default={}, description="attribute = share of its values that are missing")
-    price: Annotated[float, Field(ge=0)] = 0.0
-    buyers: tuple[str, ...] = Field(default=(ANYONE,), min_length=1, description="kinds of adversary who may buy it")
+    price: Annotated[float, Field(ge=0)] = Field(default=0.0, description="what the file costs, once")
+    buyers: tuple[str, ...] = Field(default=(ANYONE,), min_length=1, description="kinds of adversary who may have it")
 
     @model_validator(mode="after")
     def _someone_is_listed(self) -> ResourceRecipe:

@@ -24,10 +24,14 @@ Ages = NDArray[np.integer]
 class Figure(Section):
     """A probability with where it comes from: published, assumed, or calibrated to a published result."""
 
-    probability: Annotated[float, Field(ge=0, le=1)]
-    source: Annotated[str, Field(min_length=1)] | None = None
-    assumed: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="why this value")
-    calibrated: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="to what result")
+    probability: Annotated[float, Field(ge=0, le=1)] = Field(description="the figure")
+    source: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="where it was published")
+    assumed: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="why this value, if it was not"
+    )
+    calibrated: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="to what result it was fitted"
+    )
 
     @model_validator(mode="after")
     def _says_where_from(self) -> Figure:
@@ -49,7 +53,7 @@ class Figure(Section):
 class AgeFigure(Figure):
     """A probability for people of some ages."""
 
-    ages: str = Field(description="such as '18..29' or '65..'")
+    ages: str = Field(description='ages, such as `"18..29"` or `"65.."`')
 
     @model_validator(mode="after")
     def _is_a_range(self) -> AgeFigure:
@@ -74,11 +78,14 @@ class AgeFigure(Figure):
 class FiguresByAge(Section):
     """A probability for people of all ages together, by age group, or both.
 
-    Where there are age groups, a person of an age that is in none of them has no probability.
+    Each figure has exactly one of ``source``, ``assumed`` and ``calibrated``. Where there are age groups, a person of
+    an age that is in none of them has no probability, even where there is one for all ages.
     """
 
-    overall: Figure | None = None
-    by_age: tuple[AgeFigure, ...] = ()
+    overall: Figure | None = Field(default=None, description="figure for people of all ages together")
+    by_age: tuple[AgeFigure, ...] = Field(
+        default=(), description="figures for people of some ages, which do not overlap"
+    )
 
     @model_validator(mode="after")
     def _complete(self) -> FiguresByAge:
@@ -94,13 +101,13 @@ class FiguresByAge(Section):
 class SocialMediaRecipe(RecipeHead):
     """For each attribute the probability that it can be learned about a person from what the person posts."""
 
-    kind: Literal["social-media"]
-    platform: str
+    kind: Literal["social-media"] = Field(description="this kind")
+    platform: str = Field(description="what people use")
     use: FiguresByAge | None = Field(
-        default=None, description="probability that a person uses the platform (default: part of the other figures)"
+        default=None, description="probability that a person uses it; part of the other figures without it"
     )
     attributes: dict[str, FiguresByAge] = Field(
-        min_length=1, description="probability that the attribute can be learned about a user"
+        min_length=1, description="attribute = probability that it can be learned about a user"
     )
 
 

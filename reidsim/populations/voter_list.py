@@ -28,14 +28,16 @@ Floats = NDArray[np.float64]
 class ListedAttributes(Section):
     """Which attributes of the population tell what a voter list may carry."""
 
-    age: str | None = None
-    year_of_birth: str | None = None
-    sex: str | None = None
-    race: str | None = None
-    ethnicity: str | None = None
-    party: str | None = None
+    age: str | None = Field(default=None, description="attribute that holds the age in years")
+    year_of_birth: str | None = Field(default=None, description="attribute that holds the year of birth")
+    sex: str | None = Field(default=None, description="attribute that the list may tell as the sex")
+    race: str | None = Field(default=None, description="attribute that the list may tell as the race")
+    ethnicity: str | None = Field(default=None, description="attribute that the list may tell as the ethnicity")
+    party: str | None = Field(default=None, description="attribute that the list may tell as the party")
     address: tuple[str, ...] = Field(default=(), description="attributes known from the address, such as the ZIP code")
-    state: str | None = Field(default=None, description="only people of the list's state are listed")
+    state: str | None = Field(
+        default=None, description="attribute that holds the state; only people of the list's state are listed"
+    )
 
     @model_validator(mode="after")
     def _one_birth(self) -> ListedAttributes:
@@ -53,37 +55,49 @@ class ListedAttributes(Section):
 class ProfileOverrides(Section):
     """Facts of the state's profile to replace."""
 
-    birth: Literal["full", "year", "age", "none"] | None = None
-    sex: bool | None = None
-    race: bool | None = None
-    ethnicity: bool | None = None
-    party: bool | None = None
-    address: bool | None = None
-    registered_share: Share | None = None
+    birth: Literal["full", "year", "age", "none"] | None = Field(
+        default=None, description="what the list tells of the birth: date, year, age or nothing"
+    )
+    sex: bool | None = Field(default=None, description="whether the list tells the sex")
+    race: bool | None = Field(default=None, description="whether the list tells the race")
+    ethnicity: bool | None = Field(default=None, description="whether the list tells the ethnicity")
+    party: bool | None = Field(default=None, description="whether the list tells the party")
+    address: bool | None = Field(default=None, description="whether the list tells the address")
+    registered_share: Share | None = Field(default=None, description="probability that an adult is listed")
 
 
 class Coverage(Section):
     """Share of adults who are listed by group, in a CSV file, instead of one share for all."""
 
-    file: str
-    share: str
+    file: str = Field(description="CSV file with a row per combination of values or groups")
+    share: str = Field(description="its column of shares")
     columns: dict[str, str] = Field(min_length=1, description="attribute of the population = column of the file")
     groups: dict[str, Annotated[Groups, Field(min_length=1)]] = Field(
-        default={}, description="attribute = group = its values"
+        default={}, description="attribute = group = its values, written as in `groupings` of an attribute model"
     )
 
 
 class VoterListRecipe(RecipeHead):
-    """A voter list of a state: registered adults of a population, with what the state's list tells about them."""
+    """A voter list of a state: registered adults of a population, with what the state's list tells about them.
 
-    kind: Literal["voter-list"]
-    population: str = Field(description="name of a bundled recipe or path of one, relative to this recipe")
+    Exactly one of ``attributes.age`` and ``attributes.year_of_birth`` is needed. Attributes that are not named are not
+    in the list.
+    """
+
+    kind: Literal["voter-list"] = Field(description="this kind")
+    population: str = Field(description="a population")
     state: str = Field(description="name or postal abbreviation")
-    seed: Annotated[int, Field(ge=0)]
-    reference_year: int | None = Field(default=None, description="year of the list; needed with a year of birth")
-    attributes: ListedAttributes
-    overrides: ProfileOverrides = ProfileOverrides()
-    coverage: Coverage | None = None
+    seed: Annotated[int, Field(ge=0)] = Field(
+        description="seed of the draw of the list; independent of the population's"
+    )
+    reference_year: int | None = Field(
+        default=None, description="year of the list; needed with `attributes.year_of_birth`"
+    )
+    attributes: ListedAttributes = Field(description="attributes of the population that tell what the list may carry")
+    overrides: ProfileOverrides = Field(
+        default=ProfileOverrides(), description="facts of the state's profile to replace"
+    )
+    coverage: Coverage | None = Field(default=None, description="shares by group, instead of one for all adults")
 
     @model_validator(mode="after")
     def _dated(self) -> VoterListRecipe:

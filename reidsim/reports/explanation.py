@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from reidsim.agents.phases import FIRST_STREAMS, PHASES, Phase
 from reidsim.errors import InputError
 from reidsim.scenarios.agents import OWN_ADVERSARY
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
+from reidsim.scenarios.full_domain_schema import (
+    NODE_POLICIES,
+    RULES,
+    FullDomainEconomicsSection,
+    FullDomainScenario,
+)
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.masking_schema import MaskingScenario
 from reidsim.scenarios.schema import RecordScenario, ScenarioHead
+
+# Scenarios that may have agents.
+Playable = RecordScenario | MaskingScenario | FullDomainScenario
 
 
 def explanation(loaded: LoadedScenario[ScenarioHead]) -> str:
@@ -22,15 +32,15 @@ def explanation(loaded: LoadedScenario[ScenarioHead]) -> str:
         If the scenario is of a game that has no agents.
     """
     scenario = loaded.scenario
-    if not isinstance(scenario, RecordScenario | MaskingScenario):
+    if not isinstance(scenario, Playable):
         raise InputError(
             "a scenario of a game without agents", source=loaded.path, where="game",
-            found=getattr(scenario, "game", None), expected="record-level or masking",
+            found=getattr(scenario, "game", None), expected="record-level, full-domain or masking",
         )  # fmt: skip
     return "\n".join([*_agents(loaded.name, scenario), "", *_phases(scenario)]) + "\n"
 
 
-def _agents(name: str, scenario: RecordScenario | MaskingScenario) -> Iterator[str]:
+def _agents(name: str, scenario: Playable) -> Iterator[str]:
     agents = scenario.agents or AgentsSection()
     rounds = "1 round" if agents.rounds == 1 else f"{agents.rounds:,} rounds"
     draws = "one draw" if agents.draws == 1 else f"{agents.draws:,} draws"
@@ -61,13 +71,15 @@ def _agents(name: str, scenario: RecordScenario | MaskingScenario) -> Iterator[s
         )
 
 
-def _traits(section: AgentTypeSection, scenario: RecordScenario | MaskingScenario) -> Iterator[str]:
+def _traits(section: AgentTypeSection, scenario: Playable) -> Iterator[str]:
     yield f"weight {section.weight:g}"
-    own = "multistage" if isinstance(scenario, MaskingScenario) else scenario.adversary.planner
+    own, knowledge = "one-shot", section.knowledge
+    if not isinstance(scenario, FullDomainScenario):
+        own = "multistage" if isinstance(scenario, MaskingScenario) else scenario.adversary.planner
+        knowledge = knowledge or scenario.adversary.knowledge
     yield f"planner {section.planner or own}"
-    yield f"gain {scenario.economics.adversary_gain if section.gain is None else section.gain:,g}"
-    yield f"cost {scenario.economics.cost if section.cost is None else section.cost:,g}"
-    knowledge = section.knowledge or scenario.adversary.knowledge
+    yield f"gain {_amount('gain', section.gain, scenario)}"
+    yield f"cost {_amount('cost', section.cost, scenario)}"
     if knowledge is not None:
         yield f"knows {knowledge}"
     if section.holds:
@@ -80,11 +92,25 @@ def _traits(section: AgentTypeSection, scenario: RecordScenario | MaskingScenari
         yield f"expects {section.expected_accuracy:.0%} of entries to be right"
 
 
-def _phases(scenario: RecordScenario | MaskingScenario) -> Iterator[str]:
+def _amount(price: Literal["gain", "cost"], own: float | None, scenario: Playable) -> str:
+    """Return a price of a type in words: its own, or else the scenario's."""
+    economics = scenario.economics
+    if own is None and isinstance(economics, FullDomainEconomicsSection):
+        columns = economics.columns
+        follows_loss = price == "gain" and economics.gain is None and columns.loss is not None
+        if getattr(columns, price) is not None or follows_loss:
+            return "by record"
+    of_all = economics.adversary_gain if price == "gain" else economics.cost
+    return f"{of_all if own is None else own:,g}"
+
+
+def _phases(scenario: Playable) -> Iterator[str]:
     agents = scenario.agents or AgentsSection()
     sampled = agents.mode == "sampling"
     for number, phase in enumerate(PHASES, start=1):
         actors, decision, information = _acting(phase, agents, subjects_share=isinstance(scenario, MaskingScenario))
+        if phase.name == "publish" and _shares_alike(scenario):
+            decision = "one form for all records, and which of them to suppress: its best reply under the policy"
         yield f"{number}. {phase.name}: {actors}"
         if information:
             yield f"   decides      {decision}"
@@ -104,7 +130,9 @@ def _acting(phase: Phase, agents: AgentsSection, *, subjects_share: bool) -> tup
     if phase.name == "enforce" and not agents.enforcement.detection:
         return "nobody, since no exploit is detected", "", ""
     if phase.name != "learn":
-        return phase.actors.replace("publisher", publisher), phase.decision, phase.information
+        foresees = phase.name == "publish" and agents.foresees == "plans"
+        information = phase.information + ", and what they will buy and can pay for" * foresees
+        return phase.actors.replace("publisher", publisher), phase.decision, information
     learns = {
         publisher: (agents.learning is not None, "how likely each type is", "attacks noticed"),
         "adversaries": (
@@ -123,6 +151,13 @@ def _acting(phase: Phase, agents: AgentsSection, *, subjects_share: bool) -> tup
         return "nobody, since beliefs are given and everybody takes part", "", ""
     decisions = "; ".join(f"{name}: {decision}" for name, (decision, _) in actors.items())
     return ", ".join(actors), decisions, "; ".join(f"{name}: {knowing}" for name, (_, knowing) in actors.items())
+
+
+def _shares_alike(scenario: Playable) -> bool:
+    """Tell whether the policies that look at adversaries give all records the same form."""
+    return isinstance(scenario, FullDomainScenario) and all(
+        policy in (*RULES, *NODE_POLICIES) for policy in scenario.publisher.policies
+    )
 
 
 def _is_drawn(stream: str, agents: AgentsSection) -> bool:

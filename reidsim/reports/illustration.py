@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from reidsim.experiments.agent_run import AgentAnalysis
 from reidsim.experiments.analysis import ALL_RECORDS, Analysis
+from reidsim.experiments.batch.result import BatchResult
 from reidsim.experiments.full_domain_analysis import FullDomainAnalysis
 from reidsim.experiments.masking_run import MaskingAnalysis
 from reidsim.experiments.risk_run import RiskAnalysis
@@ -39,6 +40,7 @@ from reidsim.reports.figures import (
 from reidsim.reports.figures.agents import beliefs_by_round, rounds_by_policy
 from reidsim.reports.figures.masking import masks_by_attribute
 from reidsim.reports.figures.masking_lines import masking_lines
+from reidsim.reports.figures.sweep import sweep_figures
 
 _REFERENCE = "safe-harbor"
 # Figures of lines of the masking game, each of a measure.
@@ -73,6 +75,8 @@ def figures_of(result: RunResult) -> Iterator[tuple[str, Figure]]:
         yield from _risk_figures(result, result.analysis)
     if isinstance(result.analysis, AgentAnalysis):
         yield from _agent_figures(result.analysis)
+    if isinstance(result, BatchResult):
+        yield from sweep_figures(result)
 
 
 def _agent_figures(analysis: AgentAnalysis) -> Iterator[tuple[str, Figure]]:

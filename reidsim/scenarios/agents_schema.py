@@ -25,22 +25,35 @@ class AgentTypeSection(Section):
     """One type of adversary."""
 
     weight: Share = Field(
-        default=1.0, description="probability that the adversary of a round is of this type, or that it is there"
+        default=1.0,
+        description="probability that the adversary of a round is of this type (they sum to 1), or that it is there",
     )
-    gain: Money | None = Field(default=None, description="from a re-identification; that of the economics if not given")
-    cost: Money | None = Field(default=None, description="of an attempt; that of the economics if not given")
-    planner: Planner | None = Field(default=None, description="the scenario's adversary's if not given")
+    gain: Money | None = Field(
+        default=None, description="gain from a re-identification; that of the economics if not given"
+    )
+    cost: Money | None = Field(
+        default=None,
+        description="cost of an attempt, or of an exploit of the sequential attack; that of the economics if not given",
+    )
+    planner: Planner | None = Field(
+        default=None,
+        description='how it plans, in a masking or full-domain scenario not `"fmdp"`; if not given as the scenario\'s '
+        "adversary, in a masking scenario in stages",
+    )
     rate: Share = Field(default=0.5, description="of planner random: share of records attacked")
     knowledge: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="knowledge recipe; the scenario's adversary's if not given"
+        default=None, description="knowledge recipe; the scenario's adversary's if not given; not in masking scenarios"
     )
     holds: tuple[str, ...] | None = Field(
-        default=None, description="resources held from the start; all that is needed if not given"
+        default=None,
+        description="resources held from the start; all that is needed if neither this nor `buys` is given",
     )
-    buys: tuple[str, ...] = Field(default=(), description="resources that it may buy")
-    budget: Money | None = Field(default=None, description="what it can spend in a round; no limit if not given")
+    buys: tuple[str, ...] = Field(default=(), description="resources that it may buy, at most eight")
+    budget: Money | None = Field(
+        default=None, description="money for purchases and attacks of a round; no limit if not given"
+    )
     accuracy: Annotated[float, Field(gt=0, le=1)] = Field(
-        default=1.0, description="share of what its resources say that is right"
+        default=1.0, description="share of what its resources say that is right; not in masking scenarios"
     )
     expected_accuracy: Annotated[float, Field(gt=0, lt=1)] | None = Field(
         default=None, description="that share as it believes at first, and then learns; known if not given"
@@ -72,15 +85,17 @@ class AgentResourceSection(Section):
     """What an adversary can hold or buy."""
 
     price: Money = Field(default=0.0, description="paid once by an adversary that buys it")
-    coverage: Share = Field(default=1.0, description="record-level: probability that a person is in it")
-    attributes: tuple[str, ...] = Field(default=(), description="record-level: quasi-identifiers that it tells")
+    coverage: Share = Field(default=1.0, description="not in masking scenarios: probability that a person is in it")
+    attributes: tuple[str, ...] = Field(
+        default=(), description="not in masking scenarios: quasi-identifiers that it tells; all if not given"
+    )
 
 
 class EnforcementSection(Section):
     """What the environment does about exploits."""
 
     detection: Share = Field(default=0.0, description="probability that an exploit is detected")
-    fine: Money = Field(default=0.0, description="that an adversary pays for a detected exploit")
+    fine: Money = Field(default=0.0, description="fine for a detected exploit")
     exclusion: Annotated[int, Field(ge=0, le=10_000)] = Field(
         default=0, description="rounds for which a detected adversary is excluded by contract"
     )
@@ -90,7 +105,13 @@ class LearningSection(Section):
     """How the publisher learns which types of adversary it faces."""
 
     prior: dict[str, Positive] = Field(
-        default={}, description="type = attackers of it that the first belief counts as; 1 of each if not given"
+        default={},
+        description="type = attackers of it that the first belief counts as, or rounds with it; 1 of each if not given",
+    )
+    prior_absent: dict[str, Positive] = Field(
+        default={},
+        description='with together = "all": type = rounds without it that the first belief counts as; 1 of each if not '
+        "given",
     )
     noticed: Share = Field(default=1.0, description="probability that the publisher notices an attack")
 
@@ -116,23 +137,30 @@ class AgentsSection(Section):
         default="expectation", description="expected outcomes, or drawn ones"
     )
     draws: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
-        default=1, description="of mode sampling: how often all rounds are played with the same records"
+        default=1, description="of sampling: how often all rounds are played with the same records"
     )
     together: Literal["one-of", "all"] = Field(
-        default="one-of", description="one adversary a round, of a type drawn by weights; or each with its probability"
+        default="one-of",
+        description="one adversary a round, of a type drawn by weight; or each is there with its probability",
+    )
+    foresees: Literal["holdings", "plans"] = Field(
+        default="holdings",
+        description="what the publisher reckons with: what adversaries hold, or also what they buy and can pay for",
     )
     tolerance: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.001, description="change of beliefs up to which the publisher keeps its choice"
+        default=0.001, description="change of a belief up to which the publisher keeps its choice"
     )
     types: dict[str, AgentTypeSection] = Field(
-        default={}, description="adversaries by name; the scenario's own if not given"
+        default={}, description="adversaries by name; the scenario's own adversary if not given"
     )
     resources: dict[str, AgentResourceSection] = Field(default={}, description="what adversaries hold or buy, by name")
-    enforcement: EnforcementSection = EnforcementSection()
+    enforcement: EnforcementSection = Field(default=EnforcementSection(), description="detection, fines, exclusion")
     learning: LearningSection | None = Field(
-        default=None, description="the publisher knows the weights of types if not given"
+        default=None, description="how the publisher learns; without it, it knows the weights"
     )
-    participation: ParticipationSection | None = Field(default=None, description="everybody takes part if not given")
+    participation: ParticipationSection | None = Field(
+        default=None, description="when data subjects take part; without it, always"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> AgentsSection:
@@ -150,17 +178,21 @@ class AgentsSection(Section):
         return self
 
     def _check_learning(self, learning: LearningSection) -> None:
-        if self.together != "one-of":
+        if self.together != "all" and learning.prior_absent:
             raise InputError(
-                "the publisher learns which type is there, one a round",
-                where="together", found=self.together, expected="one-of",
+                "rounds without a type tell nothing if one comes every round",
+                where="learning.prior_absent", found=listed(learning.prior_absent), expected='together = "all"',
             )  # fmt: skip
-        for name in learning.prior:
-            if name not in self.types:
+        for key in ("prior", "prior_absent"):
+            prior = getattr(learning, key)
+            for name in prior:
+                if name not in self.types:
+                    raise InputError(
+                        "no such type", where=f"learning.{key}.{name}", expected=f"one of {listed(self.types)}",
+                        hint=nearest(name, self.types),
+                    )  # fmt: skip
+            lacking = [name for name in self.types if prior and name not in prior]
+            if lacking:
                 raise InputError(
-                    "no such type", where=f"learning.prior.{name}", expected=f"one of {listed(self.types)}",
-                    hint=nearest(name, self.types),
-                )  # fmt: skip
-        lacking = [name for name in self.types if learning.prior and name not in learning.prior]
-        if lacking:
-            raise InputError("type without a prior", where="learning.prior", found=lacking[0], expected="all or none")
+                    "type without a prior", where=f"learning.{key}", found=lacking[0], expected="all or none"
+                )

@@ -18,10 +18,14 @@ Money = Annotated[float, Field(ge=0, le=1e15, description="currency units per re
 class Range(Section):
     """Values of a parameter: evenly spaced, or listed."""
 
-    start: float | None = Field(default=None, ge=0, alias="from")
-    stop: float | None = Field(default=None, ge=0, alias="to")
-    points: Annotated[int, Field(ge=2, le=10_000)] | None = None
-    listed: tuple[Money, ...] | None = Field(default=None, alias="values")
+    start: float | None = Field(default=None, ge=0, alias="from", description="first value")
+    stop: float | None = Field(default=None, ge=0, alias="to", description="last value, above the first")
+    points: Annotated[int, Field(ge=2, le=10_000)] | None = Field(
+        default=None, description="how many evenly spaced values"
+    )
+    listed: tuple[Money, ...] | None = Field(
+        default=None, alias="values", description="the values themselves, at least one, none twice"
+    )
 
     @model_validator(mode="after")
     def _one_kind(self) -> Range:
@@ -53,8 +57,8 @@ class Range(Section):
 class MapsSection(Section):
     """Maps of strategies and payoffs over the publisher's benefit and loss."""
 
-    benefit: Range
-    loss: Range
+    benefit: Range = Field(description="values of the benefit")
+    loss: Range = Field(description="values of the loss")
     records: tuple[dict[str, str], ...] = Field(default=(), description="attribute = category of each record mapped")
     dataset: bool = Field(default=True, description="also map the averages over all records")
 
@@ -71,9 +75,11 @@ class MapsSection(Section):
 class LinesSection(Section):
     """Payoffs while one parameter changes."""
 
-    benefit: Range | None = None
-    loss: Range | None = None
-    cost: Range | None = None
+    benefit: Range | None = Field(
+        default=None, description="values of the benefit, the other prices as in `[economics]`"
+    )
+    loss: Range | None = Field(default=None, description="values of the loss, and of the gain unless that is given")
+    cost: Range | None = Field(default=None, description="values of the cost")
 
     @model_validator(mode="after")
     def _changes_something(self) -> LinesSection:
@@ -85,26 +91,41 @@ class LinesSection(Section):
 class AttackChanges(Section):
     """Parameters of the sequential attack that differ from those of the scenario's adversary."""
 
-    gain: Money | None = None
-    exploit_cost: Money | None = None
-    access_cost: Money | None = None
-    link_cost: Money | None = None
-    penalty: Money | None = None
-    max_penalties: Annotated[int, Field(ge=1)] | None = None
-    detection_intercept: float | None = None
-    detection_slope: float | None = None
-    prior: Annotated[float, Field(gt=0, le=1)] | None = None
-    discount: Annotated[float, Field(gt=0, le=1)] | None = None
+    gain: Money | None = Field(default=None, description="in place of the gain of `[economics]`")
+    exploit_cost: Money | None = Field(default=None, description="in place of `economics.cost`")
+    access_cost: Money | None = Field(default=None, description="in place of `adversary.sequential.access_cost`")
+    link_cost: Money | None = Field(default=None, description="in place of `adversary.sequential.link_cost`")
+    penalty: Money | None = Field(default=None, description="in place of `adversary.sequential.penalty`")
+    max_penalties: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="in place of `adversary.sequential.max_penalties`"
+    )
+    detection_intercept: float | None = Field(
+        default=None, description="in place of `adversary.sequential.detection_intercept`"
+    )
+    detection_slope: float | None = Field(
+        default=None, description="in place of `adversary.sequential.detection_slope`"
+    )
+    prior: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        default=None, description="in place of `adversary.sequential.prior`"
+    )
+    discount: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        default=None, description="in place of `adversary.sequential.discount`"
+    )
 
 
 class ThresholdsSection(Section):
     """From which group size on the adversary stays away, while one parameter changes."""
 
-    base: AttackChanges = Field(default=AttackChanges(), description="what else differs from the adversary")
-    access_cost: Range | None = None
-    exploit_cost: Range | None = None
-    penalty: Range | None = None
-    detection: Range | None = Field(default=None, description="probability that the first exploit is detected")
+    base: AttackChanges = Field(
+        default=AttackChanges(),
+        description="what differs from `[economics]` and `[adversary.sequential]` in these tables",
+    )
+    access_cost: Range | None = Field(default=None, description="values of the price of access")
+    exploit_cost: Range | None = Field(default=None, description="values of the cost of an exploit")
+    penalty: Range | None = Field(default=None, description="values of the fine")
+    detection: Range | None = Field(
+        default=None, description="values of the probability that the first exploit is detected, between 0 and 1"
+    )
 
     @model_validator(mode="after")
     def _changes_something(self) -> ThresholdsSection:
@@ -116,37 +137,58 @@ class ThresholdsSection(Section):
 class RuntimesSection(Section):
     """How long the three solvers take for records whose group size is unknown."""
 
-    registry_sizes: tuple[Annotated[int, Field(ge=1)], ...] = Field(min_length=1)
+    registry_sizes: tuple[Annotated[int, Field(ge=1)], ...] = Field(min_length=1, description="people in the registry")
     records: Annotated[int, Field(ge=1)] = Field(default=5, description="how many records are planned for")
 
 
 class FileAttackSection(Section):
     """All records attacked by one adversary who pays for access once."""
 
-    budget: Annotated[int, Field(ge=1)] | None = Field(default=None, description="exploits it can make at most")
-    draws: Annotated[int, Field(ge=2)] = Field(default=1000, description="of who is where, for the budget's plan")
+    budget: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="exploits that can be made at most; without it only the unlimited attack is planned"
+    )
+    draws: Annotated[int, Field(ge=2)] = Field(
+        default=1000, description="draws of who is where, to value the plan within the budget"
+    )
 
 
 class SequentialAnalysisSection(Section):
     """How the planner of the sequential attack behaves."""
 
     settings: dict[str, AttackChanges] = Field(
-        default={"as in the scenario": AttackChanges()}, min_length=1, description="compared with each other"
+        default={"as in the scenario": AttackChanges()},
+        min_length=1,
+        description="settings compared with each other; the scenario's own, if not given",
     )
-    largest_group: Annotated[int, Field(ge=1, le=100_000)] = Field(default=60, description="group sizes drawn")
-    beliefs: bool = Field(default=False, description="compare known with unknown group sizes, record by record")
-    file_attack: FileAttackSection | None = None
-    thresholds: ThresholdsSection | None = None
-    runtimes: RuntimesSection | None = None
+    largest_group: Annotated[int, Field(ge=1, le=100_000)] = Field(
+        default=60, description="plan for group sizes from 1 to this"
+    )
+    beliefs: bool = Field(
+        default=False,
+        description="compare known with unknown group sizes for every record; needs `adversary.sequential.registry`",
+    )
+    file_attack: FileAttackSection | None = Field(
+        default=None, description="all records attacked by one adversary who pays for access once"
+    )
+    thresholds: ThresholdsSection | None = Field(
+        default=None, description="from which group size on the adversary stays away, while one deterrent grows"
+    )
+    runtimes: RuntimesSection | None = Field(default=None, description="how long three solvers take")
 
 
 class AnalysisSection(Section):
     """What is worked out and drawn besides the policies."""
 
-    strategies: dict[str, str] | None = Field(default=None, description="record whose whole strategy space is drawn")
-    maps: MapsSection | None = None
-    lines: LinesSection | None = None
-    search_deviation: LinesSection | None = Field(
-        default=None, description="how far lattice-based search stays from the optimum"
+    strategies: dict[str, str] | None = Field(
+        default=None,
+        description="attribute = category of one record, every attribute given; its whole strategy space is worked "
+        "out and drawn",
     )
-    sequential: SequentialAnalysisSection | None = None
+    maps: MapsSection | None = Field(default=None, description="the basic game over benefit and loss")
+    lines: LinesSection | None = Field(default=None, description="every policy while one price changes")
+    search_deviation: LinesSection | None = Field(
+        default=None, description="lattice-based search against the optimum while one price changes"
+    )
+    sequential: SequentialAnalysisSection | None = Field(
+        default=None, description='how the planner of the sequential attack behaves; only with planner `"fmdp"`'
+    )

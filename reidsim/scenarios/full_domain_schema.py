@@ -7,21 +7,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, listed
+from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.analysis_schema import LinesSection, Money, Range
+from reidsim.scenarios.hierarchy_schema import Groups, Intervals, Prefix, Suppress, Table
 from reidsim.scenarios.schema import (
     RECORD_COLUMNS,
     AttributeSection,
     BeliefsSection,
     EconomicsSection,
-    Groups,
-    Intervals,
-    Prefix,
     ReleaseSection,
     SafeHarborSection,
     ScenarioHead,
-    Suppress,
-    Table,
 )
 from reidsim.validation import Section
 
@@ -44,6 +41,10 @@ CurvePolicy = Literal[
     "safe-harbor", "no-protection", "basic", "no-attack", "sh-friendly", "record-level", "record-level-no-attack"
 ]
 RULES = ("safe-harbor", "no-protection", "suppress-all")
+# Policies that choose one node for the whole dataset.
+NODE_POLICIES = ("basic", "no-attack", "sh-friendly")
+# Policies whose class sizes depend on rounds or regions are not played by agents.
+AGENT_POLICIES = (*RULES, *NODE_POLICIES, "record-level", "record-level-no-attack")
 # Policies that have to walk the whole lattice, whatever the search.
 _WALKING = ("record-level", "multi-dimensional")
 # Columns of the tables in which the attributes stand beside others.
@@ -70,17 +71,20 @@ def require_distinct(values: Sequence[object] | None, key: str) -> None:
 class FullDomainPopulationSection(Section):
     """Who exists, for journalist risk."""
 
-    recipe: str | None = Field(default=None, description="name of a bundled population, or a recipe file (TOML)")
+    recipe: str | None = Field(default=None, description="name of a bundled population, or path of a recipe")
     path: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="file of people with the columns of the release; takes the place of `recipe`"
+        default=None,
+        description="file of people, of the form of the release and with its columns; takes the place of `recipe`",
     )
     counts: Literal["sample", "expected"] = Field(
-        default="sample", description="draw whole people, or keep the recipe's expected counts"
+        default="sample", description="draw whole people from a recipe of probabilities, or keep expected counts"
     )
     seed: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="of the draw; the recipe's own if not given"
+        default=None, description="of the draw of the population; the recipe's own if not given"
     )
-    holds_release: bool = Field(default=True, description="whether the released records must be people of it")
+    holds_release: bool = Field(
+        default=True, description="the released records must be people of it; else a warning says how many are not"
+    )
 
     @model_validator(mode="after")
     def _names_people(self) -> FullDomainPopulationSection:
@@ -92,7 +96,9 @@ class FullDomainPopulationSection(Section):
 class FullDomainReleaseSection(ReleaseSection):
     """Which records are to be shared; the files of records and people are of one form."""
 
-    header: bool = Field(default=True, description="whether the file names its columns; else they are 1, 2, ...")
+    header: bool = Field(
+        default=True, description='whether the first row names the columns; else they are `"1"`, `"2"` and so on'
+    )
 
 
 class HierarchyFile(Table):
@@ -107,51 +113,80 @@ FullDomainHierarchy = Annotated[Suppress | Intervals | Prefix | Groups | Hierarc
 class FullDomainAttributeSection(AttributeSection):
     """One quasi-identifier: where its values come from and how they can be generalized."""
 
-    hierarchy: FullDomainHierarchy
-    minimum_level: Annotated[int, Field(ge=0)] = Field(default=0, description="lowest level that may be chosen")
+    hierarchy: FullDomainHierarchy = Field(description="how values are generalized, by a `rule`")
+    minimum_level: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="lowest level that any policy but the fixed ones may choose"
+    )
 
 
 class PriceColumns(Section):
     """Columns of the records that hold amounts, in place of one amount for all."""
 
-    benefit: str | None = None
-    loss: str | None = None
-    gain: str | None = None
-    cost: str | None = None
+    benefit: str | None = Field(default=None, description="column of the records with the benefit of each")
+    loss: str | None = Field(
+        default=None,
+        description="column of the records with the loss of each; the gain follows it unless `gain` is given",
+    )
+    gain: str | None = Field(default=None, description="column of the records with the gain of each")
+    cost: str | None = Field(default=None, description="column of the records with the cost of each")
 
 
 class FullDomainEconomicsSection(EconomicsSection):
     """What sharing, attacking and being attacked are worth."""
 
-    columns: PriceColumns = PriceColumns()
+    columns: PriceColumns = Field(default=PriceColumns(), description="amounts that differ by record")
 
 
 class FullDomainBeliefsSection(BeliefsSection):
     """What the publisher believes when it plans; the truth where not given."""
 
-    risk: Risk | None = Field(default=None, description="whose class sizes the publisher plans with")
+    risk: Risk | None = Field(
+        default=None, description="whose class sizes the publisher plans with; the true ones if not given"
+    )
 
 
 class FullDomainAdversarySection(Section):
     """Among whom a record really hides."""
 
     risk: Risk = Field(default="prosecutor", description="class sizes of the released table, or of the population")
+    stages: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="path of an attack recipe: how the adversary `multistage` of cross-play attacks"
+    )
 
 
 class FullDomainPublisherSection(Section):
     """How the publisher decides."""
 
-    policies: tuple[FullDomainPolicy, ...] = ("basic", "no-attack")
+    policies: tuple[FullDomainPolicy, ...] = Field(
+        default=("basic", "no-attack"), description="what is played and compared"
+    )
     suppression_limit: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=1.0, description="share of the records that may be suppressed"
+        default=1.0,
+        description="share of the records that may be suppressed, by policies of one node, by multi-dimensional "
+        "recoding, and by local recoding after its last round",
     )
     search: Literal["exact", "anytime"] = Field(
-        default="exact", description="walk the whole lattice, or stop at a budget and report the gap"
+        default="exact",
+        description="walk the whole lattice, or stop at a budget and report the gap; record-level and "
+        'multi-dimensional generalization and `[analysis.runtimes]` need `"exact"`',
     )
-    prune: bool = Field(default=True, description="leave out branches that cannot be better; changes time alone")
-    nodes: Annotated[int, Field(ge=1)] | None = Field(default=None, description="budget of the anytime search")
-    seconds: Annotated[float, Field(gt=0)] | None = Field(default=None, description="budget of the anytime search")
+    prune: bool = Field(
+        default=True, description="leave out branches that cannot be better; changes the time, never the result"
+    )
+    nodes: Annotated[int, Field(ge=1)] | None = Field(
+        default=None,
+        description="nodes that the anytime search works out at most, at each point of a curve and in each round of "
+        "local recoding",
+    )
+    seconds: Annotated[float, Field(gt=0)] | None = Field(
+        default=None,
+        description="time after which the anytime search stops, at each point of a curve and in each round of local "
+        "recoding",
+    )
     rounds: Annotated[int, Field(ge=1)] = Field(default=100, description="the most rounds of local recoding")
+    k: Annotated[int, Field(ge=1)] = Field(
+        default=2, description="of defender `k-anonymity` of cross-play: records that look alike"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> FullDomainPublisherSection:
@@ -167,10 +202,10 @@ class FullDomainPublisherSection(Section):
 class CurvesSection(LinesSection):
     """Payouts while one parameter changes, by what the publisher plans with."""
 
-    gain: Range | None = None
-    policies: tuple[CurvePolicy, ...] = ("basic", "no-attack")
+    gain: Range | None = Field(default=None, description="values of the gain alone")
+    policies: tuple[CurvePolicy, ...] = Field(default=("basic", "no-attack"), description="which lines are worked out")
     risks: tuple[Risk, ...] | None = Field(
-        default=None, description="risks planned with; that of the beliefs if not given"
+        default=None, description="risks that the publisher plans with; that of the beliefs if not given"
     )
 
     @model_validator(mode="after")
@@ -185,14 +220,16 @@ class CurvesSection(LinesSection):
 class NodesSection(Section):
     """Nodes beside the best one."""
 
-    top: Annotated[int, Field(ge=0)] = Field(default=10, description="how many of those that pay most; 0 for no list")
+    top: Annotated[int, Field(ge=0)] = Field(
+        default=10, description="how many of the nodes that pay most; with 0 neither they nor the front are worked out"
+    )
 
 
 class FullDomainRuntimesSection(Section):
     """How long solving takes, with and without pruning."""
 
-    loss: tuple[Money, ...] = Field(description="losses at which to measure")
-    record_level: bool = Field(default=True, description="also measure record-level generalization")
+    loss: tuple[Money, ...] = Field(description="values of loss and gain at which the time is taken")
+    record_level: bool = Field(default=True, description="also take the time of record-level generalization")
 
     @model_validator(mode="after")
     def _consistent(self) -> FullDomainRuntimesSection:
@@ -203,24 +240,45 @@ class FullDomainRuntimesSection(Section):
 class FullDomainAnalysisSection(Section):
     """What is worked out and drawn besides the policies."""
 
-    nodes: NodesSection | None = Field(default=None, description="the nodes that pay most, and the Pareto front")
-    curves: CurvesSection | None = None
-    runtimes: FullDomainRuntimesSection | None = None
+    nodes: NodesSection | None = Field(
+        default=None,
+        description="the nodes that pay most, and the Pareto front of payout against share attacked; if not given, "
+        "the top 10 and the front in lattices of at most 100,000 nodes",
+    )
+    curves: CurvesSection | None = Field(default=None, description="payouts while one parameter changes")
+    runtimes: FullDomainRuntimesSection | None = Field(default=None, description="how long solving takes")
 
 
 class FullDomainScenario(ScenarioHead):
     """A publisher generalizes a whole dataset in one way and suppresses records."""
 
-    game: Literal["full-domain"]
-    population: FullDomainPopulationSection | None = Field(default=None, description="needed under journalist risk")
-    release: FullDomainReleaseSection
-    attributes: dict[str, FullDomainAttributeSection] = Field(description="quasi-identifiers, in lattice order")
-    economics: FullDomainEconomicsSection
-    beliefs: FullDomainBeliefsSection = FullDomainBeliefsSection()
-    adversary: FullDomainAdversarySection = FullDomainAdversarySection()
-    publisher: FullDomainPublisherSection = FullDomainPublisherSection()
-    safe_harbor: SafeHarborSection | None = None
-    analysis: FullDomainAnalysisSection = FullDomainAnalysisSection()
+    game: Literal["full-domain"] = Field(description="one generalization for all records")
+    population: FullDomainPopulationSection | None = Field(
+        default=None, description="who exists; needed under journalist risk, and wherever something is drawn"
+    )
+    release: FullDomainReleaseSection = Field(description="which records are shared")
+    attributes: dict[str, FullDomainAttributeSection] = Field(
+        description="the quasi-identifiers, in the order of the lattice"
+    )
+    economics: FullDomainEconomicsSection = Field(description="what is true")
+    beliefs: FullDomainBeliefsSection = Field(
+        default=FullDomainBeliefsSection(), description="what the publisher believes instead"
+    )
+    adversary: FullDomainAdversarySection = Field(
+        default=FullDomainAdversarySection(), description="among whom a record really hides"
+    )
+    publisher: FullDomainPublisherSection = Field(
+        default=FullDomainPublisherSection(), description="how the publisher decides"
+    )
+    safe_harbor: SafeHarborSection | None = Field(
+        default=None, description="needed by the policies `safe-harbor` and `sh-friendly`"
+    )
+    analysis: FullDomainAnalysisSection = Field(
+        default=FullDomainAnalysisSection(), description="what is worked out besides the policies"
+    )
+    agents: AgentsSection | None = Field(
+        default=None, description="several adversaries, data subjects and rounds; one analytic game if not given"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> FullDomainScenario:
@@ -233,6 +291,12 @@ class FullDomainScenario(ScenarioHead):
             raise InputError("name of a column of the results", where="attributes", found=taken[0])
         self._check_population()
         self._check_safe_harbor()
+        unplayed = [policy for policy in self.publisher.policies if policy not in AGENT_POLICIES]
+        if self.agents is not None and unplayed:
+            raise InputError(
+                "not a policy of scenarios with agents", where="publisher.policies", found=unplayed[0],
+                expected=f"among {listed(AGENT_POLICIES)}",
+            )  # fmt: skip
         walking = walks_whole_lattice(self)
         if walking and self.publisher.search == "anytime":
             key, policy = next(iter(walking.items()))

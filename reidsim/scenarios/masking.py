@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeGuard
 
 import numpy as np
@@ -268,7 +269,8 @@ def _stage(section: StageSection, loaded: LoadedScenario[MaskingScenario], table
             where="adversary.stages",
             expected=f"loci among the attributes of resource {section.resource!r} and of the subjects",
         )
-    ancestry = Ancestry(_mutation_rates(section, loaded, loci), section.effective_population)
+    rates = mutation_rates(section.mutation_rates, loaded.folder, loci)
+    ancestry = Ancestry(rates, section.effective_population)
     return InferSurname(
         loci,
         ancestry,
@@ -280,13 +282,18 @@ def _stage(section: StageSection, loaded: LoadedScenario[MaskingScenario], table
     )
 
 
-def _mutation_rates(
-    section: InferSurnameSection, loaded: LoadedScenario[MaskingScenario], loci: tuple[str, ...]
-) -> Floats:
-    if section.mutation_rates is None:
+def mutation_rates(file: str | None, folder: Path, loci: tuple[str, ...]) -> Floats:
+    """Return the mutation rates of loci from a file, or the bundled ones, shape (n_loci,).
+
+    Raises
+    ------
+    InputError
+        If the file cannot be used, or lacks a locus.
+    """
+    if file is None:
         path = bundled_folder("populations") / "figures" / _BUNDLED_RATES
     else:
-        path = data_file(section.mutation_rates, loaded.folder, "scenarios")
+        path = data_file(file, folder, "scenarios")
     frame = read_table(path, comment="#")
     require_columns(frame, ["locus", "mutation_rate"], path)
     rates = dict(zip(frame["locus"], numbers(frame, "mutation_rate", path), strict=True))

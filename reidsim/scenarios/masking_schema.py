@@ -31,14 +31,18 @@ def _refuse_repeated(names: tuple[str, ...], where: str) -> None:
 class PeopleSection(Section):
     """The people from whom targets and resources are drawn."""
 
-    recipe: str = Field(description="name of a bundled population, or a recipe file (TOML)")
+    recipe: str = Field(
+        description="name of a bundled population, or path of a recipe; people are drawn, so it must list them"
+    )
     seed: Annotated[int, Field(ge=0)] | None = Field(
         default=None, description="of the population; the recipe's own if not given"
     )
     generations: Years | None = Field(
-        default=None, description="of a genealogy: the last so many, men only; everybody if not given"
+        default=None, description="of a genealogy: men of the last so many; everybody if not given"
     )
-    reference_year: int | None = Field(default=None, description="year in which `birth_year` makes an `age`")
+    reference_year: int | None = Field(
+        default=None, description="gives people an `age`, counted from their `birth_year`"
+    )
 
 
 class TableSection(Section):
@@ -46,8 +50,8 @@ class TableSection(Section):
 
     size: Annotated[int, Field(ge=1)] | None = Field(default=None, description="people drawn")
     file: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="CSV or Parquet file instead")
-    delimiter: str = Field(default=",", min_length=1, max_length=1, description="of a CSV file")
-    columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where names differ")
+    delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
+    columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where the names differ")
 
     @model_validator(mode="after")
     def _one_origin(self) -> TableSection:
@@ -61,9 +65,10 @@ class ResourceSection(TableSection):
 
     holds: Literal["targets", "others", "anyone"] = Field(
         default="anyone",
-        description="all targets and more people, nobody of another table drawn, or people at random",
+        description="drawn: all subjects and more people, nobody of another such table, or people at random. In a "
+        'file, `"targets"` is checked',
     )
-    attributes: tuple[str, ...] = Field(min_length=1, description="that it carries")
+    attributes: tuple[str, ...] = Field(min_length=1, description="attributes that it carries")
     missing_alleles: Share = Field(default=0.0, description="share of the alleles of a table drawn that are unknown")
     count: Annotated[str, Field(min_length=1)] | None = Field(
         default=None, description="column of a file that says how many people each row stands for"
@@ -83,37 +88,50 @@ class ResourceSection(TableSection):
 class InferSurnameSection(Section):
     """A surname inferred from loci through a genealogy."""
 
-    stage: Literal["infer-surname"]
-    resource: str
-    infers: str = "surname"
+    stage: Literal["infer-surname"] = Field(description="a surname from loci")
+    resource: str = Field(description="the genealogy")
+    infers: str = Field(default="surname", description="attribute of the genealogy that is inferred")
     loci: tuple[str, ...] | None = Field(
-        default=None, min_length=1, description="used where released; all loci released that the resource carries"
+        default=None,
+        min_length=1,
+        description="used where shared; if not given all that subjects can share and the genealogy carries, in files "
+        "but for attributes that other stages link on",
     )
-    method: Literal["tmrca", "nearest-neighbour"] = "tmrca"
+    method: Literal["tmrca", "nearest-neighbour"] = Field(
+        default="tmrca",
+        description="the surname of the candidate of the nearest common ancestor, or of the man who differs least in "
+        "repeats",
+    )
     mutation_rates: str | None = Field(
-        default=None, description="CSV file with columns locus and mutation_rate; those of the population if not given"
+        default=None, description="file with columns `locus` and `mutation_rate`; the bundled loci if not given"
     )
-    effective_population: Annotated[float, Field(gt=0)] = 10_000.0
-    candidate_share: Share = 0.8
-    price: Money = 0.0
+    effective_population: Annotated[float, Field(gt=0)] = Field(
+        default=10_000.0, description="N of the time to a common ancestor"
+    )
+    candidate_share: Share = Field(default=0.8, description="share of the most agreements that makes a candidate")
+    price: Money = Field(default=0.0, description="price of using the stage")
 
 
 class InferByLinkageSection(Section):
     """An attribute inferred as the most frequent value among the rows that match."""
 
-    stage: Literal["infer-by-linkage"]
-    resource: str
-    infers: str
-    on: tuple[str, ...] = Field(min_length=1)
-    price: Money = 0.0
+    stage: Literal["infer-by-linkage"] = Field(description="the most frequent value among rows that match")
+    resource: str = Field(description="table that is linked to")
+    infers: str = Field(description="attribute that is inferred")
+    on: tuple[str, ...] = Field(
+        min_length=1, description="attributes that must match where they are known, shared or inferred"
+    )
+    price: Money = Field(default=0.0, description="price of using the stage")
 
 
 class IdentifySection(Section):
     """Naming one of the people who match: the last stage."""
 
-    stage: Literal["identify"]
-    resource: str
-    on: tuple[str, ...] = ()
+    stage: Literal["identify"] = Field(description="names one of those who match")
+    resource: str = Field(description="the registry, in which people are looked up")
+    on: tuple[str, ...] = Field(
+        default=(), description="attributes that must match where they are known; without any everybody matches"
+    )
 
 
 StageSection = Annotated[InferSurnameSection | InferByLinkageSection | IdentifySection, Field(discriminator="stage")]
@@ -122,12 +140,14 @@ StageSection = Annotated[InferSurnameSection | InferByLinkageSection | IdentifyS
 class MaskingAdversarySection(Section):
     """How the adversary attacks: in stages, or once with what it may know about the subjects."""
 
-    confidence_threshold: Share = Field(default=0.5, description="theta: a stage is not used below this confidence")
-    stages: tuple[StageSection, ...] = Field(default=(), description="in the order in which they are carried out")
-    knowledge: str | None = Field(
-        default=None, description="knowledge recipe: what it knows about subjects, instead of stages"
+    confidence_threshold: Share = Field(default=0.5, description="theta: an inference of less confidence is not used")
+    stages: tuple[StageSection, ...] = Field(
+        default=(), description="in the order in which they are carried out; the last one is `identify`"
     )
-    resource: str | None = Field(default=None, description="with knowledge: the table in which people are looked up")
+    knowledge: str | None = Field(
+        default=None, description="instead of stages: name of a bundled knowledge recipe, or path of one"
+    )
+    resource: str | None = Field(default=None, description="with `knowledge`: where people are looked up")
 
     @model_validator(mode="after")
     def _one_way(self) -> MaskingAdversarySection:
@@ -146,10 +166,14 @@ class GeneralizedAttribute(Section):
     """Levels of an attribute between shared and masked."""
 
     widths: tuple[Annotated[int, Field(ge=2)], ...] = Field(
-        default=(), description="of intervals of whole numbers, from 0 on"
+        default=(), description="widths of intervals at each level, from 0 on; each a multiple of the one before"
     )
-    groups: tuple[tuple[tuple[str, ...], ...], ...] = Field(default=(), description="of categories, per level")
-    kept: tuple[Share, ...] = Field(min_length=1, description="share of the attribute's weight kept at each level")
+    groups: tuple[tuple[tuple[str, ...], ...], ...] = Field(
+        default=(), description="values merged at each level; others stay alone"
+    )
+    kept: tuple[Share, ...] = Field(
+        min_length=1, description="share of the attribute's weight kept at each level, not rising"
+    )
 
     @model_validator(mode="after")
     def _one_way(self) -> GeneralizedAttribute:
@@ -172,12 +196,16 @@ class GeneralizedAttribute(Section):
 class SubjectsSection(Section):
     """What the data subjects may share, what it is worth, and how they decide."""
 
-    attributes: tuple[str, ...] = Field(min_length=1, description="that can be shared or masked")
+    attributes: tuple[str, ...] = Field(min_length=1, description="attributes that can be shared; loci last")
     always_shared: tuple[str, ...] = Field(
-        default=(), description="attributes, first in the list, that nobody can mask; only a whole record is withheld"
+        default=(),
+        description="attributes that cannot be masked: the first of the list, each linked on by the last stage; not "
+        "with `k-anonymity`",
     )
     weights: Literal["entropy", "uniform"] | dict[str, Annotated[float, Field(ge=0)]] = Field(
-        default="entropy", description="worth of each attribute"
+        default="entropy",
+        description="worth of each attribute: entropy in the first resource that carries it, all alike, or attribute "
+        "= weight",
     )
     minority_support: Annotated[float, Field(ge=0)] = Field(
         default=0.0, description="alpha: how much more sharing rare values is worth"
@@ -185,14 +213,22 @@ class SubjectsSection(Section):
     generalize: dict[str, GeneralizedAttribute] = Field(
         default={}, description="attribute = its levels between shared and masked"
     )
-    policies: tuple[MaskingPolicy, ...] = Field(default=("opt-in", "masking", "no-attack-masking"), min_length=1)
-    solver: Literal["best-first", "backward-induction", "greedy", "anytime"] = "best-first"
-    most_evaluated: Annotated[int, Field(ge=1)] = Field(
-        default=20_000, description="of solver anytime: strategies worked out per subject after a greedy search"
+    policies: tuple[MaskingPolicy, ...] = Field(
+        default=("opt-in", "masking", "no-attack-masking"),
+        min_length=1,
+        description="policies compared, the columns of the table, each once",
     )
-    k: Annotated[int, Field(ge=1)] = Field(default=2, description="of policy k-anonymity: records that look alike")
-    opt_in_rate: Share = Field(default=0.05, description="of policy random-opt-in: probability to share all")
-    sharing_rate: Share = Field(default=0.15, description="of policy random-masking: probability of each attribute")
+    solver: Literal["best-first", "backward-induction", "greedy", "anytime"] = Field(
+        default="best-first", description="of the policies that are games"
+    )
+    most_evaluated: Annotated[int, Field(ge=1)] = Field(
+        default=20_000, description="of solver `anytime`: strategies worked out per subject, after a greedy search"
+    )
+    k: Annotated[int, Field(ge=1)] = Field(default=2, description="of policy `k-anonymity`: records that look alike")
+    opt_in_rate: Share = Field(default=0.05, description="of policy `random-opt-in`: probability to share all")
+    sharing_rate: Share = Field(
+        default=0.15, description="of policy `random-masking`: probability to share each attribute"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> SubjectsSection:
@@ -225,8 +261,8 @@ class SubjectsSection(Section):
 class MaskingLine(Section):
     """Every policy while one key of the scenario changes."""
 
-    key: str = Field(min_length=1, description="path of the key, such as economics.loss")
-    values: tuple[float | int | str | tuple[str, ...], ...] = Field(min_length=1)
+    key: str = Field(min_length=1, description='path of the key that changes, such as `"economics.loss"`')
+    values: tuple[float | int | str | tuple[str, ...], ...] = Field(min_length=1, description="values that it takes")
     labels: tuple[str, ...] = Field(default=(), description="what results call the values, if not by themselves")
     title: str = Field(default="", description="what results call the line; its key if not given")
     set: dict[str, float | int | str | bool] = Field(default={}, description="key path = value of other keys changed")
@@ -245,34 +281,43 @@ class MaskingBeliefsSection(BeliefsSection):
     """What subjects believe when they choose; the truth where not given."""
 
     sizes: dict[str, Annotated[int, Field(ge=1)]] = Field(
-        default={}, description="resource = number of people believed to be in it, of those drawn"
+        default={}, description="resource = number of people believed to be in it; of resources that are drawn"
     )
 
 
 class MaskingAnalysisSection(Section):
     """What is worked out besides the policies."""
 
-    lines: tuple[MaskingLine, ...] = ()
+    lines: tuple[MaskingLine, ...] = Field(default=(), description="every policy while one key changes")
 
     search_path: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="record, from 0, whose greedy search is told strategy by strategy"
+        default=None,
+        description="record, from 0, whose greedy search is told strategy by strategy; two-stage attacks only",
     )
 
 
 class MaskingScenario(ScenarioHead):
     """Data subjects choose what to share of their records, an adversary attacks in stages."""
 
-    game: Literal["masking"]
-    replications: Annotated[int, Field(ge=1)] = Field(default=1, description="draws of targets and resources")
-    population: PeopleSection | None = Field(default=None, description="needed unless every table is a file")
-    targets: TableSection
-    resources: dict[str, ResourceSection] = Field(min_length=1)
-    economics: EconomicsSection
-    beliefs: MaskingBeliefsSection = MaskingBeliefsSection()
-    adversary: MaskingAdversarySection
-    subjects: SubjectsSection
-    agents: AgentsSection | None = Field(default=None, description="rounds of agents; one analytic game if not given")
-    analysis: MaskingAnalysisSection = MaskingAnalysisSection()
+    game: Literal["masking"] = Field(description="subjects choose what to share of their records")
+    replications: Annotated[int, Field(ge=1)] = Field(
+        default=1, description="draws of subjects and resources; 1 with files"
+    )
+    population: PeopleSection | None = Field(default=None, description="people to draw from; not needed with files")
+    targets: TableSection = Field(description="the subjects")
+    resources: dict[str, ResourceSection] = Field(min_length=1, description="tables that the adversary holds")
+    economics: EconomicsSection = Field(description="what is true")
+    beliefs: MaskingBeliefsSection = Field(
+        default=MaskingBeliefsSection(), description="what the subjects believe instead"
+    )
+    adversary: MaskingAdversarySection = Field(description="how the adversary attacks")
+    subjects: SubjectsSection = Field(description="what can be shared, what it is worth, how it is decided")
+    agents: AgentsSection | None = Field(
+        default=None, description="several adversaries and rounds; one analytic game if not given"
+    )
+    analysis: MaskingAnalysisSection = Field(
+        default=MaskingAnalysisSection(), description="what is worked out besides the policies"
+    )
 
     @model_validator(mode="after")
     def _beliefs_fit(self) -> MaskingScenario:

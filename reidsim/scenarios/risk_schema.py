@@ -45,14 +45,18 @@ class RiskPopulationSection(Section):
 class RiskReleaseSection(Section):
     """The released records: random samples of the population, or a file."""
 
-    sizes: tuple[Annotated[int, Field(ge=1)], ...] = Field(default=(), description="records of each sample")
-    samples: Annotated[int, Field(ge=1)] = Field(default=1, description="samples of each size")
-    path: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="CSV or Parquet file instead")
-    persons: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="file of the true values of the persons of `path`, in its order and with its columns"
+    sizes: tuple[Annotated[int, Field(ge=1)], ...] = Field(
+        default=(), description="records of each sample, drawn without replacement"
     )
-    delimiter: str = Field(default=",", min_length=1, max_length=1, description="of a CSV file")
-    attributes: tuple[str, ...] = Field(default=(), description="that are released; all if none is named")
+    samples: Annotated[int, Field(ge=1)] = Field(default=1, description="samples of each size")
+    path: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="CSV or Parquet file of records instead"
+    )
+    persons: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="file of the persons' true values, in the order and with the columns of `path`"
+    )
+    delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
+    attributes: tuple[str, ...] = Field(default=(), description="attributes that are released; all if none is named")
     columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where names differ")
 
     @model_validator(mode="after")
@@ -74,12 +78,12 @@ class TreeSection(Section):
     """The groups that values of an attribute may be released with."""
 
     groups: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(
-        default={}, description="group = its values or smaller groups"
+        default={}, description="group = its values or smaller groups; what is not the name of a group is a value"
     )
     file: Annotated[str, Field(min_length=1)] | None = Field(
         default=None, description="hierarchy file instead: a row per value, a column per level"
     )
-    delimiter: str = Field(default=";", min_length=1, max_length=1)
+    delimiter: str = Field(default=";", min_length=1, max_length=1, description="between columns of the hierarchy file")
 
     @model_validator(mode="after")
     def _one_way(self) -> TreeSection:
@@ -91,8 +95,10 @@ class TreeSection(Section):
 class UniquenessSection(Section):
     """Whether a person unique among the records is unique in the population."""
 
-    method: Literal["fixed", "pitman", "ewens", "snb", "zayatz", "known"] = "pitman"
-    value: Share | None = Field(default=None, description="of method fixed: the probability")
+    method: Literal["fixed", "pitman", "ewens", "snb", "zayatz", "known"] = Field(
+        default="pitman", description="fixed probability, estimate by a model, or known from the population"
+    )
+    value: Share | None = Field(default=None, description="of method `fixed`: the probability")
     population_size: Annotated[int, Field(ge=1)] | None = Field(
         default=None, description="of methods that estimate: people of whom the records are a sample"
     )
@@ -112,17 +118,21 @@ class UniquenessSection(Section):
 class NetworkSection(Section):
     """Capabilities of the adversary."""
 
-    p_m: Share = Field(default=0.5, description="it is disclosed that the person is in the data")
-    p_fm: Share = Field(default=0.5, description="the adversary finds this out, once it is disclosed")
-    p_cu: Share = Field(default=0.5, description="it can confirm that somebody is unique in the population")
-    p_c: Share = Field(default=0.5, description="it can confirm that a record picked at random is the person's")
+    p_m: Share = Field(default=0.5, description="probability that it is disclosed that the person is in the data")
+    p_fm: Share = Field(default=0.5, description="probability that the adversary finds this out, once it is disclosed")
+    p_cu: Share = Field(
+        default=0.5, description="probability that it can confirm that somebody is unique in the population"
+    )
+    p_c: Share = Field(
+        default=0.5, description="probability that it can confirm that a record picked at random is the person's"
+    )
 
 
 class ExpectationSection(Section):
     """How expectations over what is known are worked out."""
 
     method: Literal["auto", "exact", "monte-carlo"] = Field(
-        default="auto", description="exact unless there is too much to list"
+        default="auto", description="exact unless there is too much to list, exact, or by Monte Carlo"
     )
     trials: Annotated[int, Field(ge=2)] = Field(default=1000, description="knowledge sets drawn by Monte Carlo")
 
@@ -130,17 +140,17 @@ class ExpectationSection(Section):
 class AttackSection(Section):
     """What an attack is worth; without it, nothing is said about payoffs."""
 
-    gain: Money = Field(description="of a re-identification")
-    cost: Money = Field(default=0.0, description="of an attempt")
+    gain: Money = Field(description="gain from a re-identification")
+    cost: Money = Field(default=0.0, description="cost of an attempt")
 
 
 class SettingsSection(Section):
     """All combinations of some capabilities."""
 
-    p_m: Shares
-    p_fm: Shares
-    p_cu: Shares
-    p_c: Shares
+    p_m: Shares = Field(description="values of `p_m` of `[network]`")
+    p_fm: Shares = Field(description="values of `p_fm`")
+    p_cu: Shares = Field(description="values of `p_cu`")
+    p_c: Shares = Field(description="values of `p_c`")
     records: Annotated[int, Field(ge=1)] | None = Field(
         default=None, description="size of the samples; the first size if not given"
     )
@@ -152,26 +162,31 @@ class SettingsSection(Section):
 class RiskAnalysisSection(Section):
     """What to work out besides the risks."""
 
-    settings: SettingsSection | None = None
+    settings: SettingsSection | None = Field(default=None, description="all combinations of some capabilities")
 
 
 class RiskScenario(ScenarioHead):
     """How identifiable a given release is to adversaries who know some attributes of some people."""
 
-    game: Literal["risk"]
+    game: Literal["risk"] = Field(description="nobody plays: how identifiable a given release is")
     population: RiskPopulationSection | None = Field(
-        default=None, description="needed for samples and for method known"
+        default=None,
+        description="the people from whom records come; needed for samples and for uniqueness method `known`",
     )
-    release: RiskReleaseSection
-    trees: dict[str, TreeSection] = Field(default={}, description="attribute of a file = groups it is released with")
+    release: RiskReleaseSection = Field(description="the released records")
+    trees: dict[str, TreeSection] = Field(
+        default={}, description="attribute of a file = the groups that it is released with"
+    )
     knowledge: dict[str, str] = Field(
-        min_length=1, description="name = knowledge recipe; each is compared with the worst case"
+        min_length=1, description="name = knowledge recipe (name or file); each is compared with the worst case"
     )
-    uniqueness: UniquenessSection
-    network: NetworkSection = NetworkSection()
-    expectation: ExpectationSection = ExpectationSection()
-    attack: AttackSection | None = None
-    analysis: RiskAnalysisSection = RiskAnalysisSection()
+    uniqueness: UniquenessSection = Field(description="uniqueness in the population")
+    network: NetworkSection = Field(default=NetworkSection(), description="capabilities of the adversary")
+    expectation: ExpectationSection = Field(default=ExpectationSection(), description="exact or Monte Carlo")
+    attack: AttackSection | None = Field(default=None, description="what an attack is worth")
+    analysis: RiskAnalysisSection = Field(
+        default=RiskAnalysisSection(), description="what to work out besides the risks"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> RiskScenario:

@@ -10,6 +10,7 @@ from reidsim.errors import InputError
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.analysis_schema import AnalysisSection, Money
 from reidsim.scenarios.design_schema import Replications, SweepSection, UncertaintySection, check_design
+from reidsim.scenarios.hierarchy_schema import HierarchySection
 from reidsim.scenarios.stress_schema import StressSection
 from reidsim.validation import Section
 
@@ -31,12 +32,14 @@ Policy = Literal["safe-harbor", "basic", "no-attack", "sh-friendly", "no-protect
 class PopulationSection(Section):
     """Who exists."""
 
-    recipe: str = Field(description="name of a bundled population, or a recipe file (TOML)")
+    recipe: str = Field(description="name of a bundled population, or path of a recipe")
     counts: Literal["sample", "expected"] = Field(
-        default="sample", description="draw whole people, or keep the recipe's expected counts"
+        default="sample",
+        description="draw whole people from a recipe of probabilities, or keep expected counts; recipes of counts "
+        "are the same either way",
     )
     seed: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="of the draw; the recipe's own if not given"
+        default=None, description="of the draw of the population; the recipe's own if not given"
     )
 
 
@@ -44,11 +47,18 @@ class ReleaseSection(Section):
     """Which records are to be shared."""
 
     path: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="file of records; takes the place of `table`"
+        default=None, description="file of records, with a header; may be compressed; takes the place of `table`"
     )
-    table: str | None = Field(default=None, description="population whose people are the records, such as adult")
-    format: Literal["csv", "adult"] = Field(default="csv", description="of the file at `path`")
-    delimiter: str = Field(default=",", min_length=1, max_length=1, description="of a csv file")
+    table: str | None = Field(
+        default=None,
+        description="population whose people are the records: a bundled name or the path of a recipe of whole counts",
+    )
+    format: Literal["csv", "adult"] = Field(
+        default="csv", description='of the file at `path`; `"adult"` is the UCI file without header'
+    )
+    delimiter: str = Field(
+        default=",", min_length=1, max_length=1, description='between columns of a csv file; ARX writes `";"`'
+    )
 
     @model_validator(mode="after")
     def _has_records(self) -> ReleaseSection:
@@ -57,75 +67,36 @@ class ReleaseSection(Section):
         return self
 
 
-class Suppress(Section):
-    """No levels between the value and its suppression."""
-
-    rule: Literal["suppress"]
-
-
-class LevelsWithTop(Section):
-    """What rules with several levels share."""
-
-    suppress: bool = Field(default=True, description="end with a level that suppresses the value")
-    costless_levels: tuple[int, ...] = Field(default=(), description="levels whose merging is not charged as loss")
-
-
-class Intervals(LevelsWithTop):
-    """Whole numbers by intervals of growing width."""
-
-    rule: Literal["intervals"]
-    widths: tuple[Annotated[int, Field(ge=2)], ...] = Field(min_length=1)
-    start: int | None = Field(default=None, description="where intervals begin; the smallest value if not given")
-    absorb_remainder: bool = Field(default=True, description="the last interval takes in the values left over")
-
-
-class Prefix(LevelsWithTop):
-    """Codes by ever shorter prefixes."""
-
-    rule: Literal["prefix"]
-    digits: tuple[int, ...] = Field(min_length=1, description="characters kept at each level")
-    pool: tuple[str, ...] = Field(default=(), description="prefixes grouped with each other once that short")
-
-
-class Groups(LevelsWithTop):
-    """Categories by listed groups, per level."""
-
-    rule: Literal["groups"]
-    groups: tuple[tuple[tuple[str, ...], ...], ...] = Field(min_length=1)
-
-
-class Table(LevelsWithTop):
-    """A file with one row per value and one column per level."""
-
-    rule: Literal["table"]
-    file: str
-    delimiter: str = Field(default=";", min_length=1, max_length=1)
-    suppress: bool = Field(default=False, description="add a level that suppresses the value")
-
-
-HierarchySection = Annotated[Suppress | Intervals | Prefix | Groups | Table, Field(discriminator="rule")]
-
-
 class AttributeSection(Section):
     """One quasi-identifier: where its values come from and how they can be generalized."""
 
-    hierarchy: HierarchySection
-    column: str | None = Field(default=None, description="of the records; the attribute's name if not given")
-    values: dict[str, str] = Field(default={}, description="value in the records = category of the population")
-    draw: bool = Field(default=False, description="not in the records: drawn from the population given the others")
+    hierarchy: HierarchySection = Field(description="how values are generalized, by a `rule`")
+    column: str | None = Field(default=None, description="column of the records; the attribute's name if not given")
+    values: dict[str, str] = Field(
+        default={}, description="value in the records = category of the population; values not listed stay"
+    )
+    draw: bool = Field(
+        default=False, description="the records lack the attribute; it is drawn from the population, given the others"
+    )
     top_code: int | None = Field(
-        default=None, description="values from here on are redrawn from people of this age or more"
+        default=None,
+        description="values from here on are redrawn among people of this value or more who agree in the other known "
+        "attributes",
     )
     in_loss: bool = Field(default=True, description="whether generalizing it counts as information loss")
 
 
 class EconomicsSection(Section):
-    """What sharing, attacking and being attacked are worth."""
+    """What sharing, attacking and being attacked are worth; in the masking game to a subject, not a publisher."""
 
-    benefit: Money = Field(description="V: publisher's benefit of sharing a record as it is")
-    loss: Money = Field(description="L: publisher's loss for a re-identified record")
-    gain: Money | None = Field(default=None, description="adversary's gain from a re-identification; L if not given")
-    cost: Money = Field(description="c: adversary's cost of an attempt")
+    benefit: Money = Field(description="publisher's benefit of sharing a record as it is (V, at dataset level B)")
+    loss: Money = Field(description="publisher's loss for a re-identified record (L)")
+    gain: Money | None = Field(
+        default=None, description="adversary's gain from a re-identification (G); the loss if not given"
+    )
+    cost: Money = Field(
+        description="adversary's cost of an attempt (c, at dataset level C), of one exploit of a sequential attack"
+    )
 
     @property
     def adversary_gain(self) -> float:
@@ -136,9 +107,16 @@ class EconomicsSection(Section):
 class BeliefsSection(Section):
     """What the publisher believes when it plans; the truth (economics) where not given."""
 
-    loss: Money | None = None
-    gain: Money | None = None
-    cost: Money | None = None
+    loss: Money | None = Field(
+        default=None, description="loss that the publisher plans with; the true one if not given"
+    )
+    gain: Money | None = Field(
+        default=None,
+        description="gain that the publisher plans with; the true one if not given, whatever the believed loss",
+    )
+    cost: Money | None = Field(
+        default=None, description="cost that the publisher plans with; the true one if not given"
+    )
 
     def of(self, truth: EconomicsSection) -> EconomicsSection:
         """Return the economics believed in; a gain that is not stated follows the true loss."""
@@ -153,8 +131,10 @@ class BeliefsSection(Section):
 class UnconfirmedSection(Section):
     """A noisy signal in place of certainty about a hit; the first positive one is claimed."""
 
-    sensitivity: Annotated[float, Field(ge=0, le=1)] = Field(description="probability of a positive signal on a hit")
-    specificity: Annotated[float, Field(ge=0, le=1)] = Field(description="probability of a negative one on a miss")
+    sensitivity: Annotated[float, Field(ge=0, le=1)] = Field(description="probability of a positive signal after a hit")
+    specificity: Annotated[float, Field(ge=0, le=1)] = Field(
+        description="probability of a negative signal after a miss"
+    )
     false_claim_cost: Money = Field(default=0.0, description="cost of claiming the wrong person")
 
 
@@ -162,10 +142,13 @@ class SequentialSection(Section):
     """The sequential attack of planner `fmdp`; its gain and cost of an exploit are those of the economics."""
 
     registry: str | None = Field(
-        default=None, description="population that is the registry attacked through; all people if not given"
+        default=None,
+        description="population (name or recipe) of those whom the adversary can look up; everybody if not given; "
+        "not under prosecutor risk",
     )
     belief: Literal["known", "unknown"] = Field(
-        default="known", description="whether the group size in the registry is known before access"
+        default="known",
+        description="whether the adversary knows the size of the group in the registry before it pays for access",
     )
     access_cost: Money = Field(default=0.0, description="C_d: price of access to the registry")
     link_cost: Money = Field(default=0.0, description="C_l: cost of linking the record")
@@ -173,30 +156,49 @@ class SequentialSection(Section):
     max_penalties: Annotated[int, Field(ge=1)] | None = Field(
         default=None, description="n_f: how often the fine is levied at most; every time if not given"
     )
-    detection_intercept: float = Field(default=-4.59, description="h0 of the detection probability")
-    detection_slope: float = Field(default=0.0, description="h1 of the detection probability")
-    prior: Annotated[float, Field(gt=0, le=1)] | None = Field(
-        default=None, description="probability that the person is in the registry; its coverage if not given"
+    detection_intercept: float = Field(
+        default=-4.59, description="h0: exploit j, from 0, is detected with probability 1/(1 + exp(-(h0 + h1 j)))"
     )
-    discount: Annotated[float, Field(gt=0, le=1)] = Field(default=0.9, description="gamma: worth of money a step later")
-    penalty_timing: Literal["next-state", "at-action"] = "next-state"
-    detection_ends_attack: bool = False
+    detection_slope: float = Field(default=0.0, description="h1 of that probability")
+    prior: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        default=None,
+        description="probability that the person is in the registry; people of the registry over people of the "
+        "population if not given",
+    )
+    discount: Annotated[float, Field(gt=0, le=1)] = Field(
+        default=0.9, description="gamma: worth of money one step later"
+    )
+    penalty_timing: Literal["next-state", "at-action"] = Field(
+        default="next-state",
+        description="the fine is paid one step after the exploit, like the gain is collected, or at once",
+    )
+    detection_ends_attack: bool = Field(default=False, description="whether a detected exploit is the last one")
     unconfirmed: UnconfirmedSection | None = Field(
-        default=None, description="whether the adversary must guess if an exploit hit"
+        default=None, description="whether the adversary must guess if an exploit hit; known groups only"
     )
 
 
 class AdversarySection(Section):
     """How the adversary plans."""
 
-    planner: Literal["one-shot", "fmdp"] = "one-shot"
+    planner: Literal["one-shot", "fmdp"] = Field(
+        default="one-shot",
+        description="attack a record once, if the expected gain exceeds the cost; or plan a sequential attack",
+    )
     risk: Literal["journalist", "prosecutor"] = Field(
-        default="journalist", description="group sizes counted in the population, or in the released records"
+        default="journalist", description="groups counted in the population, or in the released records"
     )
     knowledge: str | None = Field(
-        default=None, description="knowledge recipe: what it knows about people; everything if not given"
+        default=None,
+        description='knowledge recipe (name or file): what it knows about people, such as `"tennessee-voters"`; '
+        'everything if not given; planner `"one-shot"` only',
     )
-    sequential: SequentialSection = SequentialSection()
+    stages: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="path of an attack recipe: how the adversary `multistage` of cross-play attacks"
+    )
+    sequential: SequentialSection = Field(
+        default=SequentialSection(), description='the sequential attack of planner `"fmdp"`'
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> AdversarySection:
@@ -216,29 +218,46 @@ class AdversarySection(Section):
 class PublisherSection(Section):
     """How the publisher decides."""
 
-    policies: tuple[Policy, ...] = Field(default=("basic", "no-attack"), min_length=1)
-    solver: Literal["backward-induction", "branch-and-bound", "lattice-search"] = "backward-induction"
+    policies: tuple[Policy, ...] = Field(
+        default=("basic", "no-attack"),
+        min_length=1,
+        description="policies compared, the columns of the table, each once",
+    )
+    solver: Literal["backward-induction", "branch-and-bound", "lattice-search"] = Field(
+        default="backward-induction",
+        description="of the policies that are games; lattice search cannot meet the constraint of `no-attack` and "
+        "`sh-friendly`",
+    )
+    k: Annotated[int, Field(ge=1)] = Field(
+        default=2, description="of defender `k-anonymity` of cross-play: records that look alike"
+    )
 
 
 class SafeHarborSection(Section):
     """Which attributes the HIPAA Safe Harbor rule restricts."""
 
-    age: str | None = None
-    zip: str | None = None
+    age: str | None = Field(default=None, description="attribute that holds ages in years")
+    zip: str | None = Field(default=None, description="attribute that holds five-digit ZIP codes")
     zip3_population: Literal["population", "us-2010"] = Field(
-        default="us-2010", description="where people of three-digit areas are counted"
+        default="us-2010",
+        description="where the people of three-digit areas are counted: bundled figures of the 2010 Census, or the "
+        "scenario's population (the released records if there is none)",
     )
 
 
 class ScenarioHead(Section):
     """What every scenario tells about itself."""
 
-    title: str = ""
-    source: str = ""
-    seed: Annotated[int, Field(ge=0)] = Field(default=0, description="root of all random draws of a run")
-    replications: Replications = Field(default=1, description="runs that differ in their random draws")
-    sweep: SweepSection | None = Field(default=None, description="values that keys take, point by point")
-    uncertainty: UncertaintySection | None = Field(default=None, description="keys whose values nobody knows for sure")
+    title: str = Field(default="", description="printed above the results")
+    source: str = Field(default="", description="where the study and its figures come from")
+    seed: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="root of all random draws of a run; the option `--seed` replaces it"
+    )
+    replications: Replications = Field(default=1, description="runs that differ in their random draws: a batch")
+    sweep: SweepSection | None = Field(default=None, description="values that keys take, point by point: a batch")
+    uncertainty: UncertaintySection | None = Field(
+        default=None, description="distributions of keys whose values nobody knows for sure: a batch"
+    )
     stress: StressSection | None = Field(default=None, description="what `reidsim stress` works out")
 
     @model_validator(mode="after")
@@ -250,17 +269,27 @@ class ScenarioHead(Section):
 class RecordScenario(ScenarioHead):
     """A publisher chooses the form of each record: population, release, adversary and what to analyse."""
 
-    game: Literal["record-level"] = "record-level"
-    population: PopulationSection | None = Field(default=None, description="not needed under prosecutor risk")
-    release: ReleaseSection
-    attributes: dict[str, AttributeSection] = Field(min_length=1, description="quasi-identifiers, in lattice order")
-    economics: EconomicsSection
-    beliefs: BeliefsSection = BeliefsSection()
-    adversary: AdversarySection = AdversarySection()
-    publisher: PublisherSection = PublisherSection()
-    safe_harbor: SafeHarborSection | None = None
-    agents: AgentsSection | None = Field(default=None, description="rounds of agents; one analytic game if not given")
-    analysis: AnalysisSection = AnalysisSection()
+    game: Literal["record-level"] = Field(
+        default="record-level", description="who decides about what: here a publisher about the form of each record"
+    )
+    population: PopulationSection | None = Field(
+        default=None, description="who exists; needed under journalist risk, and wherever something is drawn"
+    )
+    release: ReleaseSection = Field(description="which records are shared")
+    attributes: dict[str, AttributeSection] = Field(
+        min_length=1, description="the quasi-identifiers, in the order of the lattice"
+    )
+    economics: EconomicsSection = Field(description="what is true")
+    beliefs: BeliefsSection = Field(default=BeliefsSection(), description="what the publisher believes instead")
+    adversary: AdversarySection = Field(default=AdversarySection(), description="how the adversary plans")
+    publisher: PublisherSection = Field(default=PublisherSection(), description="how the publisher decides")
+    safe_harbor: SafeHarborSection | None = Field(
+        default=None, description="needed by the policies `safe-harbor` and `sh-friendly`"
+    )
+    agents: AgentsSection | None = Field(
+        default=None, description="several adversaries, data subjects and rounds; one analytic game if not given"
+    )
+    analysis: AnalysisSection = Field(default=AnalysisSection(), description="what is worked out besides the policies")
 
     @model_validator(mode="after")
     def _consistent(self) -> RecordScenario:

@@ -37,6 +37,18 @@ def test_sizes_and_most_frequent_equal_counting(table):
             assert common.shares[group] == most / len(values)
 
 
+@given(tables(), st.data())
+def test_rows_that_stand_for_several_people_are_as_many_rows(table, data):
+    n_columns, rows, _ = table
+    counts = np.array(data.draw(st.lists(st.integers(1, 4), min_size=len(rows), max_size=len(rows))))
+    array, every = np.array(rows), np.repeat(np.array(rows), counts, axis=0)
+    counted = RowGroups([array[:, j] for j in range(n_columns)], len(rows), counts)
+    expected = RowGroups([every[:, j] for j in range(n_columns)], len(every))
+    np.testing.assert_array_equal(counted.sizes, expected.sizes)
+    for one, other in zip(counted.most_frequent(array[:, -1]), expected.most_frequent(every[:, -1]), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_many_columns_do_not_overflow():
     rng = np.random.default_rng(0)
     columns = [rng.integers(0, 2**31 - 1, 50) for _ in range(12)]

@@ -17,13 +17,17 @@ Shares = Annotated[dict[str, Share], Field(min_length=1)]
 class ShareTable(Section):
     """Shares, or counts that give them, in a CSV file with one row per value and group of the given attributes."""
 
-    file: str
-    delimiter: str = Field(default=",", min_length=1, max_length=1)
+    file: str = Field(description="CSV file with a row per value and combination of given values or groups")
+    delimiter: str = Field(default=",", min_length=1, max_length=1, description="between its columns")
     where: dict[str, str] = Field(default={}, description="column = text: only rows with this text are read")
     value: str = Field(description="column of the attribute's values")
     count: str | None = Field(default=None, description="column of counts; rows of the same kind are added up")
-    share: str | None = Field(default=None, description="column of shares, which sum to 1 within a group")
-    columns: dict[str, str] = Field(default={}, description="given attribute = column, where its name is another")
+    share: str | None = Field(
+        default=None, description="column of shares, whose sum is 1 within 10^-6 for each combination"
+    )
+    columns: dict[str, str] = Field(
+        default={}, description="given attribute = column, where the column has another name than the attribute"
+    )
 
     @model_validator(mode="after")
     def _one_column_of_figures(self) -> ShareTable:
@@ -35,15 +39,20 @@ class ShareTable(Section):
 class AttributeRecipe(Section):
     """One attribute: its values and their shares, in one of four ways."""
 
-    name: str = Field(min_length=1)
-    source: str = ""
-    shares: Shares | None = Field(default=None, description="value = share")
+    name: str = Field(min_length=1, description="name of the attribute")
+    source: str = Field(default="", description="where its shares come from")
+    shares: Shares | None = Field(default=None, description="value = share; the sum is 1 within 10^-6")
     shares_by: dict[str, Shares] | None = Field(
-        default=None, min_length=1, description="value or group of the given attribute = its shares"
+        default=None,
+        min_length=1,
+        description="value or group of the one given attribute = value = share; each sum is 1 within 10^-6",
     )
-    table: ShareTable | None = None
-    uniform: Members | None = Field(default=None, description="equally likely values, or a range such as '1..12'")
-    given: tuple[str, ...] = Field(default=(), description="earlier attributes that the shares depend on")
+    table: ShareTable | None = Field(default=None, description="shares or counts in a CSV file")
+    uniform: Members | None = Field(
+        default=None,
+        description='equally likely values; a range of whole numbers such as `"1..12"` stands for each of them',
+    )
+    given: tuple[str, ...] = Field(default=(), description="attributes above this one that the shares depend on")
     grouped: dict[str, str] = Field(default={}, description="given attribute = grouping of its values")
 
     @model_validator(mode="after")
@@ -73,15 +82,22 @@ class AttributeRecipe(Section):
 
 
 class AttributeModelRecipe(RecipeHead):
-    """People whose attributes are drawn one after the other, each by its shares given some earlier ones."""
+    """People whose attributes are drawn one after the other, each by its shares given some earlier ones.
 
-    kind: Literal["attribute-model"]
-    people: Annotated[int, Field(gt=0, lt=2**53)]
-    seed: Annotated[int, Field(ge=0)]
+    Each attribute has exactly one of ``shares``, ``shares_by``, ``table`` and ``uniform``; a table exactly one of
+    ``count`` and ``share``. Combinations that the table has and the population lacks are passed over; the other way
+    round is an error.
+    """
+
+    kind: Literal["attribute-model"] = Field(description="this kind")
+    people: Annotated[int, Field(gt=0, lt=2**53)] = Field(description="how many people")
+    seed: Annotated[int, Field(ge=0)] = Field(description="seed of the draw")
     groupings: dict[str, Annotated[Groups, Field(min_length=1)]] = Field(
-        default={}, description="grouping = group = its values, such as age groups of years of birth"
+        default={},
+        description='grouping = group = its values; ranges such as `"18..24"`, `"75.."`, `"..17"`; `"otherwise"` for '
+        "all values of no other group",
     )
     fixed_shares: dict[str, Shares] = Field(
         default={}, description="attribute = value = its share; the other values divide the rest as before"
     )
-    attribute: tuple[AttributeRecipe, ...] = Field(min_length=1)
+    attribute: tuple[AttributeRecipe, ...] = Field(min_length=1, description="the attributes in order")

@@ -22,78 +22,96 @@ Size = Annotated[int, Field(ge=2, lt=2**31)]
 class People(Section):
     """How many people live in each generation."""
 
-    subpopulations: tuple[Size, ...] = Field(min_length=1, max_length=1_000)
-    generations: Annotated[int, Field(ge=1, le=10_000)]
+    subpopulations: tuple[Size, ...] = Field(
+        min_length=1, max_length=1_000, description="people of each subpopulation, the same in every generation"
+    )
+    generations: Annotated[int, Field(ge=1, le=10_000)] = Field(description="number of generations, with the founders")
 
 
 class Loci(Section):
     """Table with a row for each locus."""
 
-    file: str
+    file: str = Field(description="CSV file with a row per locus")
 
 
 class Labels(Section):
     """Table of labels and how many people bear each."""
 
-    file: str
-    label: str
-    people: str
+    file: str = Field(description="CSV file with a row per label")
+    label: str = Field(description="its column of labels, each of which occurs once")
+    people: str = Field(description="its column of people, in proportion to whom founders get the label")
 
 
 class Founders(Section):
     """The first generation."""
 
-    birth_years: tuple[Year, Year]
-    surnames: Labels
-    states: Labels
-    wealth: Labels
+    birth_years: tuple[Year, Year] = Field(description="first and last year of birth, equally likely")
+    surnames: Labels = Field(description="surnames")
+    states: Labels = Field(description="states")
+    wealth: Labels = Field(description="a wealth level for each row, from 0")
 
 
 class Migration(Section):
     """Moves between subpopulations, before the marriages of some generations."""
 
-    generations: tuple[Annotated[int, Field(ge=0)], ...] = ()
-    shares: tuple[tuple[Probability, ...], ...] = ()
+    generations: tuple[Annotated[int, Field(ge=0)], ...] = Field(
+        default=(), description="generations before whose marriages people move; 0 are the founders"
+    )
+    shares: tuple[tuple[Probability, ...], ...] = Field(
+        default=(), description="a row for each subpopulation: the share that goes to each; sums are 1"
+    )
 
 
 class Marriage(Section):
     """Who marries whom."""
 
-    ranks: tuple[int, ...] = Field(default=(), max_length=100)
-    years_older: Years
-    years_younger: Years
+    ranks: tuple[int, ...] = Field(
+        default=(),
+        max_length=100,
+        description="wealth levels at which the second and each later rank starts; one rank without it",
+    )
+    years_older: Years = Field(description="by how many years a suitable husband may be older than his wife")
+    years_younger: Years = Field(description="by how many years he may be younger")
     # Far below the least probability allowed, two who suit nobody would be tried for minutes.
-    accepted_anyway: Annotated[float, Field(ge=0.001, le=1)]
-    leaves_pool: Probability
+    accepted_anyway: Annotated[float, Field(ge=0.001, le=1)] = Field(
+        description="probability that two who do not suit each other marry, at each attempt"
+    )
+    leaves_pool: Probability = Field(description="probability, for man and woman apart, that a marriage was the last")
 
 
 class StateFrom(Section):
     """Odds of where a child's state comes from."""
 
-    father: Weight
-    mother: Weight
-    anywhere: Weight
+    father: Weight = Field(description="weight of the father's state becoming the child's")
+    mother: Weight = Field(description="weight of the mother's")
+    anywhere: Weight = Field(description="weight of one drawn like the founders'")
 
 
 class Children(Section):
     """How many children couples have, and what becomes of them."""
 
-    mean: Annotated[float, Field(gt=0, le=50)]
-    father_at_least: Age
-    mother_ages: tuple[tuple[Age, Age, Weight], ...] = Field(min_length=1)
-    wealth_steps: tuple[Annotated[int, Field(ge=-100, le=100)], ...] = Field(min_length=1)
-    state_from: StateFrom
+    mean: Annotated[float, Field(gt=0, le=50)] = Field(
+        description="mean of the Poisson distribution of children, which is drawn without 0"
+    )
+    father_at_least: Age = Field(description="least age of a father, in years")
+    mother_ages: tuple[tuple[Age, Age, Weight], ...] = Field(
+        min_length=1, description="first age, last age and weight of each of its years"
+    )
+    wealth_steps: tuple[Annotated[int, Field(ge=-100, le=100)], ...] = Field(
+        min_length=1, description="added to the parents' mean level, equally likely"
+    )
+    state_from: StateFrom = Field(description="where a child's state comes from")
 
 
 class GenealogyRecipe(RecipeHead):
     """Generations of families, as Wan et al. 2021 simulate them."""
 
-    kind: Literal["ystr-genealogy"]
-    seed: Annotated[int, Field(ge=0)]
-    engine: Engine = "vectorised"
-    people: People
-    loci: Loci
-    founders: Founders
-    migration: Migration = Migration()
-    marriage: Marriage
-    children: Children
+    kind: Literal["ystr-genealogy"] = Field(description="this kind")
+    seed: Annotated[int, Field(ge=0)] = Field(description="seed of all draws")
+    engine: Engine = Field(default="vectorised", description="which of the two engines makes it")
+    people: People = Field(description="how many people live in each generation")
+    loci: Loci = Field(description="table with a row for each locus")
+    founders: Founders = Field(description="the first generation")
+    migration: Migration = Field(default=Migration(), description="who moves between subpopulations; nobody without it")
+    marriage: Marriage = Field(description="who marries whom")
+    children: Children = Field(description="how many children couples have, and what becomes of them")

@@ -1,0 +1,124 @@
+"""The page on commands: synopsis, arguments, options and an example of each."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from pathlib import Path
+from types import NoneType
+from typing import Any, get_args, get_type_hints
+
+from reidsim.reports.reference.key_pages import head
+from reidsim.reports.reference.keys import anchor, escaped, table, wrapped
+from reidsim.reports.reference.words import either, figure
+
+COMMANDS = "commands.md"
+
+_EXAMPLE = "Example:"
+
+
+def commands_page(root: Any, exit_codes: Mapping[int, str]) -> str:
+    """Describe every command of the command line.
+
+    Parameters
+    ----------
+    root : typer.core.TyperGroup
+        The program, with its commands.
+    exit_codes : mapping of int to str
+        What each code means.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    text = (
+        "Every command with its arguments and options. The [guide](../commands.md) says more about each, with examples "
+        "that build on one another. Every command has the option `--help`."
+    )
+    codes = table([f"| {code} | {escaped(meaning)} |" for code, meaning in exit_codes.items()], ("code", "meaning"))
+    parts = [head("Command reference", text), _described("reidsim", root)]
+    parts += [_described(f"reidsim {name}", command) for name, command in root.commands.items()]
+    parts += ["## Exit codes\n", "\n".join(codes), "\nAnything else is a defect; please report it with the message.\n"]
+    return "\n".join(parts)
+
+
+def _described(name: str, command: Any) -> str:
+    """Return the heading and the description of one command."""
+    purpose, _, example = (command.help or "").partition(_EXAMPLE)
+    kinds = _kinds(command)
+    own = [parameter for parameter in command.params if parameter.name in kinds]
+    arguments = [parameter for parameter in own if parameter.param_type_name == "argument"]
+    options = [parameter for parameter in own if parameter.param_type_name == "option"]
+    synopsis = " ".join([name, *(["[OPTIONS]"] if options else []), *map(_in_synopsis, arguments)])
+    if hasattr(command, "commands"):
+        synopsis += " COMMAND [ARGUMENTS]"
+    guide = f"See the [guide](../commands.md#{anchor(name)})."
+    lines = [f"## `{name}`", "", wrapped(f"{purpose} {guide}"), "", "```console", synopsis, "```", ""]
+    for noun, parameters in (("argument", arguments), ("option", options)):
+        if parameters:
+            rows = [_row(parameter, kinds[parameter.name]) for parameter in parameters]
+            lines += [*table(rows, (noun, "value", "default", "meaning")), ""]
+    if example:
+        lines += ["For example:", "", "```console", " ".join(example.split()), "```", ""]
+    return "\n".join(lines)
+
+
+def _kinds(command: Any) -> dict[str, tuple[Any, Any]]:
+    """Return what the function of a command takes, by name: the type, and what is declared about it."""
+    hints = get_type_hints(inspect.unwrap(command.callback), include_extras=True)
+    return {name: get_args(hint)[:2] for name, hint in hints.items() if len(get_args(hint)) > 1 and name != "return"}
+
+
+def _in_synopsis(parameter: Any) -> str:
+    name = _name(parameter)
+    shown = name if parameter.required else f"[{name}]"
+    return shown if parameter.nargs == 1 else f"{shown}..."
+
+
+def _name(parameter: Any) -> str:
+    return str(parameter.metavar or parameter.name).upper()
+
+
+def _row(parameter: Any, kind: tuple[Any, Any]) -> str:
+    annotation, declared = kind
+    names = parameter.opts if parameter.param_type_name == "option" else [_name(parameter)]
+    value = either(list(_values(annotation, declared)))
+    if parameter.metavar and parameter.param_type_name == "option":
+        value = parameter.metavar
+    if parameter.multiple or parameter.nargs != 1:
+        value += ", may be given several times"
+    shown = ", ".join(f"`{name}`" for name in names)
+    meaning = escaped((parameter.help or "").rstrip("."))
+    return f"| {shown} | {value} | {_default(parameter)} | {meaning} |"
+
+
+def _values(annotation: Any, declared: Any) -> Iterator[str]:
+    """Yield the words for what may be given."""
+    inner = [part for part in get_args(annotation) if part is not NoneType]
+    if inner:
+        for part in inner:
+            yield from _values(part, declared)
+    elif issubclass(annotation, bool):
+        yield "-"
+    elif issubclass(annotation, Enum):
+        yield from (f"`{member.value}`" for member in annotation)
+    elif issubclass(annotation, int | float):
+        name = "whole number" if issubclass(annotation, int) else "number"
+        low, high = declared.min, declared.max
+        if low is not None and high is not None:
+            yield f"{name} from {figure(low)} to {figure(high)}"
+        else:
+            yield name if low is None else f"{name}, {figure(low)} or more"
+    else:
+        yield "path" if issubclass(annotation, Path) else "text"
+
+
+def _default(parameter: Any) -> str:
+    if parameter.required:
+        return "required"
+    default = parameter.default
+    if default is None or default is False:
+        return "none"
+    return f"`{default.value if isinstance(default, Enum) else default}`"

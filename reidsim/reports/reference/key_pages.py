@@ -1,0 +1,166 @@
+"""The pages on the keys of scenarios, population recipes and knowledge recipes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reidsim.adversaries.knowledge.recipe import KnowledgeRecipe
+from reidsim.populations.catalogue import Recipe
+from reidsim.populations.genealogy.recipe import Labels
+from reidsim.populations.social_media import FiguresByAge, SocialMediaRecipe
+from reidsim.reports.reference.keys import Elsewhere, described_by_path, described_sections, table, wrapped
+from reidsim.reports.reference.words import section_classes, tag_of
+from reidsim.scenarios.agents_schema import AgentsSection
+from reidsim.scenarios.analysis_schema import Range
+from reidsim.scenarios.attack_recipe import AttackRecipe
+from reidsim.scenarios.design_schema import SweepSection, SweepValues, UncertaintySection
+from reidsim.scenarios.load import GAMES
+from reidsim.scenarios.stress_schema import StressSection
+from reidsim.validation import Section
+
+SCENARIO_KEYS = "scenario-keys.md"
+RECIPE_KEYS = "population-recipe-keys.md"
+KNOWLEDGE_KEYS = "knowledge-recipe-keys.md"
+ATTACK_KEYS = "attack-recipe-keys.md"
+
+# Sections that are the same in several games, and the guides that explain them.
+_SHARED: dict[str, tuple[type[Section], str]] = {
+    "`[agents]`": (AgentsSection, "../agents.md"),
+    "`[sweep]`": (SweepSection, "../batches.md"),
+    "`[uncertainty]`": (UncertaintySection, "../batches.md"),
+    "`[stress]`": (StressSection, "../stress.md"),
+}
+_SHARED_VALUES = Elsewhere("Values of a key", "values")
+_RANGES = Elsewhere("Ranges", "range")
+_GUIDES = {
+    "record-level": "../scenarios.md",
+    "full-domain": "../full-domain.md",
+    "masking": "../masking.md",
+    "risk": "../knowledge.md",
+}
+# Where the guides explain a kind of recipe.
+_RECIPE_GUIDES = {
+    "attribute-model": "../published-figures.md#people-from-shares-of-each-attribute",
+    "census-cells": "../published-figures.md#people-from-figures-by-area-and-by-age",
+    "counts": "../populations.md#people-counted-in-a-csv-file",
+    "fitted": "../published-figures.md#people-fitted-to-the-margins-of-tables",
+    "registry": "../external-resources.md#a-registry-drawn-from-a-population",
+    "resource": "../external-resources.md#a-file-that-covers-people-unequally",
+    "sf1": "../populations.md#the-exact-2010-census-tables-sf1",
+    "social-media": "../external-resources.md#social-media",
+    "voter-file": "../external-resources.md#the-voter-registration-file-of-north-carolina",
+    "voter-list": "../external-resources.md#the-voter-list-of-a-state",
+    "ystr-genealogy": "../genealogies.md",
+}
+_RECIPE_SECTIONS: dict[type[Section], Elsewhere] = {
+    Labels: Elsewhere("Tables of labels", "section"),
+    FiguresByAge: Elsewhere("Figures by age", "section"),
+}
+_WORDS = """\
+- Unknown keys are errors. Types are exact: `"600"` is text and not a number, `600` is a number.
+- A *number* is finite. An *amount* is a number from 0 to 10^15, in currency units per record. *Text* is in quotes, a
+  *list* in brackets. `NAME` stands for a name of your own, or for a key path.
+- A *section for each name* is written `[attributes.age]`, `[attributes.sex]` and so on; a *list of sections* with two
+  brackets, once for each: `[[adversary.stages]]`.
+- `none` as a default means: not there. A section with *its defaults* may be left out; so may all keys in it that have a
+  default.
+- Paths are relative to the file. `bundled:figures/ystr-loci.csv.gz` is a file that comes with reidsim.
+"""
+
+
+def page_of_game(game: str) -> str:
+    """Return the file name of the page on the keys of a game."""
+    return f"{game}-keys.md"
+
+
+def key_pages() -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each page on keys."""
+    yield SCENARIO_KEYS, _scenario_keys()
+    for game in GAMES:
+        yield page_of_game(game), _game_keys(game)
+    yield RECIPE_KEYS, _recipe_keys()
+    yield KNOWLEDGE_KEYS, _knowledge_keys()
+    yield ATTACK_KEYS, _attack_keys()
+
+
+def head(title: str, text: str) -> str:
+    """Return the beginning of a page of the reference."""
+    made = "This page is written from the code by `reidsim reference`."
+    return f"# {title}\n\n{wrapped(f'{text} {made}')}\n"
+
+
+def _scenario_keys() -> str:
+    """Return the page that leads to those of the games, with the sections that several games have."""
+    text = (
+        "What a [scenario file](../scenarios.md) may say depends on its key `game`. Sections that several games have "
+        "are described here."
+    )
+    rows = [
+        f'| [`"{game}"`]({page_of_game(game)}) | {_first_line(model)} | [guide]({_GUIDES[game]}) |'
+        for game, model in GAMES.items()
+    ]
+    games = "\n".join(table(rows, ("game", "who decides about what", "explained in the")))
+    parts = [head("Scenario keys", text), games + "\n", "## Types and defaults\n", _WORDS]
+    for heading, (model, guide) in _SHARED.items():
+        note = f"See the [guide]({guide})."
+        parts.append(described_sections(model, {SweepValues: _named(_SHARED_VALUES, model)}, top=heading, note=note))
+    return "\n".join(parts)
+
+
+def _named(other: Elsewhere, model: type[Section]) -> Elsewhere:
+    """Return where values are described: with the sweep, and from other sections by a link."""
+    return other if model is SweepSection else Elsewhere(other.heading, other.words, SCENARIO_KEYS)
+
+
+def _game_keys(game: str) -> str:
+    model = GAMES[game]
+    elsewhere = {section: Elsewhere(heading, page=SCENARIO_KEYS) for heading, (section, _) in _SHARED.items()}
+    text = (
+        f'Every key of a scenario with `game = "{game}"`. The [guide]({_GUIDES[game]}) explains them; '
+        f"[types and defaults]({SCENARIO_KEYS}#types-and-defaults) are those of all scenarios."
+    )
+    return "\n".join([head(_title(game), text), described_sections(model, {**elsewhere, Range: _RANGES})])
+
+
+def _title(game: str) -> str:
+    return f"Keys of {game} scenarios"
+
+
+def _recipe_keys() -> str:
+    text = (
+        "Every key of every kind of [population recipe](../populations.md#kinds-of-recipe). "
+        "A dot stands between a section and its keys: `age.tail.linear` is `linear` in the section `[age.tail]`. "
+        "The keys of a section that may be left out are *required* only where the section is there. "
+        "A list of sections is written `[[attribute]]`, once for each; `attribute.name` is `name` in each of them. "
+        "A *population* is the name of a bundled recipe, or the path of a recipe or of a file that `reidsim populate` "
+        f"wrote. [Types and defaults]({SCENARIO_KEYS}#types-and-defaults) are as in scenarios."
+    )
+    parts = [head("Recipe keys", text)]
+    recipes: list[type[Section]] = [*section_classes(Recipe), SocialMediaRecipe]
+    for model in recipes:
+        kind = tag_of(model, "kind") or ""
+        note = f"See the [guide]({_RECIPE_GUIDES[kind]})." if kind in _RECIPE_GUIDES else ""
+        parts.append(described_by_path(f'`kind = "{kind}"`', model, _RECIPE_SECTIONS, note=note))
+    parts += [described_by_path(other.heading, model, {}) for model, other in _RECIPE_SECTIONS.items()]
+    return "\n".join(parts)
+
+
+def _knowledge_keys() -> str:
+    text = (
+        "Every key of a [knowledge recipe](../knowledge.md#knowledge-recipes), which says what an adversary knows. "
+        f"[Types and defaults]({SCENARIO_KEYS}#types-and-defaults) are as in scenarios."
+    )
+    return "\n".join([head("Keys of knowledge recipes", text), described_sections(KnowledgeRecipe, {})])
+
+
+def _attack_keys() -> str:
+    text = (
+        "Every key of an [attack recipe](../cross-play.md#attacks-in-stages), which says how an adversary attacks "
+        "generalized records in stages. "
+        f"[Types and defaults]({SCENARIO_KEYS}#types-and-defaults) are as in scenarios."
+    )
+    return "\n".join([head("Keys of attack recipes", text), described_sections(AttackRecipe, {})])
+
+
+def _first_line(model: type[Section]) -> str:
+    return (model.__doc__ or "").split("\n")[0].rstrip(".")

@@ -1,0 +1,215 @@
+"""The keys of a kind of file, section by section, as Markdown."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from textwrap import fill
+
+from pydantic.fields import FieldInfo
+
+from reidsim.reports.reference.words import (
+    default_in_words,
+    is_listed,
+    is_named,
+    kind_in_words,
+    section_classes,
+    tag_of,
+    told_apart_by,
+)
+from reidsim.validation import Section
+
+WIDTH = 120
+# More places of one section than this are not all named in its heading.
+_MOST_PLACES = 3
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A section that is described under a heading of its own, in place of one for each key that holds it.
+
+    Parameters
+    ----------
+    heading : str
+    words : str
+        What a key holds, such as ``range``; ``section`` if not given.
+    page : str
+        Where the heading is; the page of the key if not given.
+    """
+
+    heading: str
+    words: str = ""
+    page: str = ""
+
+
+@dataclass
+class _Part:
+    """A section and the places that it has in the file."""
+
+    model: type[Section]
+    places: list[str]
+    depth: int
+    fixed: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The heading under which the section is described."""
+        if self.fixed:
+            return self.fixed
+        return " and ".join(self.places if len(self.places) <= _MOST_PLACES else self.places[:1])
+
+
+@dataclass
+class _Outline:
+    """The sections of a file in the order in which they are described."""
+
+    elsewhere: Mapping[type[Section], Elsewhere]
+    parts: dict[type[Section], _Part] = field(default_factory=dict)
+
+    def add(self, model: type[Section], place: str, path: str) -> None:
+        """Add a section and those below it; one that is there already gets one more place."""
+        if model in self.elsewhere:
+            return
+        if model in self.parts:
+            self.parts[model].places.append(place)
+            return
+        self.parts[model] = _Part(model, [place], path.replace(".NAME", "").count("."))
+        self.add_below(model, path)
+
+    def add_below(self, model: type[Section], path: str) -> None:
+        """Add the sections that the keys of a section hold."""
+        for key, info in keys_of(model):
+            inner = f"{path}.{key}".lstrip(".") + (".NAME" if is_named(info.annotation) else "")
+            shown = f"`[[{inner}]]`" if is_listed(info.annotation) else f"`[{inner}]`"
+            tag = told_apart_by(info.annotation)
+            for section in section_classes(info.annotation):
+                place = shown if tag is None else f'{shown} with `{tag} = "{tag_of(section, tag)}"`'
+                self.add(section, place, inner)
+
+
+def keys_of(model: type[Section]) -> list[tuple[str, FieldInfo]]:
+    """Return the keys of a section as they are written in the file, that which tells its kind first."""
+    keys = [(info.alias or name, info) for name, info in model.model_fields.items()]
+    return sorted(keys, key=lambda key: tag_of(model, key[0]) is None)
+
+
+def anchor(heading: str) -> str:
+    """Return the anchor that Markdown gives to a heading."""
+    plain = re.sub(r"[^\w\s-]", "", heading).strip().lower()
+    return re.sub(r"[-\s]+", "-", plain)
+
+
+def described_sections(
+    model: type[Section], elsewhere: Mapping[type[Section], Elsewhere], *, top: str = "Top level", note: str = ""
+) -> str:
+    """Describe a file or a section of it: the keys of every section, each under a heading.
+
+    Parameters
+    ----------
+    model : type of Section
+        The whole file, or one section.
+    elsewhere : mapping of type of Section to Elsewhere
+        Sections that have a heading of their own. Those without a `page` are described at the end.
+    top : str
+        Heading of `model` itself; the place of a section, such as ``[sweep]``, for one that is not the whole file.
+    note : str
+        What to say of `model` besides what its class says.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    outline = _Outline({section: other for section, other in elsewhere.items() if section is not model})
+    is_file = not top.startswith("`[")
+    path = "" if is_file else top.strip("`[]")
+    outline.parts[model] = _Part(model, [top], 0)
+    outline.add_below(model, path)
+    parts = [*outline.parts.values()]
+    used = {inner for part in parts for _, info in keys_of(part.model) for inner in section_classes(info.annotation)}
+    for section, other in elsewhere.items():
+        if section in used and not other.page:
+            outline.parts[section] = _Part(section, [], 0, other.heading)
+            outline.add_below(section, "")
+    return "\n".join(_described(part, outline, note if part.model is model else "") for part in outline.parts.values())
+
+
+def _described(part: _Part, outline: _Outline, note: str) -> str:
+    """Return the heading, the explanation and the keys of one section."""
+
+    def link(model: type[Section], words: str) -> str:
+        other = outline.elsewhere.get(model)
+        if other is None:
+            return f"[{words}](#{anchor(outline.parts[model].heading)})"
+        named = other.words if other.words and words.startswith("section") else words
+        return f"[{named}]({other.page}#{anchor(other.heading)})"
+
+    rows = [
+        _row(key, kind_in_words(info, link), default_in_words(info), info.description or "")
+        for key, info in keys_of(part.model)
+    ]
+    return "\n".join(
+        [
+            f"{'##' if part.depth < 1 else '###'} {part.heading}",
+            "",
+            _explanation(part.model, note),
+            "",
+            *table(rows),
+            "",
+        ]
+    )
+
+
+def dotted_keys(
+    model: type[Section], elsewhere: Mapping[type[Section], Elsewhere], path: str = ""
+) -> Iterator[tuple[str, FieldInfo]]:
+    """Yield the keys of a file by their path; of a section only if it may be left out or there may be several."""
+    for key, info in keys_of(model):
+        told_apart = [section for section in section_classes(info.annotation) if section not in elsewhere]
+        if not (info.is_required() and told_apart == [info.annotation]):
+            yield f"{path}{key}", info
+        for section in told_apart:
+            yield from dotted_keys(section, elsewhere, f"{path}{key}.")
+
+
+def described_by_path(
+    heading: str, model: type[Section], elsewhere: Mapping[type[Section], Elsewhere], *, note: str = ""
+) -> str:
+    """Describe a small file in one table, with a dot between a section and its keys; see `described_sections`."""
+
+    def link(section: type[Section], words: str) -> str:
+        other = elsewhere.get(section)
+        return words if other is None else f"[{other.words or words}](#{anchor(other.heading)})"
+
+    rows = [
+        _row(key, kind_in_words(info, link), default_in_words(info), info.description or "")
+        for key, info in dotted_keys(model, elsewhere)
+    ]
+    return "\n".join([f"## {heading}", "", _explanation(model, note), "", *table(rows), ""])
+
+
+def _explanation(model: type[Section], note: str) -> str:
+    """Return what the class of a section says about it, and the note at the end of that, in Markdown."""
+    text = (inspect.getdoc(model) or "").replace("``", "`")
+    return "\n\n".join(wrapped(paragraph) for paragraph in f"{text} {note}".split("\n\n"))
+
+
+def wrapped(text: str) -> str:
+    """Return a paragraph in lines of the width of the page."""
+    return fill(" ".join(text.split()), WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def table(rows: Sequence[str], columns: Sequence[str] = ("key", "type", "default", "meaning")) -> list[str]:
+    """Return the lines of a table in Markdown."""
+    return [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}", *rows]
+
+
+def escaped(text: str) -> str:
+    """Return text as it can stand in a cell of a table."""
+    return text.replace("|", "\\|")
+
+
+def _row(key: str, *cells: str) -> str:
+    return f"| {' | '.join([f'`{key}`', *map(escaped, cells)])} |"

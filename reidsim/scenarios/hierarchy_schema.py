@@ -1,0 +1,74 @@
+"""What a scenario file may say about how the values of an attribute are generalized."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from reidsim.validation import Section
+
+
+class Suppress(Section):
+    """No levels between the value and its suppression."""
+
+    rule: Literal["suppress"] = Field(description="two levels: the value and `*`")
+
+
+class LevelsWithTop(Section):
+    """What rules with several levels share."""
+
+    suppress: bool = Field(default=True, description="end with a level of `*`")
+    costless_levels: tuple[int, ...] = Field(
+        default=(), description="levels, counted from 1, whose merging is not charged as loss"
+    )
+
+
+class Intervals(LevelsWithTop):
+    """Whole numbers by intervals of growing width."""
+
+    rule: Literal["intervals"] = Field(
+        description="whole numbers by intervals; a trailing `+`, as in `90+`, is allowed"
+    )
+    widths: tuple[Annotated[int, Field(ge=2)], ...] = Field(
+        min_length=1, description="width at each level, each a multiple of the one before"
+    )
+    start: int | None = Field(
+        default=None, description="where the first interval begins; the smallest category if not given"
+    )
+    absorb_remainder: bool = Field(
+        default=True, description="the last full interval takes in the values left over at the top"
+    )
+
+
+class Prefix(LevelsWithTop):
+    """Codes by ever shorter prefixes."""
+
+    rule: Literal["prefix"] = Field(description="codes of one length by ever shorter prefixes")
+    digits: tuple[int, ...] = Field(min_length=1, description="characters kept at each level, decreasing")
+    pool: tuple[str, ...] = Field(
+        default=(), description="prefixes, all of one length, whose codes form one group once that short"
+    )
+
+
+class Groups(LevelsWithTop):
+    """Categories by listed groups, per level."""
+
+    rule: Literal["groups"] = Field(description="categories by listed groups")
+    groups: tuple[tuple[tuple[str, ...], ...], ...] = Field(
+        min_length=1,
+        description="groups of categories, per level; those not listed at a level keep their label from the level "
+        "below",
+    )
+
+
+class Table(LevelsWithTop):
+    """A file with one row per value and one column per level."""
+
+    rule: Literal["table"] = Field(description="a file as ARX writes it: one row per value, one column per level")
+    file: str = Field(description="path of the file")
+    delimiter: str = Field(default=";", min_length=1, max_length=1, description="between columns")
+    suppress: bool = Field(default=False, description="add a level of `*`")
+
+
+HierarchySection = Annotated[Suppress | Intervals | Prefix | Groups | Table, Field(discriminator="rule")]

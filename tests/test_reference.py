@@ -1,0 +1,368 @@
+"""The reference pages are what the code says, and say all of it."""
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pytest
+import typer
+from documented import inner_sections
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import Field, TypeAdapter, ValidationError, create_model
+from pydantic.json_schema import models_json_schema
+
+from reidsim.adversaries.knowledge.recipe import KnowledgeRecipe
+from reidsim.cli import app, main
+from reidsim.commands.exit_codes import EXIT_CODES
+from reidsim.populations.catalogue import Recipe
+from reidsim.populations.social_media import SocialMediaRecipe
+from reidsim.reports.reference.key_pages import RECIPE_KEYS, page_of_game
+from reidsim.reports.reference.keys import Elsewhere, anchor, described_sections
+from reidsim.reports.reference.words import default_in_words, kind_in_words
+from reidsim.reports.reference.write import reference_pages
+from reidsim.scenarios.attack_recipe import AttackRecipe
+from reidsim.scenarios.load import GAMES
+from reidsim.validation import Section
+
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
+ROOT = typer.main.get_command(app)
+PAGES = reference_pages(ROOT, EXIT_CODES)
+RECIPES = [*inner_sections(Recipe), SocialMediaRecipe]
+
+
+def sections_below(*models):
+    """Return these classes of sections and all those that their keys hold."""
+    found = []
+    for model in models:
+        if model not in found:
+            found.append(model)
+            below = [inner for field in model.model_fields.values() for inner in inner_sections(field.annotation)]
+            found += [section for section in sections_below(*below) if section not in found]
+    return found
+
+
+SECTIONS = sections_below(*GAMES.values(), *RECIPES, KnowledgeRecipe, AttackRecipe)
+KEYS = [(model, name, field) for model in SECTIONS for name, field in model.model_fields.items()]
+
+
+def tables(text):
+    """Yield the cells of each table whose first column is `key`, by key."""
+    for block in re.findall(r"^\| key \|.*\n(?:\|.*\n)+", text, re.MULTILINE):
+        rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in block.splitlines()[2:]]
+        keys = [row[0].strip().strip("`") for row in rows]
+        assert len(set(keys)) == len(keys)
+        yield {key: [cell.strip() for cell in row[1:]] for key, row in zip(keys, rows, strict=True)}
+
+
+# The pages as committed.
+
+
+def test_the_committed_pages_are_what_the_command_writes():
+    """If this fails, the code changed: `reidsim reference -o docs` writes the pages anew."""
+    assert {page.name: page.read_text(encoding="utf-8") for page in FOLDER.iterdir()} == PAGES
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_headings_of_a_page_have_anchors_of_their_own(name):
+    anchors = [anchor(heading) for heading in re.findall(r"^#+ (.+)$", PAGES[name], re.MULTILINE)]
+    assert len(set(anchors)) == len(anchors)
+
+
+# Every key is there and is explained.
+
+
+@pytest.mark.parametrize("model", SECTIONS)
+def test_every_key_says_what_it_means(model):
+    for name, field in model.model_fields.items():
+        said = field.description
+        # What an amount says of itself is not what the key means.
+        assert said not in (None, "", "currency units per record"), f"{model.__name__}.{name}"
+        assert said == " ".join(said.split()), f"{model.__name__}.{name}"
+        assert not said.endswith("."), f"{model.__name__}.{name}"
+
+
+def test_every_section_says_what_it_is_for():
+    assert [model.__name__ for model in SECTIONS if not model.__dict__.get("__doc__")] == []
+
+
+def schema_keys(*models):
+    """Return the keys of every section below some, from the JSON Schema that pydantic makes of them."""
+    _, schema = models_json_schema([(model, "validation") for model in models], by_alias=True)
+    parts = [part for whole in schema["$defs"].values() for part in (whole, *whole.get("anyOf", ()))]
+    return {frozenset(part["properties"]) for part in parts if "properties" in part}
+
+
+def test_scenario_pages_have_the_keys_of_every_section_and_no_others():
+    scenario = [name for name in PAGES if name in {"scenario-keys.md", *map(page_of_game, GAMES)}]
+    shown = {frozenset(rows) for name in scenario for rows in tables(PAGES[name])}
+    assert shown == schema_keys(*GAMES.values())
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_the_page_of_a_game_leads_to_the_keys_of_all_its_sections(game):
+    text = PAGES[page_of_game(game)]
+    shared = {frozenset(rows) for rows in tables(PAGES["scenario-keys.md"])}
+    own = {frozenset(rows) for rows in tables(text)}
+    needed = schema_keys(GAMES[game])
+    assert own <= needed <= own | shared
+    assert frozenset(field.alias or name for name, field in GAMES[game].model_fields.items()) in own
+
+
+def test_the_page_on_knowledge_has_the_keys_of_every_section_and_no_others():
+    assert {frozenset(rows) for rows in tables(PAGES["knowledge-recipe-keys.md"])} == schema_keys(KnowledgeRecipe)
+
+
+def dotted(schema, part, path=""):
+    """Yield the paths of all keys below a part of a JSON Schema that are of texts, numbers, lists and so on."""
+    if "$ref" in part:
+        yield from dotted(schema, schema["$defs"][part["$ref"].rpartition("/")[2]], path)
+    for inner in [*part.get("anyOf", ()), part.get("items"), part.get("additionalProperties")]:
+        if isinstance(inner, dict):
+            yield from dotted(schema, inner, path)
+    for name, inner in part.get("properties", {}).items():
+        below = list(dotted(schema, inner, f"{path}{name}."))
+        yield from below or [f"{path}{name}"]
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_the_page_on_recipes_has_every_key_by_its_path(recipe):
+    kind = recipe.model_json_schema()["properties"]["kind"]["const"]
+    parts = dict(re.findall(r"^## (.+)\n((?:(?!## ).*\n)*)", PAGES[RECIPE_KEYS], re.MULTILINE))
+    (rows,) = tables(parts[f'`kind = "{kind}"`'])
+    shown = set(rows)
+    for heading in ("Tables of labels", "Figures by age"):
+        (below,) = tables(parts[heading])
+        links = [key for key, cells in rows.items() if f"(#{anchor(heading)})" in cells[0]]
+        shown |= {f"{key}.{inner}" for key in links for inner in below}
+    schema = recipe.model_json_schema()
+    leaves = set(dotted(schema, schema))
+    assert leaves <= shown
+    # What else is shown are the sections that hold them.
+    assert all(any(leaf.startswith(f"{key}.") for leaf in leaves) for key in shown - leaves)
+
+
+def test_every_key_is_shown_with_its_type_default_and_meaning():
+    for text in PAGES.values():
+        for rows in tables(text):
+            for key, cells in rows.items():
+                assert len(cells) == 3, key
+                assert all(cells), key
+
+
+# Types are told as they are checked.
+
+
+def edges(kind):
+    """Yield numbers that a kind allows, and numbers that it does not, as its words say."""
+    step = 1 if kind.startswith("whole") else 1e-6
+    for words, sign, allowed in (
+        (r"from (\S+) to ", -1, True),
+        (r" to (\S+)$", 1, True),
+        (r", (\S+) or more", -1, True),
+        (r"at most (\S+?)$", 1, True),
+        (r"above (\S+?)(?:,|$)", -1, False),
+        (r"below ([\d.,-]+)$", 1, False),
+    ):
+        for found in re.findall(words, kind):
+            edge = float(found.replace(",", ""))
+            yield edge, allowed
+            yield edge + sign * step, False
+
+
+def accepts(field, number, *, whole):
+    try:
+        # A field of its own: what the others of its section need does not matter.
+        bounds = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+        TypeAdapter(bounds).validate_python(int(number) if whole else number)
+    except ValidationError:
+        return False
+    return True
+
+
+NUMBERS = [
+    pytest.param(field, id=f"{model.__name__}.{name}")
+    for model, name, field in KEYS
+    if re.fullmatch(r"(whole )?number((?! or section).)*", kind_in_words(field, lambda _, words: words))
+]
+
+
+@pytest.mark.parametrize("field", NUMBERS)
+def test_a_number_is_allowed_where_its_type_says(field):
+    kind = kind_in_words(field, lambda _, words: words)
+    for number, allowed in edges(kind):
+        assert accepts(field, number, whole=kind.startswith("whole")) == allowed, (kind, number)
+    if not list(edges(kind)):
+        assert accepts(field, -1, whole=True)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(-1000, 1000), st.integers(1, 2000), st.booleans(), st.booleans())
+def test_bounds_in_words_are_those_of_the_validator(low, width, open_below, open_above):
+    bounds = {"gt" if open_below else "ge": low, "lt" if open_above else "le": low + width}
+    for kind in (int, float):
+        field = create_model("Model", x=(Annotated[kind, Field(**bounds)], ...)).model_fields["x"]
+        words = kind_in_words(field, lambda _, text: text)
+        found = list(edges(words))
+        assert len(found) == 4, words
+        for number, allowed in found:
+            # Two open ends leave no whole number between neighbours.
+            if kind is float or low + open_below <= low + width - open_above:
+                assert accepts(field, number, whole=kind is int) == allowed, (words, number)
+
+
+class Inner(Section):
+    """An inner section."""
+
+    kind: Literal["inner"] = Field(description="its kind")
+
+
+class Other(Section):
+    """Another section."""
+
+    kind: Literal["other"] = Field(description="its kind")
+    size: int = Field(description="a size | with a bar")
+
+
+@pytest.mark.parametrize(
+    ("annotation", "words"),
+    [
+        (str, "text"),
+        (Annotated[str, Field(min_length=1, max_length=1)] | None, "text of one character"),
+        (bool, "true or false"),
+        (Literal["a", "b", "c"] | None, '`"a"`, `"b"` or `"c"`'),
+        (tuple[Literal["a", "b"], ...], 'list of `"a"`, `"b"`'),
+        (Annotated[float, Field(ge=0, le=1e15)], "amount"),
+        (tuple[Annotated[float, Field(ge=0, le=1e15)], ...], "list of amounts"),
+        (Annotated[tuple[Annotated[int, Field(ge=2)], ...], Field(min_length=1)],
+         "list of whole numbers, each 2 or more, not empty"),
+        (Annotated[int, Field(gt=0, lt=2**53)], "whole number, 1 or more, below 2^53"),
+        (tuple[tuple[str, ...], ...], "list of lists of text"),
+        (tuple[str, str], "list of 2 texts"),
+        (dict[str, str], "section of text"),
+        (dict[str, tuple[str, ...]], "section of lists of text"),
+        (float | str | tuple[str, ...], "number, text or list of text"),
+        (Literal["a", "b"] | dict[str, float], '`"a"`, `"b"` or section of numbers'),
+        (Inner, "<section>"),
+        (tuple[Inner, ...], "list of <sections>"),
+        (dict[str, Inner] | None, "<section> for each name"),
+        (Annotated[Inner | Other, Field(discriminator="kind")], 'section of `kind` <`"inner"`> or <`"other"`>'),
+        (tuple[Annotated[Inner | Other, Field(discriminator="kind")], ...],
+         'list of sections of `kind` <`"inner"`> or <`"other"`>'),
+    ],
+)  # fmt: skip
+def test_types_in_words(annotation, words):
+    field = create_model("Model", x=(annotation, ...)).model_fields["x"]
+    assert kind_in_words(field, lambda _, text: f"<{text}>") == words
+
+
+@pytest.mark.parametrize(
+    ("default", "words"),
+    [
+        (..., "required"),
+        (None, "none"),
+        ((), "none"),
+        ({}, "none"),
+        ("a", '`"a"`'),
+        (1e-9, "`1e-09`"),
+        (True, "`true`"),
+    ],
+)
+def test_defaults_in_words(default, words):
+    assert default_in_words(create_model("Model", x=(object, default)).model_fields["x"]) == words
+
+
+def test_a_section_in_two_places_is_described_once_with_both():
+    class Outer(Section):
+        """An outer section.
+
+        It says ``more``.
+        """
+
+        one: Other = Field(description="one")
+        two: tuple[Other, ...] = Field(description="two")
+        far: Inner | None = Field(default=None, description="far")
+
+    text = described_sections(Outer, {Inner: Elsewhere("Far away", "thing", "other.md")}, note="And this.")
+    assert text.startswith("## Top level\n\nAn outer section.\n\nIt says `more`. And this.\n\n| key |")
+    assert "| `one` | [section](#one-and-two) | required | one |" in text
+    assert "| `two` | list of [sections](#one-and-two) | required | two |" in text
+    assert "| `far` | [thing](other.md#far-away) | none | far |" in text
+    assert text.count("## `[one]` and `[[two]]`\n") == 1
+    assert "| `size` | whole number | required | a size \\| with a bar |" in text
+    assert "Far away\n" not in text
+
+
+# Commands.
+
+
+def test_the_page_on_commands_has_every_command_argument_and_option():
+    parts = {part.splitlines()[0].strip("`"): part for part in re.split(r"^## ", PAGES["commands.md"], flags=re.M)[1:]}
+    commands = {"reidsim": ROOT} | {f"reidsim {name}": command for name, command in ROOT.commands.items()}
+    assert list(parts) == [*commands, "Exit codes"]
+    for name, command in commands.items():
+        own = [parameter for parameter in command.params if not parameter.name.endswith("_completion")]
+        options = {option for parameter in own for option in parameter.opts if option.startswith("-")}
+        first = re.findall(r"^\| (`.*?) \|", parts[name], re.MULTILINE)
+        assert {cell for cells in first for cell in re.findall(r"`(-.*?)`", cells)} == options, name
+        arguments = [(p.metavar or p.name).upper() for p in own if p.param_type_name == "argument"]
+        assert [cell.strip("`") for cell in first if not cell.startswith("`-")] == arguments, name
+        for parameter in own:
+            assert parameter.help, f"{name}: {parameter.name}"
+            assert parameter.help.rstrip(".").replace("|", "\\|") in parts[name], f"{name}: {parameter.name}"
+        if name != "reidsim":
+            assert f"\n{name}" in parts[name].partition("For example:")[2], f"{name} has no example"
+
+
+def test_values_and_defaults_of_options():
+    text = PAGES["commands.md"]
+    assert "| `--port` | whole number from 0 to 65,535 | `8765` |" in text
+    assert "| `--attack-rate` | number from 0 to 1 | `0.5` |" in text
+    assert "| `--format` | `html` or `markdown` | `html` |" in text
+    assert "| `--executor` | `auto`, `serial`, `processes` or `dask` | none |" in text
+    assert "| `--set` | KEY=VALUE, may be given several times | none |" in text
+    assert "reidsim reproduce [OPTIONS] [PAPERS]..." in text
+
+
+def called(monkeypatch, capsys, *arguments):
+    monkeypatch.setattr(sys, "argv", ["reidsim", *map(str, arguments)])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    return stop.value.code, *capsys.readouterr()
+
+
+def test_the_command_writes_the_pages_over_older_ones(tmp_path, monkeypatch, capsys):
+    (tmp_path / "reference").mkdir()
+    (tmp_path / "reference" / "commands.md").write_text("old")
+    assert called(monkeypatch, capsys, "reference", "-o", tmp_path) == (
+        0,
+        f"Reference in {tmp_path / 'reference'}\n",
+        "",
+    )
+    written = {page.name: page.read_text(encoding="utf-8") for page in (tmp_path / "reference").iterdir()}
+    assert written == PAGES
+
+
+@pytest.mark.parametrize("output", ["-", "a-file"])
+def test_where_pages_cannot_be_written(output, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("a-file").write_text("kept")
+    code, out, err = called(monkeypatch, capsys, "reference", "-o", output)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert Path("a-file").read_text() == "kept"
+
+
+def test_new_users_are_not_shown_the_command(monkeypatch, capsys):
+    code, out, _ = called(monkeypatch, capsys, "--help")
+    assert code == 0
+    assert "\n  run " in out
+    assert "\n  reference " not in out
+
+
+def test_the_json_schema_of_editors_has_the_same_words():
+    meaning = GAMES["record-level"].model_fields["replications"].description
+    _, schema = models_json_schema([(GAMES["record-level"], "validation")], by_alias=True)
+    assert meaning in json.dumps(schema)
+    assert meaning in PAGES[page_of_game("record-level")]
