@@ -73,7 +73,8 @@ def read_table(
     names = [name.strip() for name in first] if header else [str(number) for number in range(len(first))]
     repeated = [name for name in names if names.count(name) > 1]
     if repeated:
-        raise InputError("column named twice", source=path, found=repeated[0])
+        unnamed = None if repeated[0] else "lines that end in delimiters have columns without a name"
+        raise InputError("column named twice", source=path, found=repeated[0], hint=unnamed)
     broken: list[arrow_csv.InvalidRow] = []
 
     def note(row: arrow_csv.InvalidRow) -> str:

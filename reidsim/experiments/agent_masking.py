@@ -26,11 +26,11 @@ from reidsim.experiments.masking_run import game_warnings
 from reidsim.experiments.release_file import release_file_facts
 from reidsim.experiments.results import Clock, make_manifest
 from reidsim.experiments.run_result import Progress, RunResult, run_table
-from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.defenders.defender import withholding
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.masking.game import MaskingGame
-from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+from reidsim.games.masking.several_adversaries import best_against_several
+from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.scenarios.agents_masking import FIXED_POLICIES, masking_setting
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.load import LoadedScenario
@@ -88,7 +88,7 @@ def run_masking_agents(loaded: LoadedScenario[MaskingScenario], report: Progress
         **release_file_facts(loaded),
         "policies": solver_facts({policy: each.last for policy, each in first.items()}, np.arange(games[0].n_records)),
     }
-    manifest = make_manifest(loaded.name, loaded.content, scenario.seed, clock.laps, facts)
+    manifest = make_manifest(loaded, clock.laps, facts)
     table = pd.concat(runs, ignore_index=True)
     return RunResult(loaded.name, table, records, analysis_of(played), manifest, warnings, "subject")
 
@@ -115,7 +115,8 @@ def subject_setting(
 def solver_of(study: MaskingStudy, believed: MaskingGame, replication: int) -> Callable[[str, RecordGame], Choice]:
     """Return what picks the strategies of a policy against any adversaries.
 
-    One adversary who attacks in stages is played by the scenario's own solver, several by branch and bound.
+    One adversary who attacks in stages is played by the scenario's own solver, several by best-first search where they
+    attack in two stages at most, and else by branch and bound.
     """
 
     def solve(policy: str, game: RecordGame) -> Choice:
@@ -130,8 +131,7 @@ def solver_of(study: MaskingStudy, believed: MaskingGame, replication: int) -> C
             one = np.ones(game.n_records, dtype=np.int64)
             return Choice(np.where(payoff > 0, everything, WITHHELD), policy, one, exact=True)
         if policy in ("masking", "no-attack-masking", "one-stage-masking"):
-            choice = branch_and_bound(game, Constraint(no_attack=policy == "no-attack-masking"))
-            return withholding(game, choice)
+            return withholding(game, best_against_several(game, no_attack=policy == "no-attack-masking"))
         raise InputError(
             "not against several adversaries", source=study.loaded.path, where="subjects.policies", found=policy
         )

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.experiments.record_level import constraint_of, fixed_choice, is_fixed
+from reidsim.experiments.record_measures import search_deviation
 from reidsim.experiments.run_result import AnalysisTables
 from reidsim.experiments.sequential_analysis import (
     attack_table,
@@ -218,18 +219,7 @@ def deviation_table(study: RecordStudy, section: LinesSection) -> pd.DataFrame:
             economics = _economics(study.scenario.economics, **{parameter: value})
             game = study.game(economics)
             found, best = evaluate(game, lattice_search(game)), evaluate(game, branch_and_bound(game))
-            difference = np.abs(found.publisher_payoff - best.publisher_payoff)
-            adversary = np.abs(found.adversary_payoff - best.adversary_payoff)
-            rows.append(
-                {
-                    "parameter": parameter,
-                    "value": value,
-                    "publisher_payoff_difference": np.average(difference, weights=weights),
-                    "adversary_payoff_difference": np.average(adversary, weights=weights),
-                    "share_optimal": np.average(difference <= game.tie(), weights=weights),
-                    "evaluated": np.average(found.evaluated, weights=weights),
-                }
-            )
+            rows.append({"parameter": parameter, "value": value, **search_deviation(found, best, game.tie(), weights)})
     return pd.DataFrame(rows)
 
 

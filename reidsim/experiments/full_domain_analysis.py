@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from reidsim.experiments.full_domain_policies import (
-    NODE_POLICIES,
     PolicyOutcome,
     fixed_strategies,
     node_strategies,
@@ -28,7 +27,7 @@ from reidsim.games.full_domain.search import search
 from reidsim.games.record_game import Choice, PopulationLinker
 from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.full_domain import PRICES, FullDomainStudy
-from reidsim.scenarios.full_domain_schema import RULES, NodesSection, Risk
+from reidsim.scenarios.full_domain_schema import NODE_POLICIES, RULES, NodesSection, Risk
 
 _PARAMETERS = ("benefit", "loss", "gain", "cost")
 # Listing all nodes of a lattice of this size takes seconds.

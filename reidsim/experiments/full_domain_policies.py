@@ -29,8 +29,6 @@ from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.full_domain import FullDomainStudy
 from reidsim.scenarios.full_domain_schema import Risk
 
-# Policies that choose one node for the whole dataset.
-NODE_POLICIES = ("basic", "no-attack", "sh-friendly")
 # What the outcome of multi-dimensional recoding calls its solver.
 SPLITS = "splits"
 
@@ -98,16 +96,17 @@ def solve_full_domain(
         Per policy, in the scenario's order.
     """
     policies = study.scenario.publisher.policies
-    truth = study.linker(study.scenario.adversary.risk)
     outcomes: dict[str, PolicyOutcome] = {}
     for number, policy in enumerate(policies):
         if progress is not None:
             progress(number, len(policies))
-        outcomes[policy] = _play(study, policy, truth)
+        outcomes[policy] = play_full_domain(study, policy)
     return outcomes
 
 
-def _play(study: FullDomainStudy, policy: str, truth: Linker) -> PolicyOutcome:
+def play_full_domain(study: FullDomainStudy, policy: str) -> PolicyOutcome:
+    """Play one policy: choose by what the publisher believes, evaluate by what is true."""
+    truth = study.linker(study.scenario.adversary.risk)
     if is_fixed(policy):
         strategies = fixed_strategies(policy, study)
         return PolicyOutcome(_equilibrium(study, strategies, truth, "fixed", 0), np.nan, 0)

@@ -74,9 +74,10 @@ def run_full_domain(loaded: LoadedScenario[FullDomainScenario], report: Progress
         },
     }
     seed = loaded.scenario.seed
-    manifest = make_manifest(loaded.name, loaded.content, seed, clock.laps, facts)
+    manifest = make_manifest(loaded, clock.laps, facts)
     runs = run_table(loaded.name, seed, 0, summary)
-    warnings = (*analysis.left_out, *_warnings(study, outcomes, analysis.curves))
+    curves = _curve_warnings(analysis.curves)
+    warnings = (*analysis.left_out, *full_domain_warnings(study, outcomes), *curves)
     return RunResult(loaded.name, runs, records, analysis, manifest, warnings)
 
 
@@ -94,7 +95,8 @@ def _analyse(study: FullDomainStudy, outcomes: Mapping[str, PolicyOutcome], repo
     )
 
 
-def _warnings(study: FullDomainStudy, outcomes: Mapping[str, PolicyOutcome], curves: pd.DataFrame) -> tuple[str, ...]:
+def full_domain_warnings(study: FullDomainStudy, outcomes: Mapping[str, PolicyOutcome]) -> tuple[str, ...]:
+    """Return what a reader of the outcomes should know about the records and the choices made."""
     warnings = []
     if study.outside:
         people = "" if study.population is None else study.population.name
@@ -120,10 +122,14 @@ def _warnings(study: FullDomainStudy, outcomes: Mapping[str, PolicyOutcome], cur
                 f"{policy}: the budget ended {outcome.unproved_rounds} of {len(outcome.nodes)} rounds; "
                 "another node may pay more there"
             )
-    if len(curves) and not curves["proved_optimal"].all():
-        open_points = curves[~curves["proved_optimal"]]
-        warnings.append(
-            f"curves: the budget ended the search at {len(open_points)} of {len(curves)} points; the payout planned "
-            f"may be up to {open_points['gap'].max():.2%} of the best case higher"
-        )
     return tuple(warnings)
+
+
+def _curve_warnings(curves: pd.DataFrame) -> tuple[str, ...]:
+    if curves.empty or curves["proved_optimal"].all():
+        return ()
+    open_points = curves[~curves["proved_optimal"]]
+    return (
+        f"curves: the budget ended the search at {len(open_points)} of {len(curves)} points; the payout planned "
+        f"may be up to {open_points['gap'].max():.2%} of the best case higher",
+    )

@@ -110,7 +110,7 @@ def run_masking(loaded: LoadedScenario[MaskingScenario], report: Progress) -> Ru
     }
     if isinstance(truth, PartialKnowledgeGame):
         facts["knowledge"] = _knowledge_facts(truth)
-    manifest = make_manifest(loaded.name, loaded.content, scenario.seed, clock.laps, facts)
+    manifest = make_manifest(loaded, clock.laps, facts)
     analysis = MaskingAnalysis(runtimes=pd.DataFrame(runtimes), search_path=path, lines=lines)
     return RunResult(loaded.name, pd.concat(rows, ignore_index=True), records, analysis, manifest, warnings, "subject")
 

@@ -66,6 +66,8 @@ def _solve(
     solver: str,
     progress: Callable[[int, int], None] | None,
 ) -> dict[str, Choice]:
+    if not constraints:
+        return {}
     if solver == "backward-induction":
         return backward_induction(game, constraints, progress=progress)
     if solver == "branch-and-bound":

@@ -56,7 +56,7 @@ def run_record_level(loaded: LoadedScenario[RecordScenario], report: Progress) -
         "policies": solvers,
     }
     seed = loaded.scenario.seed
-    manifest = make_manifest(loaded.name, loaded.content, seed, clock.laps, facts)
+    manifest = make_manifest(loaded, clock.laps, facts)
     runs = run_table(loaded.name, seed, 0, summary)
     warnings = (*analysis.left_out, *study_warnings(study, equilibria))
     return RunResult(loaded.name, runs, records, analysis, manifest, warnings)

@@ -109,7 +109,7 @@ def run_risk(loaded: LoadedScenario[RiskScenario], report: Progress) -> RiskResu
         "data_hash": study.fingerprint,
         "knowledge": methods,
     }
-    manifest = make_manifest(loaded.name, loaded.content, scenario.seed, clock.laps, facts)
+    manifest = make_manifest(loaded, clock.laps, facts)
     runs.insert(0, "scenario", loaded.name)
     runs = runs.assign(state="complete", seed=scenario.seed)
     return RiskResult(loaded.name, runs, records, analysis, manifest, _warnings(methods, analysis.knowledge_sets))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reidsim.errors import InputError
+from reidsim.experiments.agent_full_domain import describe_full_domain_agents, run_full_domain_agents
 from reidsim.experiments.agent_masking import describe_masking_agents, run_masking_agents
 from reidsim.experiments.agent_records import describe_record_agents, run_record_agents
 from reidsim.experiments.full_domain_run import describe_full_domain, run_full_domain
@@ -38,6 +39,7 @@ _STUDIES: dict[type[ScenarioHead], _Study] = {
 # The same with agents who meet round after round, if a scenario has them.
 _AGENT_STUDIES: dict[type[ScenarioHead], _Study] = {
     RecordScenario: _Study(run_record_agents, describe_record_agents),
+    FullDomainScenario: _Study(run_full_domain_agents, describe_full_domain_agents),
     MaskingScenario: _Study(run_masking_agents, describe_masking_agents),
 }
 
@@ -169,10 +171,14 @@ def describe(loaded: LoadedScenario[ScenarioHead]) -> str:
     Raises
     ------
     InputError
-        If a file, value or hierarchy cannot be used.
+        If a file, value or hierarchy cannot be used, or a batch or stress test asks for what the game does not have.
     """
     from reidsim.experiments.batch.design import at_point, check_points, design_of, is_batch
 
+    if loaded.scenario.stress is not None:
+        from reidsim.experiments.stress.checks import check_stress
+
+        check_stress(loaded)
     if not is_batch(loaded.scenario):
         return _study_of(loaded.scenario).describe(loaded)
     design = design_of(loaded)

@@ -86,6 +86,9 @@ def rules_of(agents: AgentsSection) -> dict[str, Any]:
     learning = None
     if agents.learning is not None:
         prior = np.array([agents.learning.prior.get(name, 1.0) for name in names])
+        if agents.together == "all":
+            absent = np.array([agents.learning.prior_absent.get(name, 1.0) for name in names])
+            prior = np.stack([prior, absent], axis=1)
         learning = Learning(prior, agents.learning.noticed)
     taking_part = agents.participation
     return {
@@ -95,6 +98,7 @@ def rules_of(agents: AgentsSection) -> dict[str, Any]:
         "enforcement": Enforcement(**agents.enforcement.model_dump()),
         "learning": learning,
         "participation": None if taking_part is None else ParticipationRule(**taking_part.model_dump()),
+        "foresees": agents.foresees,
         "tolerance": agents.tolerance,
     }
 

@@ -11,14 +11,13 @@ from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, Stage
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary
-from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting, Solve
 from reidsim.errors import InputError, listed
 from reidsim.games.masking.fixed_policies import game_of_policy
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import Linker
-from reidsim.random_streams import random_stream
 from reidsim.scenarios.agents import check_resources, economics_of, profile_of, rules_of, types_of
+from reidsim.scenarios.agents_equipment import needs_resources, simple_planner
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
 from reidsim.scenarios.masking import MaskingStudy
 from reidsim.scenarios.masking_schema import MaskingScenario
@@ -58,18 +57,14 @@ class _MaskingEquip:
     @property
     def needs_resources(self) -> bool:
         """Whether the type holds less than all resources from the start."""
-        return self.section.holds is not None or bool(self.section.buys)
+        return needs_resources(self.section)
 
     def _adversary(self, attack: MultistageAttack, game: MaskingGame, economics: EconomicsSection) -> Adversary:
         own = economics_of(self.section, economics, self.agents)
+        simple = simple_planner(self.section, own, self.scenario.seed)
+        if simple is not None:
+            return simple
         gain, cost = own.adversary_gain, own.cost
-        if self.section.planner == "always":
-            return AlwaysAttacks(gain, cost)
-        if self.section.planner == "never":
-            return NeverAttacks(gain, cost)
-        if self.section.planner == "random":
-            seed = int(random_stream(self.scenario.seed, "agents").integers(2**63))
-            return RandomAttacks(gain, cost, self.section.rate, seed)
         if isinstance(game.record_game.adversary, MultistageAttack) and self.section.planner is None:
             return replace(attack, gain=gain, cost=cost)
         return OneShotAdversary(gain, cost)
@@ -112,7 +107,9 @@ def masking_profiles(
     for name, section in types_of(agents).items():
         equip = _MaskingEquip(scenario, truth, believed, section, agents)
         _check_type(name, section, equip, truth.attack.identify.resource)
-        profiles.append(profile_of(name, section, scenario.economics, agents, equip))
+        as_believed = profile_of(name, section, scenario.beliefs.of(scenario.economics), agents, equip)
+        profile = profile_of(name, section, scenario.economics, agents, equip)
+        profiles.append(replace(profile, believed=as_believed))
     return tuple(profiles)
 
 
@@ -181,7 +178,7 @@ def _check_type(name: str, section: AgentTypeSection, equip: _MaskingEquip, regi
         key = "planner" if section.planner == "fmdp" else "knowledge"
         raise InputError("not in a masking game", where=f"{where}.{key}", found=getattr(section, key))
     if section.accuracy < 1 or section.expected_accuracy is not None:
-        raise InputError("accuracy is of record-level scenarios", where=f"{where}.accuracy", found=section.accuracy)
+        raise InputError("accuracy is not of masking scenarios", where=f"{where}.accuracy", found=section.accuracy)
     if equip.needs_resources and register not in {*(section.holds or ()), *section.buys}:
         raise InputError(
             "a planner without the resource that it needs", where=f"{where}.holds", found=list(section.holds or ()),

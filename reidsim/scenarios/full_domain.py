@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
 import numpy as np
@@ -54,6 +54,8 @@ class FullDomainStudy:
         The released records, counted by cell.
     safe_harbor : ndarray of int64, shape (n_cells,), optional
         The least generalization that Safe Harbor accepts.
+    linkers : dict
+        What links cells to people, by risk, once it was asked for: rolled-up people do not depend on prices.
     """
 
     loaded: LoadedScenario[FullDomainScenario]
@@ -64,6 +66,7 @@ class FullDomainStudy:
     population: Population | None
     dataset: Population
     safe_harbor: Strategies | None
+    linkers: dict[Risk, PopulationLinker] = field(default_factory=dict, repr=False)
 
     @property
     def scenario(self) -> FullDomainScenario:
@@ -162,7 +165,9 @@ class FullDomainStudy:
 
     def linker(self, risk: Risk) -> PopulationLinker:
         """Return what links cells to those among whom they hide."""
-        return PopulationLinker(GroupSizes(self._people(risk) or self.dataset, self.lattice))
+        if risk not in self.linkers:
+            self.linkers[risk] = PopulationLinker(GroupSizes(self._people(risk) or self.dataset, self.lattice))
+        return self.linkers[risk]
 
     def record_game(self, linker: Linker, prices: Prices) -> RecordGame:
         """Return the game of the cells one by one, in which any choice is evaluated; prices at one point."""
@@ -218,6 +223,32 @@ def build_full_domain(loaded: LoadedScenario[ScenarioHead]) -> FullDomainStudy:
         study = FullDomainStudy(
             loaded, lattice, cell_of_record, kind_of_record[first], prices, population, dataset, safe_harbor
         )
+        _require_walkable(study)
+    except InputError as error:
+        raise error.located(loaded.path) from None
+    return study
+
+
+def has_price_columns(scenario: FullDomainScenario) -> bool:
+    """Tell whether records have prices of their own."""
+    return any(column is not None for _, column in scenario.economics.columns)
+
+
+def repriced(study: FullDomainStudy, loaded: LoadedScenario[FullDomainScenario]) -> FullDomainStudy:
+    """Return the study of a scenario that differs from that of `study` in prices, beliefs and publisher alone.
+
+    Raises
+    ------
+    InputError
+        If the publisher would have to walk too many nodes.
+    """
+    scenario = loaded.scenario
+    prices = study.prices
+    if not has_price_columns(scenario):
+        economics = scenario.economics
+        prices = Prices.of_kinds(economics.benefit, economics.loss, economics.adversary_gain, economics.cost)
+    study = replace(study, loaded=loaded, prices=prices)
+    try:
         _require_walkable(study)
     except InputError as error:
         raise error.located(loaded.path) from None

@@ -72,7 +72,11 @@ def families_file(tmp_path_factory):
             {"agents.types": {"x": {"weight": 0.5}, "y": {"weight": 0.5}}, "agents.learning.prior": {"x": 1.0}},
             "type without a prior; found 'y'",
         ),
-        ({"agents.together": "all", "agents.learning": {}}, "learns which type is there, one a round"),
+        ({"agents.learning.prior_absent": {"x": 1.0}}, "learning.prior_absent: rounds without a type tell nothing"),
+        (
+            {"agents.together": "all", "agents.types.x.weight": 0.5, "agents.learning.prior_absent": {"y": 1.0}},
+            "learning.prior_absent.y: no such type",
+        ),
         ({"agents.participation.reward": 1}, "agents.participation.harm: key missing"),
         ({"agents.enforcement.detection": -0.1}, "agents.enforcement.detection"),
         ({"agents.typs": {}}, "did you mean 'types'"),
@@ -91,7 +95,7 @@ def test_what_cannot_be_is_refused_in_one_line(changes, message, town_file):
     [
         ({"agents.types.broker.holds": []}, "'registry', in which it looks people up"),
         ({"agents.types.broker.planner": "fmdp"}, "not in a masking game"),
-        ({"agents.types.broker.accuracy": 0.5}, "accuracy is of record-level scenarios"),
+        ({"agents.types.broker.accuracy": 0.5}, "accuracy is not of masking scenarios"),
         ({"agents.resources.genealogy.coverage": 0.5}, "a price only"),
         ({"agents.resources.gossip.price": 1}, "no such resource"),
         ({"agents.types.broker.buys": ["gossip"]}, "no such resource; found 'gossip'"),
@@ -215,6 +219,38 @@ def test_bundled_scenarios_run(name):
     assert len(result.analysis.adversaries) == len(result.analysis.rounds) * (
         1 if name == "sequential-publisher" else 3 if name == "market" else 2
     )
+
+
+def test_a_purchase_is_foreseen(town_file):
+    """Whoever holds no list attacks nobody; a publisher who foresees that it is bought does not share for it."""
+    changes = {
+        "agents.resources.list.price": 5.0,
+        "agents.types.x": {"weight": 1.0, "buys": ["list"], "budget": 60},
+        "publisher.policies": ["basic", "no-attack"],
+    }
+    unaware, aware = (
+        reidsim.run(town_file, set={**changes, "agents.foresees": foresees}) for foresees in ("holdings", "plans")
+    )
+    assert unaware.analysis.adversaries["spent"].tolist() == [5, 5]
+    assert aware.summary.loc["basic", "publisher_payoff"] > unaware.summary.loc["basic", "publisher_payoff"]
+    assert unaware.summary.loc["no-attack", "share_attacked"] > 0
+    assert aware.summary.loc["no-attack", "share_attacked"] == 0
+    shown = CliRunner().invoke(app, ["explain", str(town_file), "--set", "agents.foresees=plans"]).stdout
+    assert "when the round began, and what they will buy and can pay for\n" in shown
+
+
+def test_a_publisher_learns_how_often_each_is_there(town_file):
+    """Prior of 1 and 3 rounds, expected outcomes: one more round counts as the weight, attacks being told apart."""
+    changes = {
+        "agents.together": "all",
+        "agents.rounds": 3,
+        "agents.types": {"x": {"weight": 0.7}, "y": {"weight": 0.1, "cost": 25}},
+        "agents.learning": {"prior": {"x": 1.0, "y": 1.0}, "prior_absent": {"x": 3.0, "y": 1.0}},
+        "publisher.policies": ["no-protection"],
+    }
+    beliefs = reidsim.run(town_file, set=changes).analysis.adversaries.set_index("adversary")["belief"]
+    np.testing.assert_allclose(beliefs["x"], (1 + 0.7 * np.arange(3)) / (4 + np.arange(3)))
+    np.testing.assert_allclose(beliefs["y"], (1 + 0.1 * np.arange(3)) / (2 + np.arange(3)))
 
 
 def test_market_learns_leaves_and_buys():

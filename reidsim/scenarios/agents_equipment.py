@@ -1,0 +1,86 @@
+"""What equips adversaries in several kinds of game: simple planners, and resources as partial knowledge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
+from reidsim.adversaries.response import Adversary
+from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
+from reidsim.agents.profile import Holdings
+from reidsim.errors import InputError, listed
+from reidsim.random_streams import random_stream
+from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
+from reidsim.scenarios.schema import EconomicsSection
+
+
+def simple_planner(section: AgentTypeSection, own: EconomicsSection, seed: int) -> Adversary | None:
+    """Return a planner that looks at no record; None if the type has another.
+
+    Parameters
+    ----------
+    section : AgentTypeSection
+    own : EconomicsSection
+        Of the type; see `reidsim.scenarios.agents.economics_of`.
+    seed : int
+        Of the scenario.
+    """
+    gain, cost = own.adversary_gain, own.cost
+    if section.planner == "always":
+        return AlwaysAttacks(gain, cost)
+    if section.planner == "never":
+        return NeverAttacks(gain, cost)
+    if section.planner == "random":
+        return RandomAttacks(gain, cost, section.rate, int(random_stream(seed, "agents").integers(2**63)))
+    return None
+
+
+def knowledge_held(agents: AgentsSection, holds: Holdings, names: Sequence[str], n: int) -> Knowledge:
+    """Return what resources tell together of each of n persons with some quasi-identifiers.
+
+    Each tells its attributes of a share of people, independently of the others.
+    """
+    everybody = np.zeros(n, dtype=np.intp)
+    sources = []
+    for name in sorted(holds):
+        resource = agents.resources[name]
+        group = AttributeGroup(resource.attributes or tuple(names))
+        sources.append(Source(name, (SourceProfile((group,), resource.coverage),), everybody))
+    return Knowledge(tuple(names), tuple(sources))
+
+
+def needs_resources(section: AgentTypeSection) -> bool:
+    """Tell whether a type can attack only with resources that it holds or buys."""
+    return section.holds is not None or bool(section.buys)
+
+
+def check_has_resource(name: str, section: AgentTypeSection) -> None:
+    """Check that a type who needs resources holds or may buy one.
+
+    Raises
+    ------
+    InputError
+    """
+    if needs_resources(section) and not (section.holds or section.buys):
+        raise InputError(
+            "a planner without the resource that it needs", where=f"agents.types.{name}.holds", found=[],
+            expected="a resource that it holds or buys",
+        )  # fmt: skip
+
+
+def check_attributes(agents: AgentsSection, names: Sequence[str]) -> None:
+    """Check that resources tell quasi-identifiers of the scenario.
+
+    Raises
+    ------
+    InputError
+    """
+    for name, resource in agents.resources.items():
+        for attribute in resource.attributes:
+            if attribute not in names:
+                raise InputError(
+                    "not a quasi-identifier", where=f"agents.resources.{name}.attributes", found=attribute,
+                    expected=f"one of {listed(names)}",
+                )  # fmt: skip

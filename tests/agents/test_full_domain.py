@@ -1,0 +1,262 @@
+"""Agents at dataset level: the analytic game with one adversary, brute force with several, and who takes part."""
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from full_domain_oracle import SmallDataset, datasets, game_of, variants
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reidsim
+from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.errors import InputError
+from reidsim.experiments.agent_full_domain import dataset_setting
+from reidsim.experiments.agent_run import play_policy
+from reidsim.experiments.full_domain_policies import solve_full_domain
+from reidsim.games.adversary_types import AdversaryType, TypesGame
+from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
+from reidsim.games.full_domain.anytime import explore
+from reidsim.games.full_domain.nodes import every_node
+from reidsim.games.full_domain.search import search
+from reidsim.games.record_game import PopulationLinker, RecordGame
+from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.populations.population import Population
+from reidsim.scenarios.agents_schema import AgentsSection
+from reidsim.scenarios.full_domain import build_full_domain
+from reidsim.scenarios.load import load_scenario
+
+SCENARIO = """
+game = "full-domain"
+seed = 6
+[population]
+path = "people.csv"
+[release]
+path = "records.csv"
+[attributes.age]
+hierarchy = { rule = "intervals", widths = [10, 20] }
+[attributes.sex]
+hierarchy = { rule = "suppress" }
+[attributes.village]
+hierarchy = { rule = "suppress" }
+[economics]
+benefit = 100
+loss = 80
+cost = 10
+[publisher]
+policies = ["basic", "no-attack"]
+[safe_harbor]
+age = "age"
+"""
+POLICIES = [
+    "basic", "no-attack", "sh-friendly", "record-level", "record-level-no-attack", "safe-harbor", "no-protection",
+    "suppress-all",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def ward(tmp_path_factory):
+    """Ninety people of whom forty are released."""
+    folder = tmp_path_factory.mktemp("ward")
+    rng = np.random.default_rng(4)
+    people = pd.DataFrame(
+        {
+            "age": np.minimum(20 + rng.geometric(0.12, 90), 59),
+            "sex": rng.choice(["F", "M"], 90),
+            "village": rng.choice(["Dale", "Hill", "Ford"], 90, p=[0.6, 0.3, 0.1]),
+            "worth": rng.choice([60, 100], 90),
+        }
+    )
+    people.to_csv(folder / "people.csv", index=False)
+    people.iloc[:40].to_csv(folder / "records.csv", index=False)
+    (folder / "ward.toml").write_text(SCENARIO)
+    return folder / "ward.toml"
+
+
+# Two values, and records that have one or both.
+ROWS, TWO_AND_ONE = ((0, 1),), (((0,), (1,)), ((0,),))
+
+
+def assert_same_records(expected, found):
+    assert list(found.columns) == list(expected.columns)
+    for name in expected.columns:
+        if pd.api.types.is_float_dtype(expected[name]):
+            np.testing.assert_allclose(found[name], expected[name], rtol=1e-9, atol=1e-9, err_msg=name)
+        else:
+            pd.testing.assert_series_equal(found[name], expected[name], check_categorical=False)
+
+
+# One publisher, one adversary, one round, expected outcomes: the analytic game.
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"adversary.risk": "journalist"},
+        {"adversary.risk": "journalist", "beliefs.risk": "prosecutor", "beliefs.cost": 20.0, "beliefs.loss": 30.0},
+        {"economics.columns": {"benefit": "worth"}, "publisher.suppression_limit": 0.2},
+        {"economics.columns": {"loss": "worth"}, "economics.gain": 50.0, "attributes.age.minimum_level": 1},
+        {"publisher.search": "anytime", "publisher.nodes": 5, "publisher.policies": ["basic", "no-attack"]},
+    ],
+)
+def test_one_adversary_is_the_analytic_game(ward, changes):
+    changes = {"publisher.policies": POLICIES, **changes}
+    analytic = reidsim.run(ward, set=changes)
+    agents = reidsim.run(ward, set={**changes, "agents.rounds": 1})
+    assert_same_records(analytic.records, agents.records)
+    for measure in analytic.summary:
+        np.testing.assert_allclose(agents.summary[measure], analytic.summary[measure], rtol=1e-9, atol=1e-9)
+    for policy, facts in agents.manifest["policies"].items():
+        for fact in ("node", "nodes_evaluated"):
+            assert facts[fact] == analytic.manifest["policies"][policy][fact], policy
+
+
+def test_one_adversary_who_is_named_is_the_analytic_game(ward):
+    """Gain and cost of the type take the place of the scenario's, so does its fine, as a part of its cost."""
+    prices = {"economics.gain": 70.0, "economics.cost": 12.0}
+    rules = {"agents.enforcement": {"detection": 0.1, "fine": 20.0}}
+    agents = reidsim.run(ward, set={**rules, "agents.types.x": {"gain": 70.0, "cost": 10.0}})
+    assert_same_records(reidsim.run(ward, set=prices).records, agents.records)
+
+
+@pytest.mark.parametrize(
+    ("name", "policies"),
+    [
+        ("prasser2017", ["basic", "no-attack", "sh-friendly", "record-level", "safe-harbor"]),
+        ("arx-example", ["basic", "no-attack", "no-protection"]),
+    ],
+)
+def test_bundled_scenarios_record_by_record(name, policies):
+    study = build_full_domain(load_scenario(name, {"publisher.policies": policies}))
+    setting = dataset_setting(study, AgentsSection())
+    for policy, outcome in solve_full_domain(study).items():
+        expected, found = outcome.equilibrium, play_policy(setting, policy).last
+        np.testing.assert_array_equal(found.strategies, expected.strategies)
+        np.testing.assert_array_equal(found.attacked, expected.attacked)
+        for column in ("publisher_payoff", "adversary_payoff", "success_probability", "utility"):
+            np.testing.assert_allclose(getattr(found, column), getattr(expected, column), rtol=1e-9, atol=1e-9)
+
+
+# Several adversaries.
+
+
+def linker_of(small, game):
+    codes = np.array(small.records if small.people is None else small.people, dtype=np.int32)
+    return PopulationLinker(GroupSizes(Population.from_records(game.lattice.domain, codes), game.lattice))
+
+
+def played_by(small, game, types, together="one-of"):
+    """The same game against one-shot types (weight, gain and cost by record)."""
+    linker = linker_of(small, game)
+    benefit, loss = np.array(small.benefit, dtype=float), np.array(small.loss, dtype=float)
+    each = [
+        AdversaryType(f"t{number}", weight, linker, OneShotAdversary(np.array(gain, float), np.array(cost, float)))
+        for number, (weight, gain, cost) in enumerate(types)
+    ]
+    if len(each) == 1:
+        return AnyAdversaryGame.of(game, RecordGame(game.lattice, linker, each[0].adversary, benefit, loss))
+    return AnyAdversaryGame.of(game, TypesGame(game.lattice, each, benefit, loss, together))
+
+
+@given(variants(datasets()))
+@settings(max_examples=60)
+def test_one_adversary_by_its_replies_is_the_same_game(small):
+    """Both searches and the list of all nodes, whichever game works a node out."""
+    game = game_of(small)
+    played = played_by(small, game, [(1.0, small.gain, small.cost)])
+    ours, theirs = search(played), search(game)
+    assert ours.nodes.tolist() == theirs.nodes.tolist()
+    node = int(ours.nodes[0])
+    np.testing.assert_array_equal(played.kept_at(node), game.kept_at(node))
+    np.testing.assert_allclose(ours.payout, theirs.payout)
+    np.testing.assert_allclose(ours.adversary_payoff, theirs.adversary_payoff, atol=1e-9)
+    assert (ours.suppressed.tolist(), ours.attacked.tolist()) == (theirs.suppressed.tolist(), theirs.attacked.tolist())
+    budgeted, _ = explore(played, nodes=10_000)
+    assert budgeted.exact
+    assert budgeted.nodes.tolist() == theirs.nodes.tolist()
+    np.testing.assert_allclose(every_node(played).payout, every_node(game).payout, atol=1e-9)
+
+
+def payout_by_hand(small, node, types, together):
+    """What a node pays against types, and how many records it suppresses, from the paper's equations."""
+    payout, suppressed = 0.0, 0
+    for i, row in enumerate(small.records):
+        size = max(small.class_size(row, node), 1)
+        attacking = [weight for weight, gain, cost in types if gain[i] > cost[i] * size]
+        indifferent = any(gain[i] and gain[i] == cost[i] * size for _, gain, cost in types)
+        worth = small.benefit[i] * (1 - small.information_loss(row, node))
+        if together == "one-of":
+            risk = sum(attacking) / size
+        else:
+            risk = 1 - math.prod(1 - weight / size for weight in attacking)
+        pays = worth - small.loss[i] * risk
+        keeps = not (attacking or indifferent) if small.no_attack else pays > 1e-9
+        payout += pays if keeps else 0.0
+        suppressed += not keeps
+    return payout, suppressed
+
+
+@given(variants(datasets(same_prices=True)), st.sampled_from(["one-of", "all"]), st.integers(0, 3))
+@settings(max_examples=60)
+def test_several_adversaries_against_brute_force(small, together, kind):
+    others = [(30.0, 10.0), (12.0, 1.0), (100.0, 4.0), (0.0, 0.0)][kind]
+    types = [(0.25, small.gain, small.cost), (0.75, *((amount,) * small.n for amount in others))]
+    played = played_by(small, game_of(small), types, together)
+    solution = search(played)
+    most = math.floor(small.limit * small.n)
+    by_hand = {node: payout_by_hand(small, node, types, together) for node in small.nodes()}
+    allowed = {node: payout for node, (payout, suppressed) in by_hand.items() if suppressed <= most}
+    if not allowed:
+        assert solution.nodes.tolist() == [-1]
+        return
+    best = max(allowed.values())
+    first = min((sum(node), node) for node, payout in allowed.items() if payout > best - 1e-7)[1]
+    assert played.lattice.levels(int(solution.nodes[0])) == first
+    assert solution.payout[0] == pytest.approx(best)
+    assert solution.suppressed[0] == by_hand[first][1]
+
+
+def test_a_game_of_other_records_is_refused():
+    small, fewer = (SmallDataset((ROWS,), records, None, *((1,) * len(records),) * 4) for records in TWO_AND_ONE)
+    other = played_by(fewer, game_of(fewer), [(1.0, fewer.gain, fewer.cost)]).record_game
+    with pytest.raises(InputError, match="a record game of other records; found 1; expected 2"):
+        AnyAdversaryGame.of(game_of(small), other)
+    cheaper = replace(small, benefit=(2, 2))
+    both = game_of(small, points=(small, cheaper))
+    with pytest.raises(InputError, match="several parameter points"):
+        AnyAdversaryGame.of(both, played_by(small, game_of(small), [(1.0, small.gain, small.cost)]).record_game)
+
+
+# Adversaries who join are never to the publisher's good.
+
+
+@pytest.mark.parametrize("together", ["one-of", "all"])
+@pytest.mark.parametrize("risk", ["prosecutor", "journalist"])
+def test_more_adversaries_never_help_the_publisher(ward, together, risk):
+    """Each comes with a probability; in one-of a second takes the place of nobody."""
+    names = ["one", "two", "three"]
+    gains = dict(zip(names, (90.0, 30.0, 150.0), strict=True))
+    payoffs = []
+    for number in range(4):
+        weights = {name: 0.3 if place < number else 0.0 for place, name in enumerate(names)}
+        types = {name: {"gain": gains[name], "weight": weights[name]} for name in names}
+        types["nobody"] = {"planner": "never", "weight": 1 - sum(weights.values()) if together == "one-of" else 1.0}
+        changes = {"publisher.policies": POLICIES, "adversary.risk": risk, "agents.together": together}
+        payoffs.append(reidsim.run(ward, set={**changes, "agents.types": types}).summary["publisher_payoff"])
+    for fewer, more in itertools.pairwise(payoffs):
+        assert (more <= fewer + 1e-9).all()
+    assert (payoffs[-1] < payoffs[0] - 1e-6)[["basic", "no-attack", "no-protection", "record-level"]].all()
+
+
+def test_the_record_level_policy_bounds_those_of_one_node(ward):
+    types = {"keen": {"weight": 0.6, "gain": 150.0}, "lazy": {"weight": 0.4, "gain": 30.0}}
+    for risk in ("prosecutor", "journalist"):
+        changes = {"publisher.policies": POLICIES, "adversary.risk": risk, "agents.types": types}
+        payoff = reidsim.run(ward, set=changes).summary["publisher_payoff"]
+        assert payoff["sh-friendly"] <= payoff["basic"] <= payoff["record-level"] + 1e-9
+        assert payoff["no-attack"] <= payoff["record-level-no-attack"] + 1e-9
+        assert max(payoff["no-protection"], payoff["no-attack"], 0) <= payoff["basic"] + 1e-9

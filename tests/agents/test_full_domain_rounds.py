@@ -1,0 +1,381 @@
+"""Rounds at dataset level: who leaves the table, what is bought, learned and drawn, and what scenarios refuse."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import reidsim
+from reidsim.agents.model import ReidentificationModel
+from reidsim.cli import app
+from reidsim.errors import InputError
+from reidsim.experiments.agent_full_domain import choose, dataset_setting
+from reidsim.experiments.run import describe
+from reidsim.reports.explanation import explanation
+from reidsim.scenarios.agents_full_domain import taking_part
+from reidsim.scenarios.full_domain import build_full_domain
+from reidsim.scenarios.load import load_scenario
+from reidsim.web.exploration import world_of
+
+SCENARIO = """
+game = "full-domain"
+title = "Forty of ninety"
+seed = 6
+[population]
+path = "people.csv"
+[release]
+path = "records.csv"
+[attributes.age]
+hierarchy = { rule = "intervals", widths = [10, 20] }
+[attributes.sex]
+hierarchy = { rule = "suppress" }
+[economics]
+benefit = 100
+loss = 80
+cost = 10
+[publisher]
+policies = ["basic", "no-attack"]
+[agents.types.keen]
+weight = 0.6
+gain = 120
+[agents.types.lazy]
+weight = 0.4
+gain = 25
+"""
+LEAVING = {"agents.participation": {"reward": 1, "harm": 8, "spread": 1.5}, "agents.rounds": 2}
+ONE = {"agents.types": {"x": {}}}
+LIST = {"agents.resources.list": {"attributes": ["age"], "coverage": 0.5, "price": 20}}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("town")
+    rng = np.random.default_rng(5)
+    people = pd.DataFrame(
+        {
+            "age": np.minimum(20 + rng.geometric(0.12, 90), 59),
+            "sex": rng.choice(["F", "M"], 90),
+            "worth": rng.choice([60, 100], 90),
+        }
+    )
+    people.to_csv(folder / "people.csv", index=False)
+    people.iloc[:40].to_csv(folder / "records.csv", index=False)
+    (folder / "town.toml").write_text(SCENARIO)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def town(folder):
+    return folder / "town.toml"
+
+
+# Who takes part.
+
+
+@pytest.mark.parametrize("risk", ["prosecutor", "journalist"])
+@pytest.mark.parametrize("policy", ["no-protection", "basic", "record-level"])
+def test_the_table_is_that_of_those_who_take_part(risk, policy, town, folder):
+    """After some have left, the game is the analytic one on the records of those who stay, record by record."""
+    changes = {**ONE, "adversary.risk": risk, "publisher.policies": [policy]}
+    result = reidsim.run(town, set={**changes, **LEAVING})
+    stay = result.records["participates"].to_numpy()
+    assert 5 < stay.sum() < 38
+    pd.read_csv(folder / "records.csv")[stay].to_csv(folder / "rest.csv", index=False)
+    alone = load_scenario(town, {**changes, "agents": {}, "release.path": str(folder / "rest.csv")})
+    rest = reidsim.experiments.full_domain_run.run_full_domain(alone, lambda task, done, total: None).records
+    found = result.records[stay].reset_index(drop=True)
+    assert found["strategy"].astype(str).tolist() == rest["strategy"].astype(str).tolist()
+    for column in ("publisher_payoff", "adversary_payoff", "success_probability", "utility"):
+        np.testing.assert_allclose(found[column], rest[column], rtol=1e-9, atol=1e-9)
+    assert result.analysis.rounds["publisher_payoff"].iloc[1] == pytest.approx(rest["publisher_payoff"].sum() / 40)
+
+
+def test_leaving_lowers_class_sizes_under_prosecutor_risk_alone(town):
+    sizes, participants = {}, {}
+    for risk in ("prosecutor", "journalist"):
+        changes = {**ONE, **LEAVING, "adversary.risk": risk, "publisher.policies": ["no-protection"]}
+        study = build_full_domain(load_scenario(town, changes))
+        model = ReidentificationModel(dataset_setting(study, study.scenario.agents), "no-protection")
+        sizes[risk] = []
+        for _ in range(2):
+            model.step()
+            linked = model.adversaries[0].equipment().linker.link(study.lattice.size - 1)
+            sizes[risk].append(set(linked.group_sizes.tolist()))
+        participants[risk] = int(model.participants.sum())
+        assert 0 < participants[risk] < 40
+    assert sizes["journalist"] == [{90}, {90}]
+    assert sizes["prosecutor"] == [{40}, {participants["prosecutor"]}]
+
+
+def test_linkers_of_the_table_are_made_anew_those_of_the_population_kept(town):
+    study = build_full_domain(load_scenario(town, {"adversary.risk": "journalist", "beliefs.risk": "prosecutor"}))
+    top = study.lattice.size - 1
+    assert set(study.linker("prosecutor").link(top).group_sizes.tolist()) == {40}
+    few = np.minimum(study.released, 1)
+    part = taking_part(study, few)
+    assert set(part.linker("prosecutor").link(top).group_sizes.tolist()) == {few.sum()}
+    assert part.linker("journalist") is study.linker("journalist")
+    np.testing.assert_array_equal(part.released, few)
+
+
+def test_everybody_may_leave_and_return(town):
+    """Nobody dares to take part after the first round; hearing of no breach makes them forget it."""
+    rule = {"reward": 1, "harm": 1000, "spread": 0, "learning_rate": 0.9}
+    changes = {**ONE, "publisher.policies": ["no-protection"], "agents.rounds": 8, "agents.participation": rule}
+    participation = reidsim.run(town, set=changes).analysis.rounds["participation"]
+    assert participation[0] == 1
+    assert participation[1] < 0.1
+    assert participation.iloc[2:].max() == 1
+
+
+# What adversaries hold, what is enforced and learned.
+
+
+def test_resources_are_knowledge_of_those_in_the_table(town, folder):
+    """Whoever holds a list of ages for half of the people succeeds with 1/2 of 1 / age class and 1/2 of 1 / 40."""
+    changes = {**LIST, "agents.types": {"x": {"holds": ["list"]}}, "publisher.policies": ["no-protection"]}
+    records = reidsim.run(town, set={**changes, "economics.cost": 0}).records
+    ages = pd.read_csv(folder / "records.csv")["age"]
+    exact = 0.5 / ages.map(ages.value_counts()) + 0.5 / 40
+    np.testing.assert_allclose(records["success_probability"], exact)
+
+
+def test_a_knowledge_recipe_of_a_type(town, folder):
+    recipe = '[[sources]]\nkind = "groups"\nname = "list"\nprofile = [{ groups = [{ attributes = ["age"] }] }]\n'
+    (folder / "ages.toml").write_text(recipe)
+    changes = {"publisher.policies": ["no-protection"], "economics.cost": 0}
+    changes["agents.types"] = {"x": {"knowledge": str(folder / "ages.toml")}}
+    records = reidsim.run(town, set=changes).records
+    ages = pd.read_csv(folder / "records.csv")["age"]
+    np.testing.assert_allclose(records["success_probability"], 1 / ages.map(ages.value_counts()))
+
+
+@pytest.mark.parametrize("price", [1.0, 10_000.0])
+def test_a_resource_is_bought_if_it_pays(price, town):
+    changes = {**LIST, "agents.resources.list.price": price, "agents.types": {"x": {"buys": ["list"]}}}
+    changes |= {"agents.rounds": 3, "publisher.policies": ["no-protection"], "economics.cost": 1}
+    adversaries = reidsim.run(town, set=changes).analysis.adversaries
+    bought = price == 1.0
+    assert adversaries["spent"].tolist() == [price * bought, 0, 0]
+    assert adversaries["holds"].tolist() == ["list" if bought else ""] * 3
+
+
+def test_the_publisher_answers_what_was_bought(town):
+    """A list is bought in the first round; from the second on the publisher plans against who holds it."""
+    changes = {**LIST, "agents.resources.list.coverage": 1, "agents.resources.list.price": 1, "economics.cost": 1}
+    changes |= {"agents.types": {"x": {"buys": ["list"], "gain": 80}}, "agents.rounds": 3, "economics.loss": 300}
+    rounds = reidsim.run(town, set={**changes, "publisher.policies": ["basic"]}).analysis.rounds
+    assert rounds["share_attacked"].iloc[0] > 0
+    assert rounds["changed"].iloc[1] > 0
+    assert rounds["publisher_payoff"].iloc[1] >= rounds["publisher_payoff"].iloc[0]
+
+
+def test_a_publisher_may_foresee_a_purchase(town):
+    """Who foresees what its release makes worth buying does no worse in a single round."""
+    changes = {**LIST, "agents.resources.list.coverage": 1, "economics.cost": 1, "economics.loss": 300}
+    changes |= {"agents.types": {"x": {"buys": ["list"], "gain": 80}}, "publisher.policies": ["basic", "no-attack"]}
+    blind = reidsim.run(town, set=changes)
+    seeing = reidsim.run(town, set={**changes, "agents.foresees": "plans"})
+    assert blind.summary["share_attacked"].gt(0).all()
+    assert seeing.summary["share_attacked"]["no-attack"] == 0
+    assert seeing.summary["publisher_payoff"]["basic"] > blind.summary["publisher_payoff"]["basic"]
+    forms = seeing.records.groupby("policy", observed=True)["strategy"].agg(lambda each: set(each) - {"withheld"})
+    assert forms.map(len).tolist() == [1, 0]
+
+
+def test_inaccurate_resources_divide_success(town):
+    changes = {"publisher.policies": ["no-protection"], "economics.cost": 0}
+    exact, half = (
+        reidsim.run(town, set={**changes, "agents.types": {"x": {"accuracy": accuracy}}}).records
+        for accuracy in (1.0, 0.5)
+    )
+    np.testing.assert_allclose(half["success_probability"], exact["success_probability"] / 2)
+
+
+def test_learning_changes_the_node(town):
+    """The lazy type always comes; the publisher who expects both alike learns to share more."""
+    types = {"keen": {"weight": 0.0, "gain": 120}, "lazy": {"weight": 1.0, "gain": 25}}
+    changes = {"agents.types": types, "agents.rounds": 12, "publisher.policies": ["basic"], "economics.loss": 300}
+    known = reidsim.run(town, set=changes).analysis.rounds
+    learned = reidsim.run(town, set={**changes, "agents.learning": {}}).analysis
+    payoff = learned.rounds["publisher_payoff"]
+    assert (learned.rounds["changed"] > 0).any()
+    assert payoff.iloc[0] < payoff.iloc[-1]
+    assert payoff.iloc[-1] == pytest.approx(known["publisher_payoff"].iloc[-1])
+    beliefs = learned.adversaries.query("adversary == 'lazy'")["belief"]
+    assert beliefs.is_monotonic_increasing
+    assert beliefs.iloc[-1] > 0.8
+
+
+def test_detected_adversaries_stay_away(town):
+    rules = {"agents.enforcement": {"detection": 1.0, "fine": 5, "exclusion": 2}, "agents.rounds": 4}
+    result = reidsim.run(town, set={**ONE, **rules, "publisher.policies": ["no-protection"]}).analysis
+    assert result.adversaries["present"].tolist() == [1, 0, 0, 1]
+    attacks = result.adversaries["attacks"]
+    assert attacks[0] > 0
+    np.testing.assert_allclose(result.adversaries["fines"], 5 * attacks)
+
+
+@pytest.mark.parametrize("planner", ["always", "never", "random", "one-shot"])
+def test_every_planner_can_be_a_type(planner, town):
+    changes = {"agents.types": {"x": {"planner": planner}}, "publisher.policies": ["no-protection", "basic"]}
+    attacked = reidsim.run(town, set={**changes, "economics.cost": 30}).summary.loc["no-protection", "share_attacked"]
+    assert {"always": attacked == 1, "never": attacked == 0}.get(planner, 0 < attacked < 1)
+
+
+# Draws.
+
+
+@pytest.mark.parametrize("together", ["one-of", "all"])
+def test_means_of_draws_are_the_expected_values(together, town):
+    """Within four standard errors over 200 draws of a round with detection and fines."""
+    changes = {"agents.together": together, "agents.enforcement": {"detection": 0.2, "fine": 5}}
+    changes["publisher.policies"] = ["basic"]
+    expected = reidsim.run(town, set=changes).summary.loc["basic"]
+    drawn = reidsim.run(town, set={**changes, "agents.mode": "sampling", "agents.draws": 200}).analysis.rounds
+    assert len(drawn) == 200
+    for measure in ("publisher_payoff", "adversary_payoff", "risk", "share_attacked"):
+        error = drawn[measure].std() / np.sqrt(200)
+        assert error > 0
+        assert drawn[measure].mean() == pytest.approx(expected[measure], abs=4 * error)
+
+
+def test_the_same_seed_gives_the_same_tables(town):
+    changes = {**LEAVING, "agents.mode": "sampling", "agents.draws": 2, "agents.learning": {}}
+    first, second = (reidsim.run(town, set=changes) for _ in range(2))
+    pd.testing.assert_frame_equal(first.analysis.rounds, second.analysis.rounds)
+    pd.testing.assert_frame_equal(first.records, second.records)
+    other = reidsim.run(town, set=changes, seed=7)
+    assert not first.analysis.rounds.equals(other.analysis.rounds)
+
+
+def test_a_batch_of_them(town):
+    sweep = {"sweep.values": {"agents.types.keen.gain": [30, 120]}, "replications": 2}
+    result = reidsim.run(town, set={**sweep, "agents.mode": "sampling", "agents.rounds": 2})
+    assert len(result.runs) == 2 * 2 * 2
+    assert len(result.analysis.tables()["rounds"]) == 2 * 2 * 2 * 2
+
+
+def test_a_budget_holds_against_several_types(town):
+    changes = {"publisher.search": "anytime", "publisher.nodes": 1, "publisher.policies": ["basic"]}
+    result = reidsim.run(town, set=changes)
+    assert result.manifest["policies"]["basic"]["nodes_evaluated"] == 1
+    assert result.warnings == ("basic: the node of the last round is not proved optimal; another may pay more",)
+    enough = reidsim.run(town, set={**changes, "publisher.nodes": 1000})
+    assert enough.manifest["policies"]["basic"]["proved_optimal"]
+    assert enough.warnings == ()
+    assert enough.summary["publisher_payoff"]["basic"] >= result.summary["publisher_payoff"]["basic"]
+
+
+def test_nothing_that_pays_is_told(town):
+    changes = {"agents.types": {"x": {"planner": "always"}}, "economics.loss": 1e6, "publisher.policies": ["basic"]}
+    result = reidsim.run(town, set=changes)
+    assert result.summary["share_suppressed"]["basic"] == 1
+    assert result.warnings == (
+        "basic: nothing pays in the last round while at most 100% of the records are suppressed",
+    )
+
+
+# Bad input.
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"agents.types.keen.weight": 0.5}, "do not sum to 1"),
+        ({"agents.types.keen.planner": "fmdp"}, r"agents.types.keen.planner: not in a game at dataset level"),
+        ({"agents.types.keen.holds": ["list"]}, "agents.types.keen.holds: no such resource; found 'list'"),
+        ({"agents.types.keen.holds": []}, "a planner without the resource that it needs"),
+        ({"agents.resources.list.attributes": ["zip"]}, "not a quasi-identifier; found 'zip'"),
+        ({"agents.types.keen.knowledge": "no-such-recipe"}, "no-such-recipe"),
+        ({"publisher.policies": ["basic", "local-recoding"]}, "not a policy of scenarios with agents; found 'local-"),
+        ({"publisher.policies": ["multi-dimensional"]}, "not a policy of scenarios with agents; found 'multi-"),
+        ({**ONE, "economics.columns": {"loss": "worth"}}, "agents.types.x.gain: agents have one gain for all records"),
+        ({**ONE, "economics.columns": {"cost": "worth"}}, "agents.types.x.cost: agents have one cost for all records"),
+        ({"agents.rounds": 0}, "agents.rounds: value not allowed; found 0"),
+        ({"agents.typs": {}}, "did you mean 'types'"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(changes, message, town):
+    for use in (lambda: reidsim.run(town, set=changes), lambda: describe(load_scenario(town, changes))):
+        with pytest.raises(InputError, match=message) as caught:
+            use()
+        assert caught.value.source in (str(town), "--set")
+        assert "\n" not in str(caught.value)
+
+
+def test_no_records_are_refused(town, folder):
+    (folder / "nobody.csv").write_text("age,sex,worth\n")
+    with pytest.raises(InputError, match="no rows"):
+        reidsim.run(town, set={"release.path": str(folder / "nobody.csv")})
+
+
+def test_types_with_prices_of_their_own_may_meet_records_with_theirs(town):
+    """Benefit and loss may differ by record; who gives gain and cost needs no others."""
+    types = {"x": {"gain": 120, "cost": 10}}
+    changes = {"agents.types": types, "economics.columns": {"benefit": "worth", "loss": "worth"}}
+    analytic = {"economics.columns": {"benefit": "worth", "loss": "worth"}, "economics.gain": 120, "agents": {}}
+    loaded = load_scenario(town, analytic)
+    expected = reidsim.experiments.full_domain_run.run_full_domain(loaded, lambda task, done, total: None)
+    found = reidsim.run(town, set=changes)
+    np.testing.assert_allclose(found.records["publisher_payoff"], expected.records["publisher_payoff"], atol=1e-9)
+    np.testing.assert_allclose(found.records["adversary_payoff"], expected.records["adversary_payoff"], atol=1e-9)
+
+
+def test_budgets_below_the_cheapest_attack_are_warned_of(town):
+    result = reidsim.run(town, set={"agents.types": {"x": {"budget": 5}}})
+    assert result.warnings[0] == (
+        "nobody can attack, as budgets are below the cheapest attack: 'x' has 5, an attack costs 10"
+    )
+    assert result.summary["share_attacked"].eq(0).all()
+
+
+def test_a_policy_that_agents_do_not_play_is_refused_wherever_it_comes_from(town):
+    study = build_full_domain(load_scenario(town))
+    with pytest.raises(InputError, match="not a policy of scenarios with agents"):
+        choose(study, "local-recoding", study.record_game(study.linker("prosecutor"), study.prices))
+
+
+# From the command line.
+
+
+def test_check_explain_run_and_report(town, tmp_path):
+    runner = CliRunner()
+    checked = runner.invoke(app, ["check", str(town)])
+    assert checked.exit_code == 0
+    assert "40 data subjects" in checked.output
+    assert "25 distinct records, 8 nodes, 2 types of adversary, 1 rounds" in checked.output
+    explained = runner.invoke(app, ["explain", str(town)])
+    assert explained.output == explanation(load_scenario(town))
+    assert "decides      one form for all records, and which of them to suppress" in explained.output
+    assert "keen: weight 0.6, planner one-shot, gain 120, cost 10" in explained.output
+    out = tmp_path / "out"
+    ran = runner.invoke(app, ["run", str(town), "-o", str(out)])
+    assert ran.exit_code == 0, ran.output
+    names = {path.name for path in out.rglob("*.*")}
+    assert {"rounds.parquet", "adversaries.parquet", "rounds.png"} <= names
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["policies"]["basic"]["proved_optimal"]
+    assert len(manifest["policies"]["basic"]["node"]) == 1
+    reported = runner.invoke(app, ["report", str(out)])
+    assert reported.exit_code == 0, reported.output
+    assert "Forty of ninety" in (out / "report.html").read_text()
+
+
+def test_explanation_of_prices_by_record(town):
+    changes = {"economics.columns": {"loss": "worth"}, "publisher.policies": ["record-level"]}
+    text = explanation(load_scenario(town, {**changes, "agents.types": {"x": {"gain": 5}, "y": {"weight": 0}}}))
+    assert "x: weight 1, planner one-shot, gain 5, cost 10" in text
+    assert "y: weight 0, planner one-shot, gain by record, cost 10" in text
+    assert "the form in which each record is shared" in text
+
+
+def test_the_served_page_plays_its_rounds(town):
+    world = world_of(load_scenario(town), "basic")
+    world.step()
+    expected = reidsim.run(town).analysis.rounds.query("policy == 'basic'")["publisher_payoff"].iloc[0]
+    assert world.measures["publisher_payoff"] == pytest.approx(expected)
+    with pytest.raises(InputError, match="not a policy of scenarios with agents"):
+        world_of(load_scenario("prasser2017"), "local-recoding")
