@@ -96,7 +96,7 @@ def run_record_agents(loaded: LoadedScenario[RecordScenario], report: Progress) 
         "policies": solver_facts(last, study.cell_of_record),
     }
     seed = loaded.scenario.seed
-    manifest = make_manifest(loaded.name, loaded.content, seed, clock.laps, facts)
+    manifest = make_manifest(loaded, clock.laps, facts)
     runs = run_table(loaded.name, seed, 0, run_means(played, policies))
     warnings = (*budget_warnings(world.profiles), *study_warnings(study, last))
     return RunResult(loaded.name, runs, records, analysis, manifest, warnings)

@@ -6,17 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
-from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
-from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.agents.accuracy import InaccurateLinker
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting, Solve
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError
 from reidsim.games.record_game import Linker
-from reidsim.random_streams import random_stream
+from reidsim.populations.population import Population
 from reidsim.scenarios.agents import (
     check_resources,
     detection_intercept,
@@ -24,6 +23,13 @@ from reidsim.scenarios.agents import (
     profile_of,
     rules_of,
     types_of,
+)
+from reidsim.scenarios.agents_equipment import (
+    check_attributes,
+    check_has_resource,
+    knowledge_held,
+    needs_resources,
+    simple_planner,
 )
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
 from reidsim.scenarios.build import RecordStudy, build_study
@@ -37,7 +43,7 @@ class _RecordEquip:
     Parameters
     ----------
     study : RecordStudy
-        As if the type were the only adversary.
+        As if the type were the only adversary; under prosecutor risk on the records of those who take part.
     name : str
     section : AgentTypeSection
     agents : AgentsSection
@@ -62,24 +68,18 @@ class _RecordEquip:
     @property
     def needs_resources(self) -> bool:
         """Whether the type can attack only with resources that it holds or buys."""
-        return self.section.holds is not None or bool(self.section.buys)
+        return needs_resources(self.section)
 
     def adversary(self, economics: EconomicsSection) -> Adversary:
         """Return the planner of the type under some economics."""
         own = economics_of(self.section, economics, self.agents)
-        gain, cost = own.adversary_gain, own.cost
-        if self.section.planner == "always":
-            return AlwaysAttacks(gain, cost)
-        if self.section.planner == "never":
-            return NeverAttacks(gain, cost)
-        if self.section.planner == "random":
-            seed = int(random_stream(self.study.scenario.seed, "agents").integers(2**63))
-            return RandomAttacks(gain, cost, self.section.rate, seed)
+        simple = simple_planner(self.section, own, self.study.scenario.seed)
+        if simple is not None:
+            return simple
         if self.study.scenario.adversary.planner == "fmdp":
             # The sequential attack reckons with fines itself.
-            own = economics.model_copy(
-                update={"gain": gain, "cost": economics.cost if self.section.cost is None else self.section.cost}
-            )
+            cost = economics.cost if self.section.cost is None else self.section.cost
+            own = economics.model_copy(update={"gain": own.adversary_gain, "cost": cost})
         return self.study.adversary(own)
 
     def _linker(self, holds: Holdings) -> Linker:
@@ -87,14 +87,7 @@ class _RecordEquip:
             return self.study.linker
         if holds not in self._linkers:
             lattice = self.study.lattice
-            everybody = np.zeros(lattice.n_records, dtype=np.intp)
-            names = lattice.domain.names
-            sources = []
-            for name in sorted(holds):
-                resource = self.agents.resources[name]
-                group = AttributeGroup(resource.attributes or names)
-                sources.append(Source(name, (SourceProfile((group,), resource.coverage),), everybody))
-            knowledge = Knowledge(names, tuple(sources))
+            knowledge = knowledge_held(self.agents, holds, lattice.domain.names, lattice.n_records)
             self._linkers[holds] = KnowledgeLinker(lattice, self.study.linked_population, knowledge)
         return self._linkers[holds]
 
@@ -108,25 +101,33 @@ def record_profiles(study: RecordStudy, agents: AgentsSection) -> tuple[Adversar
         If a type lacks a resource that it needs, or what it names does not exist.
     """
     check_resources(agents, agents.resources)
-    _check_attributes(study, agents)
+    check_attributes(agents, study.lattice.domain.names)
     profiles = []
     for name, section in types_of(agents).items():
         own = _study_of_type(study, section, agents)
         equip = _RecordEquip(own, name, section, agents)
-        _check_planner(own, name, section, equip.needs_resources)
-        more: dict[str, object] = {}
-        planner = equip.adversary(own.scenario.economics)
-        if isinstance(planner, SequentialAdversary):
-            attack = planner.attack
-            more = {
-                "expected_fine": 0.0,
-                "access_outlay": attack.access_cost + attack.link_cost,
-                "exploit_outlay": attack.exploit_cost,
-                "cheapest": attack.access_cost + attack.link_cost + attack.exploit_cost,
-                "single_exploit": False,
-            }
-        profiles.append(profile_of(name, section, own.scenario.economics, agents, equip, **more))
+        check_has_resource(name, section)
+        _check_planner(own, name, section)
+        truth = own.scenario.economics
+        believed = _profile(equip, own.scenario.beliefs.of(truth))
+        profiles.append(replace(_profile(equip, truth), believed=believed))
     return tuple(profiles)
+
+
+def _profile(equip: _RecordEquip, economics: EconomicsSection) -> AdversaryProfile:
+    """Return the profile of a type under some economics."""
+    more: dict[str, object] = {}
+    planner = equip.adversary(economics)
+    if isinstance(planner, SequentialAdversary):
+        attack = planner.attack
+        more = {
+            "expected_fine": 0.0,
+            "access_outlay": attack.access_cost + attack.link_cost,
+            "exploit_outlay": attack.exploit_cost,
+            "cheapest": attack.access_cost + attack.link_cost + attack.exploit_cost,
+            "single_exploit": False,
+        }
+    return profile_of(equip.name, equip.section, economics, equip.agents, equip, **more)
 
 
 def record_setting(
@@ -137,9 +138,12 @@ def record_setting(
 ) -> Setting:
     """Return the world of a record-level scenario.
 
+    Under prosecutor risk the records of those who stay away count in no class size.
+
     Parameters
     ----------
     study : RecordStudy
+        On all records.
     agents : AgentsSection
     solve, is_fixed : callable
         See `Setting`.
@@ -153,6 +157,10 @@ def record_setting(
         profiles = record_profiles(study, agents)
     except InputError as error:
         raise error.located(study.loaded.path) from None
+
+    def among(setting: Setting, participants: NDArray[np.int64]) -> Setting:
+        return replace(setting, profiles=record_profiles(taking_part(study, participants), agents))
+
     truth, believed = study.scenario.economics, study.scenario.beliefs.of(study.scenario.economics)
     n = study.lattice.n_records
     return Setting(
@@ -164,9 +172,31 @@ def record_setting(
         profiles=profiles,
         solve=solve,
         is_fixed=is_fixed,
+        # Under journalist risk records hide in the population, whoever of it takes part.
+        among=among if study.scenario.adversary.risk == "prosecutor" else None,
         seed=study.scenario.seed,
         **rules_of(agents),
     )
+
+
+def taking_part(study: RecordStudy, participants: NDArray[np.int64]) -> RecordStudy:
+    """Return a study under prosecutor risk on the records of those who take part, on the same cells.
+
+    What Safe Harbor accepts stays: it counts residents, whether they take part or not.
+
+    Parameters
+    ----------
+    study : RecordStudy
+    participants : ndarray of int64, shape (n_cells,)
+        Records of each cell; one at least in all.
+    """
+    lattice, name = study.lattice, study.linked_population.name
+    part = replace(
+        study,
+        linked_population=Population.from_records(lattice.domain, lattice.codes, participants, name=name),
+        cell_of_record=np.repeat(np.arange(lattice.n_records), participants),
+    )
+    return replace(part, linker=part.linker_of(lattice))
 
 
 def _study_of_type(study: RecordStudy, section: AgentTypeSection, agents: AgentsSection) -> RecordStudy:
@@ -199,15 +229,10 @@ def _study_of_type(study: RecordStudy, section: AgentTypeSection, agents: Agents
     return changed if same_linker else replace(changed, linker=changed.linker_of(study.lattice))
 
 
-def _check_planner(study: RecordStudy, name: str, section: AgentTypeSection, needs_resources: bool) -> None:
+def _check_planner(study: RecordStudy, name: str, section: AgentTypeSection) -> None:
     where = f"agents.types.{name}"
     planner = section.planner or study.scenario.adversary.planner
-    partial = needs_resources or study.scenario.adversary.knowledge is not None
-    if needs_resources and not (section.holds or section.buys):
-        raise InputError(
-            "a planner without the resource that it needs", where=f"{where}.holds", found=[],
-            expected="a resource that it holds or buys",
-        )  # fmt: skip
+    partial = needs_resources(section) or study.scenario.adversary.knowledge is not None
     if planner == "fmdp":
         if partial:
             raise InputError(
@@ -216,14 +241,3 @@ def _check_planner(study: RecordStudy, name: str, section: AgentTypeSection, nee
             )  # fmt: skip
         if section.accuracy < 1 or section.expected_accuracy is not None:
             raise InputError("accuracy is of planners who attempt a record once", where=f"{where}.accuracy")
-
-
-def _check_attributes(study: RecordStudy, agents: AgentsSection) -> None:
-    names = study.lattice.domain.names
-    for name, resource in agents.resources.items():
-        for attribute in resource.attributes:
-            if attribute not in names:
-                raise InputError(
-                    "not a quasi-identifier", where=f"agents.resources.{name}.attributes", found=attribute,
-                    expected=f"one of {listed(names)}",
-                )  # fmt: skip

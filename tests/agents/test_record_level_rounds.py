@@ -1,0 +1,154 @@
+"""Rounds of record-level scenarios under prosecutor risk: records hide among those of who takes part."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_scenario import releases, write_scenario
+
+import reidsim
+from reidsim.agents.model import ReidentificationModel
+from reidsim.experiments.agent_records import agent_setting
+from reidsim.scenarios.build import build_study
+from reidsim.scenarios.load import load_scenario
+
+SCENARIO = """
+title = "Sixty of ninety"
+seed = 6
+[population]
+recipe = "people.toml"
+[release]
+path = "records.csv"
+[attributes.age]
+hierarchy = { rule = "intervals", widths = [10, 20] }
+[attributes.sex]
+hierarchy = { rule = "suppress" }
+[economics]
+benefit = 100
+loss = 80
+gain = 120
+cost = 10
+[adversary]
+risk = "prosecutor"
+[publisher]
+policies = ["basic", "no-attack", "no-protection"]
+"""
+AGES = '[[sources]]\nkind = "groups"\nname = "list"\nprofile = [{ groups = [{ attributes = ["age"] }] }]\n'
+POLICIES = ("basic", "no-attack", "no-protection")
+LEAVING = {"agents.participation": {"reward": 1, "harm": 8, "spread": 1.5}, "agents.rounds": 2}
+UNKNOWN = {"adversary.planner": "fmdp", "adversary.sequential.belief": "unknown"}
+UNKNOWN |= {"adversary.sequential.access_cost": 2, "adversary.sequential.link_cost": 1}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("town")
+    rng = np.random.default_rng(5)
+    people = pd.DataFrame({"age": np.minimum(20 + rng.geometric(0.12, 90), 59), "sex": rng.choice(["F", "M"], 90)})
+    people.to_csv(folder / "people.csv", index=False)
+    people.iloc[:60].to_csv(folder / "records.csv", index=False)
+    (folder / "people.toml").write_text('kind = "counts"\nfile = "people.csv"\n[columns]\nage = "age"\nsex = "sex"\n')
+    (folder / "ages.toml").write_text(AGES)
+    (folder / "town.toml").write_text(SCENARIO)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def town(folder):
+    return folder / "town.toml"
+
+
+def assert_same_outcomes(found, expected):
+    """Compare the outcome of each record under each policy."""
+    for name in expected.columns.drop("record"):
+        if pd.api.types.is_float_dtype(expected[name]):
+            np.testing.assert_allclose(found[name], expected[name], rtol=1e-9, atol=1e-9, err_msg=name)
+        else:
+            assert found[name].astype(str).tolist() == expected[name].astype(str).tolist(), name
+
+
+def assert_game_of_those_who_stay(path, changes, rules):
+    """Compare the last round with the analytic game on a file without the people who left; return who stays."""
+    stays = {}
+    for policy in POLICIES:
+        one = {**changes, "publisher.policies": [policy]}
+        records = reidsim.run(path, set={**one, **rules}).records
+        stay = records.pop("participates").to_numpy()
+        stays[policy] = stay
+        if stay.any():
+            rest = Path(path).with_name(f"rest-{policy}.csv")
+            pd.read_csv(rest.with_name("records.csv"), dtype=str)[stay].to_csv(rest, index=False)
+            expected = reidsim.run(path, set={**one, "release.path": str(rest)}).records
+            assert_same_outcomes(records[stay], expected)
+    return stays
+
+
+@given(
+    small=releases(),
+    solver=st.sampled_from(["backward-induction", "branch-and-bound"]),
+    rounds=st.integers(1, 3),
+    expected_risk=st.sampled_from([0.0, 0.2]),
+)
+@settings(max_examples=10, deadline=None)
+def test_any_small_study_is_that_of_those_who_stay(small, solver, rounds, expected_risk):
+    rule = {"reward": 1, "harm": 6, "expected_risk": expected_risk, "learning_rate": 0.5}
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_scenario(folder, small, policies=POLICIES, solver=solver, risk="prosecutor")
+        assert_game_of_those_who_stay(path, {}, {"agents.participation": rule, "agents.rounds": rounds})
+
+
+@pytest.mark.parametrize("changes", [{}, {"beliefs.loss": 30.0, "beliefs.gain": 60.0}, UNKNOWN])
+def test_the_release_is_that_of_those_who_stay(changes, town):
+    stays = assert_game_of_those_who_stay(town, changes, LEAVING)
+    assert 5 < stays["no-protection"].sum() < 55
+
+
+def test_adversaries_with_partial_knowledge_link_to_those_who_stay(town, folder):
+    """Whoever knows ages links to the age class, by a recipe of the scenario or a type, or by a resource."""
+    ages, changes = pd.read_csv(folder / "records.csv")["age"], {**LEAVING, "publisher.policies": ["no-protection"]}
+    recipe = str(folder / "ages.toml")
+    for knowing in (
+        {"adversary.knowledge": recipe},
+        {"agents.types.x.knowledge": recipe},
+        {"agents.types.x.holds": ["list"], "agents.resources.list.attributes": ["age"]},
+        {"agents.types.x.buys": ["list"], "agents.resources.list": {"attributes": ["age"], "price": 1}},
+    ):
+        records = reidsim.run(town, set={**changes, **knowing, "economics.cost": 0}).records
+        stay = records["participates"].to_numpy()
+        assert 5 < stay.sum() < 55
+        those = ages[stay]
+        np.testing.assert_allclose(records["success_probability"][stay], 1 / those.map(those.value_counts()))
+
+
+def test_class_sizes_under_journalist_risk_stay_those_of_the_population(town):
+    """Whoever leaves changes nothing for the records of those who stay."""
+    changes = {"adversary.risk": "journalist", "publisher.policies": ["no-protection", "basic"]}
+    analytic = reidsim.run(town, set=changes).records
+    records = reidsim.run(town, set={**changes, **LEAVING}).records
+    stay = records.pop("participates").to_numpy()
+    assert not stay.all()
+    assert_same_outcomes(records[stay], analytic[stay])
+    study = build_study(load_scenario(town, {**changes, **LEAVING}))
+    assert agent_setting(study, study.scenario.agents).among is None
+
+
+def test_class_sizes_follow_who_leaves_and_returns(town):
+    """Nobody dares to take part after the first round; some return, since they hear of no breach."""
+    rule = {"reward": 1, "harm": 60, "spread": 1, "learning_rate": 0.9}
+    study = build_study(load_scenario(town, {"agents.participation": rule, "agents.rounds": 8}))
+    model = ReidentificationModel(agent_setting(study, study.scenario.agents), "no-protection")
+    shared = []
+    for _ in range(8):
+        model.step()
+        linked = model.adversaries[0].equipment().linker.link(study.lattice.size - 1).group_sizes
+        shared.append(int(model.participants.sum()))
+        if shared[-1]:
+            assert set(linked.tolist()) == {shared[-1]}
+    assert shared[0] == 60
+    assert 0 in shared
+    assert any(0 < n < 60 for n in shared)
+    assert study.linked_population.total == 60
