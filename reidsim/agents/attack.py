@@ -16,9 +16,6 @@ from reidsim.releases.strategy_space import Strategies
 
 Floats = NDArray[np.float64]
 
-# Purchases are compared set by set.
-MOST_PURCHASES = 8
-
 # Share of a record by which a budget may seem too small for it by rounding.
 _ROUNDING = 1e-9
 

@@ -16,9 +16,6 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# Overlaps of attacks are counted by sets of types.
-MOST_TYPES = 10
-
 # An attack is never noticed for certain, or a type that makes one attack more than was noticed would be impossible.
 MOST_NOTICED = 1.0 - 1e-12
 
@@ -51,14 +48,15 @@ def updated(parameters: Floats, responsibility: Floats) -> Floats:
     -------
     ndarray of float64, shape (n_types,)
     """
-    total = parameters.sum()
-    raised = parameters + np.eye(len(parameters))
-    mean = (parameters + responsibility) / (total + 1.0)
-    second = responsibility @ (raised * (raised + 1.0)) / ((total + 1.0) * (total + 2.0))
-    spread = second.sum() - (mean**2).sum()
+    total = parameters.sum() + 1.0
+    mean = (parameters + responsibility) / total
+    # Mean and variance of the mixture, put so that no two large terms are subtracted from each other.
+    within = mean * (1.0 - mean)
+    between = responsibility * (1.0 - responsibility) / total**2
+    spread = (within + total * between).sum()
     if len(parameters) == 1 or spread <= 0.0:
         return np.asarray(parameters + responsibility)
-    return np.asarray(mean * (1.0 - second.sum()) / spread)
+    return np.asarray(mean * total * (within - between).sum() / spread)
 
 
 def attack_overlaps(attacked: Floats) -> Floats:

@@ -9,6 +9,7 @@ expects most of, given the plans that they meet.
 
 A policy of which no form may be attacked is searched in another way: what nobody would attack with what is held now,
 nor, beyond some worth per unit of money, with all that is for sale; of these worths the highest at which nobody buys.
+If no release met is unattacked, all records are withheld.
 
 A reply takes a budget as a bar: a record is attacked in a form that promises more per unit of money than the last
 record which the budget reaches, and not in one that promises less. One record among many hardly moves that bar.
@@ -32,7 +33,7 @@ from reidsim.agents.outcomes import target_shares, together
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
 from reidsim.agents.publishing import NEGLIGIBLE, NoLinker, believed_game
 from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesLinker
-from reidsim.games.record_game import Choice
+from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.releases.strategy_space import Rows, Strategies
 
 Floats = NDArray[np.float64]
@@ -93,7 +94,12 @@ class Opponent:
     @property
     def is_open(self) -> bool:
         """Whether there is more to foresee than what it holds."""
-        return bool(np.isfinite(self.profile.budget) or set(self.profile.prices) - self.holds)
+        return bool(np.isfinite(self.profile.budget)) or self.is_buyer
+
+    @property
+    def is_buyer(self) -> bool:
+        """Whether there is a resource that it may buy."""
+        return bool(set(self.profile.prices) - self.holds)
 
     def equip(self, holds: Holdings) -> Equipment | None:
         """Return its equipment with some resources."""
@@ -120,6 +126,10 @@ class _WithinBudget:
     adversary: Adversary
     profile: AdversaryProfile
     foreseen: Foreseen
+
+    def of(self, adversary: Adversary) -> _WithinBudget:
+        """Return the same bar for another adversary."""
+        return replace(self, adversary=adversary)
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply, less what the budget does not reach; see `Adversary`."""
@@ -249,6 +259,9 @@ class _Search:
                 high = bar
             else:
                 low = bar
+        if not np.isfinite(self._payoff):
+            # Whatever is shared would be attacked; nobody attacks what is withheld.
+            self._consider(replace(release, strategies=np.full_like(release.strategies, WITHHELD)))
 
     def _highest_rate(self, release: Choice) -> float:
         """Return the most that a record promises per unit of money to anybody who buys all that it can."""

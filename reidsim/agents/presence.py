@@ -11,20 +11,15 @@ adversaries apart, the parameters count the rounds with and without each.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from heapq import nlargest
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.agents.beliefs import MOST_NOTICED, attack_overlaps, observations
+from reidsim.agents.beliefs import MOST_NOTICED, attack_overlaps
+from reidsim.agents.noticed_groups import NO_GROUP, groups_of_round, noticed_of
 
 Floats = NDArray[np.float64]
-
-# The groups of attacks noticed in a round, in order: for each the set of types, as bits, that cannot be behind it.
-Groups = tuple[int, ...]
-
-# What may be noticed of a round, all adversaries together: the most probable of more are reckoned with.
-_MOST_OBSERVATIONS = 4096
+Ints = NDArray[np.int64]
 
 
 def updated_presence(parameters: Floats, probability: Floats) -> Floats:
@@ -34,30 +29,31 @@ def updated_presence(parameters: Floats, probability: Floats) -> Floats:
     ----------
     parameters : ndarray of float64, shape (n_types, 2)
         Of the Beta distributions, all above 0: rounds with the adversary and rounds without it.
-    probability : ndarray of float64, shape (n_types,)
+    probability : ndarray of float64, shape (..., n_types)
         That each was there, given all that was noticed.
 
     Returns
     -------
-    ndarray of float64, shape (n_types, 2)
+    ndarray of float64, shape (..., n_types, 2)
     """
-    there, total = parameters[:, 0], parameters.sum(axis=1)
-    mean = (there + probability) / (total + 1.0)
-    second = (there + 1.0) * (there + 2.0 * probability) / ((total + 1.0) * (total + 2.0))
-    spread = second - mean**2
-    size = np.divide(mean - second, spread, out=total + 1.0, where=spread > 0.0)
-    return np.stack([mean * size, (1.0 - mean) * size], axis=1)
+    there, away = parameters[:, 0], parameters[:, 1]
+    total = there + away + 1.0
+    more, less = there + probability, away + 1.0 - probability
+    # Mean and variance of the mixture, put so that no two large terms are subtracted from each other.
+    known = there * away + there * (1.0 - probability) + away * probability
+    size = total * known / (more * less + total * probability * (1.0 - probability))
+    return np.stack([more / total * size, less / total * size], axis=-1)
 
 
-def presence_given(prior: Floats, groups: Groups, overlaps: Floats, noticed: float) -> Floats:
+def presence_given(prior: Floats, groups: Ints, overlaps: Floats, noticed: float) -> Floats:
     """Return the probability that each adversary was there, given which groups of attacks were noticed.
 
     Parameters
     ----------
     prior : ndarray of float64, shape (n_types,)
         That each is there, before the round.
-    groups : tuple of int
-        See `Groups`.
+    groups : ndarray of int64, shape (n_rows, n_groups)
+        For each group the types, as bits, that cannot be behind it.
     overlaps : ndarray of float64, shape (2 ** n_types,)
         Records attacked by exactly each set of types; see `attack_overlaps`.
     noticed : float
@@ -65,38 +61,45 @@ def presence_given(prior: Floats, groups: Groups, overlaps: Floats, noticed: flo
 
     Returns
     -------
-    ndarray of float64, shape (n_types,)
+    ndarray of float64, shape (n_rows, n_types)
+        The prior where nobody who may come attacks like this.
     """
+    bits = np.arange(len(prior))
     sets = np.arange(len(overlaps))
+    members = (sets[:, None] >> bits & 1).astype(np.bool_)
+    size = members.sum(axis=1)
     # By the set of adversaries who are named: in how many ways the groups can be put down to them.
-    ways = (sets == 0).astype(np.float64)
-    for excluded in groups:
-        following = np.zeros_like(ways)
-        for member in range(len(prior)):
-            if not excluded >> member & 1:
-                without = sets[sets >> member & 1 == 0]
-                following[without | 1 << member] += ways[without]
-        ways = following
-    named = (sets[:, None] >> np.arange(len(prior)) & 1).astype(np.bool_)
+    named, ways = sets[:1], np.ones((1, len(groups)))
+    for number, excluded in enumerate(groups.T):
+        larger = sets[size == number + 1]
+        following = np.zeros((len(larger), len(groups)))
+        for member in bits.tolist():
+            without = np.flatnonzero(named >> member & 1 == 0)
+            reached = np.searchsorted(larger, named[without] | 1 << member)
+            following[reached] += ways[without] * (excluded >> member & 1 == 0)
+        named, ways = larger, following
     # Attacks noticed weigh alike under all names; those that nobody noticed do not.
-    log_missed = (overlaps @ named) * np.log1p(-min(noticed, MOST_NOTICED))
+    log_missed = (overlaps @ members) * np.log1p(-min(noticed, MOST_NOTICED))
     with np.errstate(divide="ignore"):
         log_unnoticed = np.log(prior) + log_missed
         log_unnamed = np.logaddexp(np.log1p(-prior), log_unnoticed)
-        log_ways = np.log(ways)
-    weight = log_ways + np.where(named, log_unnoticed, log_unnamed).sum(axis=1)
-    if not np.isfinite(weight.max()):
-        # Nobody who may come attacks like this.
-        return prior
-    share = np.exp(weight - weight.max())
+    weight = np.where(members[named], log_unnoticed, log_unnamed).sum(axis=1)[:, None]
+    highest = np.where(ways > 0.0, weight, -np.inf).max(axis=0, initial=-np.inf)
+    explained = np.isfinite(highest)
+    share = ways * np.exp(np.minimum(weight - np.where(explained, highest, 0.0), 0.0))
+    share /= np.where(explained, share.sum(axis=0), 1.0)
     missing = np.exp(log_unnoticed - np.where(np.isfinite(log_unnamed), log_unnamed, 0.0))
-    return np.asarray(share @ np.where(named, 1.0, missing) / share.sum())
+    there = share.T @ np.where(members[named], 1.0, missing)
+    return np.where(explained[:, None], there, prior)
 
 
 def expected_presence_update(
-    parameters: Floats, attacked: Floats, acting: Floats, present: Floats, noticed: float
+    parameters: Floats, attacked: Floats, acting: Floats, present: Floats, noticed: float, stream: np.random.Generator
 ) -> Floats:
-    """Return the expected parameters after a round.
+    """Return the parameters of the beliefs that are expected after a round.
+
+    Their means are the expected means, so that beliefs which are right are expected to stay; their sums, which tell how
+    many rounds a belief counts as, are the expected sums.
 
     Parameters
     ----------
@@ -108,22 +111,23 @@ def expected_presence_update(
     present : ndarray of float64, shape (n_types,)
         Probability that each is not excluded from the round, which the publisher knows.
     noticed : float
+    stream : numpy.random.Generator
+        If more may be noticed than can be listed, for the sample that stands for it; see `groups_of_round`.
     """
     overlaps = attack_overlaps(attacked)
-    joint: dict[Groups, float] = {(): 1.0}
-    for actor, acts in enumerate(acting.tolist()):
-        seen = _seen_of(overlaps, actor, noticed)
-        following: dict[Groups, float] = {}
-        for groups, probability in joint.items():
-            for excluded, share in [(None, 1.0 - acts), *((excluded, acts * each) for excluded, each in seen)]:
-                if share > 0.0:
-                    more = groups if excluded is None else tuple(sorted((*groups, excluded)))
-                    following[more] = following.get(more, 0.0) + probability * share
-        joint = dict(nlargest(_MOST_OBSERVATIONS, following.items(), key=lambda item: item[1]))
-    after = np.zeros_like(parameters)
-    for groups, probability in joint.items():
-        after += probability * _after(parameters, groups, overlaps, present, noticed)
-    return np.asarray(after / sum(joint.values()))
+    groups, weight = groups_of_round(overlaps, acting, noticed, stream)
+    number = (groups != NO_GROUP).sum(axis=1)
+    weight = weight / weight.sum()
+    means, size = np.zeros_like(parameters), np.zeros(len(parameters))
+    for n_groups in np.unique(number).tolist():
+        rows = number == n_groups
+        # In ascending order whatever is no group comes first.
+        named = groups[rows][:, len(parameters) - n_groups :]
+        after = _after(parameters, named, overlaps, present, noticed)
+        counted = after.sum(axis=-1)
+        means += np.tensordot(weight[rows], after / counted[..., None], axes=1)
+        size += weight[rows] @ counted
+    return np.asarray(means * size[:, None])
 
 
 def sampled_presence_update(
@@ -137,32 +141,21 @@ def sampled_presence_update(
     overlaps = attack_overlaps(attacked)
     groups: list[int] = []
     for actor in np.flatnonzero(acting).tolist():
-        seen = _seen_of(overlaps, actor, noticed)
-        place = int(np.searchsorted(np.cumsum([share for _, share in seen]), draws[actor], side="right"))
-        excluded = seen[min(place, len(seen) - 1)][0]
-        if excluded is not None:
-            groups.append(excluded)
-    return _after(parameters, tuple(sorted(groups)), overlaps, present, noticed)
+        missed, excluded, probability = noticed_of(overlaps, actor, noticed)
+        # The first outcome is that nothing was noticed.
+        place = int(np.searchsorted(missed + np.cumsum([0.0, *probability]), draws[actor], side="right"))
+        if place and len(excluded):
+            groups.append(int(excluded[min(place, len(excluded)) - 1]))
+    after = _after(parameters, np.array([groups], dtype=np.int64), overlaps, present, noticed)
+    return np.asarray(after[0])
 
 
-def _after(parameters: Floats, groups: Groups, overlaps: Floats, present: Floats, noticed: float) -> Floats:
-    """Return the parameters once some groups of attacks were noticed; a round with an excluded adversary tells none."""
+def _after(parameters: Floats, groups: Ints, overlaps: Floats, present: Floats, noticed: float) -> Floats:
+    """Return the parameters for each row of groups; a round with an excluded adversary tells nothing of it."""
     belief = parameters[:, 0] / parameters.sum(axis=1)
     there = presence_given(belief * present, groups, overlaps, noticed)
     away = 1.0 - belief * present
     free_if_away = np.divide(present * (1.0 - belief), away, out=np.zeros_like(belief), where=away > 0.0)
     free = there + (1.0 - there) * free_if_away
-    probability = np.divide(there, free, out=belief.copy(), where=free > 0.0)
-    return np.asarray(parameters + free[:, None] * (updated_presence(parameters, probability) - parameters))
-
-
-def _seen_of(overlaps: Floats, actor: int, noticed: float) -> list[tuple[int | None, float]]:
-    """Return what may be noticed of an adversary who is there: types excluded as bits, None if it goes unnoticed."""
-    sets = np.arange(len(overlaps))
-    missed = (1.0 - min(noticed, MOST_NOTICED)) ** float(overlaps[sets >> actor & 1 == 1].sum())
-    seen: list[tuple[int | None, float]] = [(None, missed)]
-    for observation in observations(overlaps, actor, noticed):
-        excluded = int((1 << np.flatnonzero(observation.excluded)).sum())
-        # That nothing was noticed excludes nobody, and is counted already.
-        seen.append((excluded, max(observation.probability - (missed if not excluded else 0.0), 0.0)))
-    return seen
+    probability = np.divide(there, free, out=np.broadcast_to(belief, there.shape).copy(), where=free > 0.0)
+    return np.asarray(parameters + free[..., None] * (updated_presence(parameters, probability) - parameters))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import mesa
 import numpy as np
@@ -21,6 +21,27 @@ if TYPE_CHECKING:
     from reidsim.agents.model import ReidentificationModel
 
 Floats = NDArray[np.float64]
+
+
+class _Met(NamedTuple):
+    """What a choice was made for, beliefs apart: if any of it changes, the choice is made again.
+
+    Parameters
+    ----------
+    holdings : tuple of frozenset of str
+        Of each adversary.
+    setting : Setting
+        Another one if other people take part and records hide among those who do.
+    participants : tuple of int, optional
+        Records shared of each cell, where budgets or purchases are foreseen.
+    round_number : int, optional
+        Where purchases are.
+    """
+
+    holdings: tuple[Holdings, ...]
+    setting: Setting
+    participants: tuple[int, ...] | None = None
+    round_number: int | None = None
 
 
 class Publisher(mesa.Agent):
@@ -50,7 +71,7 @@ class Publisher(mesa.Agent):
         self.parameters: Floats | None = None if learning is None else learning.prior.copy()
         self.choice: Choice | None = None
         self.changed = np.zeros(model.setting.n_cells, dtype=np.bool_)
-        self._solved_for: tuple[Floats, tuple[Holdings, ...], Setting] | None = None
+        self._solved_for: tuple[Floats, _Met] | None = None
 
     @property
     def strategies(self) -> Strategies:
@@ -76,10 +97,14 @@ class Publisher(mesa.Agent):
         believed = np.concatenate([weights, expected])
         holdings = tuple(adversary.holds for adversary in adversaries)
         opponents = self._opponents(weights)
+        met = _Met(holdings, setting)
         if opponents:
-            # What they buy and can pay for depends on how many records there are, and for how long.
-            believed = np.concatenate([believed, model.participants, [model.round_number]])
-        if self.choice is not None and (setting.is_fixed(self.policy) or self._is_as_before(believed, holdings)):
+            # What they buy and can pay for depends on how many records there are, and a purchase on for how long.
+            for_sale = any(opponent.is_buyer for opponent in opponents)
+            met = met._replace(
+                participants=tuple(model.participants.tolist()), round_number=model.round_number if for_sale else None
+            )
+        if self.choice is not None and (setting.is_fixed(self.policy) or self._is_as_before(believed, met)):
             self.changed = np.zeros(setting.n_cells, dtype=np.bool_)
             return
         before = self.choice
@@ -89,7 +114,7 @@ class Publisher(mesa.Agent):
         else:
             equipment = [adversary.equipment(believed=True) for adversary in adversaries]
             self.choice = setting.solve(self.policy, believed_game(setting, weights, equipment))
-        self._solved_for = (believed, holdings, setting)
+        self._solved_for = (believed, met)
         if before is not None:
             self.changed = np.asarray(before.strategies != self.choice.strategies)
 
@@ -103,14 +128,15 @@ class Publisher(mesa.Agent):
         acting = np.array([adversary.acts for adversary in model.adversaries])
         present = np.array([adversary.was_free for adversary in model.adversaries])
         noticed, any_number = setting.learning.noticed, setting.meeting == "all"
-        if setting.mode == "expectation":
-            update = expected_presence_update if any_number else expected_update
-            self.parameters = update(self.parameters, attacked, acting, present, noticed)
-            return
         stream = agent_stream(
             setting.seed, "notices", "publisher", replication=setting.replication, round_number=model.round_number
         )
-        if any_number:
+        if setting.mode == "expectation":
+            if any_number:
+                self.parameters = expected_presence_update(self.parameters, attacked, acting, present, noticed, stream)
+            else:
+                self.parameters = expected_update(self.parameters, attacked, acting, present, noticed)
+        elif any_number:
             draws = stream.random(len(acting)).tolist()
             self.parameters = sampled_presence_update(self.parameters, attacked, acting, present, noticed, draws)
         elif acting.any():
@@ -128,10 +154,7 @@ class Publisher(mesa.Agent):
         ]
         return opponents if any(opponent.is_open for opponent in opponents) else []
 
-    def _is_as_before(self, believed: Floats, holdings: tuple[Holdings, ...]) -> bool:
-        if self._solved_for is None or self._solved_for[1] != holdings:
-            return False
-        if self._solved_for[2] is not self.model.setting:
-            # Others take part than did then.
+    def _is_as_before(self, believed: Floats, met: _Met) -> bool:
+        if self._solved_for is None or self._solved_for[1] != met:
             return False
         return bool(np.abs(believed - self._solved_for[0]).max() <= self.model.setting.tolerance)

@@ -16,7 +16,7 @@ Planner = Literal["one-shot", "fmdp", "always", "never", "random"]
 
 # Weights are given as decimal numbers, whose sum is 1 only up to rounding.
 _ROUNDING = 1e-9
-# Purchases are compared set by set, overlaps of attacks type by type.
+# Purchases are compared set by set, overlaps of attacks are counted by sets of types.
 _MOST_PURCHASES = 8
 _MOST_TYPES = 10
 

@@ -16,6 +16,7 @@ from reidsim.agents.foresight import Opponent, expected_payoff, foreseeing_choic
 from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import AdversaryProfile, Equipment
 from reidsim.agents.publishing import believed_game
+from reidsim.games.record_game import WITHHELD
 
 LEVELS = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
 
@@ -163,6 +164,19 @@ def test_what_a_plan_says_of_its_own_release_is_the_plan(cells, budget):
     assert participants @ np.where(reply.attacks, reply.success, 0) == pytest.approx(plan.targets @ full.success)
 
 
+def test_a_policy_without_attacks_withholds_if_all_that_it_meets_is_attacked(setting_of_small):
+    """Such as a rule that does not look at attacks, against somebody who attacks whatever its budget reaches."""
+    setting = setting_of_small(
+        ALIKE, [buyer(ALIKE, gain=10.0, cost=1.0, times=1.0, budget=2.0)], np.zeros(3, dtype=int)
+    )
+    careless = replace(setting, solve=lambda policy, game: setting.solve("no-protection", game))
+    opponents = opponents_of(setting)
+    choice = foreseeing_choice(careless, "no-attack", opponents, np.array([3]), 1)
+    assert choice.strategies.tolist() == [WITHHELD]
+    assert not opponents[0].plan(choice.strategies, np.array([3]), 1).targets.any()
+    assert foreseeing_choice(careless, "basic", opponents, np.array([3]), 1).strategies.tolist() == [0]
+
+
 # In rounds.
 
 
@@ -187,12 +201,13 @@ def test_with_nothing_to_foresee_nothing_changes(town, profile_of_small, setting
         assert choices[0].exact == choices[1].exact
 
 
-def test_a_purchase_that_pays_over_many_rounds_is_foreseen_in_the_first(setting_of_small):
+@pytest.mark.parametrize("tolerance", [0.0, 1.0])
+def test_a_purchase_that_pays_over_many_rounds_is_foreseen_in_the_first(tolerance, setting_of_small):
     """At a price of 30 a list that is worth 27 a round pays in two rounds, and no more in the last."""
     setting = setting_of_small(
         ALIKE, [buyer(ALIKE, gain=10.0, cost=1.0, times=10.0, price=30.0)], np.zeros(3, dtype=int)
     )
-    model = ReidentificationModel(replace(setting, foresees="plans", rounds=2), "basic")
+    model = ReidentificationModel(replace(setting, foresees="plans", rounds=2, tolerance=tolerance), "basic")
     forms = []
     for _ in range(2):
         model.step()
@@ -210,3 +225,36 @@ def test_plans_are_foreseen_as_the_publisher_believes_them_to_be(setting_of_smal
     ).run()
     assert model.publisher.strategies.tolist() == [0]
     assert model.adversaries[0].holds == {"list"}
+
+
+@pytest.mark.parametrize(("price", "solved"), [(None, [1, 0, 0]), (30.0, [1, 1, 1])])
+@pytest.mark.parametrize("tolerance", [0.0, 1.0])
+def test_rounds_left_matter_only_to_who_may_buy(price, solved, tolerance, setting_of_small):
+    """Whatever change of a belief is tolerated; a budget is spent anew in every round."""
+    model, solutions = counting(setting_of_small, tolerance, times=10.0, price=price, budget=50.0, rounds=3)
+    for again in solved:
+        before = len(solutions)
+        model.step()
+        assert (len(solutions) > before) == bool(again)
+
+
+def test_a_change_of_who_takes_part_is_no_change_of_a_belief(setting_of_small):
+    model, solutions = counting(setting_of_small, 1.0, times=1.0, budget=2.0)
+    for participants, again in ((3, True), (3, False), (2, True)):
+        before = len(solutions)
+        model.participants = np.array([participants])
+        model.publisher.publish()
+        assert (len(solutions) > before) == again
+
+
+def counting(setting_of_small, tolerance, *, rounds=1, **fields):
+    """A model of three people, and a list that grows with every game solved."""
+    solutions = []
+    setting = setting_of_small(ALIKE, [buyer(ALIKE, gain=10.0, cost=1.0, **fields)], np.zeros(3, dtype=int))
+
+    def solve(policy, game):
+        solutions.append(policy)
+        return setting.solve(policy, game)
+
+    setting = replace(setting, foresees="plans", rounds=rounds, tolerance=tolerance)
+    return ReidentificationModel(replace(setting, solve=solve), "basic"), solutions

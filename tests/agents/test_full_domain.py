@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 
 import reidsim
 from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.agents.foresight import Foreseen, Opponent
+from reidsim.agents.profile import AdversaryProfile, Equipment
 from reidsim.errors import InputError
 from reidsim.experiments.agent_full_domain import dataset_setting
 from reidsim.experiments.agent_run import play_policy
 from reidsim.experiments.full_domain_policies import solve_full_domain
-from reidsim.games.adversary_types import AdversaryType, TypesGame
+from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame, TypesLinker
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
 from reidsim.games.full_domain.anytime import explore
 from reidsim.games.full_domain.nodes import every_node
@@ -218,6 +220,32 @@ def test_several_adversaries_against_brute_force(small, together, kind):
     assert played.lattice.levels(int(solution.nodes[0])) == first
     assert solution.payout[0] == pytest.approx(best)
     assert solution.suppressed[0] == by_hand[first][1]
+
+
+@pytest.mark.parametrize("wrap", ["types", "budget", "types within types"])
+def test_adversaries_within_others_attack_when_indifferent_in_the_no_attack_game(wrap):
+    """A gain of 2 in a group of two people is worth the cost of 1; a publisher who foresees plans wraps adversaries."""
+    small = SmallDataset((ROWS,), ((0,), (0,), (1,)), None, (1,) * 3, (1,) * 3, (2,) * 3, (1,) * 3, no_attack=True)
+    game = game_of(small)
+    linker, one_shot = linker_of(small, game), OneShotAdversary(2.0, 1.0)
+    types = tuple(AdversaryType(name, 0.5, linker, one_shot) for name in ("a", "b"))
+    both = TypesLinker(types), TypesAdversary(types, "one-of")
+    equipment = Equipment(linker, one_shot)
+    profile = AdversaryProfile("one", lambda *_, **__: equipment, 1.0, gain=2.0, cheapest=1.0, budget=1.0)
+    within = Opponent(profile, 1.0, frozenset(), 1.0).following(Foreseen(frozenset(), 0.0, 1.0))
+    benefit = loss = np.ones(game.lattice.n_records)
+    played = {
+        "types": RecordGame(game.lattice, *both, benefit, loss),
+        "budget": RecordGame(game.lattice, *within, benefit, loss),
+        "types within types": TypesGame(game.lattice, [AdversaryType("all", 1.0, *both)], benefit, loss),
+    }[wrap]
+    alone = AnyAdversaryGame.of(game, RecordGame(game.lattice, linker, one_shot, benefit, loss))
+    assert not alone.kept_at(0).any()
+    assert not AnyAdversaryGame.of(game, played).kept_at(0).any()
+    # In other games it does nothing when indifferent.
+    other = game_of(replace(small, no_attack=False))
+    replies = AnyAdversaryGame.of(other, played).record_game.outcome(0).response
+    assert replies.attacks.tolist() == [False, False, True]
 
 
 def test_a_game_of_other_records_is_refused():

@@ -346,7 +346,7 @@ def test_check_explain_run_and_report(town, tmp_path):
     checked = runner.invoke(app, ["check", str(town)])
     assert checked.exit_code == 0
     assert "40 data subjects" in checked.output
-    assert "25 distinct records, 8 nodes, 2 types of adversary, 1 rounds" in checked.output
+    assert "25 distinct records, 8 nodes, 2 types of adversary, 1 round" in checked.output
     explained = runner.invoke(app, ["explain", str(town)])
     assert explained.output == explanation(load_scenario(town))
     assert "decides      one form for all records, and which of them to suppress" in explained.output

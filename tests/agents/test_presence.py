@@ -1,15 +1,17 @@
 """What a publisher learns about how often each of several adversaries is there, against plain enumeration."""
 
 from collections import defaultdict
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reidsim.agents import noticed_groups
 from reidsim.agents.beliefs import attack_overlaps, updated
 from reidsim.agents.model import ReidentificationModel
+from reidsim.agents.noticed_groups import noticed_of
 from reidsim.agents.presence import (
     expected_presence_update,
     presence_given,
@@ -17,6 +19,12 @@ from reidsim.agents.presence import (
     updated_presence,
 )
 from reidsim.agents.profile import Enforcement, Learning
+
+
+def unused():
+    """For rounds of which all is listed that may be noticed: a stream that nothing is drawn from."""
+    return np.random.default_rng(0)
+
 
 amounts = st.floats(0.05, 50)
 
@@ -53,9 +61,8 @@ def what_may_be_noticed(weights, attacks, noticed):
     return joint
 
 
-def bayes(weights, attacks, noticed, groups):
+def bayes(joint, groups):
     """Probability of each being there, given the groups noticed."""
-    joint = what_may_be_noticed(weights, attacks, noticed)
     given_groups = {there: p for (there, found), p in joint.items() if found == groups}
     return sum(p * np.array(there, dtype=float) for there, p in given_groups.items()) / sum(given_groups.values())
 
@@ -70,6 +77,13 @@ def as_matrix(attacks):
     return np.array([[float(record in records) for record in range(4)] for records in attacks])
 
 
+def with_mean_belief(rows):
+    """Parameters with the mean belief and the mean sum of rows (weight, parameters)."""
+    size = sum(weight * after.sum(axis=1) for weight, after in rows)
+    mean = sum(weight * after[:, 0] / after.sum(axis=1) for weight, after in rows)
+    return np.stack([mean * size, (1 - mean) * size], axis=1)
+
+
 few_types = st.lists(st.sets(st.integers(0, 3)), min_size=1, max_size=3)
 
 
@@ -80,8 +94,9 @@ def test_posteriors_are_those_of_bayes_rule(attacks, noticed, data):
     joint = what_may_be_noticed(weights, attacks, noticed)
     overlaps = attack_overlaps(as_matrix(attacks))
     for groups in {found for (_, found), p in joint.items() if p > 1e-12}:
-        found = presence_given(np.array(weights), as_bits(groups, attacks), overlaps, noticed)
-        np.testing.assert_allclose(found, bayes(weights, attacks, noticed, groups), atol=1e-6)
+        bits = np.array([as_bits(groups, attacks)], dtype=np.int64)
+        found = presence_given(np.array(weights), bits, overlaps, noticed)[0]
+        np.testing.assert_allclose(found, bayes(joint, groups), atol=1e-6)
 
 
 @given(few_types, st.sampled_from([0.3, 1.0]), st.data())
@@ -91,12 +106,14 @@ def test_what_is_expected_is_the_mean_over_what_may_be_noticed(attacks, noticed,
     acting = [data.draw(st.sampled_from([0.0, 0.3, 1.0])) for _ in range(n)]
     parameters = np.array([[data.draw(amounts), data.draw(amounts)] for _ in range(n)])
     belief = parameters[:, 0] / parameters.sum(axis=1)
-    exact = np.zeros_like(parameters)
-    for (_, groups), probability in what_may_be_noticed(acting, attacks, noticed).items():
-        if probability > 0:
-            exact += probability * updated_presence(parameters, bayes(belief, attacks, noticed, groups))
-    found = expected_presence_update(parameters, as_matrix(attacks), np.array(acting), np.ones(n), noticed)
-    np.testing.assert_allclose(found, exact, rtol=1e-5)
+    joint = what_may_be_noticed(belief, attacks, noticed)
+    rows = [
+        (probability, updated_presence(parameters, bayes(joint, groups)))
+        for (_, groups), probability in what_may_be_noticed(acting, attacks, noticed).items()
+        if probability > 0
+    ]
+    found = expected_presence_update(parameters, as_matrix(attacks), np.array(acting), np.ones(n), noticed, unused())
+    np.testing.assert_allclose(found, with_mean_belief(rows), rtol=1e-5)
 
 
 @given(few_types, st.sampled_from([0.3, 1.0]), st.data())
@@ -107,50 +124,109 @@ def test_beliefs_that_are_right_are_expected_to_stay(attacks, noticed, data):
     belief = parameters[:, 0] / parameters.sum(axis=1)
     overlaps, total = attack_overlaps(as_matrix(attacks)), np.zeros(len(attacks))
     for (_, groups), probability in what_may_be_noticed(belief, attacks, noticed).items():
-        total += probability * presence_given(belief, as_bits(groups, attacks), overlaps, noticed)
+        bits = np.array([as_bits(groups, attacks)], dtype=np.int64)
+        total += probability * presence_given(belief, bits, overlaps, noticed)[0]
     np.testing.assert_allclose(total, belief, atol=1e-6)
 
 
 def test_what_is_drawn_has_the_expected_mean():
     parameters, acting = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([0.3, 0.8])
     attacked, ones = np.array([[2.0, 0.0, 1.0], [0.0, 3.0, 1.0]]), np.ones(2)
-    grid = (np.arange(40) + 0.5) / 40
-    mean = np.zeros_like(parameters)
+    edges = []
+    for actor in range(2):
+        missed, _, probability = noticed_of(attack_overlaps(attacked), actor, 0.4)
+        edges.append(np.cumsum([0.0, missed, *probability]))
+    rows = []
     for here in product([0.0, 1.0], repeat=2):
         there = np.array(here)
         chance = np.prod(np.where(there > 0, acting, 1 - acting))
-        for draws in product(grid.tolist(), repeat=2):
-            mean += chance * sampled_presence_update(parameters, attacked, there, ones, 0.4, draws) / 40**2
-    np.testing.assert_allclose(expected_presence_update(parameters, attacked, acting, ones, 0.4), mean, atol=1e-2)
+        for first, second in product(*(pairwise(each) for each in edges)):
+            # Between two edges all draws lead to the same.
+            draws = [(first[0] + first[1]) / 2, (second[0] + second[1]) / 2]
+            after = sampled_presence_update(parameters, attacked, there, ones, 0.4, draws)
+            rows.append((chance * (first[1] - first[0]) * (second[1] - second[0]), after))
+    expected = expected_presence_update(parameters, attacked, acting, ones, 0.4, unused())
+    np.testing.assert_allclose(expected, with_mean_belief(rows), rtol=1e-6)
 
 
 def test_two_who_attack_alike_are_told_apart_by_nothing_but_their_number():
     overlaps = attack_overlaps(np.array([[3.0], [3.0]]))
     prior = np.array([0.5, 0.2])
-    np.testing.assert_allclose(presence_given(prior, (), overlaps, 1.0), [0, 0], atol=1e-9)
-    np.testing.assert_allclose(presence_given(prior, (0, 0), overlaps, 1.0), [1, 1])
+    for number, there in ((0, [0, 0]), (2, [1, 1])):
+        found = presence_given(prior, np.zeros((1, number), dtype=np.int64), overlaps, 1.0)
+        np.testing.assert_allclose(found, [there], atol=1e-9)
     one = np.array([0.5 * 0.8, 0.5 * 0.2])
-    np.testing.assert_allclose(presence_given(prior, (0,), overlaps, 1.0), one / one.sum())
+    found = presence_given(prior, np.zeros((1, 1), dtype=np.int64), overlaps, 1.0)
+    np.testing.assert_allclose(found, [one / one.sum()])
+
+
+def test_what_nobody_who_may_come_does_tells_nothing():
+    prior = np.array([0.5, 0.2])
+    found = presence_given(prior, np.array([[0b11], [0b01]]), attack_overlaps(np.array([[3.0], [3.0]])), 1.0)
+    np.testing.assert_allclose(found, [prior, [0, 1]], atol=1e-9)
 
 
 def test_an_adversary_who_attacks_nobody_and_one_who_is_excluded_tell_nothing():
     parameters = np.array([[1.0, 3.0], [2.0, 2.0], [5.0, 1.0]])
     attacked = np.array([[2.0, 1.0], [0.0, 0.0], [2.0, 0.0]])
     acting, present = np.array([1.0, 0.5, 0.0]), np.array([1.0, 1.0, 0.0])
-    after = expected_presence_update(parameters, attacked, acting, present, 1.0)
+    after = expected_presence_update(parameters, attacked, acting, present, 1.0, unused())
     np.testing.assert_allclose(after, [[2, 3], [2, 2], [5, 1]], atol=1e-6)
 
 
-def test_of_many_adversaries_the_most_probable_observations_suffice():
-    """Of more observations than the limit, those left out make no great difference."""
-    rng = np.random.default_rng(5)
-    attacked = rng.integers(0, 3, (7, 12)).astype(float)
-    parameters = np.full((7, 2), 2.0)
-    after = expected_presence_update(parameters, attacked, np.full(7, 0.5), np.ones(7), 0.15)
-    mean = after[:, 0] / after.sum(axis=1)
-    assert (after.sum(axis=1) < 5 + 1e-9).all()
-    # The beliefs are right, and so expected to stay.
-    np.testing.assert_allclose(mean, 0.5, atol=0.05)
+@given(few_types, st.sampled_from([0.01, 0.3, 0.9]), st.data())
+@settings(max_examples=20, deadline=None)
+def test_what_may_be_noticed_of_each_is_that_of_plain_enumeration(attacks, noticed, data):
+    actor = data.draw(st.integers(0, len(attacks) - 1))
+    by_hand = defaultdict(float)
+    for pattern, probability in patterns(attacks[actor], noticed):
+        by_hand[as_bits([pattern], attacks)[0] if pattern else None] += probability
+    found = noticed_of(attack_overlaps(as_matrix(attacks)), actor, noticed)
+    assert found.missed == pytest.approx(by_hand.pop(None), abs=1e-9)
+    listed = dict(zip(found.excluded.tolist(), found.probability.tolist(), strict=True))
+    assert listed.keys() <= by_hand.keys()
+    for excluded, probability in by_hand.items():
+        assert listed.get(excluded, 0.0) == pytest.approx(probability, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("lowest", "n_types", "n_cells", "noticed"), [(0, 7, 12, 0.15), (1, 8, 40, 0.02), (1, 10, 300, 0.02)]
+)
+def test_of_many_adversaries_beliefs_that_are_right_stay(lowest, n_types, n_cells, noticed):
+    """More may be noticed than is listed; the sample has as many groups of attacks in it as there are."""
+    attacked = np.random.default_rng(5).integers(lowest, 4, (n_types, n_cells)).astype(float)
+    stream, ones = np.random.default_rng(1), np.ones(n_types)
+    parameters, acting = np.full((n_types, 2), 2.0), np.full(n_types, 0.5)
+    for _ in range(6):
+        size = parameters.sum(axis=1)
+        parameters = expected_presence_update(parameters, attacked, acting, ones, noticed, stream)
+        assert (parameters.sum(axis=1) < size + 1 + 1e-9).all()
+        np.testing.assert_allclose(parameters[:, 0] / parameters.sum(axis=1), 0.5, atol=2e-3)
+
+
+def test_a_sample_stands_for_all_that_may_be_noticed():
+    """Against a list of everything, which the sample is made to stand for by a lower limit."""
+    attacked = np.random.default_rng(8).integers(0, 3, (4, 6)).astype(float)
+    acting, ones = np.array([0.9, 0.2, 0.5, 1.0]), np.ones(4)
+    parameters = np.array([[1.0, 1.0], [2.0, 1.0], [1.0, 4.0], [3.0, 1.0]])
+    exact = expected_presence_update(parameters, attacked, acting, ones, 0.3, unused())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(noticed_groups, "_MOST_LISTED", 1)
+        first, second, other = (
+            expected_presence_update(parameters, attacked, acting, ones, 0.3, np.random.default_rng(seed))
+            for seed in (1, 1, 2)
+        )
+    np.testing.assert_array_equal(first, second)
+    assert (first != other).any()
+    np.testing.assert_allclose(first, exact, atol=0.01)
+
+
+def test_a_prior_of_many_rounds_keeps_its_weight():
+    """Whatever is noticed of a round, a prior of 10 ** 12 rounds counts for as many and that round after it."""
+    many = np.array([[1e12, 3e12], [5e11, 5e11]])
+    after = updated_presence(many, np.array([0.3, 0.9]))
+    np.testing.assert_allclose(after, many, rtol=1e-11)
+    np.testing.assert_allclose(updated(many[0], np.array([0.3, 0.7])), many[0], rtol=1e-11)
 
 
 # In rounds.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +12,27 @@ from numpy.typing import NDArray
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Adversary
 from reidsim.errors import InputError
-from reidsim.games.adversary_types import TypesGame
+from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame
 from reidsim.games.full_domain.class_table import ClassTable
 from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
 from reidsim.games.full_domain.node_payoffs import ADVERSARY, ATTACKED, PAYOUT, SUPPRESSED
 from reidsim.games.full_domain.walk import Followed
 from reidsim.games.record_game import Outcome, RecordGame
 from reidsim.releases.strategy_space import Floats
+
+
+@runtime_checkable
+class _Narrowed(Protocol):
+    """An adversary who does a part of what another one does, such as what a budget reaches."""
+
+    @property
+    def adversary(self) -> Adversary:
+        """The other one."""
+        ...
+
+    def of(self, adversary: Adversary) -> Adversary:
+        """Return the same part of what `adversary` does."""
+        ...
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -95,12 +110,20 @@ class AnyAdversaryGame(FullDomainGame):
 def _eager(game: RecordGame) -> RecordGame:
     """Return a game in which one-shot adversaries attack when indifferent."""
     if isinstance(game, TypesGame):
-        return game.with_types([replace(each, adversary=_eager_adversary(each.adversary)) for each in game.types])
+        return game.with_types(_eager_types(game.types))
     return replace(game, adversary=_eager_adversary(game.adversary))
 
 
+def _eager_types(types: tuple[AdversaryType, ...]) -> tuple[AdversaryType, ...]:
+    return tuple(replace(each, adversary=_eager_adversary(each.adversary)) for each in types)
+
+
 def _eager_adversary(adversary: Adversary) -> Adversary:
-    if not isinstance(adversary, OneShotAdversary):
-        return adversary
-    # Below the tolerance within which amounts are equal, from the other side.
-    return replace(adversary, cost=adversary.cost * (1 - 2 * INDIFFERENCE))
+    if isinstance(adversary, OneShotAdversary):
+        # Below the tolerance within which amounts are equal, from the other side.
+        return replace(adversary, cost=adversary.cost * (1 - 2 * INDIFFERENCE))
+    if isinstance(adversary, TypesAdversary):
+        return replace(adversary, types=_eager_types(adversary.types))
+    if isinstance(adversary, _Narrowed):
+        return adversary.of(_eager_adversary(adversary.adversary))
+    return adversary
