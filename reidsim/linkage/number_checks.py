@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +22,20 @@ def check_share(name: str, value: float) -> None:
     """
     if not 0 <= value <= 1:
         raise InputError("value out of range", where=name, found=value, expected="a share, in [0, 1]")
+
+
+def most_within(share: float, total: float) -> int:
+    """Return the most records that are no more than a share of all of them.
+
+    Parameters
+    ----------
+    share : float
+        In [0, 1].
+    total : float
+        All records, fewer than 10**11.
+    """
+    # In binary 0.29 x 100 is a little less than 29.
+    return math.floor(share * total * (1 + 1e-12))
 
 
 def check_whole(name: str, values: NDArray[np.generic]) -> Integers:

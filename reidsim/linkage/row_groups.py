@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.releases.lattice import GeneralizationLattice
+
 Integers = NDArray[np.int64]
 
 
@@ -66,6 +68,21 @@ class RowGroups:
         order = np.lexsort((first, -counts, group))
         best = order[np.unique(group[order], return_index=True)[1]]
         return Common(distinct[pairs[best] % len(distinct)], counts[best] / self.sizes[group[best]])
+
+
+def classes_at(lattice: GeneralizationLattice, node: int) -> Integers:
+    """Return the class of each record of a lattice: equal where records look alike at a node.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_records,)
+        Classes are numbered from 0 on, without gaps.
+    """
+    columns = [
+        hierarchy.groups[level][lattice.codes[:, position]].astype(np.int64)
+        for position, (hierarchy, level) in enumerate(zip(lattice.hierarchies, lattice.levels(node), strict=True))
+    ]
+    return RowGroups(columns, lattice.n_records).group_of_row
 
 
 def _sums(group: Integers, counts: Integers | None, minlength: int = 0) -> Integers:

@@ -1,18 +1,19 @@
 """Defenders between one form and a form for each, against records worked out one by one in plain Python."""
 
 import math
-from dataclasses import replace
+import tracemalloc
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 from contract_worlds import PLAYERS
-from full_domain_oracle import datasets, game_of, variants
+from full_domain_oracle import SmallDataset, datasets, game_of, variants
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.errors import InputError
-from reidsim.games.defenders import recoding
+from reidsim.games.defenders import defender, recoding
 from reidsim.games.defenders.defender import outcome_of
 from reidsim.games.defenders.k_anonymity import KAnonymity
 from reidsim.games.defenders.recoding import LocalRecoding, MultiDimensional
@@ -20,9 +21,29 @@ from reidsim.games.defenders.same_form import AnytimeForm, SameForm
 from reidsim.games.full_domain.multi_dimensional import multi_dimensional
 from reidsim.games.record_game import WITHHELD, PopulationLinker, RecordGame
 from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.linkage.number_checks import most_within
 from reidsim.populations.population import Population
 
 WORLDS = variants(datasets()).map(lambda small: replace(small, no_attack=False))
+
+
+class Unattacked(SmallDataset):
+    """Records that would be attacked are withheld, and those that pay nothing."""
+
+    def record(self, i, node):
+        size = max(self.class_size(self.records[i], node), 1)
+        worth = self.benefit[i] * (1 - self.information_loss(self.records[i], node))
+        if self.gain[i] > self.cost[i] * size or worth <= 1e-9:
+            return 0.0, False, False
+        return worth, False, True
+
+
+def unattacked(small):
+    given = {item.name: getattr(small, item.name) for item in fields(small)}
+    return Unattacked(**{**given, "no_attack": True})
+
+
+UNATTACKED = variants(datasets()).map(unattacked)
 
 
 def record_game(small):
@@ -64,11 +85,13 @@ def in_rounds(small):
     return nodes if len(left) <= math.floor(small.limit * small.n) else [None] * small.n
 
 
-@given(WORLDS)
-@settings(max_examples=60)
+@given(WORLDS | UNATTACKED)
+@settings(max_examples=120)
 def test_local_recoding_takes_the_best_form_of_who_is_left(small):
     game, lowest = record_game(small)
-    chosen = LocalRecoding(limit=small.limit, minimum=lowest).choose(game).strategies.tolist()
+    choice = LocalRecoding(limit=small.limit, minimum=lowest, no_attack=small.no_attack).choose(game)
+    chosen = choice.strategies.tolist()
+    assert not (small.no_attack and outcome_of(game, choice).attacked.any())
     assert [None if form == WITHHELD else game.space.levels(form) for form in chosen] == in_rounds(small)
 
 
@@ -85,11 +108,12 @@ def test_rounds_are_counted_and_records_weigh_what_they_stand_for():
     assert reached[1] > reached[0]
 
 
-@given(WORLDS)
-@settings(max_examples=60)
+@given(WORLDS | UNATTACKED)
+@settings(max_examples=120)
 def test_no_other_way_of_splitting_pays_more(small):
     game, lowest = record_game(small)
-    chosen = MultiDimensional(limit=small.limit, minimum=lowest).choose(game)
+    chosen = MultiDimensional(limit=small.limit, minimum=lowest, no_attack=small.no_attack).choose(game)
+    assert not (small.no_attack and outcome_of(game, chosen).attacked.any())
     assert (chosen.strategies == WITHHELD).sum() in range(math.floor(small.limit * small.n) + 1) or (
         chosen.strategies == WITHHELD
     ).all()
@@ -98,6 +122,9 @@ def test_no_other_way_of_splitting_pays_more(small):
     assert payoff(game, chosen) <= best + 1e-7
     if chosen.exact:
         assert payoff(game, chosen) == pytest.approx(best, abs=1e-7)
+    if small.no_attack:
+        # The dataset-level game shares records that pay nothing and are not attacked.
+        return
     other = multi_dimensional(game_of(small))
     assert chosen.exact == other.exact
     assert payoff(game, chosen) == pytest.approx(other.payout, abs=1e-7)
@@ -141,6 +168,94 @@ def test_k_anonymity_keeps_most_where_nobody_is_rare(small, k):
     utility = game.space.utility(form)[shared].sum() if len(shared) else 0.0
     assert utility == pytest.approx(max(kept.values()), abs=1e-7)
     assert (chosen == WITHHELD).sum() <= math.floor(small.limit * small.n)
+
+
+def kept_by_form(lattice, k):
+    """What each form keeps of the utility where everybody looks like k - 1 others, None where somebody does not."""
+    kept = {}
+    for form in range(lattice.size):
+        released = list(lattice.released(np.full(lattice.n_records, form), np.arange(lattice.n_records)).itertuples())
+        alike = [row[1:] for row in released]
+        shared = np.array([alike.count(row) >= k for row in alike])
+        if (~shared).sum() <= lattice.n_records // 2:
+            kept[form] = lattice.utility(form)[shared].sum()
+    return kept
+
+
+def test_of_forms_that_keep_as_much_the_lowest_number_wins():
+    """Attributes of the same hierarchy: each form has a mirror image, and withheld records make more of them equal."""
+    levels = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
+    rng, ties = np.random.default_rng(7), 0
+    for _ in range(60):
+        rows = tuple(map(tuple, rng.integers(0, 4, (12, 2)).tolist()))
+        small = SmallDataset((levels, levels), rows, None, *((1,) * 12,) * 4)
+        game, _ = record_game(small)
+        kept = kept_by_form(game.space, 3)
+        best = [form for form, utility in kept.items() if utility > max(kept.values()) - 1e-9]
+        ties += len(best) > 1
+        chosen = KAnonymity(k=3, limit=0.5).choose(game).strategies
+        if max(kept.values()) > 0:
+            assert chosen.max() == best[0]
+    assert ties > 0
+
+
+def test_a_share_that_binary_numbers_round_down_is_what_it_says():
+    assert math.floor(0.29 * 100) == 28
+    shares = np.arange(101) / 100
+    assert [most_within(share, 100) for share in shares] == list(range(101))
+    assert [most_within(share, 1_000_000_000) for share in shares] == [10_000_000 * i for i in range(101)]
+    assert [most_within(0.29, n) for n in (99, 101, 103, 104)] == [28, 29, 29, 30]
+
+
+def alone(n_alone, n_alike, share):
+    """A game of one attribute in which nobody attacks: so many people of their own, and so many who are alike."""
+    size = n_alone + 1
+    values = [*range(n_alone), *[n_alone] * n_alike]
+    prices = [(amount,) * len(values) for amount in (1, 1, 0, 1)]
+    return SmallDataset((((*range(size),),),), tuple((value,) for value in values), None, *prices, limit=share)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda limit: KAnonymity(k=2, limit=limit),
+        lambda limit: SameForm(suppresses=True, limit=limit, no_attack=True),
+        lambda limit: LocalRecoding(limit=limit, no_attack=True),
+        lambda limit: MultiDimensional(limit=limit, no_attack=True),
+    ],
+    ids=["k-anonymity", "same form", "local recoding", "multi-dimensional"],
+)
+def test_a_limit_of_29_of_100_records_allows_29(made):
+    """Those of their own are withheld: by k-anonymity, and by who shares nothing that is attacked."""
+    for withheld, shared in ((29, 71), (30, 0)):
+        small = alone(withheld, 100 - withheld, 0.29)
+        game, _ = record_game(replace(small, gain=(3,) * 100, cost=(2,) * 100))
+        assert (made(0.29).choose(game).strategies != WITHHELD).sum() == shared
+
+
+def test_the_dataset_level_game_allows_as_many():
+    assert game_of(alone(29, 71, 0.29)).most_suppressed == 29
+
+
+def test_too_many_forms_are_refused(monkeypatch):
+    monkeypatch.setattr(defender, "_MOST_FORMS", 5)
+    for player in (KAnonymity(), SameForm("k-anonymity")):
+        with pytest.raises(InputError, match="k-anonymity: too many forms to compare; found 12; expected at most 5"):
+            player.choose(PLAYERS["lattice-one-shot"].game)
+
+
+def test_as_many_classes_as_are_allowed_take_a_gigabyte_at_most():
+    """Nobody looks like anybody in any form, which takes most memory."""
+    levels = tuple(tuple(value // width for value in range(640)) for width in (1, 2, 4, 8, 16))
+    rows = tuple((a, b) for a in range(0, 640, 16) for b in range(0, 640, 16))
+    game, _ = record_game(SmallDataset((levels, levels), rows, None, *((1,) * len(rows),) * 4))
+    MultiDimensional().choose(game)
+    tracemalloc.start()
+    MultiDimensional().choose(game)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    each = peak / (len(rows) * game.space.size)
+    assert 40 < each < 2**30 / recoding._MOST_CLASSES
 
 
 def test_too_many_classes_are_refused(monkeypatch):

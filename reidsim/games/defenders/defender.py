@@ -7,9 +7,12 @@ from typing import Protocol
 import numpy as np
 
 from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
+
+_MOST_FORMS = 1_000_000
 
 # A masking game is a record game with compiled solvers of its own.
 Game = RecordGame | MaskingGame
@@ -37,6 +40,18 @@ class Defender(Protocol):
             If the defender cannot play this game.
         """
         ...
+
+
+def require_comparable(name: str, n_forms: int) -> None:
+    """Check that a defender who looks at all forms can.
+
+    Raises
+    ------
+    InputError
+        If there are more than a million forms; names the defender.
+    """
+    if n_forms > _MOST_FORMS:
+        raise InputError("too many forms to compare", where=name, found=n_forms, expected=f"at most {_MOST_FORMS:,}")
 
 
 def record_game_of(game: Game) -> RecordGame:

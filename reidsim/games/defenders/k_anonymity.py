@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
-from reidsim.games.defenders.defender import Game, record_game_of
+from reidsim.games.defenders.defender import Game, record_game_of, require_comparable
 from reidsim.games.record_game import WITHHELD, Choice
-from reidsim.linkage.number_checks import check_share
-from reidsim.linkage.row_groups import RowGroups
+from reidsim.linkage.number_checks import check_share, most_within
+from reidsim.linkage.row_groups import classes_at
 from reidsim.releases.lattice import GeneralizationLattice
 
 # Utilities closer than this, as a share of the records, are equal.
@@ -63,17 +62,18 @@ class KAnonymity:
         Raises
         ------
         InputError
-            If records are not shared by levels of hierarchies.
+            If records are not shared by levels of hierarchies, or there are more than a million forms.
         """
         n, space = game.n_records, record_game_of(game).space
         if not isinstance(space, GeneralizationLattice):
             raise InputError("classes are those of levels of hierarchies", where=self.name, expected="a lattice")
+        require_comparable(self.name, space.size)
         weights = np.ones(n) if self.weights is None else self.weights.astype(np.float64)
-        minimum, most = np.array([self.minimum]), math.floor(self.limit * weights.sum())
+        minimum, most = np.array([self.minimum]), most_within(self.limit, weights.sum())
         allowed = [form for form in range(space.size) if space.at_least(form, minimum)[0]]
         bounds = np.array([weights @ space.utility(form) for form in allowed])
         tie = _TIE * float(weights.sum())
-        best, chosen, evaluated = -1.0, np.full(n, WITHHELD, dtype=np.int64), 0
+        best, best_form, chosen, evaluated = -1.0, WITHHELD, np.full(n, WITHHELD, dtype=np.int64), 0
         for position in np.argsort(-bounds, kind="stable").tolist():
             if bounds[position] < best - tie:
                 break
@@ -81,16 +81,13 @@ class KAnonymity:
             evaluated += 1
             shared = self._class_sizes(space, form, weights) >= self.k
             kept = float(weights[shared] @ space.utility(form)[shared])
-            if weights[~shared].sum() <= most and kept > best + tie:
-                best, chosen = kept, np.where(shared, form, WITHHELD)
+            better = kept > best + tie or (kept >= best - tie and form < best_form)
+            if better and weights[~shared].sum() <= most:
+                best, best_form, chosen = kept, form, np.where(shared, form, WITHHELD)
         return Choice(chosen, "fixed", np.full(n, evaluated, dtype=np.int64), exact=False)
 
     @staticmethod
     def _class_sizes(lattice: GeneralizationLattice, form: int, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how many of the records look like each one in a form, shape (n_records,)."""
-        columns = [
-            hierarchy.groups[level][lattice.codes[:, position]].astype(np.int64)
-            for position, (hierarchy, level) in enumerate(zip(lattice.hierarchies, lattice.levels(form), strict=True))
-        ]
-        of_record = RowGroups(columns, lattice.n_records).group_of_row
+        of_record = classes_at(lattice, form)
         return np.asarray(np.bincount(of_record, weights=weights)[of_record])

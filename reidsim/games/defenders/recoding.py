@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,13 +14,13 @@ from reidsim.games.defenders.defender import Game, record_game_of
 from reidsim.games.defenders.same_form import SameForm
 from reidsim.games.full_domain.multi_dimensional import Recoding, within_limit
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
-from reidsim.linkage.number_checks import check_share
-from reidsim.linkage.row_groups import RowGroups
+from reidsim.linkage.number_checks import check_share, most_within
+from reidsim.linkage.row_groups import classes_at
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats
 
-# Records times forms whose classes are kept in memory.
-_MOST_CLASSES = 50_000_000
+# Records times forms whose classes are kept in memory: 45 bytes each where no two records look alike, 900 MB in all.
+_MOST_CLASSES = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +79,7 @@ class LocalRecoding:
                 break
             strategies[left[found.shared]] = found.form
             left = left[~found.shared]
-        if weights[left].sum() > math.floor(self.limit * weights.sum()):
+        if weights[left].sum() > most_within(self.limit, weights.sum()):
             strategies[:] = WITHHELD
         return Choice(strategies, "rounds", np.full(n, evaluated, dtype=np.int64), exact=False)
 
@@ -138,7 +137,7 @@ class MultiDimensional:
         weights = np.ones(n) if self.weights is None else self.weights.astype(np.float64)
         regions = _Regions(self, played, space, weights)
         total = weights.sum()
-        found, bound = within_limit(regions, int(total), math.floor(self.limit * total), regions.best_case)
+        found, bound = within_limit(regions, int(total), most_within(self.limit, total), regions.best_case)
         evaluated = np.full(n, len(regions.forms), dtype=np.int64)
         return Choice(found.strategies, "splits", evaluated, exact=bound <= found.payout + regions.tie)
 
@@ -222,12 +221,7 @@ class _Regions:
         shared = outcome.publisher_payoff > self._game.tie()
         if self._defender.no_attack:
             shared &= ~outcome.response.attacks
-        levels = self._lattice.levels(form)
-        columns = [
-            hierarchy.groups[level][self._lattice.codes[:, position]].astype(np.int64)
-            for position, (hierarchy, level) in enumerate(zip(self._lattice.hierarchies, levels, strict=True))
-        ]
-        of_record = RowGroups(columns, self._lattice.n_records).group_of_row
+        of_record = classes_at(self._lattice, form)
         member = np.unique(of_record, return_index=True)[1]
         pays, withheld = (
             np.asarray(np.bincount(of_record, weights=self._weights * amount), dtype=np.float64)

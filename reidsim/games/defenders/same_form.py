@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
@@ -13,15 +12,13 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.errors import InputError
-from reidsim.games.defenders.defender import Game, record_game_of
+from reidsim.games.defenders.defender import Game, record_game_of, require_comparable
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.same_strategy import same_strategy
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
-from reidsim.linkage.number_checks import check_share
+from reidsim.linkage.number_checks import check_share, most_within
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows
-
-_MOST_FORMS = 1_000_000
 
 
 class FormOfAll(NamedTuple):
@@ -111,10 +108,7 @@ class SameForm:
             If there are more than a million forms.
         """
         size = game.space.size
-        if size > _MOST_FORMS:
-            raise InputError(
-                "too many forms to compare", where=self.name, found=size, expected=f"at most {_MOST_FORMS:,}"
-            )
+        require_comparable(self.name, size)
         held = _Incumbent(self, game, rows)
         minimum = np.array([self.minimum])
         allowed = [form for form in range(size) if not self.minimum or game.space.at_least(form, minimum)[0]]
@@ -206,8 +200,7 @@ class _Incumbent:
         weights = defender.weights
         self._weights = np.ones(n) if weights is None else weights[rows].astype(np.float64)
         self._tie = INDIFFERENCE * float(self._weights @ (game.benefit + game.loss)[rows])
-        withheld = defender.limit * self._weights.sum() if defender.suppresses else 0.0
-        self._most_withheld = math.floor(withheld)
+        self._most_withheld = most_within(defender.limit, self._weights.sum()) if defender.suppresses else 0
         self._payoffs: dict[int, float] = {}
         # Nothing released pays 0, and any number of records may then be withheld.
         self._best, self.form, self._shared = 0.0, WITHHELD, np.zeros(n, dtype=np.bool_)

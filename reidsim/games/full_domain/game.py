@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +22,7 @@ from reidsim.games.full_domain.node_payoffs import (
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.risk import finest_classes
 from reidsim.games.full_domain.walk import NOBODY, Followed
+from reidsim.linkage.number_checks import most_within
 from reidsim.populations.population import Population
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats
@@ -108,7 +108,7 @@ class FullDomainGame:
     @cached_property
     def most_suppressed(self) -> int:
         """The most records that may be suppressed."""
-        return math.floor(self.suppression_limit * self.n_records)
+        return most_within(self.suppression_limit, self.n_records)
 
     @cached_property
     def best_case(self) -> Floats:

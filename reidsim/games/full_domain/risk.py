@@ -14,6 +14,7 @@ from reidsim.games.full_domain.class_table import ClassTable, RollUp
 from reidsim.populations.population import Population
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows
+from reidsim.wording import counted
 
 
 def finest_classes(
@@ -91,16 +92,12 @@ def require_part_of(lattice: GeneralizationLattice, released: NDArray[np.int64],
     raise InputError(
         "the released table is not part of its population",
         where=population.name,
-        found=f"{_counted(together, 'record', 'records')} and "
-        f"{_counted(together - int(excess[group_of[cell]]), 'person', 'people')} with "
+        found=f"{counted(together, 'record')} and "
+        f"{counted(together - int(excess[group_of[cell]]), 'person', 'people')} with "
         + ", ".join(f"{name} = {value}" for name, value in values.items()),
         expected="at least as many people as records with the same values",
         hint=f"{too_many} more records than people, too" if others else None,
     )
-
-
-def _counted(number: int, one: str, several: str) -> str:
-    return f"{number:,} {one if number == 1 else several}"
 
 
 def _excess(
