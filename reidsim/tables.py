@@ -27,6 +27,7 @@ DELIMITERS = (",", ";", "\t", "|")
 # Enough to hold a header and a row.
 _BEGINNING = 2**20
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
+_ZIP = b"PK\x03\x04"
 _OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
 
 
@@ -81,9 +82,9 @@ def read_table(
         broken.append(row)
         return "error"
 
-    try:
-        table = arrow_csv.read_csv(
-            io.BytesIO(text[skipped:].encode()),
+    def parsed(rows: str) -> pa.Table:
+        return arrow_csv.read_csv(
+            io.BytesIO(rows.encode()),
             read_options=arrow_csv.ReadOptions(column_names=names, use_threads=False),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note
@@ -92,8 +93,21 @@ def read_table(
                 strings_can_be_null=False, column_types=dict.fromkeys(names, pa.string())
             ),
         )
+
+    try:
+        table = parsed(text[skipped:])
+        # A value that begins with a quotation mark and does not end takes in all that follows, a further row too.
+        # Parsing once more is left out where marks come in pairs.
+        further = "\n" + delimiter.join("x" for _ in names)
+        is_open = text.count('"', skipped) % 2 == 1 and parsed(text[skipped:] + further).num_rows == table.num_rows
     except pa.ArrowInvalid as error:
         raise _unreadable(path, str(error), broken, header) from None
+    if is_open:
+        row = table.num_rows - header
+        raise InputError(
+            "a quotation mark is not closed", source=path, where=f"row {row}" if row else "first row",
+            expected="one at the end of the value too",
+        )  # fmt: skip
     # The header was given as names, so it comes back as the first row.
     table = table.slice(1) if header else table
     if table.num_rows == 0:
@@ -173,7 +187,7 @@ def _text(path: Path) -> str:
     if not text.strip():
         raise InputError("the file is empty", source=path)
     if "\0" in text:
-        raise InputError("not a text file", source=path, found="a zero byte")
+        raise _not_text(path, content)
     return text
 
 
@@ -183,13 +197,21 @@ def _not_utf8(path: Path, content: bytes, error: UnicodeDecodeError) -> InputErr
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return InputError(problem, source=path, hint="it is in UTF-16: save it as UTF-8")
     if b"\0" in content:
-        return InputError("not a text file", source=path, found="a zero byte")
+        return _not_text(path, content)
     # Positions of the codec that takes a byte order mark off are counted after it.
     start = error.start + (len(codecs.BOM_UTF8) if content.startswith(codecs.BOM_UTF8) else 0)
     line = content.count(b"\n", 0, start) + 1
     mixed = not content[:start].isascii()
     hint = "earlier lines are UTF-8: the file mixes encodings" if mixed else "save it as UTF-8"
     return InputError(problem, source=path, where=f"line {line}", found=f"byte 0x{content[start]:02x}", hint=hint)
+
+
+def _not_text(path: Path, content: bytes) -> InputError:
+    """Tell an archive from any other file with zero bytes; its header has some."""
+    if content.startswith(_ZIP):
+        hint = "a zip archive, perhaps an Excel workbook: export it as CSV"
+        return InputError("not a text file", source=path, hint=hint)
+    return InputError("not a text file", source=path, found="a zero byte")
 
 
 def sniff_delimiter(path: Path) -> str:

@@ -277,6 +277,42 @@ def test_levels_of_each_type():
     assert labels_of(["F", "M", "F"], "sex")["F"] == ["*"]
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "unlike"),
+    [
+        ("dob", [f"{1950 + i}-03-{1 + i % 28:02}" for i in range(60)], ["1985-02-31", "unknown", "unknown!!!"]),
+        ("dob", [f"{1950 + i}-03-{1 + i % 28:02}" for i in range(60)], ["1985-02-31", "1985-13-01"]),
+        ("admission", [f"{1 + i % 28:02}.03.{1950 + i}" for i in range(60)], ["31.02.1985", "unknown"]),
+        ("age", list(range(60)), ["unknown", "thirty", "other"]),
+        ("bmi", [f"{i * 0.37:.2f}" for i in range(60)], ["heavy", "n. a."]),
+    ],
+)
+def test_values_unlike_the_others_share_one_group_and_missing_ones_stay_as_they_are(name, values, unlike):
+    values = [*map(str, values), *unlike, "NA"]
+    labels = labels_of(values, name)
+    (shared,) = {tuple(labels[value]) for value in unlike}
+    assert shared[-1] == "*"
+    assert labels["NA"] == ["NA"] * (len(shared) - 1) + ["*"]
+    for value in set(values) - set(unlike):
+        assert not set(labels[value][:-1]) & set(shared)
+    assert set(draft_hierarchy(column(values, name), 3).unlike) == set(unlike)
+
+
+def test_a_name_in_use_is_not_that_of_the_group():
+    labels = labels_of([*range(60), "other", "other values", "unknown"], "age")
+    assert labels["unknown"] == labels["other"] == ["other values values"] * 3 + ["*"]
+
+
+def test_how_many_values_are_unlike_the_others_is_told(folder, reidsim_):
+    days = [f"{1950 + i}-03-{1 + i % 28:02}" for i in range(60)]
+    table = {"dob": [*days, "1985-02-31", "unknown"], "sex": ["F", "M"] * 31}
+    code, _, err = reidsim_("new", written(folder / "people.csv", table))
+    assert code == 0
+    told = "column 'dob': 2 of 62 values unlike dates, such as '1985-02-31'; its hierarchy has one group for them"
+    assert told in " ".join(err.split())
+    assert "2 other values in one group" in (folder / "people" / "people.toml").read_text()
+
+
 def test_rare_categories_share_a_level():
     values = ["White"] * 500 + ["Black"] * 300 + ["Inuit"] * 2 + ["Maori"] * 3
     assert labels_of(values, "race") == {
@@ -570,6 +606,11 @@ BAD_FILES = {
     "latin": ("age,città\n30,x\n".encode("latin-1"), "line 1: not a text file in UTF-8"),
     "utf-16": ("age,sex\n30,F\n".encode("utf-16"), "it is in UTF-16"),
     "ragged": (b"age,sex\n30,F\n31\n", "row 2: row of another length; found 1; expected 2 columns"),
+    "open quote in a short file": (b'age,sex\n30,"F\n31,M\n', "data.csv: row 1: a quotation mark is not closed"),
+    "open quote in one column": (b'age\n30\n"31\n32', "data.csv: row 2: a quotation mark is not closed"),
+    "open quote in a short header": (b'age,"sex\n30,F\n', "data.csv: first row: a quotation mark is not closed"),
+    "workbook": (b"PK\3\4\x14\0\6\0\x08\0\xff\xfe", "a zip archive, perhaps an Excel workbook: export it as CSV"),
+    "archive of text": (b"PK\3\4\x14\0age", "a zip archive, perhaps an Excel workbook: export it as CSV"),
     "open quote": (b'age,"sex\n' + b"30,F\n" * 50_000, "a quotation mark is not closed"),
     "one value": (b"age\n" + b"40\n" * 30, "column 'age' is not taken: one value for all"),
     "no header": (b"30,37209\n31,37209\n", "the first row must hold the names of the columns"),
@@ -633,6 +674,19 @@ def test_cells_of_a_megabyte_and_three_hundred_columns(folder, reidsim_):
     assert "more columns" in out
     assert len(list(csv.reader(io.StringIO((folder / "wide" / "columns.csv").read_text())))) == 301
     assert reidsim.run("wide/wide.toml").manifest["records"] == 3
+
+
+def test_marks_that_open_no_value_are_part_of_it(folder, reidsim_):
+    (folder / "data.csv").write_text('age,pipe\n30,5" wide\n31,"5"" ""wide"""\n32,"a\nb"\n')
+    assert reidsim_("new", "data.csv")[0] == 0
+    assert read_table(folder / "data.csv")["pipe"].tolist() == ['5" wide', '5" "wide"', "a\nb"]
+
+
+def test_a_column_without_a_name_is_shown_as_one(folder, reidsim_):
+    (folder / "data.csv").write_text("age,,city\n30,1,a\n31,2,b\n30,2,a\n")
+    code, out, _ = reidsim_("new", "data.csv")
+    assert code == 0
+    assert "│ (no name) │ whole number │" in out
 
 
 def test_a_file_without_an_ending_gets_a_folder_of_another_name(folder, reidsim_):

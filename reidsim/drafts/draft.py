@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from reidsim.bundled import bundled_names, resolve
-from reidsim.drafts.choice import Choice, choose, names_look_like_values
+from reidsim.drafts.choice import Choice, ChosenColumn, choose, names_look_like_values
 from reidsim.drafts.profile import ColumnProfile, profile_table
 from reidsim.drafts.scenario_text import Prices, scenario_text
 from reidsim.errors import InputError
@@ -220,12 +220,23 @@ def _warnings(profiles: Sequence[ColumnProfile], choice: Choice, dropped: Sequen
         and not profile.is_direct
         and profile.name not in (*choice.possible, *dropped)
     ][:_MOST_TOLD]
+    warnings += [_told_unlike(column) for column in choice.chosen if column.hierarchy.unlike]
     single = [name for name, profile in chosen.items() if profile.distinct < 2]
     if single:
         warnings.append(f"column {single[0]!r} has one value: nothing is gained by generalizing it")
     if names_look_like_values(profiles):
         warnings.append("the names of the columns look like values: does the file have a header?")
     return tuple(warnings)
+
+
+def _told_unlike(column: ChosenColumn) -> str:
+    """Tell of values that the hierarchy of a column cannot generalize as it does the others."""
+    of = column.profile if column.match is None else column.match.profile
+    unlike = column.hierarchy.unlike
+    return (
+        f"column {column.profile.name!r}: {len(unlike)} of {of.distinct} values unlike {of.kind}s, such as "
+        f"{unlike[0]!r:.40}; its hierarchy has one group for them"
+    )
 
 
 def _require_text(text: str, data: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,12 +55,15 @@ class DraftHierarchy:
         What the levels are, in words.
     rows : tuple of tuple of str
         What goes to a file as ARX writes it, one row per value; empty if a rule makes the hierarchy.
+    unlike : tuple of str
+        Values that are not of the column's type, in one group at every level above the ungeneralized one.
     """
 
     rule: dict[str, Any]
     n_levels: int
     comment: str
     rows: tuple[tuple[str, ...], ...] = ()
+    unlike: tuple[str, ...] = ()
 
 
 def draft_hierarchy(column: ColumnProfile, most_between: int) -> DraftHierarchy:
@@ -69,8 +72,8 @@ def draft_hierarchy(column: ColumnProfile, most_between: int) -> DraftHierarchy:
     Parameters
     ----------
     column : ColumnProfile
-        With at least one value. Its missing values, and those unlike the others, keep to themselves up to the level
-        that suppresses all.
+        With at least one value. Its missing values keep to themselves up to the level that suppresses all; values that
+        are not of its type share one group.
     most_between : int
         The most levels between a value and its suppression.
     """
@@ -99,7 +102,7 @@ def _of_whole_numbers(column: ColumnProfile, most: int) -> DraftHierarchy | None
     attribute = Attribute(column.name, natural_categories(pd.Series(fitting, dtype="str")))
     levels = interval_levels(attribute, widths, start=start)
     labels = {value: [level[at] for level in levels] for at, value in enumerate(attribute.categories)}
-    return _table(column, len(widths), labels.get, comment)
+    return _table(column, len(widths), labels.get, comment, pools=True)
 
 
 def _round_widths(span: int) -> list[int]:
@@ -133,9 +136,8 @@ def _of_numbers(column: ColumnProfile, most: int) -> DraftHierarchy | None:
         ]
 
     labels = {value: between(number) for value, number in numbers.items()}
-    return _table(
-        column, len(steps), labels.get, f"intervals of {_joined(_short(width * s) for s in steps)}, suppressed"
-    )
+    comment = f"intervals of {_joined(_short(width * s) for s in steps)}, suppressed"
+    return _table(column, len(steps), labels.get, comment, pools=True)
 
 
 def _of_dates(column: ColumnProfile, most: int) -> DraftHierarchy | None:
@@ -144,8 +146,9 @@ def _of_dates(column: ColumnProfile, most: int) -> DraftHierarchy | None:
     if form is None:
         return None
     digits = _DATE_DIGITS[min(most, 3)]
+    days = {value: parse_date(value, form) for value in column.labels}
     lengths = {len(label) for label in column.labels}
-    if form == "%Y-%m-%d" and len(lengths) == 1 and len(values) == len(column.labels):
+    if form == "%Y-%m-%d" and len(lengths) == 1 and all(days.values()):
         if max(lengths) > 10:
             digits = (10, *digits)[:most] if most > 2 else digits
         return DraftHierarchy({"rule": "prefix", "digits": list(digits)}, len(digits) + 2, _date_comment(digits))
@@ -153,13 +156,13 @@ def _of_dates(column: ColumnProfile, most: int) -> DraftHierarchy | None:
         digits = tuple(kept for kept in digits if kept < 7)
 
     def between(value: str) -> list[str] | None:
-        day = parse_date(value, form)
+        day = days[value]
         if day is None:
             return None
         parts = {7: f"{day:%Y-%m}", 4: f"{day:%Y}", 3: f"{day.year // 10 * 10}s"}
         return [parts[kept] for kept in digits]
 
-    return _table(column, len(digits), between, _date_comment(digits))
+    return _table(column, len(digits), between, _date_comment(digits), pools=True)
 
 
 def _date_comment(digits: Sequence[int]) -> str:
@@ -206,17 +209,24 @@ def _of_categories(column: ColumnProfile, most: int) -> DraftHierarchy | None:
     comment = f"{len(rare)} rare values in one group, suppressed"
     if sum(map(len, rare)) <= _LONGEST_GROUP:
         return DraftHierarchy({"rule": "groups", "groups": [[rare]]}, 3, comment)
-    name = "other"
-    while name in column.labels:
-        name += " values"
+    name = _other_than(column.labels)
     members = set(rare)
     return _table(column, 1, lambda value: [name] if value in members else None, comment)
 
 
 def _table(
-    column: ColumnProfile, n_between: int, between: Callable[[str], Sequence[str] | None], comment: str
+    column: ColumnProfile,
+    n_between: int,
+    between: Callable[[str], Sequence[str] | None],
+    comment: str,
+    *,
+    pools: bool = False,
 ) -> DraftHierarchy:
-    """Write a hierarchy out; values for which `between` returns None keep to themselves until all are suppressed."""
+    """Write a hierarchy out.
+
+    Values for which `between` returns None keep to themselves until all are suppressed; where the table `pools`, only
+    missing ones do, and the others share one group.
+    """
     values = natural_categories(pd.Series(list(column.labels), dtype="str"))
     found = {value: between(value) for value in values}
     groups = {label for labels in found.values() for label in labels or ()}
@@ -227,8 +237,21 @@ def _table(
             value += " alone"
         return value
 
-    rows = tuple((value, *(found[value] or [alone(value)] * n_between), SUPPRESSED) for value in values)
-    return DraftHierarchy({"rule": "table"}, n_between + 2, comment, rows)
+    unlike = tuple(value for value in values if pools and not found[value] and value not in MISSING_MARKS)
+    name = {value: alone(value) for value in values if not found[value]}
+    if len(unlike) > 1:
+        name |= dict.fromkeys(unlike, _other_than({*values, *groups, *name.values()}))
+        comment += f"; {len(unlike)} other values in one group"
+    rows = tuple((value, *(found[value] or [name[value]] * n_between), SUPPRESSED) for value in values)
+    return DraftHierarchy({"rule": "table"}, n_between + 2, comment, rows, unlike)
+
+
+def _other_than(labels: Collection[str]) -> str:
+    """Name a group of what is left, unlike labels in use."""
+    name = "other"
+    while name in labels:
+        name += " values"
+    return name
 
 
 def _short(number: float) -> str:

@@ -26,7 +26,7 @@ def draft_table(draft: Draft, title: str) -> Table:
     for use, profiles in columns_by_use(draft).items():
         for profile in profiles[:_SHOWN]:
             table.add_row(
-                Text(in_a_line(profile.name, _LONGEST_NAME)),
+                Text(in_a_line(profile.name, _LONGEST_NAME) or "(no name)"),
                 profile.kind,
                 f"{profile.distinct:,}",
                 f"{profile.missing:,}",
