@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -31,7 +30,7 @@ _PATH_KEYS = (
     "adversary.stages.*.mutation_rates",
 )
 # Keys whose value is the name of a bundled population, or a recipe file.
-_RECIPE_KEYS = (
+RECIPE_KEYS = (
     "population.recipe",
     "release.table",
     "adversary.sequential.registry",
@@ -40,8 +39,9 @@ _RECIPE_KEYS = (
     "knowledge.*",
     "agents.types.*.knowledge",
 )
-# A value of a sweep is one of the key that it sweeps.
-_SWEPT = re.compile(r"^sweep\.values\.(.+?)(?:\.values)?\.\d+$")
+# Sections that give values to key paths, and those whose `key` is a key path, with the keys that give it values.
+_VALUES_BY_KEY = ("sweep.values", "uncertainty.parameters")
+_VALUES_OF_KEY = {"stress.beliefs.*": ("true", "believed"), "stress.map.?": ("values",)}
 
 # Kinds of scenario, by their key `game`.
 GAMES: dict[str, type[ScenarioHead]] = {
@@ -109,7 +109,8 @@ def load_scenario(
     """
     path = resolve(name_or_path, "scenarios", "scenario")
     content = scenario_content(path)
-    changes = {key: _from_working_folder(key, value) for key, value in (overrides or {}).items()}
+    overrides = overrides or {}
+    changes = {key: _from_working_folder(key, value, content, overrides) for key, value in overrides.items()}
     if seed is not None:
         changes["seed"] = seed
     override(content, changes)
@@ -155,10 +156,33 @@ def _anchored(content: Any, folder: Path, key: str = "") -> Any:
     """Make the paths of a scenario absolute, so that they mean the same in a scenario elsewhere that extends it."""
     below = f"{key}." if key else ""
     if isinstance(content, dict):
-        return {name: _anchored(value, folder, f"{below}{name}") for name, value in content.items()}
+        return {
+            name: _anchored_below(value, folder, f"{below}{name}", content.get("key"))
+            for name, value in content.items()
+        }
     if isinstance(content, list):
         return [_anchored(value, folder, f"{below}{number}") for number, value in enumerate(content)]
     return _absolute(key, content, folder)
+
+
+def _anchored_below(content: Any, folder: Path, key: str, given: object) -> Any:
+    """Do the same with what a section holds at a key; `given` is what the section says to be the key of its values."""
+    section, _, last = key.rpartition(".")
+    if any(fnmatchcase(section, pattern) and last in keys for pattern, keys in _VALUES_OF_KEY.items()):
+        return _anchored_values(content, folder, str(given))
+    for sections in _VALUES_BY_KEY:
+        if key.startswith(f"{sections}."):
+            return _anchored_values(content, folder, key.removeprefix(f"{sections}."))
+    return _anchored(content, folder, key)
+
+
+def _anchored_values(values: Any, folder: Path, key: str) -> Any:
+    """Do the same with the values of a key path: a list, or a section that may hold one."""
+    if isinstance(values, dict):
+        return {
+            name: _anchored_values(value, folder, key) if name == "values" else value for name, value in values.items()
+        }
+    return [_anchored(value, folder, key) for value in values] if isinstance(values, list) else values
 
 
 def scenario_kind(content: dict[str, Any], path: Path) -> type[ScenarioHead]:
@@ -182,9 +206,20 @@ def scenario_kind(content: dict[str, Any], path: Path) -> type[ScenarioHead]:
     return GAMES[game]
 
 
-def _from_working_folder(key: str, value: object) -> object:
+def _from_working_folder(key: str, value: object, content: dict[str, Any], overrides: Mapping[str, object]) -> object:
     """Make relative paths absolute, those in a section too: an override means the folder in which it is given."""
-    return _anchored(value, Path(), key)
+    *sections, _ = key.split(".")
+    given = overrides.get(".".join([*sections, "key"]))
+    return _anchored_below(value, Path(), key, _at(content, [*sections, "key"]) if given is None else given)
+
+
+def _at(content: Any, parts: list[str]) -> Any:
+    """Return what plain data hold at a key path, None if there is nothing."""
+    for part in parts:
+        entries = dict(enumerate(content)) if isinstance(content, list) else content
+        place = int(part) if isinstance(content, list) and part.isdecimal() else part
+        content = entries.get(place) if isinstance(entries, dict) else None
+    return content
 
 
 def _absolute(key: str, value: object, folder: Path) -> object:
@@ -192,8 +227,7 @@ def _absolute(key: str, value: object, folder: Path) -> object:
         return value
     text = str(value)
     is_file = text.endswith((".toml", ".parquet")) or "/" in text or "\\" in text
-    patterns = (*_PATH_KEYS, *_RECIPE_KEYS) if is_file else _PATH_KEYS
-    key = _SWEPT.sub(r"\1", key)
+    patterns = (*_PATH_KEYS, *RECIPE_KEYS) if is_file else _PATH_KEYS
     if any(fnmatchcase(key, pattern) for pattern in patterns):
         return str((folder / text).absolute())
     return value

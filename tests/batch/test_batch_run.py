@@ -108,6 +108,10 @@ def test_a_batch_whose_program_is_killed_goes_on_where_it_was(town):
         reidsim.run_batch(town, set=changes, folder="out")
     with pytest.raises(InputError, match="a batch of another scenario"):
         reidsim.run_batch(town, set=SWEEP, folder="out", resume=True)
+    with pytest.raises(InputError, match="a batch of another scenario"):
+        reidsim.run_batch(town, set=SWEEP, seed=8, folder="out", resume=True)
+    with pytest.raises(InputError, match="out: the folder holds a batch of another seed; found 7; expected 8"):
+        reidsim.run_batch(town, set=changes, seed=8, folder="out", resume=True)
     done = []
     reidsim.run_batch(
         town, set=changes, executor="serial", folder="out", resume=True, progress=lambda *step: done.append(step)

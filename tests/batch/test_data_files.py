@@ -15,12 +15,12 @@ from reidsim.errors import InputError
 from reidsim.experiments.batch import run_points
 from reidsim.experiments.batch.batch_run import run_batch_loaded
 from reidsim.experiments.batch.data_files import data_files
-from reidsim.experiments.batch.design import at_point, design_of
+from reidsim.experiments.batch.design import Design, at_point, design_of
 from reidsim.experiments.batch.executors.serial import SerialExecutor
 from reidsim.experiments.batch.rerun import rerun_one
 from reidsim.experiments.batch.tasks import attempt
 from reidsim.experiments.run import describe
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import RECIPE_KEYS, load_scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town"
 MONEY = "[economics]\nbenefit = 100\nloss = 60\ncost = 4\n"
@@ -223,6 +223,14 @@ def test_a_census_recipe_names_a_folder(work):
     loaded = load_scenario("town.toml", {"population.recipe": "census.toml"})
     names = [name for name in data_files(loaded, design_of(loaded)) if name.endswith(".sf1")]
     assert names == [*(f"tn/tn000{number}2010.sf1" for number in range(20, 27)), "tn/tngeo2010.sf1"]
+
+
+@pytest.mark.parametrize("pattern", RECIPE_KEYS)
+def test_every_key_that_a_name_can_be_given_to_is_followed(work, pattern):
+    """What a swept key names comes with reidsim, and the recipe with the files it names."""
+    points = pd.DataFrame({pattern.replace("*", "any"): ["adult"]})
+    names = data_files(load_scenario("xia2021" if pattern == "knowledge.*" else "town.toml"), Design(points))
+    assert {"bundled:populations/adult.toml", "bundled:populations/figures/adult-age-race-sex.csv.gz"} <= set(names)
 
 
 def test_texts_that_are_no_files_do_no_harm(work):

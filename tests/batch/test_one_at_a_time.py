@@ -1,6 +1,7 @@
 """Sweeps that change one key at a time, and studies kept between the points of a worker."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -10,9 +11,10 @@ from hypothesis import strategies as st
 
 import reidsim
 from reidsim.errors import InputError
-from reidsim.experiments.batch import studies
-from reidsim.experiments.batch.design import design_of, sweep_points
+from reidsim.experiments.batch import run_points, studies
+from reidsim.experiments.batch.design import Design, content_of_run, design_of, sweep_points
 from reidsim.experiments.batch.one_run import ScenarioWork
+from reidsim.experiments.batch.runner import tasks_of
 from reidsim.experiments.batch.tasks import RunTask
 from reidsim.scenarios.design_schema import SweepSection
 from reidsim.scenarios.load import load_scenario
@@ -168,6 +170,55 @@ def test_a_kept_study_gives_what_a_new_one_gives(kind, request):
             each.pop("runtimes", None)
         # Text, since what is missing is not equal to itself.
         assert (repr(tables), warnings) == (repr(new), warned), point
+
+
+AGE_FIRST = {
+    "age": {"hierarchy": {"rule": "intervals", "widths": [10, 20]}, "minimum_level": 2},
+    "sex": {"hierarchy": {"rule": "suppress"}},
+}
+SEX_FIRST = {name: AGE_FIRST[name] for name in ("sex", "age")}
+
+
+def test_attributes_in_another_order_are_another_study(table):
+    """Levels are given by position, and sex has no level 2."""
+    points = pd.DataFrame({"attributes": [AGE_FIRST, SEX_FIRST]}, dtype=object)
+    loaded = load_scenario(table, {"publisher.policies": ["basic", "record-level", "no-protection"]})
+    tasks = tasks_of(loaded, Design(points), content_of_run(loaded))
+    assert tasks[0].key != tasks[1].key
+    runs = run_points(loaded, points)
+    assert runs["state"].tolist() == ["complete"] * 6, runs["error"].tolist()
+    one, other = (runs[runs["point"] == point].reset_index(drop=True) for point in (0, 1))
+    same = ["policy", "publisher_payoff", "adversary_payoff", "share_attacked"]
+    pd.testing.assert_frame_equal(one[same], other[same])
+
+
+def test_runs_are_told_apart_by_the_order_of_names_and_not_of_keys(table):
+    """The order in which a file has the keys of a section, or a sweep its key paths, changes no run."""
+    loaded = load_scenario(table)
+
+    def key(content, **values):
+        design = Design(pd.DataFrame({name: [value] for name, value in values.items()}, index=[0]))
+        changed = replace(loaded, content=content)
+        return tasks_of(changed, design, content_of_run(changed))[0].key
+
+    content = loaded.content
+    turned = {name: dict(reversed(content[name].items())) for name in ("economics", "attributes")}
+    plain = key(content)
+    assert key(dict(reversed(content.items()))) == plain
+    assert key({**content, "economics": turned["economics"]}) == plain
+    assert key({**content, "attributes": turned["attributes"]}) != plain
+    assert key(content, seed=1, title="x") == key(content, title="x", seed=1) != plain
+
+
+def test_policies_that_a_point_does_not_have_are_no_rows_of_the_summary(town):
+    lists = [["basic"], ["basic", "no-attack"]]
+    summary = reidsim.run_batch(town, set={"sweep.values": {"publisher.policies": lists}}).summary
+    assert summary.index.tolist() == [
+        ('["basic"]', "basic"),
+        ('["basic", "no-attack"]', "basic"),
+        ('["basic", "no-attack"]', "no-attack"),
+    ]
+    assert summary["publisher_payoff"].notna().all()
 
 
 @pytest.mark.parametrize(

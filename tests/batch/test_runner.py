@@ -6,6 +6,7 @@ import random
 import resource
 import subprocess
 import sys
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from reidsim.errors import InputError
 from reidsim.experiments.batch.design import Design
 from reidsim.experiments.batch.executors.serial import SerialExecutor
-from reidsim.experiments.batch.journal import JOURNAL, read_journal
+from reidsim.experiments.batch.journal import JOURNAL, read_journal, read_places
 from reidsim.experiments.batch.lock import only_writer
 from reidsim.experiments.batch.runner import run_tasks
 from reidsim.experiments.batch.tables import batch_tables
@@ -118,6 +119,17 @@ def test_a_reader_sees_whole_runs_only(tmp_path):
         path.write_bytes(b"".join(lines)[:length])
         found = list(read_journal(path, by_key))
         assert len(found) == (length >= len(lines[0])) + (length >= len(lines[0]) + len(lines[1]))
+
+
+def test_each_place_is_read_once_though_its_run_was_done_under_two_keys(tmp_path):
+    """The scenario's names were put into another order, and later back into the first."""
+    old = [replace(task, key=f"old {task.key}") for task in tasks(3)]
+    run_tasks(Square(), old, SerialExecutor(), folder=tmp_path)
+    run_tasks(Square(raises=(1,)), tasks(2), SerialExecutor(), folder=tmp_path)
+    for planned, states in ((tasks(3), ["complete", "failed", "complete"]), (old, ["complete"] * 3)):
+        found = sorted(read_places(tmp_path / JOURNAL, planned), key=lambda outcome: outcome.task.point)
+        assert [outcome.task.point for outcome in found] == [0, 1, 2]
+        assert [outcome.state for outcome in found] == states
 
 
 def test_a_full_disk_stops_the_batch_which_can_go_on(tmp_path):

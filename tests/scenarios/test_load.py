@@ -481,3 +481,79 @@ def test_files_of_a_sweep_stay_relative_to_the_scenario_that_names_them(extendin
     town.write_text(town.read_text(encoding="utf-8") + swept, encoding="utf-8")
     values = load_scenario(extending("seed = 5\n")).content["sweep"]["values"]
     assert values == {"release.path": [str(town.parent / "a.csv"), "bundled:b.csv"], "economics.loss": [1, 2]}
+
+
+KNOWLEDGE_IN_MANY_PLACES = """
+[uncertainty.parameters."adversary.knowledge"]
+distribution = "discrete"
+values = ["know.toml", "some-name"]
+[sweep.values]
+"attributes.district.hierarchy" = [{ rule = "table", file = "flat.csv" }]
+[[stress.beliefs]]
+key = "economics.cost"
+true = [5, 10]
+[[stress.beliefs]]
+key = "release.path"
+true = ["a.csv"]
+believed = { values = ["bundled:b.csv", "c.csv"] }
+[stress.map]
+x = { key = "population.recipe", values = ["sub/people.toml", "tennessee-2010"] }
+y = { key = "economics.loss", values = { from = 1, to = 2, points = 2 } }
+"""
+
+
+def test_files_of_uncertain_parameters_and_stress_tests_stay_relative_to_their_scenario(extending, tmp_path):
+    town = tmp_path / "town" / "town.toml"
+    town.write_text(town.read_text(encoding="utf-8") + KNOWLEDGE_IN_MANY_PLACES, encoding="utf-8")
+    there = town.parent
+    content = load_scenario(extending("seed = 5\n")).content
+    drawn = content["uncertainty"]["parameters"]["adversary.knowledge"]
+    assert drawn == {"distribution": "discrete", "values": [str(there / "know.toml"), "some-name"]}
+    hierarchy = {"rule": "table", "file": str(there / "flat.csv")}
+    assert content["sweep"]["values"] == {"attributes.district.hierarchy": [hierarchy]}
+    assert content["stress"]["beliefs"] == [
+        {"key": "economics.cost", "true": [5, 10]},
+        {
+            "key": "release.path",
+            "true": [str(there / "a.csv")],
+            "believed": {"values": ["bundled:b.csv", str(there / "c.csv")]},
+        },
+    ]
+    assert content["stress"]["map"] == {
+        "x": {"key": "population.recipe", "values": [str(there / "sub" / "people.toml"), "tennessee-2010"]},
+        "y": {"key": "economics.loss", "values": {"from": 1, "to": 2, "points": 2}},
+    }
+
+
+MAP = {
+    "x": {"key": "release.path", "values": ["a.csv"]},
+    "y": {"key": "economics.loss", "values": [1, 2]},
+}
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        {"stress.map": MAP},
+        {"stress.map.x": MAP["x"], "stress.map.y": MAP["y"]},
+        {"stress.map.x.key": "release.path", "stress.map.x.values": ["a.csv"], "stress.map.y": MAP["y"]},
+    ],
+)
+def test_files_of_a_map_in_an_override_are_relative_to_the_working_folder(town, overrides):
+    assert load_scenario(town, overrides).content["stress"]["map"]["x"]["values"] == [str(Path("a.csv").absolute())]
+
+
+def test_files_of_a_map_are_of_the_key_that_the_scenario_gives(town):
+    text = town.read_text(encoding="utf-8")
+    stress = '[[stress.beliefs]]\nkey = "release.path"\ntrue = ["a.csv"]\n'
+    town.write_text(f"{text}\n{stress}", encoding="utf-8")
+    content = load_scenario(town, {"stress.beliefs.0.believed": ["b.csv"]}).content
+    assert content["stress"]["beliefs"][0]["believed"] == [str(Path("b.csv").absolute())]
+
+
+def test_swept_entries_of_lists_are_told_from_values(extending, tmp_path):
+    """The 0 in a key path is a stage, the one after it a value."""
+    swept = '[sweep.values]\n"adversary.stages.0.mutation_rates" = ["rates.csv", "bundled:more.csv"]\n'
+    (tmp_path / "base.toml").write_text(f'extends = "wan2021"\n{swept}', encoding="utf-8")
+    values = load_scenario(extending("seed = 5\n", extends="base.toml")).content["sweep"]["values"]
+    assert values == {"adversary.stages.0.mutation_rates": [str(tmp_path / "rates.csv"), "bundled:more.csv"]}

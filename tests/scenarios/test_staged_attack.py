@@ -273,6 +273,27 @@ on = ["age", "surname"]
     np.testing.assert_allclose(ages_alone.plan_believed, [[1 / 10, 1 / 5], [0, 0]])
 
 
+def test_resources_may_come_with_reidsim_and_then_state_their_source(clinic, monkeypatch):
+    attack = FILES["attack.toml"].replace('"register.csv"', '"bundled:figures/register.csv"')
+    path = clinic(attack_toml=attack)
+    (path.parent / "populations" / "figures").mkdir(parents=True)
+    register = "# source: made up\n" + FILES["register.csv"]
+    (path.parent / "populations" / "figures" / "register.csv").write_text(register, encoding="utf-8")
+    beside = staged(clinic())[1]
+    (path.parent / "attack.toml").write_text(attack, encoding="utf-8")
+    monkeypatch.setattr("reidsim.bundled.bundled_folder", lambda among: path.parent / among)
+    bundled = staged(path)[1]
+    np.testing.assert_array_equal(bundled.linker.link(0).plan_success, beside.linker.link(0).plan_success)
+
+
+def test_no_row_of_a_users_file_is_a_comment(clinic):
+    """Its first column is called #, and holds numbers."""
+    lines = FILES["register.csv"].splitlines()
+    numbered = "".join(f"#{number or ''},{line}\n" for number, line in enumerate(lines))
+    one, other = staged(clinic())[1], staged(clinic(register_csv=numbered))[1]
+    np.testing.assert_array_equal(one.linker.link(0).plan_success, other.linker.link(0).plan_success)
+
+
 BAD = {
     "attack_toml": [
         (FILES["attack.toml"].replace('resource = "register"', 'resource = "registry"'),
@@ -298,6 +319,10 @@ BAD = {
         (FILES["directory.csv"].replace("Hill,smith", "Moor,smith"),
          r"directory.csv: row 7, 'village': not a value that the attribute has.*found 'Moor'; expected one of"),
         (FILES["directory.csv"].replace("clerk,12", "clerk,1.5"), "directory.csv: row 1, column 'people': not a whole"),
+        (FILES["directory.csv"].replace("baker,3\n30", "baker,1e30\n30"),
+         r"directory.csv: row 2, column 'people': count too large; found '1e30'; expected below 2\*\*31"),
+        (FILES["directory.csv"].replace("smith,1", "smith,2147483648"),
+         "directory.csv: row 7, column 'people': count too large; found '2147483648'"),
         (FILES["directory.csv"].replace("Hill,smith", "Hill,"), "directory.csv: row 7, 'job': value missing"),
     ],
 }  # fmt: skip

@@ -16,8 +16,8 @@ from reidsim.errors import InputError, listed
 from reidsim.experiments.batch.data_files import changed_files, data_files
 from reidsim.experiments.batch.design import (
     Design,
-    at_point,
     check_points,
+    content_of_run,
     design_of,
     has_numbered_replications,
     is_batch,
@@ -58,7 +58,7 @@ def run_batch_loaded(
     design = design_of(loaded)
     check_points(loaded, design)
     work = ScenarioWork(replace(loaded, path=loaded.path.absolute()))
-    tasks = tasks_of(loaded, design, at_point(loaded, {}).content)
+    tasks = tasks_of(loaded, design, content_of_run(loaded))
     report("reading", 0, 1)
     files = data_files(loaded, design)
     manifest = _manifest(loaded, design, files, work.fingerprint(tasks[0]))

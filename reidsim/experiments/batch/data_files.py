@@ -13,12 +13,12 @@ from reidsim.errors import InputError, listed
 from reidsim.experiments.batch.design import Design, at_point
 from reidsim.experiments.release_file import sha256_of
 from reidsim.populations.sf1 import SEGMENTS
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import RECIPE_KEYS, LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import read_toml
 
 # Keys that name a recipe, of scenarios and of recipes, or hold keys that do.
-_RECIPE_KEYS = frozenset({"recipe", "table", "registry", "knowledge", "population"})
+_NAMES_OF_RECIPES = frozenset({key.rstrip(".*").rpartition(".")[2] for key in RECIPE_KEYS} | {"recipe", "population"})
 _RECIPE_FOLDERS = ("populations", RECIPES)
 # Files that come with reidsim and are read without being named.
 _UNNAMED = ("us-2010-zip3.csv.gz", "ystr-loci.csv.gz", "voter-lists-by-state.csv.gz", "voter-lists-assumed.csv.gz")
@@ -124,7 +124,7 @@ def _meant(text: str, base: Path, key: str) -> Iterator[Path]:
             yield bundled_folder(among) / text.removeprefix(BUNDLED)
         return
     yield base / text
-    if _RECIPE_KEYS & set(key.split(".")):
+    if _NAMES_OF_RECIPES & set(key.split(".")):
         for among in _RECIPE_FOLDERS:
             yield bundled_folder(among) / f"{text}.toml"
 

@@ -171,6 +171,15 @@ def at_point(
     return LoadedScenario(loaded.name, loaded.path, validated(type(loaded.scenario), content, loaded.path), content)
 
 
+def content_of_run(loaded: LoadedScenario[ScenarioHead]) -> dict[str, Any]:
+    """Return a scenario without what makes a batch, as plain data whose order is that of the run.
+
+    Keys of a section are in the order of the schema, however the file has them; names that the user gives, such as
+    those of attributes, are in the order of the file, which can matter.
+    """
+    return at_point(loaded, {}).scenario.model_dump(by_alias=True)
+
+
 def check_points(loaded: LoadedScenario[ScenarioHead], design: Design) -> None:
     """Check that the scenario can have the values of every point.
 

@@ -15,12 +15,12 @@ import pandas as pd
 
 from reidsim.errors import InputError
 from reidsim.experiments.batch.data_files import require_unchanged
-from reidsim.experiments.batch.design import at_point, design_of
+from reidsim.experiments.batch.design import content_of_run, design_of
 from reidsim.experiments.batch.journal import JOURNAL, not_kept, read_places
 from reidsim.experiments.batch.runner import tasks_of
 from reidsim.experiments.batch.tables import batch_tables
 from reidsim.experiments.batch.tasks import code_version
-from reidsim.experiments.results import write_json
+from reidsim.experiments.results import scenario_hash, write_json
 from reidsim.scenarios.load import LoadedScenario, scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import validated
@@ -86,7 +86,7 @@ def read_runs(folder: Path) -> pd.DataFrame:
         return pd.read_parquet(folder / "runs.parquet")
     loaded = scenario_of(manifest)
     design = design_of(loaded)
-    tasks = tasks_of(loaded, design, at_point(loaded, {}).content)
+    tasks = tasks_of(loaded, design, content_of_run(loaded))
     return batch_tables(loaded.name, design, read_places(folder / JOURNAL, tasks))["runs"]
 
 
@@ -114,6 +114,8 @@ def require_same(folder: Path, manifest: Mapping[str, Any]) -> str:
         if key == "data_hash":
             # Says which file it is, where that can be told.
             require_unchanged(files_of(found), files_of(manifest), folder)
+        if key == "scenario_hash" and _other_seed_alone(found, manifest):
+            key, what = "seed", _IDENTITY["seed"]
         if found.get(key) != manifest[key]:
             raise InputError(
                 f"the folder holds a batch of {what}", source=folder, found=found.get(key), expected=str(manifest[key])
@@ -126,6 +128,15 @@ def require_same(folder: Path, manifest: Mapping[str, Any]) -> str:
             expected=code_version(),
         )
     return str(found["state"])
+
+
+def _other_seed_alone(found: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
+    """Tell whether the seed, which is part of the scenario, is all that differs in it."""
+    if found.get("seed") == manifest["seed"]:
+        return False
+    content = {**manifest["content"], "seed": found.get("seed")}
+    was = {**found.get("content", {}), "seed": found.get("seed")}
+    return scenario_hash(content) == scenario_hash(was)
 
 
 def finish(folder: Path, write: Callable[[Path], Mapping[str, Any]]) -> None:

@@ -91,10 +91,13 @@ def read_places(path: Path, tasks: Iterable[RunTask]) -> Iterator[RunOutcome]:
     alike: dict[str, list[RunTask]] = {}
     for task in by_place.values():
         alike.setdefault(task.key, []).append(task)
-    for key, entry in _last_words(path).items():
+    found: dict[tuple[int, int], RunOutcome] = {}
+    # Where runs were done again under another key, the last counts, or rather the one that these tasks would have.
+    for key, entry in sorted(_last_words(path).items(), key=lambda word: word[0] in alike):
         done = by_place.get((entry["point"], entry["replication"]))
         for task in [] if done is None else alike[done.key]:
-            yield _outcome(replace(task, key=key), entry)
+            found[task.point, task.replication] = _outcome(replace(task, key=key), entry)
+    yield from found.values()
 
 
 def keeps_runs(folder: Path) -> bool:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from reidsim.errors import InputError
 from reidsim.experiments.batch.data_files import data_files
-from reidsim.experiments.batch.design import Design, at_point, check_points
+from reidsim.experiments.batch.design import Design, check_points, content_of_run
 from reidsim.experiments.batch.executors import Executor
 from reidsim.experiments.batch.executors.automatic import AutomaticExecutor
 from reidsim.experiments.batch.lock import only_writer
@@ -82,7 +82,7 @@ def point_tables(
     design = Design(points.reset_index(drop=True), replications)
     check_points(loaded, design)
     # The folder has no manifest, so what runs were made of is part of what tells them apart.
-    content = {**at_point(loaded, {}).content, "files": data_files(loaded, design)}
+    content = {**content_of_run(loaded), "files": data_files(loaded, design)}
     tasks = tasks_of(loaded, design, content)
     with contextlib.ExitStack() as stack:
         if folder is not None:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from reidsim.errors import InputError, listed
 from reidsim.experiments.batch.data_files import changed_files, data_files
-from reidsim.experiments.batch.design import Design, at_point, design_of, has_numbered_replications
+from reidsim.experiments.batch.design import Design, at_point, content_of_run, design_of, has_numbered_replications
 from reidsim.experiments.batch.folder import files_of, read_manifest, read_runs, scenario_of
 from reidsim.experiments.batch.one_run import GROUP_COLUMNS, ScenarioWork
 from reidsim.experiments.batch.runner import tasks_of
@@ -80,7 +80,7 @@ def rerun_one(folder: Path, key: str, *, progress: Progress | None = None, with_
     manifest = read_manifest(folder)
     loaded = scenario_of(manifest)
     design = design_of(loaded)
-    task = _task(tasks_of(loaded, design, at_point(loaded, {}).content), _stored_key(folder, key), design, folder)
+    task = _task(tasks_of(loaded, design, content_of_run(loaded)), _stored_key(folder, key), design, folder)
     report("running", 0, 1)
     work = ScenarioWork(replace(loaded, path=loaded.path.absolute()))
     tables, warnings = work(task)

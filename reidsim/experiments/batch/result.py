@@ -70,8 +70,9 @@ class BatchResult(RunResult):
             return pd.DataFrame()
         keys = [column for column in table.columns if column in (*self.design.swept, "policy", "records", "knowledge")]
         wide = table.pivot(index=keys, columns="measure", values="mean")
-        # Only what was run, in its order: keys that change together or in turn are not crossed.
-        done = table[keys].drop_duplicates()
+        # Only what was run, in its order: keys that change together or in turn are not crossed, nor do all points of a
+        # sweep over policies have the same ones.
+        done = table.loc[table["runs"] > 0, keys].drop_duplicates()
         wide = wide.loc[pd.MultiIndex.from_frame(done) if len(keys) > 1 else pd.Index(done[keys[0]])]
         return wide[[measure for measure in table["measure"].unique() if measure in wide]]
 

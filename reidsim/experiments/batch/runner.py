@@ -26,7 +26,7 @@ def tasks_of(loaded: LoadedScenario[ScenarioHead], design: Design, content: dict
     loaded : LoadedScenario
     design : Design
     content : dict
-        Of a single run, before the values of a point.
+        Of a single run, before the values of a point; see `content_of_run`.
     """
     seed = loaded.scenario.seed
     numbered = has_numbered_replications(loaded.scenario)

@@ -77,4 +77,5 @@ def _key(loaded: LoadedScenario[ScenarioHead]) -> str:
         plan = content["adversary"]["sequential"]
         of_study = {key: plan[key] for key in _PLAN_OF_THE_STUDY if key in plan}
         content["adversary"] = {**content["adversary"], "sequential": of_study}
-    return json.dumps(content, sort_keys=True, default=str)
+    # Unsorted: attributes in another order are other columns of the lattice.
+    return json.dumps(content, default=str)

@@ -99,13 +99,14 @@ def run_key(content: Mapping[str, Any], values: Mapping[str, Any], replication: 
     Parameters
     ----------
     content : mapping
-        The scenario as plain data, without what makes it a batch.
+        The scenario as plain data, without what makes it a batch. The order of its keys counts, as that of attributes
+        can change an outcome; see `content_of_run`.
     values : mapping
-        Value by key path of the point.
+        Value by key path of the point. The order of key paths does not count, that within a value does.
     replication, seed : int
     """
-    parts = [content, values, replication, seed, code_version()]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
+    parts = [content, dict(sorted(values.items())), replication, seed, code_version()]
+    return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:16]
 
 
 @functools.cache
