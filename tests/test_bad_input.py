@@ -375,6 +375,12 @@ OVERRIDES = [
     case("of an unknown section", sets=["economy.loss=600"],
          says=["--set", "economy", "unknown key", "did you mean 'economics'?"]),
     case("of a missing file", sets=["release.path=adult.data"], says=["adult.data", "no such file"]),
+    case("of a missing attack recipe", sets=["adversary.stages=nope.toml"],
+         says=["nope.toml: adversary.stages: no such file"]),
+    case("of an attack recipe that is a folder", sets=["adversary.stages=./people"],
+         says=["people: adversary.stages: is a folder"]),
+    case("of an attack recipe of nothing", write("attack.toml", "title = 3"), sets=["adversary.stages=attack.toml"],
+         says=["attack.toml: title: wrong type"]),
     case("of an empty path", sets=["release.path="], says=["release.path"]),
     case("on two lines", sets=["economics.loss=600\nmore = 1"], says=["--set", "economics.loss"]),
     case("with a broken character", sets=["title=\udcff"], says=["--set", "title"]),
@@ -428,12 +434,18 @@ def test_the_town_itself_is_not_refused(town, reidsim):
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        pytest.param("wan2051", ["'wan2051'", "wan2015", "did you mean 'wan2021'?"], id="name unknown"),
+        pytest.param("wan2051", ["'wan2051'", "arx-example", "did you mean 'wan2021'?"], id="name unknown"),
         pytest.param("xyz", ["'xyz'", "expected arx-example", "or a file"], id="name like no other"),
         pytest.param("twon.toml", ["twon.toml", "no such file"], id="file missing"),
         pytest.param("elsewhere/town.toml", ["elsewhere/town.toml", "no such file"], id="folder missing"),
         pytest.param("patients.csv/town.toml", ["patients.csv/town.toml", "no such file"], id="below a file"),
         pytest.param("./people", ["people", "is a folder"], id="a folder"),
+        pytest.param("people", ["people", "is a folder"], id="a folder by its name"),
+        pytest.param(".", [".: is a folder; expected a scenario file (TOML)"], id="the working folder"),
+        pytest.param(PATIENTS, [f"{PATIENTS}: not a scenario file", f"reidsim new {PATIENTS}"], id="records"),
+        pytest.param(PEOPLE, [f"{PEOPLE}: not a scenario file", f"reidsim new {PEOPLE}"], id="records in a folder"),
+        pytest.param("patient.csv", ["patient.csv: no such file"], id="records that are not there"),
+        pytest.param("README", ["README: not a scenario file (TOML)\n"], id="a file by its name"),
         pytest.param("folder.toml", ["folder.toml", "is a folder"], id="a folder that looks like a file"),
         pytest.param("dangling.toml", ["dangling.toml", "no such file"], id="a dangling link"),
         pytest.param("binary.toml", ["binary.toml", "UTF-8"], id="not text"),
@@ -443,6 +455,7 @@ def test_the_town_itself_is_not_refused(town, reidsim):
     ],
 )
 def test_a_scenario_that_cannot_be_read_is_refused_in_one_line(town, reidsim, command, name, says):
+    (town / "README").write_text("title = 'x'")
     (town / "folder.toml").mkdir()
     (town / "dangling.toml").symlink_to("nowhere")
     (town / "binary.toml").write_bytes(bytes(range(256)))

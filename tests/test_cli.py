@@ -661,6 +661,22 @@ def test_a_population_is_written_described_and_never_overwritten(tmp_path, monke
     assert "32,561" in out
 
 
+def test_a_level_out_of_range_is_told_with_its_option(town, reidsim_):
+    code, out, err = reidsim_("describe", "patients.csv", "--level", "2")
+    assert (code, out) == (2, "")
+    assert err == "reidsim: --level: confidence level out of range; found 2.0; expected above 0 and below 1\n"
+
+
+def test_intervals_are_told_of_only_where_there_are_some(town, reidsim_):
+    sweep = ["run", "town.toml", "--set", 'sweep.values={"economics.loss"=[50,150]}']
+    alone, repeated = (
+        " ".join(reidsim_(*sweep, "--set", f"replications={number}", "-o", f"out{number}")[1].split())
+        for number in (1, 2)
+    )
+    assert "┘ other measures in statistics.parquet Results in" in alone
+    assert "┘ means, with the half-width of their 95% interval; other measures in statistics.parquet" in repeated
+
+
 def test_a_genealogy_file_is_a_population(tmp_path, monkeypatch, reidsim_):
     from reidsim.populations.catalogue import load_population
 

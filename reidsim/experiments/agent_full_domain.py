@@ -37,6 +37,7 @@ from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.full_domain import FullDomainStudy, build_full_domain
 from reidsim.scenarios.full_domain_schema import AGENT_POLICIES, NODE_POLICIES, FullDomainScenario
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.wording import counted
 
 
 def dataset_setting(study: FullDomainStudy, agents: AgentsSection) -> Setting:
@@ -126,8 +127,10 @@ def describe_full_domain_agents(loaded: LoadedScenario[FullDomainScenario]) -> s
     study = build_full_domain(loaded)
     setting = dataset_setting(study, _agents_of(loaded))
     return (
-        f"{setting.n_subjects:,} data subjects with {setting.n_cells:,} distinct records, {setting.space.size:,} "
-        f"nodes, {len(setting.profiles)} types of adversary, {setting.rounds:,} rounds"
+        f"{counted(setting.n_subjects, 'data subject')} with {counted(setting.n_cells, 'distinct record')}, "
+        f"{counted(setting.space.size, 'node')}, "
+        f"{counted(len(setting.profiles), 'type of adversary', 'types of adversary')}, "
+        f"{counted(setting.rounds, 'round')}"
     )
 
 

@@ -36,6 +36,7 @@ from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.masking import MaskingStudy, build_masking_study
 from reidsim.scenarios.masking_schema import MaskingPolicy, MaskingScenario
+from reidsim.wording import counted
 
 
 def describe_masking_agents(loaded: LoadedScenario[MaskingScenario]) -> str:
@@ -44,8 +45,9 @@ def describe_masking_agents(loaded: LoadedScenario[MaskingScenario]) -> str:
     games = study.games(0)
     setting = subject_setting(study, games, loaded.scenario.subjects.policies[0])
     return (
-        f"{setting.n_subjects:,} data subjects, {setting.space.size:,} strategies, {len(setting.profiles)} types of "
-        f"adversary, {setting.rounds:,} rounds, {loaded.scenario.replications:,} replications"
+        f"{counted(setting.n_subjects, 'data subject')}, {counted(setting.space.size, 'strategy', 'strategies')}, "
+        f"{counted(len(setting.profiles), 'type of adversary', 'types of adversary')}, "
+        f"{counted(setting.rounds, 'round')}, {counted(loaded.scenario.replications, 'replication')}"
     )
 
 

@@ -28,6 +28,7 @@ from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.build import RecordStudy, build_study
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import RecordScenario
+from reidsim.wording import counted
 
 
 def agent_setting(study: RecordStudy, agents: AgentsSection) -> Setting:
@@ -56,8 +57,10 @@ def describe_record_agents(loaded: LoadedScenario[RecordScenario]) -> str:
     study = build_study(loaded)
     setting = agent_setting(study, _agents_of(loaded))
     return (
-        f"{setting.n_subjects:,} data subjects with {setting.n_cells:,} distinct records, {setting.space.size:,} "
-        f"strategies, {len(setting.profiles)} types of adversary, {setting.rounds:,} rounds"
+        f"{counted(setting.n_subjects, 'data subject')} with {counted(setting.n_cells, 'distinct record')}, "
+        f"{counted(setting.space.size, 'strategy', 'strategies')}, "
+        f"{counted(len(setting.profiles), 'type of adversary', 'types of adversary')}, "
+        f"{counted(setting.rounds, 'round')}"
     )
 
 

@@ -23,6 +23,7 @@ from reidsim.experiments.run_result import Progress
 from reidsim.games.cross_play import CrossPlay
 from reidsim.games.cross_play import cross_play as play_all
 from reidsim.linkage.number_checks import check_share
+from reidsim.scenarios.attack_recipe import recipe_of_scenario, require_recipe
 from reidsim.scenarios.build import build_study, is_record_level
 from reidsim.scenarios.full_domain import build_full_domain, is_full_domain
 from reidsim.scenarios.load import LoadedScenario, load_scenario
@@ -220,5 +221,5 @@ def _players(
 def _attack_recipe(given: str | Path | None, of_scenario: str | None, folder: Path) -> Path | None:
     """Return the attack recipe: a file of the working folder, else one beside the scenario."""
     if given is not None:
-        return Path(given).absolute()
-    return None if of_scenario is None else folder / of_scenario
+        return require_recipe(Path(given).absolute(), "stages")
+    return recipe_of_scenario(of_scenario, folder)

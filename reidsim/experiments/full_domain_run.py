@@ -24,6 +24,7 @@ from reidsim.experiments.run_result import Progress, RunResult, run_table
 from reidsim.scenarios.full_domain import FullDomainStudy, build_full_domain
 from reidsim.scenarios.full_domain_schema import FullDomainScenario, walks_whole_lattice
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.wording import counted
 
 # Beyond it, walking a lattice takes minutes on tables of some ten thousand records.
 _MANY_NODES = 200_000
@@ -32,9 +33,11 @@ _MANY_NODES = 200_000
 def describe_full_domain(loaded: LoadedScenario[FullDomainScenario]) -> str:
     """Put the game together and say in a line how large it is."""
     study = build_full_domain(loaded)
-    people = "" if study.population is None else f", {study.population.total:,.0f} people"
+    people = "" if study.population is None else f", {counted(study.population.total, 'person', 'people')}"
     cells, nodes = study.lattice.n_records, study.lattice.size
-    size = f"{study.n_records:,} records in {cells:,} distinct cells, {nodes:,} nodes{people}"
+    size = (
+        f"{counted(study.n_records, 'record')} in {counted(cells, 'distinct cell')}, {counted(nodes, 'node')}{people}"
+    )
     if study.n_nodes > _MANY_NODES and walks_whole_lattice(loaded.scenario):
         size += '; to walk them all may take long, publisher.search = "anytime" has a budget'
     return size

@@ -23,6 +23,7 @@ from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.masking import MaskingStudy, build_masking_study
 from reidsim.scenarios.masking_schema import MaskingPolicy, MaskingScenario
+from reidsim.wording import counted
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -54,10 +55,10 @@ def describe_masking(loaded: LoadedScenario[MaskingScenario]) -> str:
     known = ""
     if isinstance(game, PartialKnowledgeGame):
         linked = ", ".join(game.knowledge.attributes)
-        known = f", up to {count_sets(game.knowledge):,} knowledge sets per subject, linked on {linked}"
+        known = f", up to {counted(count_sets(game.knowledge), 'knowledge set')} per subject, linked on {linked}"
     return (
-        f"{game.n_records:,} subjects, {game.space.size:,} strategies, {resources}, "
-        f"{loaded.scenario.replications:,} replications{known}"
+        f"{counted(game.n_records, 'subject')}, {counted(game.space.size, 'strategy', 'strategies')}, {resources}, "
+        f"{counted(loaded.scenario.replications, 'replication')}{known}"
     )
 
 

@@ -13,14 +13,16 @@ from reidsim.games.equilibrium import Equilibrium
 from reidsim.scenarios.build import RecordStudy, build_study
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import RecordScenario
+from reidsim.wording import counted
 
 
 def describe_record_level(loaded: LoadedScenario[RecordScenario]) -> str:
     """Put the game together and say in a line how large it is."""
     study = build_study(loaded)
     return (
-        f"{study.n_records:,} records in {study.lattice.n_records:,} distinct cells, "
-        f"{study.lattice.size:,} strategies, {study.linked_population.total:,.0f} people"
+        f"{counted(study.n_records, 'record')} in {counted(study.lattice.n_records, 'distinct cell')}, "
+        f"{counted(study.lattice.size, 'strategy', 'strategies')}, "
+        f"{counted(study.linked_population.total, 'person', 'people')}"
     )
 
 

@@ -111,10 +111,9 @@ def make_manifest(
     loaded: LoadedScenario[ScenarioHead], timings: Mapping[str, float], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Say what made a results folder: the scenario as run and its files, hash, seed, versions, timings (in seconds)."""
-    text = json.dumps(loaded.content, sort_keys=True, default=_plain)
     return {
         "scenario": loaded.name,
-        "scenario_hash": hashlib.sha256(text.encode()).hexdigest(),
+        "scenario_hash": scenario_hash(loaded.content),
         "seed": loaded.scenario.seed,
         "content": loaded.content,
         "origins": loaded.origins,
@@ -122,6 +121,11 @@ def make_manifest(
         "timings_seconds": {key: round(value, 3) for key, value in timings.items()},
         **facts,
     }
+
+
+def scenario_hash(content: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a scenario as plain data, whatever the order of its keys."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=_plain).encode()).hexdigest()
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

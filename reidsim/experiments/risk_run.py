@@ -26,6 +26,7 @@ from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.risk import RiskStudy, build_risk_study
 from reidsim.scenarios.risk_release import Release
 from reidsim.scenarios.risk_schema import RiskScenario
+from reidsim.wording import counted
 
 RISK_MEASURES = ("prosecutor_risk", "journalist_risk", "marketer_risk", "overall_risk")
 
@@ -67,11 +68,12 @@ def describe_risk(loaded: LoadedScenario[RiskScenario]) -> str:
     study = build_risk_study(loaded)
     release = study.release(study.sizes[0], 0)
     adversaries = ", ".join(
-        f"{name} (up to {count_sets(knowledge):,} knowledge sets per person)"
+        f"{name} (up to {counted(count_sets(knowledge), 'knowledge set')} per person)"
         for name, knowledge in study.knowledge(release).items()
     )
     sizes = ", ".join(f"{size:,}" for size in study.sizes)
-    return f"{study.n_samples:,} releases of {sizes} records, {len(release.domain.names)} attributes, {adversaries}"
+    attributes = counted(len(release.domain.names), "attribute")
+    return f"{counted(study.n_samples, 'release')} of {sizes} records, {attributes}, {adversaries}"
 
 
 def run_risk(loaded: LoadedScenario[RiskScenario], report: Progress) -> RiskResult:

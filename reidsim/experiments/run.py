@@ -15,11 +15,15 @@ from reidsim.experiments.masking_run import describe_masking, run_masking
 from reidsim.experiments.record_run import describe_record_level, run_record_level
 from reidsim.experiments.risk_run import describe_risk, run_risk
 from reidsim.experiments.run_result import Progress, RunResult
+from reidsim.scenarios.attack_recipe import recipe_of_scenario
+from reidsim.scenarios.build import build_study, is_record_level
+from reidsim.scenarios.full_domain import build_full_domain, is_full_domain
 from reidsim.scenarios.full_domain_schema import FullDomainScenario
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 from reidsim.scenarios.masking_schema import MaskingScenario
 from reidsim.scenarios.risk_schema import RiskScenario
 from reidsim.scenarios.schema import RecordScenario, ScenarioHead
+from reidsim.wording import counted
 
 
 class _Study(NamedTuple):
@@ -180,14 +184,27 @@ def describe(loaded: LoadedScenario[ScenarioHead]) -> str:
 
         check_stress(loaded)
     if not is_batch(loaded.scenario):
-        return _study_of(loaded.scenario).describe(loaded)
+        return _described(loaded)
     design = design_of(loaded)
     check_points(loaded, design)
     first = at_point(loaded, design.values(0))
     return (
-        f"{len(design.points):,} points, {design.replications:,} replications of each; the first: "
-        f"{_study_of(first.scenario).describe(first)}"
+        f"{counted(len(design.points), 'point')}, {counted(design.replications, 'replication')} of each; the first: "
+        f"{_described(first)}"
     )
+
+
+def _described(loaded: LoadedScenario[ScenarioHead]) -> str:
+    """Check what a scenario names, that of an attack in stages too, which only cross-play carries out."""
+    from reidsim.scenarios.staged_attack import staged_dataset, staged_records
+
+    said = _study_of(loaded.scenario).describe(loaded)
+    if is_record_level(loaded):
+        if recipe := recipe_of_scenario(loaded.scenario.adversary.stages, loaded.folder):
+            staged_records(build_study(loaded), recipe)
+    elif is_full_domain(loaded) and (recipe := recipe_of_scenario(loaded.scenario.adversary.stages, loaded.folder)):
+        staged_dataset(build_full_domain(loaded), recipe)
+    return said
 
 
 def _study_of(scenario: ScenarioHead) -> _Study:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -87,6 +88,32 @@ class AttackRecipe(Section):
         """Attributes whose values are alleles."""
         loci = [stage.loci or () for stage in self.stages if stage.stage == "infer-surname"]
         return frozenset(name for names in loci for name in names)
+
+
+def require_recipe(path: Path, where: str) -> Path:
+    """Return the path of an attack recipe, which the key or argument `where` names.
+
+    Raises
+    ------
+    InputError
+        If there is no such file.
+    """
+    if not os.path.isfile(path):
+        problem = "is a folder" if os.path.isdir(path) else "no such file"
+        raise InputError(problem, source=path, where=where, expected="an attack recipe (TOML)")
+    return path
+
+
+def recipe_of_scenario(stages: str | None, folder: Path) -> Path | None:
+    """Return the path of the recipe that a scenario in a folder names, if any; see `require_recipe`."""
+    return None if stages is None else require_recipe(folder / stages, "adversary.stages")
+
+
+def check_attack_recipe(stages: str | None, folder: Path) -> None:
+    """Read the recipe that a scenario names, if any; see `load_attack_recipe`."""
+    recipe = recipe_of_scenario(stages, folder)
+    if recipe is not None:
+        load_attack_recipe(recipe)
 
 
 def load_attack_recipe(path: Path) -> AttackRecipe:

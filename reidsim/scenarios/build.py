@@ -28,6 +28,7 @@ from reidsim.populations.population import Population
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population_of
 from reidsim.releases.strategy_space import Strategies
+from reidsim.scenarios.attack_recipe import check_attack_recipe
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.records import read_release
 from reidsim.scenarios.schema import EconomicsSection, RecordScenario, SafeHarborSection, ScenarioHead
@@ -169,6 +170,7 @@ def build_study(loaded: LoadedScenario[ScenarioHead]) -> RecordStudy:
     if not is_record_level(loaded):
         raise InputError("a scenario of another game", source=loaded.path, where="game", expected="record-level")
     scenario = loaded.scenario
+    check_attack_recipe(scenario.adversary.stages, loaded.folder)
     try:
         population, codes, hierarchies = read_release(loaded)
         first, cell_of_record = unique_rows(codes, tuple(h.attribute.size for h in hierarchies))

@@ -24,6 +24,7 @@ from reidsim.populations.population import Population
 from reidsim.releases.full_domain import common_levels
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Strategies
+from reidsim.scenarios.attack_recipe import check_attack_recipe
 from reidsim.scenarios.build import safe_harbor_minimum
 from reidsim.scenarios.full_domain_records import ReleasedRecords, read_full_domain
 from reidsim.scenarios.full_domain_schema import FullDomainScenario, Risk, walks_whole_lattice
@@ -196,6 +197,7 @@ def build_full_domain(loaded: LoadedScenario[ScenarioHead]) -> FullDomainStudy:
     if not is_full_domain(loaded):
         raise InputError("a scenario of another game", source=loaded.path, where="game", expected="full-domain")
     scenario = loaded.scenario
+    check_attack_recipe(scenario.adversary.stages, loaded.folder)
     try:
         records = read_full_domain(loaded)
         prices, kind_of_record = _prices(scenario, records)

@@ -14,7 +14,7 @@ from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.on_lattice import LatticeAttackLinker
 from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname, Stage
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
-from reidsim.bundled import resolve
+from reidsim.bundled import BUNDLED, data_file, resolve
 from reidsim.errors import InputError
 from reidsim.linkage.row_groups import RowGroups
 from reidsim.linkage.surname_inference.tmrca import Ancestry
@@ -36,6 +36,8 @@ Integers = NDArray[np.int64]
 
 # What an allele that is not known is written as.
 _NO_ALLELE = 0
+# What `PersonTable` takes for a row; told here with the place in the file.
+_MOST_PEOPLE = 2**31
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,8 +241,10 @@ def _from_population(section: AttackResourceSection, needed: tuple[str, ...], fo
 
 
 def _from_file(section: AttackResourceSection, needed: tuple[str, ...], folder: Path) -> _Labels:
-    path = folder / str(section.file)
-    frame = read_table(path, delimiter=section.delimiter, comment="#")
+    file = str(section.file)
+    path = data_file(file, folder, "populations")
+    # As with records that are shared, a row of a user's file may begin with any character.
+    frame = read_table(path, delimiter=section.delimiter, comment="#" if file.startswith(BUNDLED) else None)
     columns = {attribute: section.columns.get(attribute, attribute) for attribute in needed}
     require_columns(frame, columns.values(), path)
     counts = None
@@ -252,6 +256,12 @@ def _from_file(section: AttackResourceSection, needed: tuple[str, ...], folder: 
             row = int(wrong.argmax())
             place = f"row {row + 1}, column {section.count!r}"
             raise InputError("not a whole number", source=path, where=place, found=float(given[row]))
+        too_many = given >= _MOST_PEOPLE
+        if too_many.any():
+            row = int(too_many.argmax())
+            place = f"row {row + 1}, column {section.count!r}"
+            found = frame[section.count].iloc[row]
+            raise InputError("count too large", source=path, where=place, found=found, expected="below 2**31")
         counts = given.astype(np.int64)
     return _Labels(str(path), pd.DataFrame({name: frame[column] for name, column in columns.items()}), counts)
 
