@@ -6,12 +6,17 @@ them inside the package, an editable install uses the repository's own.
 
 from __future__ import annotations
 
+import os
+import shlex
 from pathlib import Path
 
 from reidsim.errors import InputError, listed, nearest
 
 # Before the path of a file that comes with reidsim.
 BUNDLED = "bundled:"
+
+# Endings of files that hold records, not a scenario.
+_TABLES = (".csv", ".tsv", ".tab", ".data", ".gz", ".bz2", ".parquet")
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -44,20 +49,27 @@ def resolve(name_or_path: str | Path, folder: str, kind: str, *, base: Path | No
     Raises
     ------
     InputError
-        If there is no such file, or no bundled file of that name.
+        If there is no such file, or no bundled file of that name; or a scenario is asked for and it is a table.
     """
     text = str(name_or_path)
-    looks_like_path = text.endswith((".toml", ".parquet")) or "/" in text or "\\" in text
+    is_table = kind == "scenario" and text.endswith(_TABLES)
+    looks_like_path = is_table or text.endswith((".toml", ".parquet")) or "/" in text or "\\" in text
     path = (base or Path()) / text if looks_like_path else bundled_folder(folder) / f"{text}.toml"
+    given = (base or Path()) / text
     try:
-        if path.is_file():
+        if path.is_file() and not is_table:
             return path
     except OSError as error:
         if looks_like_path:
             raise InputError(f"cannot be read: {error.strerror}", source=path) from None
+    expected = f"a {kind} file (TOML)"
+    if text and os.path.isfile(given):
+        hint = f"reidsim new {shlex.quote(text)} drafts one" if is_table else None
+        raise InputError(f"not {expected}", source=given, hint=hint)
+    if text and os.path.isdir(given):
+        raise InputError("is a folder", source=given, expected=expected)
     if looks_like_path:
-        problem = "is a folder" if path.is_dir() else "no such file"
-        raise InputError(problem, source=path, expected=f"a {kind} file (TOML)")
+        raise InputError("no such file", source=path, expected=expected)
     names = bundled_names(folder)
     raise InputError(
         f"no bundled {kind} of this name", found=text, expected=f"{listed(names)}, or a file", hint=nearest(text, names)

@@ -19,6 +19,7 @@ from reidsim.cli import app, main
 from reidsim.commands.exit_codes import EXIT_CODES
 from reidsim.populations.catalogue import Recipe
 from reidsim.populations.social_media import SocialMediaRecipe
+from reidsim.reports.reference.commands_page import commands_page
 from reidsim.reports.reference.key_pages import RECIPE_KEYS, page_of_game
 from reidsim.reports.reference.keys import Elsewhere, anchor, described_sections
 from reidsim.reports.reference.words import default_in_words, kind_in_words
@@ -320,10 +321,33 @@ def test_values_and_defaults_of_options():
     text = PAGES["commands.md"]
     assert "| `--port` | whole number from 0 to 65,535 | `8765` |" in text
     assert "| `--attack-rate` | number from 0 to 1 | `0.5` |" in text
-    assert "| `--format` | `html` or `markdown` | `html` |" in text
+    assert "| `--format` | `html` or `markdown` | none |" in text
     assert "| `--executor` | `auto`, `serial`, `processes` or `dask` | none |" in text
     assert "| `--set` | KEY=VALUE, may be given several times | none |" in text
     assert "reidsim reproduce [OPTIONS] [PAPERS]..." in text
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        ({}, "whole number"),
+        ({"min": 1}, "whole number, 1 or more"),
+        ({"max": 4000}, "whole number, at most 4,000"),
+        ({"min": 1, "max": 9}, "whole number from 1 to 9"),
+    ],
+)
+def test_bounds_of_an_option(bounds, words):
+    program = typer.Typer()
+
+    @program.callback()
+    def whole() -> None:
+        """Do things."""
+
+    @program.command()
+    def thing(size: Annotated[int, typer.Option(help="How big.", **bounds)] = 3) -> None:
+        """Do a thing."""
+
+    assert f"| `--size` | {words} | `3` | How big |" in commands_page(typer.main.get_command(program), {})
 
 
 def called(monkeypatch, capsys, *arguments):

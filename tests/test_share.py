@@ -209,7 +209,7 @@ def test_the_same_run_gives_the_same_bytes(run):
         assert Path("a", file).read_bytes() == Path("b", file).read_bytes()
 
 
-def test_records_that_are_withheld_are_left_out(folder):
+def test_records_that_are_withheld_are_left_out(folder, reidsim_):
     """At this cost an attack pays even against a record that hides among all 40."""
     reidsim.run("patients.toml", set={"economics.cost": 1, "publisher.policies": ["no-attack"]}).save("results")
     run = open_results(Path("results"))
@@ -218,6 +218,22 @@ def test_records_that_are_withheld_are_left_out(folder):
     assert Path("shared.csv").read_text() == "zip,Geschlecht,age,diagnosis\n"
     assert sidecar["classes"]["classes_of_size"] == {}
     assert verify_shared(Path("shared.csv")) == sidecar
+    code, out, err = reidsim_("share", "results", "-o", "again.csv")
+    assert (code, err) == (
+        0, "warning: no record is shared: the policy withholds all of them, or nobody takes part\n"
+    )  # fmt: skip
+    assert out.startswith("no-attack: 0 of 40 records in 0 equivalence classes\n")
+
+
+def test_a_file_that_holds_records_gives_no_warning_of_none(run):
+    assert shared_records(run, policy="no-attack").warnings == ()
+
+
+def test_one_class_is_one_class(folder, reidsim_):
+    write_csv("patients.csv", {name: [values[0]] * 5 for name, values in patients().items()})
+    reidsim.run("patients.toml", set={"publisher.policies": ["no-protection"]}).save("results")
+    out = reidsim_("share", "results", "-o", "shared.csv")[1]
+    assert out.startswith("no-protection: 5 of 5 records in 1 equivalence class, the smallest of 5\n")
 
 
 def test_results_of_several_runs_are_refused(run):
@@ -361,6 +377,76 @@ def test_who_stayed_away_in_the_last_round_of_agents_is_left_out(folder):
     assert sidecar["parameters"]["agents"]["rounds"] == 3
 
 
+@pytest.mark.parametrize("game", ["record-level", "full-domain"])
+def test_with_agents_the_numbers_are_those_of_the_round_whose_forms_are_shared(folder, reidsim_, game):
+    """Risk from the records alone; means over rounds differ, since people leave."""
+    Path("agents.toml").write_text(f'game = "{game}"\n{SCENARIO}' if game != "record-level" else SCENARIO)
+    rounds = {"agents.rounds": 3, "agents.participation.reward": 1, "agents.participation.harm": 4}
+    reidsim.run("agents.toml", set={**rounds, "publisher.policies": ["no-protection", "basic"]}).save("rounds")
+    run = open_results(Path("rounds"))
+    for policy in ("no-protection", "basic"):
+        code, out, _ = reidsim_("share", "rounds", "-o", f"{policy}.csv", "--policy", policy)
+        sidecar = json.loads(Path(f"{policy}.csv.json").read_text(encoding="utf-8"))
+        records = run.table("records")
+        records = records[(records["policy"] == policy).to_numpy()]
+        reached = records["success_probability"] * (records["attacked"] & records["participates"])
+        risk, utility = reached.mean(), (records["utility"] * records["participates"]).mean()
+        expected = {name: measure["value"] for name, measure in sidecar["expected"].items()}
+        assert (code, sidecar["round"]) == (0, {"number": 3, "outcomes": "expected"})
+        assert expected["risk"] == pytest.approx(risk)
+        assert expected["utility"] == pytest.approx(utility)
+        assert expected["participation"] == pytest.approx(records["participates"].mean())
+        assert f"re-identification risk {risk:.4f}, utility {utility:.4f} in round 3, the last\n" in out
+        assert "over rounds" not in json.dumps(sidecar["expected"])
+        if policy == "no-protection":
+            mean = run.runs.set_index("policy").loc[policy]
+            assert mean["participation"] > expected["participation"]
+            assert mean["risk"] != pytest.approx(risk)
+    assert reidsim_("share", "--verify", "basic.csv")[1].endswith("in round 3, the last\n")
+
+
+def test_drawn_outcomes_are_called_drawn(folder, reidsim_):
+    rounds = {"agents.rounds": 3, "agents.draws": 2, "agents.mode": "sampling", "publisher.policies": ["basic"]}
+    reidsim.run("patients.toml", set=rounds).save("rounds")
+    out = reidsim_("share", "rounds", "-o", "shared.csv")[1]
+    sidecar = json.loads(Path("shared.csv.json").read_text(encoding="utf-8"))
+    table = open_results(Path("rounds")).table("rounds")
+    last = table[((table["draw"] == 0) & (table["round"] == 3)).to_numpy()].iloc[0]
+    assert sidecar["round"] == {"number": 3, "outcomes": "drawn"}
+    assert sidecar["expected"]["risk"]["value"] == last["risk"] == last["breaches"] / N
+    assert all("; as drawn in the round" in measure["definition"] for measure in sidecar["expected"].values())
+    assert f"re-identification risk {last['risk']:.4f}" in out
+    assert "in round 3, the last, as drawn\n" in out
+
+
+def test_subjects_of_the_masking_game_have_the_numbers_of_their_last_round(subjects):
+    rounds = {"agents.rounds": 4, "agents.participation.reward": 1, "agents.participation.harm": 4}
+    reidsim.run("masking.toml", set=rounds).save("rounds")
+    run = open_results(Path("rounds"))
+    sidecar = write_shared(Path("shared.csv"), run, shared_records(run, policy="opt-in"))
+    table = run.table("rounds")
+    last = table[((table["policy"] == "opt-in") & (table["round"] == 4)).to_numpy()].iloc[0]
+    assert sidecar["round"]["number"] == 4
+    for name in ("risk", "utility", "participation", "publisher_payoff"):
+        assert sidecar["expected"][name]["value"] == last[name]
+    assert sidecar["records"]["shared"] / 30 <= last["participation"]
+
+
+def test_a_game_that_is_played_once_has_no_round(run, reidsim_):
+    sidecar = write_shared(Path("shared.csv"), run, shared_records(run, policy="basic"))
+    assert sidecar["round"] is None
+    assert "round" not in reidsim_("share", "--verify", "shared.csv")[1]
+
+
+def test_rounds_that_were_lost_are_told(folder):
+    reidsim.run("patients.toml", set={"agents.rounds": 2, "publisher.policies": ["basic"]}).save("rounds")
+    os.unlink("rounds/rounds.parquet")
+    run = open_results(Path("rounds"))
+    with pytest.raises(InputError, match=r"no rounds in the results; expected rounds\.parquet"):
+        write_shared(Path("shared.csv"), run, shared_records(run))
+    assert not Path("shared.csv").exists()
+
+
 def test_a_value_that_reads_like_a_suppressed_one_is_told(folder):
     table = patients()
     table["sex"] = ["*", *table["Geschlecht"][1:]]
@@ -465,8 +551,9 @@ def test_files_that_are_missing_or_no_sidecar(written, reidsim_):
         (["nowhere", "-o", "new.csv"], "nowhere: no such folder"),
         (["results", "-o", "new.csv", "--policy", "basic", "--data", "nothing.csv"], "nothing.csv: no such file"),
         (["results", "-o", "new.csv", "--policy", "basic", "--data", "patients.toml"], "not the one of the run"),
-        (["-o", "new.csv"], "expected DIR, a results folder"),
-        (["results"], "expected -o FILE, a new file"),
+        ([], "reidsim: DIR: missing; expected a results folder (or --verify FILE)"),
+        (["-o", "new.csv"], "reidsim: DIR: missing; expected a results folder (or --verify FILE)"),
+        (["results"], "reidsim: -o: missing; expected the name of a new file (or --verify FILE)"),
         (["results", "--verify", "patients.csv"], "--verify"),
     ],
 )  # fmt: skip
@@ -528,6 +615,19 @@ def test_runs_without_a_file_and_drawn_values_are_refused(folder):
     Path("bundled/manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     with pytest.raises(InputError, match="values were drawn from the population"):
         shared_records(open_results(Path("bundled")))
+
+
+def test_a_batch_is_refused_with_what_repeats_one_of_its_runs(folder, reidsim_):
+    Path("batch.toml").write_text("replications = 2\n" + SCENARIO.replace('"basic", ', ""))
+    assert reidsim_("run", "batch.toml", "-o", "batch")[0] == 0
+    code, out, err = reidsim_("share", "batch", "-o", "new.csv", "--policy", "no-attack")
+    assert (code, out) == (2, "")
+    assert err == (
+        "reidsim: batch: a batch, which keeps no records; expected results of a single run "
+        "(reidsim rerun batch --run POINT/REPLICATION -o NEW repeats one of its runs with records)\n"
+    )
+    assert reidsim_("rerun", "batch", "--run", "0/1", "-o", "one")[0] == 0
+    assert reidsim_("share", "one", "-o", "new.csv", "--policy", "no-attack")[0] == 0
 
 
 # Writing.

@@ -26,7 +26,10 @@ def report(
         Path | None,
         typer.Option("-o", "--output", help="New file (default: report.html or report.md in DIR), or - to print it."),
     ] = None,
-    format: Annotated[ReportFormat, typer.Option("--format", help="How it is written.")] = ReportFormat.html,
+    format: Annotated[
+        ReportFormat | None,
+        typer.Option("--format", help="How it is written (default: as FILE ends, .html or .md; else html)."),
+    ] = None,
     scenario: Annotated[
         Path | None, typer.Option("--scenario", help="The scenario's file, for comments written after the run.")
     ] = None,
@@ -38,11 +41,11 @@ def report(
     from reidsim.reports.page.report import report_text, write_report
 
     if output == STANDARD_OUTPUT:
-        text = report_text(folder, format=format.value, scenario_file=scenario)
+        text = report_text(folder, format=format.value if format else "html", scenario_file=scenario)
         # Reports are in UTF-8, whatever the terminal is in.
         typer.echo(text.encode(), nl=False)
         return
-    written = write_report(folder, output, format=format.value, scenario_file=scenario)
+    written = write_report(folder, output, format=format.value if format else None, scenario_file=scenario)
     typer.echo(f"Report in {written}")
 
 
@@ -52,7 +55,7 @@ def gallery(
         Path, typer.Option("-o", "--output", help="Folder for gallery.md and gallery/, which are replaced.")
     ] = Path("docs"),
 ) -> None:
-    """Run every bundled scenario small and write a page with a figure and a finding of each.
+    """Run bundled scenarios small and write a page with a figure and a finding of each.
 
     Example: reidsim gallery -o docs
     """

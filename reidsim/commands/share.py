@@ -9,6 +9,7 @@ import typer
 
 from reidsim.commands.arguments import print_warnings
 from reidsim.errors import InputError
+from reidsim.wording import counted
 
 
 def share(
@@ -52,8 +53,8 @@ def share(
         typer.echo(_in_words(sidecar))
         return
     if folder is None or output is None:
-        missing = "DIR, a results folder" if folder is None else "-o FILE, a new file"
-        raise InputError("nothing said of it", source="reidsim share", expected=missing)
+        where, expected = ("DIR", "a results folder") if folder is None else ("-o", "the name of a new file")
+        raise InputError("missing", where=where, expected=expected, hint="or --verify FILE")
     from reidsim.reports.page.stored_run import open_results
     from reidsim.reports.shared.records import shared_records
 
@@ -70,7 +71,12 @@ def _in_words(sidecar: dict[str, Any]) -> str:
     records, classes = sidecar["records"], sidecar["classes"]
     risk, utility = (sidecar["expected"][measure]["value"] for measure in ("risk", "utility"))
     smallest = f", the smallest of {classes['smallest']:,}" if classes["number"] else ""
+    # Sidecars of earlier versions say nothing of rounds.
+    last = sidecar.get("round")
+    drawn = ", as drawn" if last and last["outcomes"] == "drawn" else ""
+    in_round = f" in round {last['number']:,}, the last{drawn}" if last else ""
     return (
-        f"{sidecar['policy']}: {records['shared']:,} of {records['release']:,} records in {classes['number']:,} "
-        f"equivalence classes{smallest}\nre-identification risk {risk:.4f}, utility {utility:.4f}"
+        f"{sidecar['policy']}: {records['shared']:,} of {counted(records['release'], 'record')} in "
+        f"{counted(classes['number'], 'equivalence class', 'equivalence classes')}{smallest}\n"
+        f"re-identification risk {risk:.4f}, utility {utility:.4f}{in_round}"
     )

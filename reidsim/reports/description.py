@@ -135,7 +135,7 @@ def describe_file(
             "a recipe, not a file of people", source=path, hint="reidsim populate makes a file of a recipe"
         )
     if not 0 < level < 1:
-        raise InputError("confidence level out of range", found=level, expected="above 0 and below 1")
+        raise InputError("confidence level out of range", source="--level", found=level, expected="above 0 and below 1")
     file = read_coded_file(Path(path), columns=columns, count=count)
     frequencies = GroupFrequencies.from_group_sizes(group_sizes(file.columns, file.counts))
     attributes = tuple(_described(column, file.counts) for column in file.columns)

@@ -20,8 +20,12 @@ _ROBUSTNESS = {
     "share_best": "best at",
 }
 _BEST = {"worst_payoff": "maximin", "largest_regret": "minimax_regret", "quantile_payoff": "quantile_best"}
-# Indices that are printed, the one to read first in front.
+# Indices that are printed, the one to read first in front, and what they are.
 _INDICES = {"sobol": ("total", "first-order"), "morris": ("mu_star", "sigma")}
+_MEANINGS = {
+    "sobol": "",
+    "morris": ": how much a step of the parameter changes the output, on average (and how much that differs)",
+}
 
 
 def stress_tables(result: StressResult, title: str) -> Iterator[Table]:
@@ -40,7 +44,7 @@ def _sensitivity(indices: pd.DataFrame, title: str) -> Iterator[Table]:
     method = "sobol" if "total" in set(indices["index"]) else "morris"
     first, second = _INDICES[method]
     for output, rows in indices.groupby("output", sort=False):
-        table = _titled(f"{title}: {output}", f"{first} ({second})")
+        table = _titled(f"{title}: {output}", f"{first} ({second}){_MEANINGS[method]}")
         table.add_column("", no_wrap=True)
         policies = rows["policy"].unique()
         for policy in policies:

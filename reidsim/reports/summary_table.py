@@ -113,9 +113,8 @@ def _sweep_table(means: pd.Series[float], halves: pd.Series[float], groups: list
         place = values if isinstance(values, tuple) else (values,)
         table.add_row(*(f"{value:,g}" if isinstance(value, float) else str(value) for value in place), *row)
     left = len(wide) - _MOST_POINTS
-    table.caption = "means, with the half-width of their 95 % interval; other measures in statistics.parquet" + (
-        f", as {left:,} more points" if left > 0 else ""
-    )
+    shown = "" if halves.isna().all() else "means, with the half-width of their 95% interval; "
+    table.caption = f"{shown}other measures in statistics.parquet" + (f", as {left:,} more points" if left > 0 else "")
     table.caption_justify = "left"
     return table
 
@@ -129,12 +128,13 @@ def _shown(value: float, half: float | None, form: str) -> str:
 def _table(summary: pd.DataFrame, title: str, defender: str, half_widths: pd.DataFrame | None) -> Table:
     """Lay out the measures of a run, one row each, one column per policy; see `summary_tables`."""
     has_payoffs = "publisher_payoff" in summary
+    has_intervals = half_widths is not None and not half_widths.isna().all(axis=None)
     table = Table(
         title=Text(title),
         title_justify="left",
         caption="means over all records"
         + ("; payoffs per record" if has_payoffs else "")
-        + ("" if half_widths is None else "\n± half-width of the 95 % confidence interval"),
+        + ("\n± half-width of the 95% confidence interval" if has_intervals else ""),
         caption_justify="left",
     )
     table.add_column("", no_wrap=True)

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from mesa.visualization import SolaraViz
 from mesa.visualization.utils import update_counter
 
+from reidsim.reports.figures.style import policy_name
 from reidsim.web import figures, served
 from reidsim.web.controls import Choice, Control, Value, controls_of
 from reidsim.web.exploration import Exploration
@@ -94,7 +95,7 @@ def _measures(model: Exploration) -> None:
 
 @solara.component
 def _payoffs(model: Exploration) -> None:
-    best = best_policy(model.measures, model.content)
+    best = policy_name(best_policy(model.measures, model.content))
     _image(figures.payoff_bars(model.result.runs), f"Mean payoffs by policy; {best} pays best")
 
 
@@ -107,7 +108,7 @@ def _risk(model: Exploration) -> None:
 @solara.component
 def _forms(model: Exploration) -> None:
     shares = figures.form_shares(model.result.records, model.attributes, model.policy)
-    _image(figures.form_bars(shares, model.policy), f"How each attribute is shared under {model.policy}")
+    _image(figures.form_bars(shares, model.policy), f"How each attribute is shared under {policy_name(model.policy)}")
 
 
 @solara.component

@@ -62,6 +62,31 @@ def test_the_command_makes_what_the_documentation_holds(tmp_path, monkeypatch, c
     assert (tmp_path / "new" / "gallery" / "wan2015.png").is_file()
 
 
+def test_a_page_of_some_says_which_and_does_not_take_the_place_of_more(tmp_path, monkeypatch):
+    monkeypatch.setattr("reidsim.reports.gallery.page._exhibit", lambda name, pictures: f"## {name}\n")
+    page = make_gallery(tmp_path, ["market", "wan2015", "market"])
+    text = page.read_text(encoding="utf-8")
+    assert "The bundled scenarios `market` and `wan2015`, with a figure" in text
+    assert f"\nreidsim gallery market wan2015 -o {tmp_path}\n" in text
+    assert "Every bundled" not in text
+    assert list(parts_of(page)) == ["market", "wan2015"]
+    with pytest.raises(InputError, match=r"shows more scenarios, which would be lost; found 'wan2015'; expected"):
+        make_gallery(tmp_path, ["market"])
+    assert page.read_text(encoding="utf-8") == text
+    make_gallery(tmp_path, ["wan2015", "market", "xia2015"])
+    make_gallery(tmp_path)
+    assert list(parts_of(page)) == bundled_names("scenarios")
+    with pytest.raises(InputError, match="which would be lost"):
+        make_gallery(tmp_path, ["market"])
+
+
+def test_the_committed_page_begins_as_one_of_all_scenarios_does(tmp_path, monkeypatch):
+    monkeypatch.setattr("reidsim.reports.gallery.page._exhibit", lambda name, pictures: f"## {name}\n")
+    monkeypatch.chdir(tmp_path)
+    made = make_gallery(Path("docs")).read_text(encoding="utf-8").partition("## ")[0]
+    assert made == (DOCS / "gallery.md").read_text(encoding="utf-8").partition("## ")[0]
+
+
 def test_what_is_not_bundled_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"no bundled scenario of this name; found 'wan2015x'.*did you mean 'wan2015'"):
         make_gallery(tmp_path, ["wan2015x"])

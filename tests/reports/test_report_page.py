@@ -504,6 +504,37 @@ def test_the_command_writes_into_the_folder_and_never_over_anything(tmp_path, co
     assert command("report", folder, "-o", tmp_path / "new" / "page.html")[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "begins"),
+    [
+        ("a.md", (), "# A study"), ("a.MD", (), "# A study"), ("a.markdown", (), "# A study"),
+        ("a.html", (), "<!doctype html>"), ("a.txt", (), "<!doctype html>"), ("a", (), "<!doctype html>"),
+        ("a.txt", ("--format", "markdown"), "# A study"), ("a.md", ("--format", "markdown"), "# A study"),
+    ],
+)  # fmt: skip
+def test_the_name_says_how_a_report_is_written(tmp_path, command, name, options, begins):
+    folder = folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)))
+    assert command("report", folder, "-o", tmp_path / name, *options)[0] == 0
+    assert (tmp_path / name).read_text(encoding="utf-8").lower().startswith(begins.lower())
+
+
+@pytest.mark.parametrize(("name", "asked", "other"), [("a.md", "html", "markdown"), ("a.html", "markdown", "html")])
+def test_a_name_of_another_format_is_refused(tmp_path, command, name, asked, other):
+    folder = folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)))
+    code, out, err = command("report", folder, "-o", tmp_path / name, "--format", asked)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"{name}: --format: the name ends as of another format; found '{asked}'; expected {other}, or a name" in err
+    assert not (tmp_path / name).exists()
+
+
+def test_differences_are_those_of_the_amounts_as_written(tmp_path):
+    policies = [("basic", 61.534, 1.0, 0.3), ("no-attack", 47.627, 0.0, 0.0), ("safe", 61.533, 0.0, 0.0)]
+    text = report_text(folder_of(tmp_path / "r", runs=rows_of(*policies)), format="markdown")
+    assert "61.53 per record, 0.001 more than `safe`" in text
+    # 13.907 apart, and 61.53 - 47.63.
+    assert "`no-attack` pays 47.63, 13.90 less" in text
+
+
 def test_a_report_can_be_printed(tmp_path, command, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = folder_of(Path("r"), runs=rows_of(("basic", 1.0, 0.0, 0.0)), figures=["lines"])

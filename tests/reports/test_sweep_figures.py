@@ -128,7 +128,9 @@ def test_sequential_sweeps_draw_thresholds(town):
         ({BENEFIT: [0, 0.5]}, {"economics__cost": 0, "economics__loss": 0}),
     ],
 )  # fmt: skip
-def test_no_sweep_is_lost_for_want_of_a_figure(town, values, changes):
+def test_no_sweep_is_lost_for_want_of_a_figure(monkeypatch, town, values, changes):
+    # Paths in an override are relative to the working folder.
+    monkeypatch.chdir(town.parent)
     result, _ = figures(town, values, **changes)
     assert len(result.runs) >= 1
 

@@ -327,7 +327,7 @@ def test_a_stress_test_that_can_be_is_checked(tmp_path, monkeypatch):
         monkeypatch.setattr(f"reidsim.experiments.stress.run._Stress.{name}", lambda *a: pytest.fail("worked it out"))
     outcome = CliRunner().invoke(app, ["check", str(path)])
     assert outcome.exit_code == 0, outcome.output
-    assert outcome.output.startswith("town is ready: 12 points, 1 replications of each; the first: ")
+    assert outcome.output.startswith("town is ready: 12 points, 1 replication of each; the first: ")
 
 
 SMALL_MASKING = {
@@ -388,6 +388,7 @@ def test_the_command_prints_and_writes(tmp_path, monkeypatch):
     outcome = CliRunner().invoke(app, ["stress", "town.toml", "--method", "morris", "--samples", "4", "-o", "out"])
     assert outcome.exit_code == 0, outcome.output
     assert "robust-maximin" in outcome.output
+    assert "mu_star (sigma): how much a step of the" in outcome.output
     assert "Results in out" in outcome.output
     assert (tmp_path / "out" / "boxes.parquet").is_file()
     again = CliRunner().invoke(app, ["stress", "town.toml", "-o", "out"])

@@ -124,6 +124,17 @@ def test_figures_draw_every_policy(small):
     assert [text.get_text() for text in drawn.legends[0].get_texts()] == list(FORMS)
 
 
+def test_figures_are_described_by_the_names_that_they_show(small):
+    solara = pytest.importorskip("solara")
+    from reidsim.web import page
+
+    model = Exploration(small, dict, "basic")
+    for part, told in ((page._payoffs, "; Basic game pays best"), (page._forms, " shared under Basic game")):
+        box, shown = solara.render(part(model), handle_error=False)
+        assert box.children[0].attributes["alt"].endswith(told)
+        shown.close()
+
+
 def test_rounds_are_those_of_the_agents(small):
     model = Exploration(small, dict, "basic")
     assert model.rounds.empty

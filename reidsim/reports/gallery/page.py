@@ -25,15 +25,15 @@ from reidsim.scenarios.load import load_scenario
 _WIDTH = 120
 _HEAD = """# Gallery
 
-Every bundled scenario, with a figure and what it shows. This page and its pictures are made by
+{shown}, with a figure and what it shows. This page and its pictures are made by
 
 ```console
-reidsim gallery -o docs
+{command}
 ```
 
-Runs are shortened where that is said; the numbers are those of the short runs. [The ledger](reproduction.md) has the
-numbers of the papers.
+Runs are shortened where that is said; the numbers are those of the short runs.{ledger}
 """
+_LEDGER = " [The ledger](reproduction.md) has the\nnumbers of the papers."
 
 
 def make_gallery(folder: Path, names: Sequence[str] = (), *, progress: Progress | None = None) -> Path:
@@ -54,9 +54,11 @@ def make_gallery(folder: Path, names: Sequence[str] = (), *, progress: Progress 
     Raises
     ------
     InputError
-        If a name is unknown, a scenario cannot be run or something cannot be written.
+        If a name is unknown, the page that is there shows other scenarios than those named, a scenario cannot be run
+        or something cannot be written.
     """
     bundled = bundled_names("scenarios")
+    names = list(dict.fromkeys(names))
     for name in names:
         if name not in bundled:
             raise InputError("no bundled scenario of this name", found=name, expected=listed(bundled, 20),
@@ -64,9 +66,11 @@ def make_gallery(folder: Path, names: Sequence[str] = (), *, progress: Progress 
     pictures = folder / "gallery"
     page = folder / "gallery.md"
     try:
-        pictures.mkdir(parents=True, exist_ok=True)
         chosen = list(names or bundled)
-        parts = [_HEAD]
+        if names:
+            _require_no_more_on(page, names)
+        pictures.mkdir(parents=True, exist_ok=True)
+        parts = [_head(names, folder)]
         for done, name in enumerate(chosen):
             if progress is not None:
                 progress(f"running {name}", done, len(chosen))
@@ -75,6 +79,31 @@ def make_gallery(folder: Path, names: Sequence[str] = (), *, progress: Progress 
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", source=error.filename or folder) from None
     return page
+
+
+def _require_no_more_on(page: Path, names: Sequence[str]) -> None:
+    """Check that a page that is going to be replaced shows no scenario that the new one does not."""
+    if not page.is_file():
+        return
+    lines = page.read_text(encoding="utf-8", errors="replace").splitlines()
+    lost = [line.removeprefix("## ") for line in lines if line.startswith("## ") and line[3:] not in names]
+    if lost:
+        raise InputError(
+            "the page that is there shows more scenarios, which would be lost",
+            source=page,
+            found=listed(lost),
+            expected="another folder with -o, or no names, for all of them",
+        )
+
+
+def _head(names: Sequence[str], folder: Path) -> str:
+    """Return how the page begins; of all bundled scenarios if none is named."""
+    command = shlex.join(["reidsim", "gallery", *names, "-o", str(folder)])
+    if not names:
+        return _HEAD.format(shown="Every bundled scenario", command=command, ledger=_LEDGER)
+    *first, last = (f"`{name}`" for name in names)
+    shown = f"The bundled scenarios {', '.join(first)} and {last}" if first else f"The bundled scenario {last}"
+    return _HEAD.format(shown=shown, command=command, ledger="")
 
 
 def _exhibit(name: str, pictures: Path) -> str:

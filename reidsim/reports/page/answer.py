@@ -83,9 +83,9 @@ def _best_pays(order: pd.DataFrame, tied: list[str], who: str, n_points: int) ->
             named += [" and " if place == len(tied) else ", ", Code(name)]
         return (among, *named, f" pay the {who} most, and the same: {pays}. ")
     second = order.iloc[1]
-    ahead = order["publisher_payoff"].iloc[0] - second["publisher_payoff"]
+    ahead = _difference(order["publisher_payoff"].iloc[0], second["publisher_payoff"])
     return (
-        among, Code(tied[0]), f" pays the {who} most: {pays}, {_amount(ahead)} more than ", Code(str(second.name)),
+        among, Code(tied[0]), f" pays the {who} most: {pays}, {ahead} more than ", Code(str(second.name)),
         ", which comes next. ",
     )  # fmt: skip
 
@@ -101,9 +101,9 @@ def _attacked(run: StoredRun, row: pd.Series[float]) -> tuple[Inline, ...]:
 
 
 def _compared(run: StoredRun, name: str, row: pd.Series[float], best: pd.Series[float]) -> tuple[Inline, ...]:
-    less = best["publisher_payoff"] - row["publisher_payoff"]
-    behind = "the same" if _same(row["publisher_payoff"], best["publisher_payoff"]) else f"{_amount(less)} less"
-    pays = f" pays {row['publisher_payoff']:,.2f}, {behind}. "
+    best_pays, row_pays = best["publisher_payoff"], row["publisher_payoff"]
+    behind = "the same" if _same(row_pays, best_pays) else f"{_difference(best_pays, row_pays)} less"
+    pays = f" pays {row_pays:,.2f}, {behind}. "
     if row["share_attacked"] == 0:
         return (Code(name), pays, "No record is attacked, and the risk is 0.")
     attacked = f"{_percent(row['share_attacked'])} of the records are attacked, and the risk is {row['risk']:.4f}"
@@ -199,6 +199,12 @@ def _plain(value: object) -> object:
 
 def _same(a: float, b: float) -> bool:
     return abs(a - b) <= _SAME * max(abs(a), abs(b), 1.0)
+
+
+def _difference(larger: float, smaller: float) -> str:
+    """Write how much larger an amount is, so that it agrees with the two as they are written, with cents."""
+    written = round(larger, 2) - round(smaller, 2)
+    return _amount(larger - smaller if _same(round(larger, 2), round(smaller, 2)) else written)
 
 
 def _amount(value: float) -> str:

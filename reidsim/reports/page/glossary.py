@@ -23,6 +23,9 @@ class Measure(NamedTuple):
         return "-" if pd.isna(value) else self.form.format(0.0 if math.isclose(value, 0, abs_tol=1e-12) else value)
 
 
+# Ends the definition of a measure that only runs of several rounds have.
+MEAN_OVER_ROUNDS = ", mean over rounds"
+
 # By column of runs.parquet, in the order of the report's table. docs/reports.md lists them.
 MEASURES: Mapping[str, Measure] = {
     "publisher_payoff": Measure(
@@ -57,7 +60,7 @@ MEASURES: Mapping[str, Measure] = {
     "share_suppressed": Measure(
         "Records suppressed", "{:.2%}", "share of records with generalization intensity 1, withheld records included"
     ),
-    "participation": Measure("Participation", "{:.2%}", "share of data subjects who take part, mean over rounds"),
+    "participation": Measure("Participation", "{:.2%}", f"share of data subjects who take part{MEAN_OVER_ROUNDS}"),
     "prosecutor_risk": Measure(
         "Prosecutor risk",
         "{:.4f}",

@@ -41,7 +41,9 @@ from reidsim.reports.page.stored_run import StoredRun, open_results
 from reidsim.reports.page.toml_text import toml_text
 
 Format = Literal["html", "markdown"]
-ENDINGS: Mapping[str, str] = {"html": "html", "markdown": "md"}
+ENDINGS: Mapping[Format, str] = {"html": "html", "markdown": "md"}
+# Endings of names that say how a file is written.
+_FORMAT_OF: Mapping[str, Format] = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown"}
 
 _POLICIES_A_TABLE = 4
 # Longer or wider tables are named only.
@@ -55,7 +57,7 @@ def write_report(
     folder: str | Path,
     output: str | Path | None = None,
     *,
-    format: Format = "html",
+    format: Format | None = None,
     scenario_file: str | Path | None = None,
 ) -> Path:
     """Write the report of a results folder.
@@ -66,7 +68,8 @@ def write_report(
         Results folder.
     output : str or Path, optional
         New file; ``report.html`` or ``report.md`` in the folder if not given.
-    format : {"html", "markdown"}
+    format : {"html", "markdown"}, optional
+        That of the ending of `output` if not given, HTML if it has none of ``.html`` and ``.md``.
     scenario_file : str or Path, optional
         The scenario's file, for the comments behind its values; that of a bundled scenario is found.
 
@@ -78,10 +81,12 @@ def write_report(
     Raises
     ------
     InputError
-        If the folder holds no results, a file in it cannot be read, or the report exists or cannot be written.
+        If the folder holds no results, a file in it cannot be read, the ending of `output` is that of another format,
+        or the report exists or cannot be written.
     """
     folder = Path(folder)
-    path = folder / f"report.{ENDINGS[format]}" if output is None else Path(output)
+    path = folder / f"report.{ENDINGS[format or 'html']}" if output is None else Path(output)
+    format = _format_of(path, format)
     if path.exists() or path.is_symlink():
         raise InputError("exists already", source=path, expected="a new file: nothing is overwritten")
     text = report_text(folder, format=format, scenario_file=scenario_file, beside=path.absolute().parent)
@@ -100,8 +105,9 @@ def report_text(
 
     Parameters
     ----------
-    folder, format, scenario_file
+    folder, scenario_file
         As of `write_report`.
+    format : {"html", "markdown"}
     beside : str or Path
         Folder from which a Markdown report names its figures.
 
@@ -112,6 +118,17 @@ def report_text(
     """
     page = report_page(open_results(Path(folder)), None if scenario_file is None else Path(scenario_file))
     return as_html(page) if format == "html" else as_markdown(page, Path(beside).absolute())
+
+
+def _format_of(path: Path, asked: Format | None) -> Format:
+    """Return the format of a file: what was asked for, or what its ending says, which must not differ."""
+    ending = _FORMAT_OF.get(path.suffix.lower())
+    if asked is not None and ending is not None and asked != ending:
+        raise InputError(
+            "the name ends as of another format", source=path, where="--format", found=asked,
+            expected=f"{ending}, or a name that ends in .{ENDINGS[asked]}",
+        )  # fmt: skip
+    return asked or ending or "html"
 
 
 def report_page(run: StoredRun, scenario_file: Path | None = None) -> Page:

@@ -109,6 +109,8 @@ def _values(annotation: Any, declared: Any) -> Iterator[str]:
         low, high = declared.min, declared.max
         if low is not None and high is not None:
             yield f"{name} from {figure(low)} to {figure(high)}"
+        elif high is not None:
+            yield f"{name}, at most {figure(high)}"
         else:
             yield name if low is None else f"{name}, {figure(low)} or more"
     else:

@@ -22,7 +22,7 @@ from reidsim.errors import InputError
 from reidsim.experiments.release_file import sha256_of
 from reidsim.experiments.results import require_no_standard_output
 from reidsim.populations.files import require_new_file
-from reidsim.reports.page.glossary import measures_of
+from reidsim.reports.page.glossary import MEAN_OVER_ROUNDS, measures_of
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.records import SharedRecords, class_sizes
 from reidsim.tables import delimited_line, read_table
@@ -32,6 +32,7 @@ FORMAT = "reidsim shared records, version 1"
 SEAL = "sidecar_sha256"
 # Sections of a scenario that say what was assumed of players and prices.
 _PARAMETERS = ("economics", "beliefs", "adversary", "publisher", "subjects", "agents", "safe_harbor")
+_AS_DRAWN = "; as drawn in the round: who came and which attacks succeeded, no expected value"
 _CLASS_DEFINITION = (
     "shared records that agree in all quasi-identifiers as shared; where records have forms of their own, the risk "
     "counts all people whose values fit a form, in whatever form they are shared, so records hide among more"
@@ -166,6 +167,7 @@ def _sidecar(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> d
         "policy": shared.policy,
         "solver": solver,
         "parameters": {key: run.content[key] for key in _PARAMETERS if key in run.content},
+        "round": _last_round(run),
         "expected": _expected(run, shared.policy),
         "classes": _classes(class_sizes(shared.table, list(quasi))),
         "source": {"file": shared.source.name, "sha256": shared.source_hash},
@@ -177,14 +179,40 @@ def _sidecar(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> d
     return plain
 
 
+def _last_round(run: StoredRun) -> dict[str, Any] | None:
+    """Say which round of agents has the forms that are shared; None for a game that is played once."""
+    if not _has_agents(run):
+        return None
+    drawn = run.content["agents"].get("mode") == "sampling"
+    return {"number": int(_rounds(run)["round"].max()), "outcomes": "drawn" if drawn else "expected"}
+
+
 def _expected(run: StoredRun, policy: str) -> dict[str, Any]:
-    """Return the measures of a policy, each with its definition."""
-    row = run.runs[(run.runs["policy"].astype("str") == policy).to_numpy()].iloc[0]
+    """Return the measures of a policy, each with its definition; with agents, those of the last round."""
+    table, last = run.runs, _last_round(run)
+    drawn = ""
+    if last is not None:
+        rounds = _rounds(run)
+        # Records are those of the first draw, too.
+        table = rounds[((rounds["draw"] == 0) & (rounds["round"] == last["number"])).to_numpy()]
+        drawn = _AS_DRAWN if last["outcomes"] == "drawn" else ""
+    row = table[(table["policy"].astype("str") == policy).to_numpy()].iloc[0]
     measures = {}
     for column, measure in measures_of(run).items():
         value = float(row[column])
-        measures[column] = {"value": value if math.isfinite(value) else None, "definition": measure.definition}
+        definition = measure.definition if last is None else measure.definition.removesuffix(MEAN_OVER_ROUNDS)
+        measures[column] = {"value": value if math.isfinite(value) else None, "definition": f"{definition}{drawn}"}
     return measures
+
+
+def _has_agents(run: StoredRun) -> bool:
+    return run.content.get("agents") is not None
+
+
+def _rounds(run: StoredRun) -> pd.DataFrame:
+    if "rounds" not in run.tables:
+        raise InputError("no rounds in the results", source=run.folder, expected="rounds.parquet")
+    return run.table("rounds")
 
 
 def _classes(sizes: NDArray[np.int64]) -> dict[str, Any]:

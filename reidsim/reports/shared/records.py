@@ -104,7 +104,8 @@ def shared_records(
     Raises
     ------
     InputError
-        If the run has no file of records, the file is another than that of the run, or a policy or column is missing.
+        If the run is a batch or has no file of records, the file is another than that of the run, or a policy or
+        column is missing.
     """
     path, source_hash = _source(run, data)
     release = _release(run)
@@ -134,7 +135,7 @@ def shared_records(
         records=len(frame),
         source=path,
         source_hash=source_hash,
-        warnings=(*_stars(frame, release), *_warnings(frame[list(keep)], table)),
+        warnings=(*_none_shared(table), *_stars(frame, release), *_warnings(frame[list(keep)], table)),
     )
 
 
@@ -147,6 +148,13 @@ def class_sizes(table: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.int64
 
 def _source(run: StoredRun, data: Path | None) -> tuple[Path, str]:
     """Return the file of the release and its hash, which must be that of the run."""
+    if "design" in run.manifest:
+        raise InputError(
+            "a batch, which keeps no records",
+            source=run.folder,
+            expected="results of a single run",
+            hint=f"reidsim rerun {run.folder} --run POINT/REPLICATION -o NEW repeats one of its runs with records",
+        )
     told = run.manifest.get("release_file")
     if not isinstance(told, dict) or not {"path", "sha256"} <= set(told):
         raise InputError(
@@ -199,6 +207,10 @@ def _release(run: StoredRun) -> _Release:
     if repeated:
         raise InputError("two attributes of one column", source=run.folder, found=repeated[0])
     return release
+
+
+def _none_shared(table: pd.DataFrame) -> tuple[str, ...]:
+    return () if len(table) else ("no record is shared: the policy withholds all of them, or nobody takes part",)
 
 
 def _stars(frame: pd.DataFrame, release: _Release) -> tuple[str, ...]:
