@@ -26,7 +26,7 @@ TABLES = ("runs", "statistics", "differences", "distributions")
 CHANGES = {
     "replications": 2,
     "attributes.sex.draw": True,
-    "sweep.values": {"release.path": ["patients.csv", "missing.csv"]},
+    "sweep.values": {"release.path": [str(TOWN / "patients.csv"), str(TOWN / "missing.csv")]},
     "uncertainty.parameters": {"economics.cost": {"distribution": "uniform", "low": 1, "high": 30}},
     "uncertainty.samples": 3,
 }
