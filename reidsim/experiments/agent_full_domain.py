@@ -11,10 +11,10 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.agents.profile import Setting
 from reidsim.errors import InputError, listed
 from reidsim.experiments.agent_run import (
-    PlayedPolicy,
     analysis_of,
     budget_warnings,
-    play_policy,
+    play_all,
+    played_by,
     run_means,
     with_participation,
 )
@@ -126,12 +126,9 @@ def describe_full_domain_agents(loaded: LoadedScenario[FullDomainScenario]) -> s
     """Put the world together and say in a line how large it is."""
     study = build_full_domain(loaded)
     setting = dataset_setting(study, _agents_of(loaded))
-    return (
-        f"{counted(setting.n_subjects, 'data subject')} with {counted(setting.n_cells, 'distinct record')}, "
-        f"{counted(setting.space.size, 'node')}, "
-        f"{counted(len(setting.profiles), 'type of adversary', 'types of adversary')}, "
-        f"{counted(setting.rounds, 'round')}"
-    )
+    forms = counted(setting.space.size, "node")
+    records = counted(setting.n_cells, "distinct record")
+    return f"{counted(setting.n_subjects, 'data subject')} with {records}, {forms}, {played_by(setting)}"
 
 
 def run_full_domain_agents(loaded: LoadedScenario[FullDomainScenario], report: Progress) -> RunResult:
@@ -143,14 +140,7 @@ def run_full_domain_agents(loaded: LoadedScenario[FullDomainScenario], report: P
     world = dataset_setting(study, agents)
     clock.lap("build")
     policies = loaded.scenario.publisher.policies
-    played: list[PlayedPolicy] = []
-    first: dict[str, PlayedPolicy] = {}
-    for draw in range(agents.draws):
-        for number, policy in enumerate(policies):
-            report("playing", draw * len(policies) + number, agents.draws * len(policies))
-            each = play_policy(replace(world, replication=draw), policy, draw=draw)
-            played.append(each)
-            first.setdefault(policy, each)
+    played, first = play_all(world, policies, agents.draws, report)
     clock.lap("play")
     last = {policy: each.last for policy, each in first.items()}
     records = outcomes_by_record(study.lattice, study.cell_of_record, last)

@@ -16,6 +16,7 @@ from reidsim.experiments.agent_run import (
     analysis_of,
     budget_warnings,
     play_policy,
+    played_by,
     run_means,
     solver_facts,
     with_participation,
@@ -46,8 +47,7 @@ def describe_masking_agents(loaded: LoadedScenario[MaskingScenario]) -> str:
     setting = subject_setting(study, games, loaded.scenario.subjects.policies[0])
     return (
         f"{counted(setting.n_subjects, 'data subject')}, {counted(setting.space.size, 'strategy', 'strategies')}, "
-        f"{counted(len(setting.profiles), 'type of adversary', 'types of adversary')}, "
-        f"{counted(setting.rounds, 'round')}, {counted(loaded.scenario.replications, 'replication')}"
+        f"{played_by(setting)}, {counted(loaded.scenario.replications, 'replication')}"
     )
 
 

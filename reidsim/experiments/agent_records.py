@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from reidsim.agents.profile import Setting
 from reidsim.experiments.agent_run import (
-    PlayedPolicy,
     analysis_of,
     budget_warnings,
-    play_policy,
+    play_all,
+    played_by,
     run_means,
     solver_facts,
     with_participation,
@@ -56,12 +54,9 @@ def describe_record_agents(loaded: LoadedScenario[RecordScenario]) -> str:
     """Put the world together and say in a line how large it is."""
     study = build_study(loaded)
     setting = agent_setting(study, _agents_of(loaded))
-    return (
-        f"{counted(setting.n_subjects, 'data subject')} with {counted(setting.n_cells, 'distinct record')}, "
-        f"{counted(setting.space.size, 'strategy', 'strategies')}, "
-        f"{counted(len(setting.profiles), 'type of adversary', 'types of adversary')}, "
-        f"{counted(setting.rounds, 'round')}"
-    )
+    forms = counted(setting.space.size, "strategy", "strategies")
+    records = counted(setting.n_cells, "distinct record")
+    return f"{counted(setting.n_subjects, 'data subject')} with {records}, {forms}, {played_by(setting)}"
 
 
 def run_record_agents(loaded: LoadedScenario[RecordScenario], report: Progress) -> RunResult:
@@ -73,14 +68,7 @@ def run_record_agents(loaded: LoadedScenario[RecordScenario], report: Progress) 
     world = agent_setting(study, agents)
     clock.lap("build")
     policies = loaded.scenario.publisher.policies
-    played: list[PlayedPolicy] = []
-    first: dict[str, PlayedPolicy] = {}
-    for draw in range(agents.draws):
-        for number, policy in enumerate(policies):
-            report("playing", draw * len(policies) + number, agents.draws * len(policies))
-            each = play_policy(replace(world, replication=draw), policy, draw=draw)
-            played.append(each)
-            first.setdefault(policy, each)
+    played, first = play_all(world, policies, agents.draws, report)
     clock.lap("play")
     analysis = analysis_of(played)
     last = {policy: each.last for policy, each in first.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from reidsim.agents.measures import ROUND_MEASURES
 from reidsim.agents.profile import AdversaryProfile, Setting
-from reidsim.experiments.run_result import MEASURES, AnalysisTables
+from reidsim.experiments.run_result import MEASURES, AnalysisTables, Progress
 from reidsim.games.equilibrium import Equilibrium
+from reidsim.wording import counted
 
 # Measures of runs.parquet: means over all rounds.
 RUN_MEASURES = (*MEASURES, "participation")
@@ -70,6 +71,35 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
     played = PlayedPolicy(rounds, adversaries, model.equilibrium(), model.shared_in_last_round)
     model.release()
     return played
+
+
+def play_all(
+    world: Setting, policies: Sequence[str], draws: int, report: Progress
+) -> tuple[list[PlayedPolicy], dict[str, PlayedPolicy]]:
+    """Play all rounds of every policy, as often as there are draws.
+
+    Returns
+    -------
+    list of PlayedPolicy
+        All of them, draw by draw.
+    dict of str to PlayedPolicy
+        Those of the first draw, by policy.
+    """
+    played: list[PlayedPolicy] = []
+    first: dict[str, PlayedPolicy] = {}
+    for draw in range(draws):
+        for number, policy in enumerate(policies):
+            report("playing", draw * len(policies) + number, draws * len(policies))
+            each = play_policy(replace(world, replication=draw), policy, draw=draw)
+            played.append(each)
+            first.setdefault(policy, each)
+    return played, first
+
+
+def played_by(setting: Setting) -> str:
+    """Say by how many types of adversary a world is played, and for how many rounds."""
+    types = counted(len(setting.profiles), "type of adversary", "types of adversary")
+    return f"{types}, {counted(setting.rounds, 'round')}"
 
 
 def run_means(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.DataFrame:
