@@ -329,7 +329,10 @@ EXHIBITS: Mapping[str, Exhibit] = {
             "sweep.values": {
                 "economics.benefit": {"from": 30, "to": 1500, "points": 15},
                 "economics.loss": {"from": 0, "to": 25000, "points": 15},
-                "release.path": ["wan2015-map-records/black-man-19.csv", "wan2015-map-records/white-woman-62.csv"],
+                "release.path": [
+                    "bundled:wan2015-map-records/black-man-19.csv",
+                    "bundled:wan2015-map-records/white-woman-62.csv",
+                ],
             }
         },
     ),
