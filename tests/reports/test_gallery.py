@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reidsim.bundled import bundled_names
+from reidsim.bundled import bundled_names, data_file
 from reidsim.cli import main
 from reidsim.errors import InputError
 from reidsim.reports.gallery.exhibits import EXHIBITS
@@ -46,6 +46,25 @@ def test_every_reduction_is_one_of_the_scenario_and_shown_as_it_is(name):
     for key, value in exhibit.reductions.items():
         text = shown[key] if not isinstance(value, str) else f'"{shown[key]}"'
         assert tomllib.loads(f"value = {text}")["value"] == value
+
+
+def texts_in(value):
+    """Yield all texts of a value of a scenario."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple | dict):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(inner)
+
+
+@pytest.mark.parametrize("name", sorted(EXHIBITS))
+def test_every_file_of_a_reduced_scenario_is_there(name, tmp_path, monkeypatch):
+    # As from any working folder: paths in a reduction would be relative to it.
+    monkeypatch.chdir(tmp_path)
+    loaded = load_scenario(name, EXHIBITS[name].reductions)
+    for text in texts_in(loaded.content):
+        if text.endswith((".csv", ".csv.gz")):
+            assert data_file(text, loaded.folder, "scenarios").is_file(), text
 
 
 def test_the_command_makes_what_the_documentation_holds(tmp_path, monkeypatch, capsys):
