@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -29,11 +29,14 @@ class Linkage:
         The same as the adversary believes it to be. Decisions rest on it, outcomes on `group_sizes`.
     match_probability : ndarray of float64, shape (n,), optional
         Share of the whole population that has the released values, for adversaries who know no more before access.
+    by_chance : bool
+        Whether group sizes are no counts of people but one over the probability that an attempt names the right person.
     """
 
     group_sizes: Counts
     believed_group_sizes: Counts
     match_probability: Floats | None = None
+    by_chance: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,9 @@ class Response:
         Expected payoff under the true probability, in currency units per record; 0 without attack.
     exploits : ndarray of float64
         Expected number of people it acts against.
+    frequency : ndarray of float64, optional
+        How often it attacks where `attacks`, in (0, 1]; always, if not given. Payoff and exploits are expectations over
+        that, too.
     """
 
     attacks: NDArray[np.bool_]
@@ -59,11 +65,19 @@ class Response:
     believed_success: Floats
     adversary_payoff: Floats
     exploits: Floats
+    frequency: Floats | None = field(default=None, kw_only=True)
 
     @property
     def reidentified(self) -> Floats:
         """Probability that the record is re-identified: the success probability where there is an attack."""
-        return np.where(self.attacks, self.success, 0.0)
+        if self.frequency is None:
+            return np.where(self.attacks, self.success, 0.0)
+        return np.where(self.attacks, self.success * self.frequency, 0.0)
+
+    @property
+    def attack_probability(self) -> Floats:
+        """Probability that the record is attacked."""
+        return np.asarray(self.attacks if self.frequency is None else self.attacks * self.frequency, dtype=np.float64)
 
 
 class Adversary(Protocol):

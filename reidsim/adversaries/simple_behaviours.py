@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import ClassVar
 
@@ -78,9 +78,9 @@ class NeverAttacks:
 class RandomAttacks:
     """Attacks each record with a fixed probability, whatever the form in which it is shared.
 
-    One number is drawn for each record, the same whatever is asked about it, so that a publisher who shares a record
-    otherwise does not change whether it is attacked. What is to be expected of it is the mean of `AlwaysAttacks` and
-    `NeverAttacks` with weights `rate` and ``1 - rate``.
+    Without a seed the reply is what is to be expected: the mean of `AlwaysAttacks` and `NeverAttacks` with weights
+    `rate` and ``1 - rate``. With one, a number is drawn for each record, the same whatever is asked about it, so that a
+    publisher who shares a record otherwise does not change whether it is attacked.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class RandomAttacks:
         Worth of naming the right person and price of an attempt, in currency units per record.
     rate : float
         Probability of an attack.
-    seed : int
+    seed : int, optional
         Root of the draws.
     risk : RiskModel
         Success probability from group sizes.
@@ -104,7 +104,7 @@ class RandomAttacks:
     gain: float | Floats
     cost: float | Floats
     rate: float = 0.5
-    seed: int = 0
+    seed: int | None = None
     risk: RiskModel = field(default_factory=UniformGuess)
 
     def __post_init__(self) -> None:
@@ -113,7 +113,16 @@ class RandomAttacks:
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to each record; see `Adversary`."""
-        records = np.arange(len(linkage.group_sizes)) if rows is None else np.asarray(rows)
+        n = len(linkage.group_sizes)
+        if self.seed is None:
+            expected = _attempts(self, linkage, rows, np.full(n, self.rate > 0))
+            return replace(
+                expected,
+                adversary_payoff=self.rate * expected.adversary_payoff,
+                exploits=self.rate * expected.exploits,
+                frequency=np.full(n, self.rate) if self.rate > 0 else None,
+            )
+        records = np.arange(n) if rows is None else np.asarray(rows)
         drawn = _uniform(self.seed, 1 << int(records.max(initial=0)).bit_length())
         return _attempts(self, linkage, rows, np.asarray(drawn[records] < self.rate))
 

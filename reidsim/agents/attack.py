@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -33,6 +33,8 @@ class Replies:
         Payoff that the adversary expects of attacking a record; 0 where it does not attack.
     outlay : ndarray of float64
         What attacking a record costs, fines apart.
+    frequency : ndarray of float64 or float
+        How often it attacks where it does.
     """
 
     attacks: NDArray[np.bool_]
@@ -41,6 +43,7 @@ class Replies:
     exploits: Floats
     worth: Floats
     outlay: Floats
+    frequency: Floats | float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +70,7 @@ class AttackPlan:
 def no_plan(n_cells: int) -> AttackPlan:
     """Return the plan of an adversary who does nothing."""
     nothing = np.zeros(n_cells)
-    replies = Replies(np.zeros(n_cells, dtype=np.bool_), nothing, nothing, nothing, nothing, nothing)
+    replies = Replies(np.zeros(n_cells, dtype=np.bool_), *(nothing,) * 5)
     return AttackPlan(frozenset(), 0.0, replies, nothing)
 
 
@@ -86,14 +89,27 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
         return no_plan(n).replies
     attacks = np.zeros(n, dtype=np.bool_)
     success, payoff, exploits, worth, outlay = (np.zeros(n) for _ in range(5))
+    frequency = np.ones(n)
     for strategy, rows in shared_rows(strategies):
         response = equipment.adversary.respond(equipment.linker.link(strategy, rows), rows)
+        if response.frequency is not None:
+            frequency[rows] = response.frequency
+            response = of_attacked(response)
         attacks[rows] = response.attacks
         success[rows] = response.success
         payoff[rows] = response.adversary_payoff
         exploits[rows] = response.exploits
         worth[rows], outlay[rows] = worth_and_outlay(profile, response)
-    return Replies(attacks, success, payoff, exploits, worth, outlay)
+    return Replies(attacks, success, payoff, exploits, worth, outlay, frequency)
+
+
+def of_attacked(response: Response) -> Response:
+    """Return a reply that is made with some frequency as it is where it is made."""
+    assert response.frequency is not None  # noqa: S101 - as its caller has seen
+    often = response.frequency
+    return replace(
+        response, adversary_payoff=response.adversary_payoff / often, exploits=response.exploits / often, frequency=None
+    )
 
 
 def worth_and_outlay(profile: AdversaryProfile, response: Response) -> tuple[Floats, Floats]:
@@ -128,7 +144,7 @@ def targets_within(replies: Replies, participants: NDArray[np.int64], budget: fl
         Records of each cell that are shared.
     budget : float
     """
-    wanted = np.where(replies.attacks, participants, 0).astype(np.float64)
+    wanted = np.where(replies.attacks, participants, 0) * replies.frequency
     if wanted @ replies.outlay <= budget * (1 + _ROUNDING):
         return wanted
     cells = np.flatnonzero(wanted)

@@ -27,7 +27,15 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import Adversary, Linkage, Response
 from reidsim.adversaries.simple_behaviours import NeverAttacks
-from reidsim.agents.attack import AttackPlan, money_rate, no_plan, plan_attack, replies_to, worth_and_outlay
+from reidsim.agents.attack import (
+    AttackPlan,
+    money_rate,
+    no_plan,
+    of_attacked,
+    plan_attack,
+    replies_to,
+    worth_and_outlay,
+)
 from reidsim.agents.measures import release_of
 from reidsim.agents.outcomes import target_shares, together
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
@@ -134,7 +142,8 @@ class _WithinBudget:
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply, less what the budget does not reach; see `Adversary`."""
         reply = self.adversary.respond(linkage, rows)
-        rate = money_rate(*worth_and_outlay(self.profile, reply))
+        made = reply if reply.frequency is None else of_attacked(reply)
+        rate = money_rate(*worth_and_outlay(self.profile, made))
         _, bar, at_bar = self.foreseen
         equal = _equal(rate, bar)
         share = np.where(equal, at_bar, (rate > bar).astype(np.float64))
@@ -145,13 +154,14 @@ class _WithinBudget:
             believed_success=reply.believed_success,
             adversary_payoff=np.where(attacks, share * reply.adversary_payoff, 0.0),
             exploits=np.where(attacks, share * reply.exploits, 0.0),
+            frequency=reply.frequency,
         )
 
 
 def foreseen_by(plan: AttackPlan, participants: Counts) -> Foreseen:
     """Return what a plan says about other forms; `participants` (n_cells,) are the records shared."""
     replies, targets = plan.replies, plan.targets
-    wanted = np.where(replies.attacks, participants, 0).astype(np.float64)
+    wanted = np.where(replies.attacks, participants, 0) * replies.frequency
     missed = targets < wanted
     if not missed.any():
         return Foreseen(plan.buys)

@@ -75,9 +75,9 @@ def schema() -> None:
     """
     from pydantic.json_schema import models_json_schema
 
-    from reidsim.scenarios.load import GAMES
+    from reidsim.scenarios.kind import schemas
 
-    inputs, definitions = models_json_schema([(model, "validation") for model in GAMES.values()], by_alias=True)
+    inputs, definitions = models_json_schema([(model, "validation") for model in schemas().values()], by_alias=True)
     typer.echo(json.dumps({"anyOf": list(inputs.values()), **definitions}, indent=2))
 
 

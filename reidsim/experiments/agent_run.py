@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from reidsim.agents.measures import ROUND_MEASURES
 from reidsim.agents.profile import AdversaryProfile, Setting
-from reidsim.experiments.run_result import MEASURES, AnalysisTables, Progress
+from reidsim.experiments.run_result import AnalysisTables, Progress
 from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.measures import MEASURES
 from reidsim.wording import counted
 
 # Measures of runs.parquet: means over all rounds.

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.experiments.record_level import constraint_of, fixed_choice, is_fixed
 from reidsim.experiments.record_measures import search_deviation
 from reidsim.experiments.run_result import AnalysisTables
 from reidsim.experiments.sequential_analysis import (
@@ -29,8 +28,11 @@ from reidsim.games.parameter_grid import (
     fixed_options,
     undominated_options,
 )
+from reidsim.kinds.tables.policies import POLICIES
+from reidsim.kinds.tables.release import coded_records
+from reidsim.kinds.tables.solving import constraint_of, rule_of
+from reidsim.kinds.tables.study import TablesStudy
 from reidsim.scenarios.analysis_schema import LinesSection, MapsSection
-from reidsim.scenarios.build import RecordStudy, coded_records
 from reidsim.scenarios.schema import EconomicsSection
 
 PARAMETERS = ("benefit", "loss", "cost")
@@ -67,7 +69,7 @@ class Analysis(AnalysisTables):
     runtimes: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
-def analyse(study: RecordStudy, *, progress: Progress | None = None) -> Analysis:
+def analyse(study: TablesStudy, *, progress: Progress | None = None) -> Analysis:
     """Work out everything that the scenario's section ``analysis`` asks for.
 
     In maps and lines the publisher knows the parameters of each point. The adversary's gain follows the loss unless
@@ -90,7 +92,7 @@ def analyse(study: RecordStudy, *, progress: Progress | None = None) -> Analysis
     return Analysis(**tables, left_out=tuple(left_out))
 
 
-def _work(study: RecordStudy) -> dict[str, Callable[[], pd.DataFrame]]:
+def _work(study: TablesStudy) -> dict[str, Callable[[], pd.DataFrame]]:
     """Return what makes each table that the scenario asks for."""
     wanted = study.scenario.analysis
     work: dict[str, Callable[[], pd.DataFrame]] = {}
@@ -115,7 +117,7 @@ def _work(study: RecordStudy) -> dict[str, Callable[[], pd.DataFrame]]:
     return work
 
 
-def strategy_table(study: RecordStudy, record: Mapping[str, str]) -> pd.DataFrame:
+def strategy_table(study: TablesStudy, record: Mapping[str, str]) -> pd.DataFrame:
     """Play every strategy for one record (Wan et al. 2015, Fig. 5).
 
     Returns
@@ -144,7 +146,7 @@ def strategy_table(study: RecordStudy, record: Mapping[str, str]) -> pd.DataFram
     return pd.concat([outcome_table, released], axis=1)
 
 
-def map_table(study: RecordStudy, section: MapsSection) -> pd.DataFrame:
+def map_table(study: TablesStudy, section: MapsSection) -> pd.DataFrame:
     """Solve the basic game over a grid of benefit and loss (Wan et al. 2015, Figs. 8 to 10).
 
     Returns
@@ -159,20 +161,20 @@ def map_table(study: RecordStudy, section: MapsSection) -> pd.DataFrame:
     if section.records:
         codes = coded_records(study.lattice.domain, section.records, "analysis.maps.records")
         lattice = study.lattice_of(codes)
-        options = undominated_options(lattice, study.linker_of(lattice))
+        options = undominated_options(lattice, study.game_of(codes).linker)
         for number, record in enumerate(section.records):
             label = ", ".join(record[name] for name in lattice.domain.names)
             one = options.of_record(number)
             parts.append(_point_table(one, np.ones(1, dtype=np.int64), points).assign(record=label))
     if section.dataset:
-        options = undominated_options(study.lattice, study.linker)
-        parts.append(_point_table(options, study.multiplicity, points).assign(record=ALL_RECORDS))
+        options = undominated_options(study.lattice, study.truth.linker)
+        parts.append(_point_table(options, study.released, points).assign(record=ALL_RECORDS))
     maps = [part.assign(benefit=points.benefit, loss=points.loss) for part in parts]
     columns = ["record", "benefit", "loss", "generalization_intensity", "share_attacked"]
     return pd.concat(maps, ignore_index=True)[[*columns, "publisher_payoff", "adversary_payoff"]]
 
 
-def line_table(study: RecordStudy, section: LinesSection) -> pd.DataFrame:
+def line_table(study: TablesStudy, section: LinesSection) -> pd.DataFrame:
     """Solve every policy of the scenario while one parameter changes (Wan et al. 2015, Fig. 11).
 
     Returns
@@ -184,25 +186,25 @@ def line_table(study: RecordStudy, section: LinesSection) -> pd.DataFrame:
     options: dict[bool, Options] = {}
     parts = []
     for policy in policies:
-        constraint = constraint_of(policy, study)
-        if is_fixed(policy):
-            chosen = fixed_choice(policy, study).strategies
-            own = fixed_options(study.lattice, study.linker, chosen)
+        constraint = constraint_of(study, policy)
+        if POLICIES[policy].is_rule:
+            chosen = rule_of(study, policy)
+            own = fixed_options(study.lattice, study.truth.linker, chosen)
         else:
             restricted = constraint.minimum is not None
             if restricted not in options:
-                options[restricted] = undominated_options(study.lattice, study.linker, constraint)
+                options[restricted] = undominated_options(study.lattice, study.truth.linker, constraint)
             own = options[restricted]
-        no_attack = constraint.no_attack and not is_fixed(policy)
+        no_attack = constraint.no_attack and not POLICIES[policy].is_rule
         for parameter, values in _ranges(section).items():
             points = _points(study.scenario.economics, **{parameter: values})
-            table = _point_table(own, study.multiplicity, points, no_attack=no_attack)
+            table = _point_table(own, study.released, points, no_attack=no_attack)
             parts.append(table.assign(parameter=parameter, value=values, policy=policy))
     lines = pd.concat(parts, ignore_index=True)
     return lines[["parameter", "value", "policy", *[c for c in lines if c not in ("parameter", "value", "policy")]]]
 
 
-def deviation_table(study: RecordStudy, section: LinesSection) -> pd.DataFrame:
+def deviation_table(study: TablesStudy, section: LinesSection) -> pd.DataFrame:
     """Compare lattice-based search with the optimum while one parameter changes (Wan et al. 2015, Fig. 12).
 
     Returns
@@ -212,7 +214,7 @@ def deviation_table(study: RecordStudy, section: LinesSection) -> pd.DataFrame:
         differences, D_p of Eq. 6 and D_a), share_optimal (of records with the optimal payoff) and evaluated
         (strategies worked out per record).
     """
-    weights = study.multiplicity
+    weights = study.released
     rows = []
     for parameter, values in _ranges(section).items():
         for value in values.tolist():

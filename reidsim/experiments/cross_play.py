@@ -12,26 +12,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
-from reidsim.experiments.cross_play_defenders import (
-    Defenders,
-    dataset_defenders,
-    record_defenders,
-    subject_defenders,
-)
+from reidsim.experiments.cross_play_defenders import Defenders, subject_defenders, table_defenders
 from reidsim.experiments.results import Clock, make_manifest, write_json, write_parquet, write_results
 from reidsim.experiments.run_result import Progress
 from reidsim.games.cross_play import CrossPlay
 from reidsim.games.cross_play import cross_play as play_all
+from reidsim.kinds.tables.study import build_study, is_tables
 from reidsim.linkage.number_checks import check_share
-from reidsim.scenarios.attack_recipe import recipe_of_scenario, require_recipe
-from reidsim.scenarios.build import build_study, is_record_level
-from reidsim.scenarios.full_domain import build_full_domain, is_full_domain
+from reidsim.scenarios.attack_recipe import require_recipe
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 from reidsim.scenarios.masking import build_masking_study, is_masking
-from reidsim.scenarios.opponent_types import types_of_dataset, types_of_records, types_of_subjects
-from reidsim.scenarios.opponents import Opponents, opponents_of_dataset, opponents_of_records, opponents_of_subjects
+from reidsim.scenarios.opponent_types import types_of_subjects, types_of_tables
+from reidsim.scenarios.opponents import Opponents, opponents_of_subjects, opponents_of_tables
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.staged_attack import staged_dataset, staged_records
 
 # Draws the figures of a result into a folder; returns the files' names.
 CrossPlayIllustrator = Callable[["CrossPlayResult", Path], list[str]]
@@ -189,20 +182,11 @@ def _players(
     loaded: LoadedScenario[ScenarioHead], knowledge: str | None, stages: str | Path | None, rate: float
 ) -> _Players:
     """Return who plays in a scenario, the records that each row stands for, and facts for the manifest."""
-    if is_record_level(loaded):
-        study, staged = build_study(loaded), None
+    if is_tables(loaded):
+        recipe = None if stages is None else str(require_recipe(Path(stages).absolute(), "stages"))
+        study, others = opponents_of_tables(build_study(loaded), knowledge=knowledge, stages=recipe, rate=rate)
         facts = {"records": study.n_records, "strategies": study.lattice.size, "data_hash": study.fingerprint}
-        if recipe := _attack_recipe(stages, study.scenario.adversary.stages, loaded.folder):
-            study, staged = staged_records(study, recipe)
-        others = opponents_of_records(study, knowledge=knowledge, staged=staged, rate=rate)
-        return types_of_records(study).beside(others), record_defenders(study), study.multiplicity, facts
-    if is_full_domain(loaded):
-        dataset, staged = build_full_domain(loaded), None
-        facts = {"records": dataset.n_records, "strategies": dataset.lattice.size, "data_hash": dataset.fingerprint}
-        if recipe := _attack_recipe(stages, dataset.scenario.adversary.stages, loaded.folder):
-            dataset, staged = staged_dataset(dataset, recipe)
-        others = opponents_of_dataset(dataset, knowledge=knowledge, staged=staged, rate=rate)
-        return types_of_dataset(dataset).beside(others), dataset_defenders(dataset), dataset.released, facts
+        return types_of_tables(study).beside(others), table_defenders(study), study.released, facts
     if is_masking(loaded):
         if stages is not None:
             expected = "adversary.stages of the scenario"
@@ -214,12 +198,5 @@ def _players(
         game = others.opponents[0].truth
         facts = {"records": game.n_records, "strategies": game.space.size, "data_hash": subjects.fingerprint}
         return types_of_subjects(subjects).beside(others), subject_defenders(subjects), None, facts
-    expected = "a record-level, masking or full-domain game"
+    expected = "tables or masking"
     raise InputError("nobody decides what is shared", source=loaded.path, where="game", expected=expected)
-
-
-def _attack_recipe(given: str | Path | None, of_scenario: str | None, folder: Path) -> Path | None:
-    """Return the attack recipe: a file of the working folder, else one beside the scenario."""
-    if given is not None:
-        return require_recipe(Path(given).absolute(), "stages")
-    return recipe_of_scenario(of_scenario, folder)

@@ -4,29 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
-from reidsim.experiments.full_domain_policies import fixed_strategies
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.defenders.defender import Defender
 from reidsim.games.defenders.fixed import FixedForms, OptIn
-from reidsim.games.defenders.k_anonymity import KAnonymity
-from reidsim.games.defenders.recoding import LocalRecoding, MultiDimensional
-from reidsim.games.defenders.same_form import AnytimeForm, SameForm
+from reidsim.games.defenders.same_form import SameForm
 from reidsim.games.masking.fixed_policies import PublishedPolicy, fixed_choice
-from reidsim.random_streams import random_stream, replication_stream
+from reidsim.kinds.tables.policies import POLICIES, policy_named
+from reidsim.kinds.tables.study import TablesStudy
+from reidsim.random_streams import replication_stream
 from reidsim.releases.cell_suppression import k_anonymous_cells
-from reidsim.scenarios.build import RecordStudy
-from reidsim.scenarios.full_domain import FullDomainStudy
 from reidsim.scenarios.masking import MaskingStudy
-
-# Forms that the search with a budget works out where a scenario does not say how many.
-FEW_FORMS = 100
-
-_NO_ROUNDS = (
-    "defender 'local-recoding' cannot play: under prosecutor risk its records hide among those left for their round, "
-    "which other adversaries' linkage does not tell"
-)
 
 
 class Defenders(NamedTuple):
@@ -43,56 +30,25 @@ class Defenders(NamedTuple):
     left_out: tuple[str, ...]
 
 
-def record_defenders(study: RecordStudy) -> Defenders:
-    """Return the defenders of a record-level scenario, by the names of its policies where it has them."""
-    lattice, minimum, weights = study.lattice, study.safe_harbor, study.multiplicity
-    defenders: list[Defender] = [BestReply(), BestReply("no-attack", no_attack=True)]
-    if minimum is not None:
-        defenders.append(BestReply("sh-friendly", minimum=minimum))
-    defenders += [BestReply("lattice-search", search="greedy"), MultiDimensional(weights=weights)]
-    in_rounds = study.scenario.adversary.risk == "journalist"
-    if in_rounds:
-        defenders.append(LocalRecoding(weights=weights))
-    defenders += [SameForm("full-domain", weights=weights), OptIn()]
-    if minimum is not None:
-        defenders.append(FixedForms("safe-harbor", minimum))
-    defenders.append(KAnonymity(study.scenario.publisher.k, weights))
-    fixed = {"no-protection": lattice.most_specific, "suppress-all": lattice.size - 1}
-    defenders += [*(FixedForms(name, form) for name, form in fixed.items()), _at_random(study, lattice.size)]
-    return Defenders(defenders, () if in_rounds else (_NO_ROUNDS,))
+# The policies of tables in the order of rows, by the publisher's unit.
+_OF_RECORDS = (
+    "basic", "no-attack", "sh-friendly", "lattice-search", "multi-dimensional", "local-recoding", "full-domain",
+    "opt-in", "safe-harbor", "k-anonymity", "no-protection", "suppress-all", "random",
+)  # fmt: skip
+_OF_TABLES = (
+    "basic", "no-attack", "sh-friendly", "anytime", "local-recoding", "multi-dimensional", "local-recoding-no-attack",
+    "multi-dimensional-no-attack", "record-level", "record-level-no-attack", "opt-in", "safe-harbor", "no-protection",
+    "suppress-all", "k-anonymity", "random",
+)  # fmt: skip
 
 
-def dataset_defenders(study: FullDomainStudy) -> Defenders:
-    """Return the defenders of a scenario at dataset level, by the names of its policies where it has them."""
-    lattice, released, publisher = study.lattice, study.released, study.scenario.publisher
-    lowest, limit = lattice.index(study.minimum), publisher.suppression_limit
-    everywhere = np.full(lattice.n_records, lowest, dtype=np.int64)
-
-    def same_form(name: str, minimum: int, *, no_attack: bool = False) -> SameForm:
-        return SameForm(name, released, suppresses=True, limit=limit, no_attack=no_attack, minimum=minimum)
-
-    defenders: list[Defender] = [same_form("basic", lowest), same_form("no-attack", lowest, no_attack=True)]
-    if study.safe_harbor is not None:
-        defenders.append(same_form("sh-friendly", lattice.index(study.safe_harbor_minimum)))
-    few = publisher.nodes or FEW_FORMS
-    defenders.append(AnytimeForm("anytime", released, suppresses=True, limit=limit, minimum=lowest, most_evaluated=few))
-    in_rounds = study.scenario.adversary.risk == study.planned_risk == "journalist"
-    for suffix, no_attack in (("", False), ("-no-attack", True)):
-        if in_rounds:
-            name = f"local-recoding{suffix}"
-            defenders.append(LocalRecoding(name, released, limit, no_attack, lowest, publisher.rounds))
-        defenders.append(MultiDimensional(f"multi-dimensional{suffix}", released, limit, no_attack, lowest))
-    defenders += [
-        BestReply("record-level", minimum=everywhere, may_withhold=True),
-        BestReply("record-level-no-attack", no_attack=True, minimum=everywhere, may_withhold=True),
-        OptIn(),
-    ]
-    rules = ("no-protection", "suppress-all") if study.safe_harbor is None else (
-        "safe-harbor", "no-protection", "suppress-all"
-    )  # fmt: skip
-    defenders += [FixedForms(rule, fixed_strategies(rule, study)) for rule in rules]
-    defenders += [KAnonymity(publisher.k, released, limit, lowest), _at_random(study, lattice.size)]
-    return Defenders(defenders, () if in_rounds else (_NO_ROUNDS,))
+def table_defenders(study: TablesStudy) -> Defenders:
+    """Return the defenders of a scenario about a table: its kind's policies, and those of the scenario's own."""
+    publisher = study.scenario.publisher
+    usual = _OF_RECORDS if publisher.unit == "record" else _OF_TABLES
+    names = [name for name in usual if study.safe_harbor is not None or not POLICIES[name].needs_safe_harbor]
+    names += [name for name in publisher.policies if name not in names]
+    return Defenders([policy_named(name).defender(study, 0) for name in names], ())
 
 
 def subject_defenders(study: MaskingStudy) -> Defenders:
@@ -118,9 +74,3 @@ def subject_defenders(study: MaskingStudy) -> Defenders:
         cells = k_anonymous_cells(values, section.k, study.weights(game.world))
         defenders.append(FixedForms("k-anonymity", game.space.masking(cells)))
     return Defenders(defenders, ())
-
-
-def _at_random(study: RecordStudy | FullDomainStudy, size: int) -> FixedForms:
-    """Return the defender who shares every record in a form drawn at random."""
-    forms = random_stream(study.scenario.seed, "cross-play").integers(size, size=study.lattice.n_records)
-    return FixedForms("random", forms)

@@ -10,28 +10,27 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from reidsim.experiments.full_domain_policies import (
-    PolicyOutcome,
-    fixed_strategies,
-    node_strategies,
-    planned_game,
-    solve,
-)
-from reidsim.experiments.record_level import averages, is_fixed
 from reidsim.experiments.run_result import AnalysisTables
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.full_domain.nodes import NodeOutcomes, every_node
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.search import search
+from reidsim.games.measures import averages
 from reidsim.games.record_game import Choice, PopulationLinker
+from reidsim.kinds.tables.outcomes import PolicyOutcome
+from reidsim.kinds.tables.policies import POLICIES
+from reidsim.kinds.tables.schema import NodesSection
+from reidsim.kinds.tables.solving import node_strategies, planned_game, rule_of, search_nodes, whole_game
+from reidsim.kinds.tables.study import PRICES, TablesStudy
 from reidsim.releases.strategy_space import Strategies
-from reidsim.scenarios.full_domain import PRICES, FullDomainStudy
-from reidsim.scenarios.full_domain_schema import NODE_POLICIES, RULES, NodesSection, Risk
+from reidsim.scenarios.adversary_schema import Risk
 
 _PARAMETERS = ("benefit", "loss", "gain", "cost")
 # Listing all nodes of a lattice of this size takes seconds.
 _MOST_NODES_LISTED = 100_000
+# Policies that choose one node for the whole table.
+NODE_POLICIES = ("basic", "no-attack", "sh-friendly")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -62,7 +61,7 @@ class FullDomainAnalysis(AnalysisTables):
 
 
 def node_tables(
-    study: FullDomainStudy, outcomes: Mapping[str, PolicyOutcome]
+    study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]
 ) -> tuple[pd.DataFrame, pd.DataFrame, tuple[str, ...]]:
     """Return the nodes that pay most and the Pareto front of payout against share attacked, as the publisher plans.
 
@@ -85,9 +84,9 @@ def node_tables(
     best: list[pd.DataFrame] = []
     front: list[pd.DataFrame] = []
     for policy in policies:
-        nodes = outcomes[policy].listed
+        nodes = outcomes[policy].found.listed
         if nodes is None and listable:
-            nodes = every_node(planned_game(study, policy, study.planned_risk, study.believed(study.prices)))
+            nodes = every_node(whole_game(study, policy, study.belief))
         if nodes is not None:
             best.append(_node_rows(study, policy, nodes.best(section.top)))
             front.append(_node_rows(study, policy, nodes.pareto_front()))
@@ -97,7 +96,7 @@ def node_tables(
     return pd.concat(best, ignore_index=True), pd.concat(front, ignore_index=True), ()
 
 
-def _node_rows(study: FullDomainStudy, policy: str, nodes: NodeOutcomes) -> pd.DataFrame:
+def _node_rows(study: TablesStudy, policy: str, nodes: NodeOutcomes) -> pd.DataFrame:
     best_case = float(study.prices.benefit[0, study.kind] @ study.released)
     return pd.DataFrame(
         {
@@ -113,7 +112,7 @@ def _node_rows(study: FullDomainStudy, policy: str, nodes: NodeOutcomes) -> pd.D
     )
 
 
-def curve_table(study: FullDomainStudy, *, progress: Callable[[int, int], None] | None = None) -> pd.DataFrame:
+def curve_table(study: TablesStudy, *, progress: Callable[[int, int], None] | None = None) -> pd.DataFrame:
     """Follow every policy of the scenario's curves while one parameter changes, others as in the scenario.
 
     The adversary's gain moves with the publisher's loss unless the scenario states it. A policy plans with each of
@@ -131,7 +130,7 @@ def curve_table(study: FullDomainStudy, *, progress: Callable[[int, int], None] 
     section = study.scenario.analysis.curves
     if section is None:
         return pd.DataFrame()
-    risks = section.risks or (study.planned_risk,)
+    risks = section.risks or (study.scenario.planned_risk,)
     truth = study.linker(study.scenario.adversary.risk)
     rows: list[dict[str, object]] = []
     ranges = {name: getattr(section, name) for name in _PARAMETERS if getattr(section, name) is not None}
@@ -139,7 +138,7 @@ def curve_table(study: FullDomainStudy, *, progress: Callable[[int, int], None] 
         (parameter, values.values, policy, risk)
         for parameter, values in ranges.items()
         for policy in section.policies
-        for risk in ((None,) if policy in RULES else risks)
+        for risk in ((None,) if POLICIES[policy].is_rule else risks)
     ]
     for number, (parameter, values, policy, risk) in enumerate(plans):
         if progress is not None:
@@ -154,7 +153,7 @@ def curve_table(study: FullDomainStudy, *, progress: Callable[[int, int], None] 
     return pd.DataFrame(rows)
 
 
-def _along(study: FullDomainStudy, parameter: str, values: np.ndarray) -> Prices:
+def _along(study: TablesStudy, parameter: str, values: np.ndarray) -> Prices:
     """Return the prices at the points of a curve."""
     amounts = {price: np.full(len(values), getattr(study.prices, price)[0, 0]) for price in PRICES}
     amounts[parameter] = values
@@ -172,22 +171,22 @@ class _Planned(NamedTuple):
     proved_optimal: bool = True
 
 
-def _planned(study: FullDomainStudy, policy: str, risk: Risk | None, prices: Prices) -> Iterator[_Planned]:
-    if risk is None or is_fixed(policy):
-        yield from [_Planned("", fixed_strategies(policy, study))] * prices.n_points
+def _planned(study: TablesStudy, policy: str, risk: Risk | None, prices: Prices) -> Iterator[_Planned]:
+    if risk is None or POLICIES[policy].is_rule:
+        yield from [_Planned("", rule_of(study, policy))] * prices.n_points
         return
     game = planned_game(study, policy, risk, study.believed(prices))
     if policy not in NODE_POLICIES:
         yield from (_Planned("", strategies) for strategies in record_level(game).strategies)
         return
-    solution, _ = solve(study, game)
+    solution, _ = search_nodes(study, game)
     for point, node in enumerate(solution.nodes.tolist()):
         name = study.lattice.describe(node) if node >= 0 else ""
         gap, proved = float(solution.gap[point]), bool(solution.proved[point])
         yield _Planned(name, node_strategies(game, node, point), gap, proved)
 
 
-def _paid(study: FullDomainStudy, linker: PopulationLinker, prices: Prices, strategies: Strategies) -> dict[str, float]:
+def _paid(study: TablesStudy, linker: PopulationLinker, prices: Prices, strategies: Strategies) -> dict[str, float]:
     nothing = np.zeros(study.lattice.n_records, dtype=np.int64)
     measures = averages(
         evaluate(study.record_game(linker, prices), Choice(strategies, "", nothing, exact=True)), study.released
@@ -199,7 +198,7 @@ def _paid(study: FullDomainStudy, linker: PopulationLinker, prices: Prices, stra
     return {**paid, "relative_payout": relative, **shares}
 
 
-def runtime_table(study: FullDomainStudy, *, progress: Callable[[int, int], None] | None = None) -> pd.DataFrame:
+def runtime_table(study: TablesStudy, *, progress: Callable[[int, int], None] | None = None) -> pd.DataFrame:
     """Measure how long solving takes with class sizes of the dataset, reading left out.
 
     Returns
@@ -230,7 +229,7 @@ def runtime_table(study: FullDomainStudy, *, progress: Callable[[int, int], None
     return pd.DataFrame(rows)
 
 
-def _seconds(study: FullDomainStudy, policy: str, prices: Prices, pruned: bool) -> tuple[float, int]:
+def _seconds(study: TablesStudy, policy: str, prices: Prices, pruned: bool) -> tuple[float, int]:
     game = planned_game(study, policy, "prosecutor", prices)
     start = time.perf_counter()
     evaluated = (

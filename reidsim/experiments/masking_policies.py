@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from reidsim.adversaries.multistage.world import MultistageWorld
-from reidsim.experiments.record_level import averages
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.masking.anytime import BoundedChoice, anytime
 from reidsim.games.masking.backward_induction import masking_backward_induction
@@ -21,6 +20,7 @@ from reidsim.games.masking.greedy import greedy
 from reidsim.games.masking.measures import birth_decades, fairness, fairness_of_usefulness, state_groups, usefulness
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame, exhaustive, same_strategy_of_records
 from reidsim.games.masking.same_strategy import same_strategy
+from reidsim.games.measures import averages
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.random_streams import replication_stream
 from reidsim.releases.cell_suppression import k_anonymous_cells
@@ -101,7 +101,7 @@ def summarise(study: MaskingStudy, game: MaskingGame, equilibria: Mapping[Maskin
     fair = len(groups) == len(_GROUPINGS)
     rows = []
     for equilibrium in equilibria.values():
-        privacy = 1 - np.where(equilibrium.attacked, equilibrium.success_probability, 0.0)
+        privacy = 1 - equilibrium.risk
         shared = game.space.shared(np.maximum(equilibrium.strategies, 0)) & ~equilibrium.withheld[:, None]
         rows.append(
             {

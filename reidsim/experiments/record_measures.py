@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from reidsim.adversaries.sequential.planning import attack_threshold
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import Equilibrium, evaluate
-from reidsim.scenarios.build import RecordStudy
+from reidsim.kinds.tables.study import TablesStudy
 
 
-def further_measures(study: RecordStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+def further_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
     """Return what a study has besides the measures of every record-level game, indexed by policy.
 
     Returns
@@ -35,7 +35,7 @@ def further_measures(study: RecordStudy, equilibria: Mapping[str, Equilibrium]) 
         if searched:
             # This search is of policies without a constraint, which all have the same optimum.
             best = evaluate(study.truth, branch_and_bound(study.belief))
-            tie, weights = study.truth.tie(), study.multiplicity
+            tie, weights = study.truth.tie(), study.released
             rows = {name: search_deviation(one, best, tie, weights) for name, one in searched.items()}
             measures = measures.join(pd.DataFrame.from_dict(rows, orient="index"))
     return measures

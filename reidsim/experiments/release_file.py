@@ -8,10 +8,10 @@ from pathlib import Path
 
 from reidsim.bundled import BUNDLED, data_file
 from reidsim.errors import InputError
-from reidsim.scenarios.full_domain_schema import FullDomainScenario
+from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.masking_schema import MaskingScenario
-from reidsim.scenarios.schema import RecordScenario, ScenarioHead
+from reidsim.scenarios.schema import ScenarioHead
 
 # Folder of the files of scenarios that come with reidsim.
 _BUNDLED_AMONG = "scenarios"
@@ -66,6 +66,6 @@ def _shown(path: Path) -> str:
 
 def _release_file(loaded: LoadedScenario[ScenarioHead]) -> str | None:
     scenario = loaded.scenario
-    if isinstance(scenario, RecordScenario | FullDomainScenario):
+    if isinstance(scenario, TablesScenario):
         return scenario.release.path
     return scenario.targets.file if isinstance(scenario, MaskingScenario) else None

@@ -7,22 +7,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reidsim.errors import InputError
-from reidsim.experiments.agent_full_domain import describe_full_domain_agents, run_full_domain_agents
 from reidsim.experiments.agent_masking import describe_masking_agents, run_masking_agents
-from reidsim.experiments.agent_records import describe_record_agents, run_record_agents
-from reidsim.experiments.full_domain_run import describe_full_domain, run_full_domain
+from reidsim.experiments.agent_tables import describe_table_agents, run_table_agents
 from reidsim.experiments.masking_run import describe_masking, run_masking
-from reidsim.experiments.record_run import describe_record_level, run_record_level
 from reidsim.experiments.risk_run import describe_risk, run_risk
 from reidsim.experiments.run_result import Progress, RunResult
-from reidsim.scenarios.attack_recipe import recipe_of_scenario
-from reidsim.scenarios.build import build_study, is_record_level
-from reidsim.scenarios.full_domain import build_full_domain, is_full_domain
-from reidsim.scenarios.full_domain_schema import FullDomainScenario
+from reidsim.experiments.tables_run import describe_tables, run_tables
+from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 from reidsim.scenarios.masking_schema import MaskingScenario
 from reidsim.scenarios.risk_schema import RiskScenario
-from reidsim.scenarios.schema import RecordScenario, ScenarioHead
+from reidsim.scenarios.schema import ScenarioHead
 from reidsim.wording import counted
 
 
@@ -33,17 +28,15 @@ class _Study(NamedTuple):
     describe: Callable[[Any], str]
 
 
-# By the kinds of scenario in `reidsim.scenarios.load.GAMES`.
+# By the schemas of the kinds of scenario.
 _STUDIES: dict[type[ScenarioHead], _Study] = {
-    RecordScenario: _Study(run_record_level, describe_record_level),
-    FullDomainScenario: _Study(run_full_domain, describe_full_domain),
+    TablesScenario: _Study(run_tables, describe_tables),
     MaskingScenario: _Study(run_masking, describe_masking),
     RiskScenario: _Study(run_risk, describe_risk),
 }
 # The same with agents who meet round after round, if a scenario has them.
 _AGENT_STUDIES: dict[type[ScenarioHead], _Study] = {
-    RecordScenario: _Study(run_record_agents, describe_record_agents),
-    FullDomainScenario: _Study(run_full_domain_agents, describe_full_domain_agents),
+    TablesScenario: _Study(run_table_agents, describe_table_agents),
     MaskingScenario: _Study(run_masking_agents, describe_masking_agents),
 }
 
@@ -195,16 +188,7 @@ def describe(loaded: LoadedScenario[ScenarioHead]) -> str:
 
 
 def _described(loaded: LoadedScenario[ScenarioHead]) -> str:
-    """Check what a scenario names, that of an attack in stages too, which only cross-play carries out."""
-    from reidsim.scenarios.staged_attack import staged_dataset, staged_records
-
-    said = _study_of(loaded.scenario).describe(loaded)
-    if is_record_level(loaded):
-        if recipe := recipe_of_scenario(loaded.scenario.adversary.stages, loaded.folder):
-            staged_records(build_study(loaded), recipe)
-    elif is_full_domain(loaded) and (recipe := recipe_of_scenario(loaded.scenario.adversary.stages, loaded.folder)):
-        staged_dataset(build_full_domain(loaded), recipe)
-    return said
+    return _study_of(loaded.scenario).describe(loaded)
 
 
 def _study_of(scenario: ScenarioHead) -> _Study:

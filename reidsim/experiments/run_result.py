@@ -11,19 +11,6 @@ import pandas as pd
 
 from reidsim.experiments.results import write_json, write_parquet, write_results
 
-# The nine measures of a run, in the order in which tables print them (Wan et al. 2015, Table 7, and utility).
-MEASURES = (
-    "publisher_payoff",
-    "adversary_payoff",
-    "utility",
-    "generalization_intensity",
-    "share_attacked",
-    "risk",
-    "risk_if_attacked",
-    "share_unchanged",
-    "share_suppressed",
-)
-
 # Columns of a run that say which run it is and how it ended; the others are measures.
 RUN_COLUMNS = ("scenario", "point", "replication", "policy", "state", "seed")
 

@@ -24,6 +24,7 @@ from reidsim.adversaries.sequential.planning import (
 )
 from reidsim.adversaries.sequential.two_level import TwoLevelProgram, solve_plain
 from reidsim.errors import InputError
+from reidsim.kinds.tables.study import TablesStudy
 from reidsim.random_streams import random_stream
 from reidsim.scenarios.analysis_schema import (
     AttackChanges,
@@ -32,13 +33,12 @@ from reidsim.scenarios.analysis_schema import (
     SequentialAnalysisSection,
     ThresholdsSection,
 )
-from reidsim.scenarios.build import RecordStudy
 
 # Belief in a group size that is less likely than this moves no value in double precision.
 _NEGLIGIBLE = 1e-16
 
 
-def settings_of(study: RecordStudy, section: SequentialAnalysisSection) -> dict[str, SequentialAttack]:
+def settings_of(study: TablesStudy, section: SequentialAnalysisSection) -> dict[str, SequentialAttack]:
     """Return the attack under each of the settings compared."""
     base = study.sequential_attack(study.scenario.economics)
     return {name: changed(base, changes) for name, changes in section.settings.items()}
@@ -49,7 +49,7 @@ def changed(attack: SequentialAttack, changes: AttackChanges) -> SequentialAttac
     return replace(attack, **changes.model_dump(exclude_none=True))
 
 
-def attack_table(study: RecordStudy, section: SequentialAnalysisSection) -> pd.DataFrame:
+def attack_table(study: TablesStudy, section: SequentialAnalysisSection) -> pd.DataFrame:
     """Plan for every group size, with and without foresight (Xia et al. 2015, Figs. 6 to 8).
 
     Returns
@@ -71,7 +71,7 @@ def attack_table(study: RecordStudy, section: SequentialAnalysisSection) -> pd.D
     return pd.concat(parts, ignore_index=True)[columns]
 
 
-def belief_table(study: RecordStudy, section: SequentialAnalysisSection) -> pd.DataFrame:
+def belief_table(study: TablesStudy, section: SequentialAnalysisSection) -> pd.DataFrame:
     """Compare known with unknown group sizes for the records as they are (Xia et al. 2015, Fig. 9).
 
     Returns
@@ -84,7 +84,7 @@ def belief_table(study: RecordStudy, section: SequentialAnalysisSection) -> pd.D
         raise InputError(
             "no registry", source=study.loaded.path, where="adversary.sequential.registry", expected="a population"
         )
-    link = study.linker.link(study.lattice.most_specific)
+    link = study.truth.linker.link(study.lattice.most_specific)
     share = link.match_probability
     assert share is not None  # noqa: S101 - a linker of a registry knows the population
     parts = []
@@ -96,7 +96,7 @@ def belief_table(study: RecordStudy, section: SequentialAnalysisSection) -> pd.D
                 "match_probability": share,
                 "risk_known": plan_known(attack, link.group_sizes).reidentified,
                 "risk_unknown": plan_unknown(attack, link.group_sizes, belief).reidentified,
-                "records": study.multiplicity,
+                "records": study.released,
             }
         )
         pairs = cells.groupby(["group_size", "match_probability", "risk_known", "risk_unknown"], as_index=False)
@@ -106,7 +106,7 @@ def belief_table(study: RecordStudy, section: SequentialAnalysisSection) -> pd.D
     return pd.DataFrame(table, columns=columns)
 
 
-def file_table(study: RecordStudy, section: SequentialAnalysisSection, file_attack: FileAttackSection) -> pd.DataFrame:
+def file_table(study: TablesStudy, section: SequentialAnalysisSection, file_attack: FileAttackSection) -> pd.DataFrame:
     """Compare attacks on one record at a time with an attack on the whole file that pays for access once.
 
     The records are those of the release, as they are. Settings with a limit on penalties are left out, since fines for
@@ -143,7 +143,7 @@ def file_table(study: RecordStudy, section: SequentialAnalysisSection, file_atta
     return table
 
 
-def threshold_table(study: RecordStudy, section: SequentialAnalysisSection) -> pd.DataFrame:
+def threshold_table(study: TablesStudy, section: SequentialAnalysisSection) -> pd.DataFrame:
     """Find the smallest group that is not attacked while a deterrent grows (Xia et al. 2015, Fig. 10).
 
     Returns
@@ -163,7 +163,7 @@ def threshold_table(study: RecordStudy, section: SequentialAnalysisSection) -> p
     return table.astype({"threshold": "Int64"})
 
 
-def runtime_table(study: RecordStudy, section: RuntimesSection) -> pd.DataFrame:
+def runtime_table(study: TablesStudy, section: RuntimesSection) -> pd.DataFrame:
     """Time the three solvers on records whose group size is unknown (Xia et al. 2015, Fig. 5).
 
     The records are the first distinct cells. Times depend on the machine; everything else a run writes does not.
@@ -175,7 +175,8 @@ def runtime_table(study: RecordStudy, section: RuntimesSection) -> pd.DataFrame:
     """
     attack = study.sequential_attack(study.scenario.economics)
     count = min(section.records, study.lattice.n_records)
-    sizes = study.linker.population or study.group_sizes
+    everybody = study.linker(study.scenario.adversary.risk).group_sizes
+    sizes = everybody if study.registry is not None or study.own.guesses else study.group_sizes
     share = np.asarray(sizes.at(study.lattice.most_specific, np.arange(count)) / sizes.total)
     rows = []
     for n in section.registry_sizes:
@@ -221,7 +222,7 @@ def _deterrents(section: ThresholdsSection) -> Iterator[tuple[str, float]]:
             yield from ((parameter, value) for value in given.values.tolist())
 
 
-def _deterred(attack: SequentialAttack, parameter: str, value: float, study: RecordStudy) -> SequentialAttack:
+def _deterred(attack: SequentialAttack, parameter: str, value: float, study: TablesStudy) -> SequentialAttack:
     if parameter != "detection":
         return changed(attack, AttackChanges.model_validate({parameter: value}))
     if not 0 < value < 1:

@@ -130,7 +130,7 @@ class TypesAdversary:
         payoff = np.stack([reply.adversary_payoff for reply in responses])
         exploits = np.stack([reply.exploits for reply in responses])
         attacked = np.asarray(attacks[present].any(axis=0))
-        reidentified = np.where(attacks, success, 0.0)
+        reidentified = np.stack([reply.reidentified for reply in responses])
         if self.together == "worst":
             worst = np.where(present[:, None], reidentified, -1.0).argmax(axis=0)
             each = np.arange(attacks.shape[1])

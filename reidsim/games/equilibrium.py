@@ -36,6 +36,8 @@ class Equilibrium:
         Strategies whose payoff the solver worked out.
     exact : bool
         Whether the strategies are proved optimal for what the publisher believed.
+    frequency : ndarray of float64, optional
+        How often the adversary attacks where it does; always, if not given.
     gap : ndarray of float64, optional
         By how much a better strategy could pay more at most, where the solver bounds it.
     """
@@ -50,12 +52,23 @@ class Equilibrium:
     solver: str
     evaluated: NDArray[np.int64]
     exact: bool
+    frequency: Floats | None = None
     gap: Floats | None = None
 
     @property
     def withheld(self) -> NDArray[np.bool_]:
         """Records that are not shared in any form."""
         return np.asarray(self.strategies == WITHHELD)
+
+    @property
+    def attack_probability(self) -> Floats:
+        """Probability that each record is attacked."""
+        return np.asarray(self.attacked if self.frequency is None else self.attacked * self.frequency, dtype=np.float64)
+
+    @property
+    def risk(self) -> Floats:
+        """Probability that each record is re-identified."""
+        return np.asarray(self.attack_probability * self.success_probability)
 
     def expand(self, rows: Rows) -> Equilibrium:
         """Return the outcome of the records that `rows` stand for, such as from distinct cells back to records."""
@@ -84,6 +97,7 @@ def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
     strategies = choice.strategies
     publisher, adversary, success, utility = (np.zeros(n) for _ in range(4))
     attacked = np.zeros(n, dtype=np.bool_)
+    frequency: Floats | None = None
     for strategy, rows in shared_rows(strategies):
         outcome = game.outcome(strategy, rows)
         publisher[rows] = outcome.publisher_payoff
@@ -91,6 +105,9 @@ def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
         attacked[rows] = outcome.response.attacks
         success[rows] = outcome.response.success
         utility[rows] = outcome.utility
+        if outcome.response.frequency is not None:
+            frequency = np.ones(n) if frequency is None else frequency
+            frequency[rows] = outcome.response.frequency
     intensity = game.space.generalization_intensity(np.maximum(strategies, 0))
     return Equilibrium(
         strategies=strategies,
@@ -103,4 +120,5 @@ def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
         solver=choice.solver,
         evaluated=choice.evaluated,
         exact=choice.exact,
+        frequency=frequency,
     )

@@ -116,6 +116,10 @@ class GeneralizationLattice:
         """Tell for which minima every attribute of the strategy is at the minimum's level or above."""
         return np.asarray((np.array(self.levels(strategy)) >= self.all_levels(minimum)).all(axis=1))
 
+    def join(self, first: Strategies, second: Strategies) -> Strategies:
+        """Return the least strategies that generalize both, shape (n,)."""
+        return np.maximum(self.all_levels(first), self.all_levels(second)) @ np.array(self.strides, dtype=np.int64)
+
     @cached_property
     def losses(self) -> tuple[Floats, ...]:
         """Share of the greatest possible information loss by attribute, level and value: (n_levels, n_values) each."""

@@ -7,20 +7,15 @@ from typing import Literal
 
 from reidsim.agents.phases import FIRST_STREAMS, PHASES, Phase
 from reidsim.errors import InputError
+from reidsim.kinds.tables.schema import TablesEconomicsSection, TablesScenario
 from reidsim.scenarios.agents import OWN_ADVERSARY
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
-from reidsim.scenarios.full_domain_schema import (
-    NODE_POLICIES,
-    RULES,
-    FullDomainEconomicsSection,
-    FullDomainScenario,
-)
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.masking_schema import MaskingScenario
-from reidsim.scenarios.schema import RecordScenario, ScenarioHead
+from reidsim.scenarios.schema import ScenarioHead
 
 # Scenarios that may have agents.
-Playable = RecordScenario | MaskingScenario | FullDomainScenario
+Playable = TablesScenario | MaskingScenario
 
 
 def explanation(loaded: LoadedScenario[ScenarioHead]) -> str:
@@ -35,7 +30,7 @@ def explanation(loaded: LoadedScenario[ScenarioHead]) -> str:
     if not isinstance(scenario, Playable):
         raise InputError(
             "a scenario of a game without agents", source=loaded.path, where="game",
-            found=getattr(scenario, "game", None), expected="record-level, full-domain or masking",
+            found=getattr(scenario, "game", None), expected="tables or masking",
         )  # fmt: skip
     return "\n".join([*_agents(loaded.name, scenario), "", *_phases(scenario)]) + "\n"
 
@@ -73,10 +68,8 @@ def _agents(name: str, scenario: Playable) -> Iterator[str]:
 
 def _traits(section: AgentTypeSection, scenario: Playable) -> Iterator[str]:
     yield f"weight {section.weight:g}"
-    own, knowledge = "one-shot", section.knowledge
-    if not isinstance(scenario, FullDomainScenario):
-        own = "multistage" if isinstance(scenario, MaskingScenario) else scenario.adversary.planner
-        knowledge = knowledge or scenario.adversary.knowledge
+    own = "multistage" if isinstance(scenario, MaskingScenario) else scenario.adversary.planner
+    knowledge = section.knowledge or scenario.adversary.knowledge
     yield f"planner {section.planner or own}"
     yield f"gain {_amount('gain', section.gain, scenario)}"
     yield f"cost {_amount('cost', section.cost, scenario)}"
@@ -95,7 +88,7 @@ def _traits(section: AgentTypeSection, scenario: Playable) -> Iterator[str]:
 def _amount(price: Literal["gain", "cost"], own: float | None, scenario: Playable) -> str:
     """Return a price of a type in words: its own, or else the scenario's."""
     economics = scenario.economics
-    if own is None and isinstance(economics, FullDomainEconomicsSection):
+    if own is None and isinstance(economics, TablesEconomicsSection):
         columns = economics.columns
         follows_loss = price == "gain" and economics.gain is None and columns.loss is not None
         if getattr(columns, price) is not None or follows_loss:
@@ -155,9 +148,9 @@ def _acting(phase: Phase, agents: AgentsSection, *, subjects_share: bool) -> tup
 
 def _shares_alike(scenario: Playable) -> bool:
     """Tell whether the policies that look at adversaries give all records the same form."""
-    return isinstance(scenario, FullDomainScenario) and all(
-        policy in (*RULES, *NODE_POLICIES) for policy in scenario.publisher.policies
-    )
+    if not isinstance(scenario, TablesScenario) or scenario.publisher.unit != "table":
+        return False
+    return not {"record-level", "record-level-no-attack"} & set(scenario.publisher.policies)
 
 
 def _is_drawn(stream: str, agents: AgentsSection) -> bool:

@@ -9,11 +9,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.experiments.full_domain_analysis import curve_table
-from reidsim.experiments.full_domain_policies import planned_game
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.search import search
+from reidsim.kinds.tables.solving import planned_game
+from reidsim.kinds.tables.study import TablesStudy, build_study
 from reidsim.reports.ledger import Entry, Ledger
-from reidsim.scenarios.full_domain import FullDomainStudy, build_full_domain
 from reidsim.scenarios.load import load_scenario
 
 _HOW = """
@@ -38,7 +38,7 @@ _Line = NDArray[np.float64]
 def ledger() -> Ledger:
     """Run the study and compare it with the paper."""
     loaded = load_scenario("prasser2017")
-    study = build_full_domain(loaded)
+    study = build_study(loaded)
     curves = _Curves(curve_table(study))
     entries = [*_facts(study), *_figure_5(curves), *_no_attack(curves), *_raw_results(), *_figure_6(study)]
     return Ledger(loaded.name, loaded.scenario.source, _HOW, entries)
@@ -65,7 +65,7 @@ class _Curves:
         return float(self.values[run]) if run else math.nan
 
 
-def _facts(study: FullDomainStudy) -> list[Entry]:
+def _facts(study: TablesStudy) -> list[Entry]:
     best_case = float(study.prices.benefit[0, 0]) * study.n_records
     economics = study.scenario.economics
     threshold = economics.adversary_gain / economics.cost
@@ -126,7 +126,7 @@ def _raw_results() -> list[Entry]:
     changes = {"adversary.risk": "prosecutor", "analysis.curves.risks": ["prosecutor"],
                "analysis.curves.loss": {"values": list(_RAW_AT)},
                "analysis.curves.policies": list(_RAW)}  # fmt: skip
-    curves = _Curves(curve_table(build_full_domain(load_scenario("prasser2017", changes))))
+    curves = _Curves(curve_table(build_study(load_scenario("prasser2017", changes))))
     entries = []
     for policy, printed in _RAW.items():
         risk = "" if policy == "safe-harbor" else "prosecutor"
@@ -138,7 +138,7 @@ def _raw_results() -> list[Entry]:
     return entries
 
 
-def _figure_6(study: FullDomainStudy) -> list[Entry]:
+def _figure_6(study: TablesStudy) -> list[Entry]:
     speedup = {}
     for amount in (300.0, 2000.0):
         game = planned_game(study, "basic", "prosecutor", Prices.of_points(1200, amount, amount, 4))

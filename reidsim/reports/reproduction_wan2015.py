@@ -10,11 +10,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.experiments.analysis import ALL_RECORDS, deviation_table, line_table, map_table, strategy_table
-from reidsim.experiments.record_level import solve_policies, summarise
+from reidsim.experiments.tables_run import summarise
 from reidsim.games.equilibrium import Equilibrium
+from reidsim.kinds.tables.outcomes import equilibria_of, play
+from reidsim.kinds.tables.study import TablesStudy, build_study
 from reidsim.reports.ledger import Entry, Ledger
 from reidsim.scenarios.analysis_schema import LinesSection, MapsSection, Range
-from reidsim.scenarios.build import RecordStudy, build_study
 from reidsim.scenarios.load import load_scenario
 
 _HOW = """
@@ -75,7 +76,7 @@ def ledger() -> Ledger:
     """Run the study and compare it with the paper."""
     loaded = load_scenario("wan2015")
     study = build_study(loaded)
-    equilibria = solve_policies(study)
+    equilibria = equilibria_of(play(study))
     summary = _measures(study, equilibria)
     entries = [
         *_facts(study, equilibria["safe-harbor"]),
@@ -88,7 +89,7 @@ def ledger() -> Ledger:
     return Ledger(loaded.name, loaded.scenario.source, _HOW, entries)
 
 
-def _measures(study: RecordStudy, equilibria: Mapping[str, Equilibrium]) -> _Summary:
+def _measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> _Summary:
     """Return the averages of a run as numbers by policy and measure."""
     table = summarise(study, equilibria)
     averages = table.to_numpy(dtype=np.float64).tolist()
@@ -98,10 +99,10 @@ def _measures(study: RecordStudy, equilibria: Mapping[str, Equilibrium]) -> _Sum
     }
 
 
-def _facts(study: RecordStudy, safe_harbor: Equilibrium) -> list[Entry]:
+def _facts(study: TablesStudy, safe_harbor: Equilibrium) -> list[Entry]:
     age, race, sex, zip_code = study.lattice.hierarchies
     greatest_loss = sum(math.log(h.attribute.size) for h in (age, race, zip_code))
-    intensity = float(np.average(safe_harbor.generalization_intensity, weights=study.multiplicity))
+    intensity = float(np.average(safe_harbor.generalization_intensity, weights=study.released))
     return [
         Entry("Data", "records", 32_561, study.n_records, tolerance=0.0, form="{:,.0f}",
               note="every row of adult.data; complete rows would be 30,162"),
@@ -116,7 +117,7 @@ def _facts(study: RecordStudy, safe_harbor: Equilibrium) -> list[Entry]:
     ]  # fmt: skip
 
 
-def _figure_5(study: RecordStudy) -> list[Entry]:
+def _figure_5(study: TablesStudy) -> list[Entry]:
     table = strategy_table(study, {"age": "48", "race": "API", "sex": "Female", "zip": "38363"})
     rows = table.to_dict("records")
     best = rows[int(table["publisher_payoff"].to_numpy().argmax())]
@@ -162,7 +163,7 @@ def _sh_friendly_gain(summary: _Summary) -> list[Entry]:
     """How much the SH-Friendly game improves on Safe Harbor, as is and if the first race merger costs nothing."""
     gain = summary["sh-friendly"]["publisher_payoff"] - summary["safe-harbor"]["publisher_payoff"]
     study = build_study(load_scenario("wan2015", {"attributes.race.hierarchy.costless_levels": [1]}))
-    free = _measures(study, solve_policies(study))
+    free = _measures(study, equilibria_of(play(study)))
     free_gain = free["sh-friendly"]["publisher_payoff"] - free["safe-harbor"]["publisher_payoff"]
     what = "sh-friendly minus safe-harbor: publisher's payoff ($)"
     costless = "if merging AIAN and Other is not charged (costless_levels = [1])"
@@ -178,7 +179,7 @@ def _sh_friendly_gain(summary: _Summary) -> list[Entry]:
     ]  # fmt: skip
 
 
-def _table_8(study: RecordStudy, summary: _Summary) -> list[Entry]:
+def _table_8(study: TablesStudy, summary: _Summary) -> list[Entry]:
     economics = study.scenario.economics
     at_case = LinesSection(loss=Range(values=(economics.loss,)))
     search = deviation_table(study, at_case).to_dict("records")[0]
@@ -201,7 +202,7 @@ def _table_8(study: RecordStudy, summary: _Summary) -> list[Entry]:
     ]  # fmt: skip
 
 
-def _sensitivity(study: RecordStudy) -> list[Entry]:
+def _sensitivity(study: TablesStudy) -> list[Entry]:
     benefit = np.linspace(10, 400, 40)
     cost = np.linspace(0, 300, 151)
     lines = line_table(

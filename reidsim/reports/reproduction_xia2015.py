@@ -15,9 +15,9 @@ from reidsim.adversaries.sequential.planning import (
     plan_known,
 )
 from reidsim.experiments.sequential_analysis import belief_table
+from reidsim.kinds.tables.study import build_study
 from reidsim.reports.ledger import Entry, Ledger
 from reidsim.scenarios.analysis_schema import AttackChanges, SequentialAnalysisSection
-from reidsim.scenarios.build import build_study
 from reidsim.scenarios.load import load_scenario
 
 _HOW = """

@@ -16,7 +16,9 @@ from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
 from reidsim.scenarios.schema import EconomicsSection
 
 
-def simple_planner(section: AgentTypeSection, own: EconomicsSection, seed: int) -> Adversary | None:
+def simple_planner(
+    section: AgentTypeSection, own: EconomicsSection, seed: int, agents: AgentsSection
+) -> Adversary | None:
     """Return a planner that looks at no record; None if the type has another.
 
     Parameters
@@ -26,6 +28,8 @@ def simple_planner(section: AgentTypeSection, own: EconomicsSection, seed: int) 
         Of the type; see `reidsim.scenarios.agents.economics_of`.
     seed : int
         Of the scenario.
+    agents : AgentsSection
+        Whose mode says if attacks at random are drawn, or what is to be expected of them.
     """
     gain, cost = own.adversary_gain, own.cost
     if section.planner == "always":
@@ -33,7 +37,10 @@ def simple_planner(section: AgentTypeSection, own: EconomicsSection, seed: int) 
     if section.planner == "never":
         return NeverAttacks(gain, cost)
     if section.planner == "random":
-        return RandomAttacks(gain, cost, section.rate, int(random_stream(seed, "agents").integers(2**63)))
+        drawn = agents.mode == "sampling"
+        return RandomAttacks(
+            gain, cost, section.rate, int(random_stream(seed, "agents").integers(2**63)) if drawn else None
+        )
     return None
 
 

@@ -61,7 +61,7 @@ class _MaskingEquip:
 
     def _adversary(self, attack: MultistageAttack, game: MaskingGame, economics: EconomicsSection) -> Adversary:
         own = economics_of(self.section, economics, self.agents)
-        simple = simple_planner(self.section, own, self.scenario.seed)
+        simple = simple_planner(self.section, own, self.scenario.seed, self.agents)
         if simple is not None:
             return simple
         gain, cost = own.adversary_gain, own.cost

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from reidsim.bundled import BUNDLED, resolve
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError
 from reidsim.overrides import override, validated_after
-from reidsim.scenarios.full_domain_schema import FullDomainScenario
-from reidsim.scenarios.masking_schema import MaskingScenario
+from reidsim.scenarios.kind import DEFAULT_KIND, Kind, kind_named
 from reidsim.scenarios.origins import origins_of
-from reidsim.scenarios.risk_schema import RiskScenario
-from reidsim.scenarios.schema import RecordScenario, ScenarioHead
+from reidsim.scenarios.parts import Group, load_part
+from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import read_toml
 
 # Keys whose value may be a file. In a scenario file they are relative to it; in an override, to the working folder.
@@ -43,15 +42,6 @@ RECIPE_KEYS = (
 _VALUES_BY_KEY = ("sweep.values", "uncertainty.parameters")
 _VALUES_OF_KEY = {"stress.beliefs.*": ("true", "believed"), "stress.map.?": ("values",)}
 
-# Kinds of scenario, by their key `game`.
-GAMES: dict[str, type[ScenarioHead]] = {
-    "record-level": RecordScenario,
-    "masking": MaskingScenario,
-    "full-domain": FullDomainScenario,
-    "risk": RiskScenario,
-}
-_DEFAULT_GAME = "record-level"
-
 S_co = TypeVar("S_co", bound=ScenarioHead, covariant=True)
 
 
@@ -71,6 +61,8 @@ class LoadedScenario(Generic[S_co]):
         The same as plain data, as written.
     origins : mapping
         What its files say of where its values come from; nothing where that is not needed.
+    allow_code : bool
+        Whether modules that it names may run.
     """
 
     name: str
@@ -78,6 +70,11 @@ class LoadedScenario(Generic[S_co]):
     scenario: S_co
     content: dict[str, Any]
     origins: Mapping[str, Any] = field(default_factory=dict)
+    allow_code: bool = False
+
+    def part(self, group: Group, name: str, where: str) -> Any:
+        """Return the factory of an adversary or policy that does not come with the package; see `load_part`."""
+        return load_part(group, name, where=where, folder=self.folder, allow_code=self.allow_code)
 
     @property
     def folder(self) -> Path:
@@ -90,6 +87,7 @@ def load_scenario(
     overrides: Mapping[str, object] | None = None,
     *,
     seed: int | None = None,
+    allow_code: bool = False,
 ) -> LoadedScenario[ScenarioHead]:
     """Read and validate a scenario.
 
@@ -101,6 +99,8 @@ def load_scenario(
         Value by key path, such as ``{"economics.loss": 600}``.
     seed : int, optional
         Replaces the scenario's seed.
+    allow_code : bool
+        Whether modules that the scenario names may run.
 
     Raises
     ------
@@ -114,8 +114,9 @@ def load_scenario(
     if seed is not None:
         changes["seed"] = seed
     override(content, changes)
-    scenario = validated_after(changes, scenario_kind(content, path), content, path, seed_given=seed is not None)
-    return LoadedScenario(path.stem, path, scenario, content, origins_of(path, content))
+    schema = scenario_kind(content, path).schema
+    scenario = validated_after(changes, schema, content, path, seed_given=seed is not None)
+    return LoadedScenario(path.stem, path, scenario, content, origins_of(path, content), allow_code)
 
 
 def scenario_content(path: Path, needed_by: tuple[Path, ...] = ()) -> dict[str, Any]:
@@ -185,25 +186,18 @@ def _anchored_values(values: Any, folder: Path, key: str) -> Any:
     return [_anchored(value, folder, key) for value in values] if isinstance(values, list) else values
 
 
-def scenario_kind(content: dict[str, Any], path: Path) -> type[ScenarioHead]:
-    """Return the class of a scenario, by its key `game`.
+def scenario_kind(content: Mapping[str, Any], path: Path) -> Kind:
+    """Return the kind of a scenario, by its key `game`.
 
     Raises
     ------
     InputError
-        If there is no such game.
+        If there is no such kind.
     """
-    game = content.get("game", _DEFAULT_GAME)
-    if not isinstance(game, str) or game not in GAMES:
-        raise InputError(
-            "value not allowed",
-            source=path,
-            where="game",
-            found=game,
-            expected=f"one of {listed(GAMES)}",
-            hint=nearest(str(game), GAMES),
-        )
-    return GAMES[game]
+    try:
+        return kind_named(content.get("game", DEFAULT_KIND))
+    except InputError as error:
+        raise error.located(path) from None
 
 
 def _from_working_folder(key: str, value: object, content: dict[str, Any], overrides: Mapping[str, object]) -> object:

@@ -16,15 +16,13 @@ from reidsim.games.cross_play import MOST_FORMS, Opponent
 from reidsim.games.defenders.defender import Game
 from reidsim.games.record_game import Choice, RecordGame
 from reidsim.games.type_replies import average_type
+from reidsim.kinds.tables.rounds import setting_of
+from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.focused import FocusedSpace
 from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Floats, StrategySpace
-from reidsim.scenarios.agents_full_domain import full_domain_setting
 from reidsim.scenarios.agents_masking import masking_setting
-from reidsim.scenarios.agents_records import record_setting
 from reidsim.scenarios.agents_schema import AgentsSection
-from reidsim.scenarios.build import RecordStudy
-from reidsim.scenarios.full_domain import FullDomainStudy
 from reidsim.scenarios.masking import MaskingStudy
 from reidsim.scenarios.opponents import Opponents
 
@@ -66,20 +64,12 @@ class TypeOpponents:
         )
 
 
-def types_of_records(study: RecordStudy) -> TypeOpponents:
-    """Return the types of a record-level scenario; nothing if it names none."""
+def types_of_tables(study: TablesStudy) -> TypeOpponents:
+    """Return the types of a scenario about a table; nothing if it names none."""
     agents = study.scenario.agents
     if agents is None or not agents.types:
         return TypeOpponents()
-    return _of_setting(agents, lambda: record_setting(study, agents, _nobody_solves, _is_not_fixed))
-
-
-def types_of_dataset(study: FullDomainStudy) -> TypeOpponents:
-    """Return the types of a scenario at dataset level; nothing if it names none."""
-    agents = study.scenario.agents
-    if agents is None or not agents.types:
-        return TypeOpponents()
-    return _of_setting(agents, lambda: full_domain_setting(study, agents, _nobody_solves, _is_not_fixed))
+    return _of_setting(agents, lambda: setting_of(study, agents))
 
 
 def types_of_subjects(study: MaskingStudy) -> TypeOpponents:
@@ -182,7 +172,3 @@ def _looked_at(attack: MultistageAttack) -> tuple[str, ...]:
 def _nobody_solves(*_: object) -> Choice:
     """Stand for the policies of a world: defenders of cross-play choose for themselves."""
     raise AssertionError("asked for the policy of a world")
-
-
-def _is_not_fixed(policy: str) -> bool:
-    return False

@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
 
 import numpy as np
 
-from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
-from reidsim.adversaries.knowledge.load import load_knowledge
-from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks
+from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.errors import InputError
-from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.cross_play import Opponent
 from reidsim.games.defenders.defender import Game, record_game_of
-from reidsim.games.full_domain.prices import Prices
 from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaskingSpace
 from reidsim.games.masking.game import MaskingGame
-from reidsim.games.record_game import Linker, RecordGame
+from reidsim.games.record_game import RecordGame
+from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.focused import FocusedSpace
 from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.build import RecordStudy, build_study
-from reidsim.scenarios.full_domain import FullDomainStudy
+from reidsim.scenarios.adversary_schema import AdversarySection, SequentialSection
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.masking import MaskingStudy, build_masking_study
 from reidsim.scenarios.masking_schema import MaskingScenario
-from reidsim.scenarios.schema import RecordScenario, SequentialSection
-from reidsim.scenarios.staged_attack import StagedAttack
 from reidsim.validation import validated
 
 ADVERSARIES = ("one-shot", "fmdp", "multistage", "partial-knowledge", "always", "never", "random")
@@ -47,8 +39,6 @@ _NOT_PLAYED = ("analysis", "agents", "stress", "sweep", "uncertainty")
 Amount = float | Floats
 # A game against an adversary in truth, and as the defender believes it to be.
 Games = tuple[Game, Game]
-
-S = TypeVar("S", RecordScenario, MaskingScenario)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,90 +63,76 @@ class Opponents:
     ideas: dict[str, Game] = field(default_factory=dict)
 
 
-def opponents_of_records(
-    study: RecordStudy, *, knowledge: str | None = None, staged: StagedAttack | None = None, rate: float = 0.5
-) -> Opponents:
-    """Return the adversaries of a record-level scenario.
+def opponents_of_tables(
+    study: TablesStudy, *, knowledge: str | None = None, stages: str | None = None, rate: float = 0.5
+) -> tuple[TablesStudy, Opponents]:
+    """Return the adversaries of a scenario about a table, and the study on whose cells they all play.
 
     Parameters
     ----------
-    study : RecordStudy
+    study : TablesStudy
     knowledge : str, optional
         Knowledge recipe; that of the scenario, if not given.
-    staged : StagedAttack, optional
-        On the records of the study.
+    stages : str, optional
+        Absolute path of an attack recipe; that of the scenario, if not given.
     rate : float
         Probability of an attack of the random adversary.
     """
-    section = study.scenario.adversary
-    recipe = knowledge or section.knowledge
-    plain = _with_adversary(study, {"risk": section.risk})
-    own = "partial-knowledge" if section.knowledge is not None else section.planner
+    own = study.scenario.adversary
+    recipe, path = knowledge or own.knowledge, stages or own.stages
+    if path is not None and study.own.staged is None:
+        # Cells are told apart by all that anybody looks at.
+        staged = _against(study, own, planner="one-shot", knowledge=None, stages=path)
+        study = replace(
+            staged, loaded=study.loaded, own=study.own.of_other_records(study.loaded, study, staged.lattice.codes),
+            linkers={},
+        )  # fmt: skip
 
-    def simple(make: Callable[[Amount, Amount], Adversary]) -> Games:
-        economics = (plain.scenario.economics, plain.scenario.beliefs.of(plain.scenario.economics))
-        truth, belief = (
-            replace(plain.game(prices), adversary=make(prices.adversary_gain, prices.cost)) for prices in economics
-        )
-        return truth, belief
+    def against(**changes: object) -> Games:
+        other = _against(study, own, **changes)
+        return other.truth, other.belief
 
-    def sequential() -> Games:
-        written = dict(study.loaded.content.get("adversary", {}))
-        for other in ("knowledge", "stages"):
-            written.pop(other, None)
-        return _games(_with_adversary(study, {**written, "planner": "fmdp"}))
+    def plain(planner: str, **changes: object) -> Callable[[], Games]:
+        return lambda: against(planner=planner, knowledge=None, stages=None, parameters={}, **changes)
 
     def informed() -> Games:
         if recipe is None:
             raise InputError(NO_RECIPE, expected="adversary.knowledge, or the option --knowledge")
-        return _games(_with_adversary(study, {"risk": section.risk, "knowledge": recipe}))
+        return against(planner="one-shot", knowledge=recipe, stages=None, parameters={})
 
     def in_stages() -> Games:
-        attack = _inferring(staged)
-        truth, belief = (replace(record_game_of(game), linker=attack.linker) for game in simple(attack.by))
-        return truth, belief
+        if path is None:
+            raise InputError(NO_STAGES, expected="adversary.stages, or the option --stages")
+        return against(planner="one-shot", knowledge=None, stages=path, parameters={})
 
-    return _opponents(
-        own,
-        simple,
-        {"fmdp": sequential, "partial-knowledge": informed, "multistage": in_stages},
-        rate,
-        _asked_for(knowledge, staged),
-    )
-
-
-def opponents_of_dataset(
-    study: FullDomainStudy, *, knowledge: str | None = None, staged: StagedAttack | None = None, rate: float = 0.5
-) -> Opponents:
-    """Return the adversaries of a scenario at dataset level; see `opponents_of_records`."""
-    planned = study.linker(study.scenario.adversary.risk), study.linker(study.planned_risk)
-
-    def games(make: Callable[[Amount, Amount], Adversary], linkers: tuple[Linker, Linker] = planned) -> Games:
-        truth, belief = (
-            replace(study.record_game(linker, prices), adversary=make(*_gain_and_cost(study, prices)))
-            for linker, prices in zip(linkers, (study.prices, study.believed(study.prices)), strict=True)
-        )
-        return truth, belief
-
-    def informed() -> Games:
-        if knowledge is None:
-            raise InputError(NO_RECIPE, expected="the option --knowledge")
-        known = load_knowledge(knowledge, study.lattice.domain, study.lattice.codes)
-        risks = (study.scenario.adversary.risk, study.planned_risk)
-        people = {"journalist": study.population or study.dataset, "prosecutor": study.dataset}
-        truth, belief = (KnowledgeLinker(study.lattice, people[risk], known) for risk in risks)
-        return games(OneShotAdversary, (truth, belief))
-
-    def in_stages() -> Games:
-        attack = _inferring(staged)
-        return games(attack.by, (attack.linker, attack.linker))
-
-    others: dict[str, Callable[[], Games]] = {
-        "fmdp": lambda: games(_sequential),
-        "partial-knowledge": informed,
+    makers: dict[str, Callable[[], Games]] = {
+        "one-shot": plain("one-shot"),
+        "fmdp": plain("fmdp"),
         "multistage": in_stages,
+        "partial-knowledge": informed,
+        "always": plain("always"),
+        "never": plain("never"),
+        "random": plain("random", rate=rate),
     }
-    return _opponents("one-shot", games, others, rate, _asked_for(knowledge, staged))
+    name = _own_name(own)
+    makers[name] = lambda: (study.truth, study.belief)
+    asked_for = _asked_for(knowledge, stages)
+    return study, _opponents(name, makers, asked_for)
+
+
+def _against(study: TablesStudy, own: AdversarySection, **changes: object) -> TablesStudy:
+    """Return the study on the same cells against another adversary; a registry is of sequential attacks alone."""
+    if changes.get("planner") != "fmdp" or changes.get("stages") or changes.get("knowledge"):
+        changes["sequential"] = own.sequential.model_copy(update={"registry": None, "belief": "known"})
+    return study.with_adversary(own.model_copy(update=changes))
+
+
+def _own_name(own: AdversarySection) -> str:
+    """Return what the scenario's own adversary is called: by its planner, or by what a one-shot one links with."""
+    linked = "partial-knowledge" if own.knowledge is not None else "multistage" if own.stages is not None else ""
+    if own.planner == "one-shot":
+        return linked or "one-shot"
+    return f"{own.planner}-{linked}" if linked else own.planner
 
 
 def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, rate: float = 0.5) -> Opponents:
@@ -190,7 +166,7 @@ def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, 
         if knowledge is None:
             raise InputError(NO_RECIPE, expected="adversary.knowledge, or the option --knowledge")
         written: dict[str, object] = {"knowledge": knowledge, "resource": study.scenario.register}
-        truth, belief = build_masking_study(_reloaded(study.loaded, MaskingScenario, written)).games(0)
+        truth, belief = build_masking_study(_reloaded(study.loaded, written)).games(0)
         return _focused(truth), _focused(belief)
 
     def in_stages() -> Games:
@@ -200,41 +176,24 @@ def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, 
             raise InputError(NO_STAGES, expected="adversary.stages in place of adversary.knowledge")
         return both
 
-    others = {
+    makers: dict[str, Callable[[], Games]] = {
         # Compiled solvers take nothing for granted, so they would mask what nobody looks at in every way.
         "one-shot": lambda: linked if own == "one-shot" else (_focused(linked[0]), _focused(linked[1])),
         "fmdp": sequential,
         "partial-knowledge": informed,
         "multistage": in_stages,
+        "always": lambda: simple(AlwaysAttacks),
+        "never": lambda: simple(NeverAttacks),
+        "random": lambda: simple(partial(RandomAttacks, rate=rate)),
     }
-    return _opponents(own, simple, others, rate, _asked_for(knowledge, None))
+    return _opponents(own, makers, _asked_for(knowledge, None))
 
 
-def _opponents(
-    own: str,
-    simple: Callable[[Callable[[Amount, Amount], Adversary]], Games],
-    others: dict[str, Callable[[], Games]],
-    rate: float,
-    asked_for: Collection[str],
-) -> Opponents:
-    """Make every adversary, from how games against simple ones and against the others are made.
-
-    Who is asked for and cannot play is an error.
-    """
-    always, never = simple(AlwaysAttacks), simple(NeverAttacks)
-
-    def at_random() -> Games:
-        return tuple(_mixed(a, n, rate) for a, n in zip(always, never, strict=True))  # type: ignore[return-value]
-
-    makers: dict[str, Callable[[], Games]] = {
-        "one-shot": lambda: simple(OneShotAdversary),
-        "always": lambda: always,
-        "never": lambda: never,
-        "random": at_random,
-        **others,
-    }
+def _opponents(own: str, makers: Mapping[str, Callable[[], Games]], asked_for: Collection[str]) -> Opponents:
+    """Make every adversary; who is asked for and cannot play is an error."""
     opponents, left_out = [], []
-    for name in ADVERSARIES:
+    names = (*ADVERSARIES, *(name for name in makers if name not in ADVERSARIES))
+    for name in names:
         try:
             truth, belief = makers[name]()
             # What only the first reply shows, such as group sizes that a planner cannot take.
@@ -254,60 +213,17 @@ def _focused(game: MaskingGame) -> RecordGame:
     return replace(game.record_game, space=FocusedSpace(game.space, game.attack.identify.on))
 
 
-def _mixed(always: Game, never: Game, rate: float) -> TypesGame:
-    """Return what is to be expected of an adversary who attacks each record with a probability."""
-    one, other = record_game_of(always), record_game_of(never)
-    types = (
-        AdversaryType("attacks", rate, one.linker, one.adversary),
-        AdversaryType("does not", 1.0 - rate, other.linker, other.adversary),
-    )
-    return TypesGame(one.space, types, one.benefit, one.loss)
-
-
-def _asked_for(knowledge: str | None, staged: StagedAttack | None) -> tuple[str, ...]:
+def _asked_for(knowledge: str | None, stages: str | None) -> tuple[str, ...]:
     """Return the adversaries who need what is given."""
-    given = {"partial-knowledge": knowledge, "multistage": staged}
+    given = {"partial-knowledge": knowledge, "multistage": stages}
     return tuple(name for name, needed in given.items() if needed is not None)
 
 
-def _inferring(staged: StagedAttack | None) -> StagedAttack:
-    if staged is None:
-        raise InputError(NO_STAGES, expected="adversary.stages, or the option --stages")
-    return staged
-
-
-def _with_adversary(study: RecordStudy, adversary: dict[str, object]) -> RecordStudy:
-    """Return the study of the same scenario with another adversary."""
-    loaded = _reloaded(study.loaded, RecordScenario, adversary)
-    # An attack in stages is given by itself.
-    own = study.scenario.adversary.model_copy(update={"stages": None})
-    if loaded.scenario.adversary.model_copy(update={"stages": None}) == own:
-        return study
-    other, lattice = build_study(loaded), study.lattice
-    if lattice.n_records == other.lattice.n_records:
-        return other
-    # The study tells records apart that are the same to this adversary.
-    return replace(
-        other, lattice=lattice, cell_of_record=study.cell_of_record, linker=other.linker_of(lattice),
-        safe_harbor=study.safe_harbor,
-    )  # fmt: skip
-
-
-def _reloaded(loaded: LoadedScenario[S], model: type[S], adversary: dict[str, object]) -> LoadedScenario[S]:
+def _reloaded(loaded: LoadedScenario[MaskingScenario], adversary: dict[str, object]) -> LoadedScenario[MaskingScenario]:
     """Read a scenario again with another adversary, without what depends on the adversary or is not played."""
     content = {key: value for key, value in loaded.content.items() if key not in _NOT_PLAYED}
     content["adversary"] = adversary
-    return LoadedScenario(loaded.name, loaded.path, validated(model, content, loaded.path), content)
-
-
-def _games(study: RecordStudy) -> Games:
-    return study.truth, study.belief
-
-
-def _gain_and_cost(study: FullDomainStudy, prices: Prices) -> tuple[Amount, Amount]:
-    if prices.n_kinds == 1:
-        return float(prices.gain[0, 0]), float(prices.cost[0, 0])
-    return prices.gain[0, study.kind], prices.cost[0, study.kind]
+    return LoadedScenario(loaded.name, loaded.path, validated(MaskingScenario, content, loaded.path), content)
 
 
 def _sequential(gain: Amount, cost: Amount, *, prior: float = 1.0) -> SequentialAdversary:

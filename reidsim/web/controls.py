@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.masking_schema import MaskingScenario
-from reidsim.scenarios.schema import RecordScenario, ScenarioHead
+from reidsim.scenarios.schema import ScenarioHead
 
 Value = float | str
 # Sliders reach this many times the scenario's own amount, or the amount below if that is more.
@@ -64,7 +65,7 @@ def controls_of(loaded: LoadedScenario[ScenarioHead]) -> tuple[Control, ...]:
     if economics.gain is not None:
         controls.append(_amount("economics.gain", "Adversary's gain", economics.gain))
     controls.append(_amount("economics.cost", "Cost of an attack", economics.cost))
-    if isinstance(scenario, RecordScenario):
+    if isinstance(scenario, TablesScenario) and scenario.publisher.unit == "record":
         controls += _of_planner(scenario)
     if isinstance(scenario, MaskingScenario) and scenario.adversary.stages:
         threshold = scenario.adversary.confidence_threshold
@@ -72,7 +73,7 @@ def controls_of(loaded: LoadedScenario[ScenarioHead]) -> tuple[Control, ...]:
     return tuple(controls)
 
 
-def _of_planner(scenario: RecordScenario) -> list[Control]:
+def _of_planner(scenario: TablesScenario) -> list[Control]:
     planner = scenario.adversary.planner
     if scenario.adversary.knowledge is not None:
         return []

@@ -12,14 +12,12 @@ import pandas as pd
 
 from reidsim.agents.model import ReidentificationModel
 from reidsim.errors import InputError
-from reidsim.experiments.agent_full_domain import dataset_setting, require_playable
 from reidsim.experiments.agent_masking import subject_setting
-from reidsim.experiments.agent_records import agent_setting
 from reidsim.experiments.run import run_once
+from reidsim.kinds.tables.rounds import require_playable, setting_of
+from reidsim.kinds.tables.study import build_study, is_tables
 from reidsim.overrides import override, validated_after
 from reidsim.scenarios.agents_schema import AgentsSection
-from reidsim.scenarios.build import build_study, is_record_level
-from reidsim.scenarios.full_domain import build_full_domain, is_full_domain
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.masking import build_masking_study, is_masking
 from reidsim.scenarios.schema import RECORD_COLUMNS, ScenarioHead
@@ -130,15 +128,13 @@ def world_of(loaded: LoadedScenario[ScenarioHead], policy: str) -> Reidentificat
     InputError
         If the scenario's game is not played in rounds.
     """
-    if is_record_level(loaded):
-        setting = agent_setting(build_study(loaded), loaded.scenario.agents or AgentsSection())
+    if is_tables(loaded):
+        table = build_study(loaded)
+        require_playable(table, policy)
+        setting = setting_of(table, loaded.scenario.agents or AgentsSection())
     elif is_masking(loaded):
         study = build_masking_study(loaded)
         setting = subject_setting(study, study.games(0), policy)
-    elif is_full_domain(loaded):
-        dataset = build_full_domain(loaded)
-        require_playable(dataset, policy)
-        setting = dataset_setting(dataset, loaded.scenario.agents or AgentsSection())
     else:
         raise InputError("not played in rounds", source=loaded.path, where="game", found=loaded.content.get("game"))
     return ReidentificationModel(setting, policy)

@@ -96,8 +96,8 @@ class KnowledgeLinker:
         believed = self.believed_success(strategy, rows)
         effective = _effective_sizes(believed)
         if self._registered is None:
-            return Linkage(effective, effective)
-        return Linkage(_effective_sizes(self._of_registered(believed, rows)), effective)
+            return Linkage(effective, effective, by_chance=True)
+        return Linkage(_effective_sizes(self._of_registered(believed, rows)), effective, by_chance=True)
 
     def success(self, strategy: int, rows: Rows | None = None) -> Floats:
         """Return the probability that an attack on each record shared as `strategy` names the right person."""

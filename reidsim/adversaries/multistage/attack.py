@@ -150,13 +150,7 @@ class MultistageAttack:
             believed_by_plan, success_by_plan = _guesses(linkage.believed_group_sizes), _guesses(linkage.group_sizes)
             prices = np.zeros(1)
         assert success_by_plan is not None and prices is not None  # noqa: S101, PT018 # they come together
-        plan = np.zeros(believed_by_plan.shape[1], dtype=np.int64)
-        best = gain * believed_by_plan[0] - prices[0]
-        for number in range(1, len(prices)):
-            worth = gain * believed_by_plan[number] - prices[number]
-            better = worth > best + INDIFFERENCE * gain
-            best = np.where(better, worth, best)
-            plan[better] = number
+        plan = best_plan(gain, believed_by_plan, prices)
         each = np.arange(len(plan))
         believed, success, price = believed_by_plan[plan, each], success_by_plan[plan, each], prices[plan] + cost
         attacks = gain * believed > price * (1 + INDIFFERENCE)
@@ -168,6 +162,25 @@ class MultistageAttack:
             exploits=attacks.astype(np.float64),
             plan=plan,
         )
+
+
+def best_plan(gain: float | Floats, believed: Floats, prices: Floats) -> NDArray[np.int64]:
+    """Return the plan of each record that pays most in a single attempt; one of more stages must be strictly better.
+
+    Parameters
+    ----------
+    gain : float or ndarray of float64, shape (n,)
+    believed : ndarray of float64, shape (n_plans, n)
+    prices : ndarray of float64, shape (n_plans,)
+    """
+    plan = np.zeros(believed.shape[1], dtype=np.int64)
+    best = gain * believed[0] - prices[0]
+    for number in range(1, len(prices)):
+        worth = gain * believed[number] - prices[number]
+        better = worth > best + INDIFFERENCE * gain
+        best = np.where(better, worth, best)
+        plan[better] = number
+    return plan
 
 
 def two_stage_attack(

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from reidsim.adversaries.response import Linkage, Response
+from reidsim.adversaries.multistage.attack import PlanLinkage, best_plan
+from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import BinomialBelief, plan_known, plan_unknown
 from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess, plan_unconfirmed
 from reidsim.errors import InputError
-from reidsim.releases.strategy_space import Rows
+from reidsim.populations.population import Counts
+from reidsim.releases.strategy_space import Floats, Rows
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,11 @@ class SequentialAdversary:
 
     It attacks a record when accessing the registry for it is worth more than nothing; the record is re-identified with
     probability P_reid (Xia et al. 2015, Eq. 5).
+
+    A linkage that tells how likely an attempt is to name the right person, rather than how many people match, counts as
+    a group of one over that probability, rounded up to whole candidates; where nobody can be named, as nobody. Of the
+    plans of an attack in stages the one with which a single attempt pays most is used, at its price as a cost of
+    linking. As with any group whose size was believed to be another, the true one is found on linking.
 
     Parameters
     ----------
@@ -47,10 +55,21 @@ class SequentialAdversary:
     @property
     def decides_on(self) -> frozenset[str]:
         """What of a linkage the decision to access rests on."""
-        return frozenset({"believed_group_sizes" if self.registry_size is None else "match_probability"})
+        if self.registry_size is not None:
+            return frozenset({"match_probability"})
+        return frozenset({"believed_group_sizes", "plan_believed", "plans", "prices"})
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to each record; see `Adversary`."""
+        if isinstance(linkage, PlanLinkage) and linkage.plan_believed is not None:
+            return self._respond_by_plan(linkage)
+        if linkage.by_chance:
+            known = linkage.believed_group_sizes is linkage.group_sizes
+            believed = whole_candidates(linkage.believed_group_sizes)
+            return self._planned(Linkage(believed if known else whole_candidates(linkage.group_sizes), believed))
+        return self._planned(linkage)
+
+    def _planned(self, linkage: Linkage) -> Response:
         sizes, believed = linkage.group_sizes, linkage.believed_group_sizes
         if self.registry_size is not None:
             if linkage.match_probability is None:
@@ -74,3 +93,36 @@ class SequentialAdversary:
             adversary_payoff=plan.true_payoff,
             exploits=np.where(plan.accesses, plan.exploits, 0.0),
         )
+
+    def _respond_by_plan(self, linkage: PlanLinkage) -> Response:
+        """Reply to an attack in stages: with the plan of each record that pays most in a single attempt."""
+        believed, success, prices = linkage.plan_believed, linkage.plan_success, linkage.prices
+        assert believed is not None and success is not None and prices is not None  # noqa: S101, PT018 # they come together
+        if self.registry_size is not None:
+            raise InputError("a planner of unknown groups needs the share of people who match")
+        plan = best_plan(self.attack.gain, believed, prices)
+        replies = [
+            replace(self, attack=replace(self.attack, link_cost=self.attack.link_cost + float(price)))._planned(
+                Linkage(whole_candidates(one_over(success[number])), whole_candidates(one_over(believed[number])))
+            )
+            for number, price in enumerate(prices)
+        ]
+        each = np.arange(believed.shape[1])
+        return Response(
+            **{
+                name: np.stack([getattr(reply, name) for reply in replies])[plan, each]
+                for name in ("attacks", "success", "believed_success", "adversary_payoff", "exploits")
+            }
+        )
+
+
+def one_over(chance: Floats) -> Floats:
+    """Return one over a probability, infinite where it is 0."""
+    return np.asarray(np.divide(1.0, chance, out=np.full(np.shape(chance), np.inf), where=chance > 0))
+
+
+def whole_candidates(sizes: Counts) -> NDArray[np.int64]:
+    """Return sizes of groups as whole candidates, rounded up; 0 where they are infinite, as nobody can be named."""
+    finite = np.isfinite(sizes)
+    # One over one over 3 must not count as 4.
+    return np.where(finite, np.ceil(np.where(finite, sizes, 0.0) * (1 - INDIFFERENCE)), 0).astype(np.int64)

@@ -64,7 +64,7 @@ def scenario_of(manifest: Mapping[str, Any]) -> LoadedScenario[ScenarioHead]:
         If this version of the program does not know it.
     """
     path, content = Path(manifest["scenario_file"]), dict(manifest["content"])
-    scenario = validated(scenario_kind(content, path), content, path)
+    scenario = validated(scenario_kind(content, path).schema, content, path)
     return LoadedScenario(manifest["scenario"], path, scenario, content, manifest.get("origins", {}))
 
 

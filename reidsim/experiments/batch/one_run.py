@@ -13,23 +13,14 @@ import pandas as pd
 from reidsim.experiments.batch.design import at_point, has_numbered_replications
 from reidsim.experiments.batch.studies import Studies, has_study
 from reidsim.experiments.batch.tasks import RunTask, Tables
-from reidsim.experiments.full_domain_policies import (
-    PolicyOutcome,
-    measures_table,
-    play_full_domain,
-    solve_full_domain,
-)
-from reidsim.experiments.full_domain_run import full_domain_warnings
 from reidsim.experiments.masking_policies import play_policy
 from reidsim.experiments.masking_policies import summarise as summarise_masking
 from reidsim.experiments.masking_run import check_policies, game_warnings
-from reidsim.experiments.record_level import solve_policies, summarise
-from reidsim.experiments.record_measures import further_measures
-from reidsim.experiments.record_run import study_warnings
 from reidsim.experiments.run_result import RunResult
+from reidsim.experiments.tables_run import summary_of_run
 from reidsim.games.equilibrium import Equilibrium
-from reidsim.scenarios.build import RecordStudy, is_record_level
-from reidsim.scenarios.full_domain import FullDomainStudy, is_full_domain
+from reidsim.kinds.tables.outcomes import PolicyOutcome, play, warnings_of
+from reidsim.kinds.tables.study import TablesStudy, is_tables
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.masking import MaskingStudy
 from reidsim.scenarios.schema import ScenarioHead
@@ -65,10 +56,8 @@ class ScenarioWork:
         loaded = at_point(self.loaded, task.values, task.seed)
         if has_numbered_replications(loaded.scenario):
             return self._run_masking(loaded, task.replication)
-        if is_record_level(loaded) and loaded.scenario.agents is None:
-            return self._run_record_level(loaded)
-        if is_full_domain(loaded) and loaded.scenario.agents is None:
-            return self._run_full_domain(loaded)
+        if is_tables(loaded) and loaded.scenario.agents is None:
+            return self._run_tables(loaded)
         return _run_any(loaded)
 
     def fingerprint(self, task: RunTask) -> str | None:
@@ -88,37 +77,31 @@ class ScenarioWork:
         fingerprint: str = self._studies.get(loaded).fingerprint
         return fingerprint
 
-    def _run_record_level(self, loaded: LoadedScenario[ScenarioHead]) -> tuple[Tables, tuple[str, ...]]:
-        study: RecordStudy = self._studies.get(loaded)
-        equilibria = solve_policies(study)
-        runs = summarise(study, equilibria).join(further_measures(study, equilibria)).reset_index()
-        expanded = {policy: equilibrium.expand(study.cell_of_record) for policy, equilibrium in equilibria.items()}
-        tables = {"runs": _columns(runs), "distributions": _columns(_equilibria(expanded))}
-        return tables, study_warnings(study, equilibria)
-
-    def _run_full_domain(self, loaded: LoadedScenario[ScenarioHead]) -> tuple[Tables, tuple[str, ...]]:
-        study: FullDomainStudy = self._studies.get(loaded)
-        if not self._studies.have_been_played:
-            solve_full_domain(study)
+    def _run_tables(self, loaded: LoadedScenario[ScenarioHead]) -> tuple[Tables, tuple[str, ...]]:
+        study: TablesStudy = self._studies.get(loaded)
+        timed = study.scenario.publisher.unit == "table"
+        if timed and not self._studies.have_been_played:
+            play(study)
             self._studies.have_been_played = True
         outcomes: dict[str, PolicyOutcome] = {}
         seconds = []
-        for policy in study.scenario.publisher.policies:
-            begun = time.perf_counter()
-            outcomes[policy] = play_full_domain(study, policy)
-            seconds.append(time.perf_counter() - begun)
-        runs = measures_table(study, outcomes).reset_index()
-        expanded = {policy: outcome.equilibrium.expand(study.cell_of_record) for policy, outcome in outcomes.items()}
-        tables: Tables = {
-            "runs": _columns(runs),
-            "distributions": _columns(_equilibria(expanded)),
-            "runtimes": {
+        if timed:
+            for policy in study.scenario.publisher.policies:
+                begun = time.perf_counter()
+                outcomes |= play(study, (policy,))
+                seconds.append(time.perf_counter() - begun)
+        else:
+            outcomes = play(study)
+        runs = summary_of_run(study, outcomes).reset_index()
+        expanded = {policy: one.equilibrium.expand(study.cell_of_record) for policy, one in outcomes.items()}
+        tables: Tables = {"runs": _columns(runs), "distributions": _columns(_equilibria(expanded))}
+        if timed:
+            tables["runtimes"] = {
                 "policy": list(outcomes),
                 "seconds": seconds,
-                "nodes_evaluated": [outcome.evaluated for outcome in outcomes.values()],
-            },
-        }
-        return tables, full_domain_warnings(study, outcomes)
+                "nodes_evaluated": [int(outcome.equilibrium.evaluated.max(initial=0)) for outcome in outcomes.values()],
+            }
+        return tables, tuple(warnings_of(study, outcomes))
 
     def _run_masking(self, loaded: LoadedScenario[ScenarioHead], replication: int) -> tuple[Tables, tuple[str, ...]]:
         study: MaskingStudy = self._studies.get(loaded)
@@ -170,7 +153,7 @@ def _equilibria(equilibria: Mapping[Any, Equilibrium]) -> pd.DataFrame:
         outcomes = {
             "publisher_payoff": equilibrium.publisher_payoff,
             "adversary_payoff": equilibrium.adversary_payoff,
-            "risk": np.where(equilibrium.attacked, equilibrium.success_probability, 0.0),
+            "risk": equilibrium.risk,
         }
         for measure, values in outcomes.items():
             found = np.quantile(values, list(LEVELS.values()))

@@ -9,17 +9,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from reidsim.scenarios.build import build_study
-from reidsim.scenarios.full_domain import build_full_domain, has_price_columns, is_full_domain, repriced
-from reidsim.scenarios.full_domain_schema import FullDomainScenario
+from reidsim.kinds.tables.schema import TablesScenario
+from reidsim.kinds.tables.study import TablesStudy, build_study, is_tables
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.masking import build_masking_study
 from reidsim.scenarios.masking_schema import MaskingScenario
-from reidsim.scenarios.schema import RecordScenario, ScenarioHead
+from reidsim.scenarios.schema import ScenarioHead
 
 _BUILDERS: Mapping[type[ScenarioHead], Callable[[Any], Any]] = {
-    RecordScenario: build_study,
-    FullDomainScenario: build_full_domain,
+    TablesScenario: build_study,
     MaskingScenario: build_masking_study,
 }
 # Sections that only games are made from: the study of people and records is the same whatever they say.
@@ -57,8 +55,8 @@ class Studies(threading.local):
         self.kept[key] = study
         while len(self.kept) > _KEPT_STUDIES:
             self.kept.popitem(last=False)
-        if is_full_domain(loaded):
-            return repriced(study, loaded)
+        if isinstance(study, TablesStudy) and is_tables(loaded):
+            return study.with_loaded(loaded)
         return replace(study, loaded=loaded)
 
 
@@ -70,12 +68,15 @@ def has_study(loaded: LoadedScenario[ScenarioHead]) -> bool:
 def _key(loaded: LoadedScenario[ScenarioHead]) -> str:
     content = {key: value for key, value in loaded.content.items() if key not in _NOT_OF_THE_STUDY}
     scenario = loaded.scenario
-    if isinstance(scenario, FullDomainScenario) and has_price_columns(scenario):
-        # Which records are alike then depends on what the others cost.
-        content["economics"] = loaded.content["economics"]
-    if isinstance(scenario, RecordScenario) and "sequential" in content.get("adversary", {}):
-        plan = content["adversary"]["sequential"]
-        of_study = {key: plan[key] for key in _PLAN_OF_THE_STUDY if key in plan}
-        content["adversary"] = {**content["adversary"], "sequential": of_study}
+    if isinstance(scenario, TablesScenario):
+        # Whether records must be people of the population hangs on the unit.
+        content["publisher.unit"] = scenario.publisher.unit
+        if scenario.has_price_columns:
+            # Which records are alike then depends on what the others cost.
+            content["economics"] = loaded.content["economics"]
+        if "sequential" in content.get("adversary", {}):
+            plan = content["adversary"]["sequential"]
+            of_study = {key: plan[key] for key in _PLAN_OF_THE_STUDY if key in plan}
+            content["adversary"] = {**content["adversary"], "sequential": of_study}
     # Unsorted: attributes in another order are other columns of the lattice.
     return json.dumps(content, default=str)

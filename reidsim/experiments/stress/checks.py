@@ -10,13 +10,13 @@ from reidsim.errors import InputError, listed
 from reidsim.experiments.batch import Design
 from reidsim.experiments.batch.design import check_points, sweep_points
 from reidsim.experiments.batch.one_run import LEVELS
-from reidsim.experiments.run_result import MEASURES
 from reidsim.experiments.stress.designs import design_points, robustness_points, sensitivity_design
 from reidsim.experiments.stress.lines import require_lines
 from reidsim.experiments.stress.outcomes import can_be_played_at_once, chosen_policies, quantile_column
 from reidsim.experiments.stress.parts import curve_points
 from reidsim.experiments.stress.planning import believed_values
-from reidsim.scenarios.build import is_record_level
+from reidsim.games.measures import MEASURES
+from reidsim.kinds.tables.study import is_of_records
 from reidsim.scenarios.design_schema import UncertaintySection
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.masking_schema import MaskingScenario
@@ -97,7 +97,7 @@ def check_section(loaded: LoadedScenario[ScenarioHead], section: StressSection) 
             game = getattr(scenario, "game", "")
             expected = f"one of {listed(sorted(has), 20)}"
             raise InputError(f"not an output of game {game!r}", where=where, found=output, expected=expected)
-    if section.guarantee and not is_record_level(loaded):
+    if section.guarantee and not is_of_records(loaded):
         raise InputError("of record-level games only", where="stress.guarantee")
     if section.lines:
         require_lines(loaded)

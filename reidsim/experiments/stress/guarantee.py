@@ -104,7 +104,7 @@ def _of_one_shot(plan: OneShotPlan, believed: EconomicsSection) -> tuple[float, 
 def _by_bisection(plan: SolvedPlan, believed: EconomicsSection) -> tuple[float, float, float]:
     """Return the same for any adversary, whose attacks set in as the cost falls or the gain grows."""
     safe = ~plan.equilibrium(believed).attacked
-    share = float(np.average(safe, weights=plan.study.multiplicity))
+    share = float(np.average(safe, weights=plan.study.released))
 
     def attacked_at(parameter: str, value: float) -> bool:
         # The gain is stated, so that it does not go with the loss.

@@ -19,12 +19,13 @@ from reidsim.experiments.batch import Design, Executor
 from reidsim.experiments.batch.design import at_point, check_points
 from reidsim.experiments.batch.one_run import LEVELS
 from reidsim.experiments.batch.points import point_tables
-from reidsim.experiments.record_level import is_fixed
 from reidsim.experiments.run_result import Progress
 from reidsim.experiments.stress.planning import believed_values
-from reidsim.experiments.stress.record_points import MONEY_KEYS, RecordPoints
+from reidsim.experiments.stress.record_points import MONEY_KEYS, RecordPoints, is_thinned
+from reidsim.kinds.tables.policies import policy_named
+from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.schema import EconomicsSection, RecordScenario, ScenarioHead
+from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
 from reidsim.scenarios.stress_schema import Output
 
 Planning = Literal["informed", "as-believed"]
@@ -100,11 +101,10 @@ def chosen_policies(scenario: ScenarioHead, wanted: tuple[str, ...]) -> tuple[st
 
 
 def can_be_played_at_once(scenario: ScenarioHead, keys: tuple[str, ...]) -> bool:
-    """Tell whether points of these keys are points of one record-level study against a one-shot adversary."""
+    """Tell whether points of these keys are points of one study that takes milliseconds at each."""
     return (
-        isinstance(scenario, RecordScenario)
-        and scenario.adversary.planner == "one-shot"
-        and scenario.publisher.solver != "lattice-search"
+        isinstance(scenario, TablesScenario)
+        and is_thinned(scenario)
         and scenario.replications == 1
         and scenario.agents is None
         and set(keys) <= set(MONEY_KEYS)
@@ -114,9 +114,9 @@ def can_be_played_at_once(scenario: ScenarioHead, keys: tuple[str, ...]) -> bool
 def economics_at(
     loaded: LoadedScenario[ScenarioHead], values: Mapping[str, Any]
 ) -> tuple[EconomicsSection, EconomicsSection]:
-    """Return what is true at a point of a record-level scenario, and what the publisher believes there."""
+    """Return what is true at a point of a scenario about a table, and what the publisher believes there."""
     scenario = at_point(loaded, values).scenario
-    assert isinstance(scenario, RecordScenario)  # noqa: S101 - as its caller made sure, said for the type checker
+    assert isinstance(scenario, TablesScenario)  # noqa: S101 - as its caller made sure, said for the type checker
     return scenario.economics, scenario.beliefs.of(scenario.economics)
 
 
@@ -171,7 +171,7 @@ class RecordEvaluator:
         rows = []
         for point, (truth, believed) in enumerate(economics):
             for policy in self._policies:
-                informed = planning == "informed" and believed != own_belief and not is_fixed(policy)
+                informed = planning == "informed" and believed != own_belief and not policy_named(policy).is_rule
                 plan = self._points.plan(policy, believed) if informed else fixed[policy]
                 rows.append({"point": point, "policy": policy, **plan.measures(truth, self._risk_level)})
             if self._progress is not None:

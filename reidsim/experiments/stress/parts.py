@@ -20,7 +20,7 @@ from reidsim.experiments.stress.robustness import Floats, best_policies, regret,
 from reidsim.experiments.stress.sensitivity import Design, analyse
 from reidsim.games.record_game import WITHHELD
 from reidsim.games.robust import Criterion, RobustChoice
-from reidsim.scenarios.build import RecordStudy
+from reidsim.kinds.tables.study import TablesStudy
 from reidsim.scenarios.design_schema import SweepSection, SweepValues, UncertaintySection
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.stress_schema import (
@@ -149,7 +149,7 @@ def robustness(
     return Robustness(table, regrets, policies, payoffs)
 
 
-def strategy_table(study: RecordStudy, choices: Mapping[Criterion, RobustChoice]) -> pd.DataFrame:
+def strategy_table(study: TablesStudy, choices: Mapping[Criterion, RobustChoice]) -> pd.DataFrame:
     """Return the robust strategy of every record.
 
     Returns

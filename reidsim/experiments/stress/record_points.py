@@ -14,17 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.experiments.record_level import averages, constraint_of, fixed_choice, is_fixed
-from reidsim.games.backward_induction import backward_induction
-from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import Equilibrium, evaluate
-from reidsim.games.lattice_search import lattice_search
+from reidsim.games.measures import averages
 from reidsim.games.parameter_grid import Options, ParameterPoints, best_options, fixed_options, undominated_options
 from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.kinds.tables.policies import POLICIES, policy_named
+from reidsim.kinds.tables.schema import TablesScenario
+from reidsim.kinds.tables.solving import constraint_of, rule_of
+from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.strategy_space import Floats, Strategies
-from reidsim.scenarios.build import RecordStudy
 from reidsim.scenarios.schema import EconomicsSection
 
+# Policies of single records, and rules.
+_THINNED = ("basic", "no-attack", "sh-friendly", "safe-harbor", "no-protection", "suppress-all")
 # Keys of a scenario that only change money, and so none of what linkage yields.
 MONEY_KEYS = (
     *(f"economics.{name}" for name in ("benefit", "loss", "gain", "cost")),
@@ -48,7 +50,7 @@ class Plan(Protocol):
 class RecordPoints(Protocol):
     """Plans the policies of a study under any economics."""
 
-    study: RecordStudy
+    study: TablesStudy
 
     def plan(self, policy: str, believed: EconomicsSection) -> Plan:
         """Return how a policy shares each record if the publisher believes in some economics."""
@@ -59,11 +61,24 @@ class RecordPoints(Protocol):
         ...
 
 
-def record_points(study: RecordStudy) -> RecordPoints:
-    """Return what plans a study fastest and yields what `reidsim.experiments.record_level.solve_policies` does."""
-    heuristic = study.scenario.publisher.solver == "lattice-search"
-    one_shot = study.scenario.adversary.planner == "one-shot"
-    return OneShotPoints(study) if one_shot and not heuristic else SolvedPoints(study)
+def record_points(study: TablesStudy) -> RecordPoints:
+    """Return what plans a study fastest and yields what `reidsim.kinds.tables.outcomes.play` does."""
+    return OneShotPoints(study) if is_thinned(study.scenario) else SolvedPoints(study)
+
+
+def is_thinned(scenario: TablesScenario) -> bool:
+    """Tell whether a scenario's policies can be planned by the few strategies of each record that can be best."""
+    publisher, adversary = scenario.publisher, scenario.adversary
+    return (
+        publisher.unit == "record"
+        and publisher.solver != "lattice-search"
+        and publisher.safe_class == "at-least"
+        and adversary.planner == "one-shot"
+        and adversary.stages is None
+        and scenario.planned_risk == adversary.risk
+        and not scenario.has_price_columns
+        and all(name in _THINNED for name in publisher.policies)
+    )
 
 
 def quantile_over_records(values: Floats, weights: NDArray[np.int64], level: float) -> float:
@@ -76,22 +91,15 @@ class SolvedPoints:
 
     Parameters
     ----------
-    study : RecordStudy
+    study : TablesStudy
     """
 
-    def __init__(self, study: RecordStudy) -> None:
+    def __init__(self, study: TablesStudy) -> None:
         self.study = study
 
     def plan(self, policy: str, believed: EconomicsSection) -> SolvedPlan:
         """Solve the game believed in; see `RecordPoints`."""
-        if is_fixed(policy):
-            return SolvedPlan(self.study, fixed_choice(policy, self.study))
-        game, constraint = self.study.game(believed), constraint_of(policy, self.study)
-        solver = self.study.scenario.publisher.solver
-        if solver == "backward-induction":
-            return SolvedPlan(self.study, backward_induction(game, {policy: constraint})[policy])
-        choice = branch_and_bound(game, constraint) if solver == "branch-and-bound" else lattice_search(game)
-        return SolvedPlan(self.study, choice)
+        return SolvedPlan(self.study, policy_named(policy).defender(self.study, 0).choose(self.study.game(believed)))
 
     def play(self, strategies: Strategies) -> SolvedPlan:
         """Take strategies as given; see `RecordPoints`."""
@@ -103,7 +111,7 @@ class SolvedPoints:
 class SolvedPlan:
     """Strategies that are evaluated in the game of each truth."""
 
-    study: RecordStudy
+    study: TablesStudy
     choice: Choice
 
     @property
@@ -117,9 +125,9 @@ class SolvedPlan:
 
     def measures(self, truth: EconomicsSection, risk_level: float) -> dict[str, float]:
         """See `Plan`."""
-        equilibrium, weights = self.equilibrium(truth), self.study.multiplicity
-        risk = np.where(equilibrium.attacked, equilibrium.success_probability, 0.0)
-        return {**averages(equilibrium, weights), "risk_quantile": quantile_over_records(risk, weights, risk_level)}
+        equilibrium, weights = self.equilibrium(truth), self.study.released
+        quantile = quantile_over_records(equilibrium.risk, weights, risk_level)
+        return {**averages(equilibrium, weights), "risk_quantile": quantile}
 
 
 class OneShotPoints:
@@ -127,29 +135,29 @@ class OneShotPoints:
 
     Parameters
     ----------
-    study : RecordStudy
+    study : TablesStudy
     """
 
-    def __init__(self, study: RecordStudy) -> None:
+    def __init__(self, study: TablesStudy) -> None:
         self.study = study
-        self._weights = study.multiplicity
+        self._weights = study.released
         self._thinned: dict[bool, Options] = {}
 
     def plan(self, policy: str, believed: EconomicsSection) -> OneShotPlan:
         """Pick the best of the strategies kept; see `RecordPoints`."""
-        if is_fixed(policy):
-            return self.play(fixed_choice(policy, self.study).strategies)
-        constraint = constraint_of(policy, self.study)
+        if POLICIES[policy].is_rule:
+            return self.play(rule_of(self.study, policy))
+        constraint = constraint_of(self.study, policy)
         restricted = constraint.minimum is not None
         if restricted not in self._thinned:
-            self._thinned[restricted] = undominated_options(self.study.lattice, self.study.linker, constraint)
+            self._thinned[restricted] = undominated_options(self.study.lattice, self.study.truth.linker, constraint)
         options = self._thinned[restricted]
         point = ParameterPoints.broadcast(believed.benefit, believed.loss, believed.adversary_gain, believed.cost)
         return self._plan(options, best_options(options, point, 0, no_attack=constraint.no_attack))
 
     def play(self, strategies: Strategies) -> OneShotPlan:
         """Look up what given strategies lead to; see `RecordPoints`."""
-        options = fixed_options(self.study.lattice, self.study.linker, np.maximum(strategies, 0))
+        options = fixed_options(self.study.lattice, self.study.truth.linker, np.maximum(strategies, 0))
         return self._plan(options, np.where(strategies == WITHHELD, WITHHELD, np.arange(len(strategies))))
 
     def _plan(self, options: Options, chosen: NDArray[np.int64]) -> OneShotPlan:

@@ -43,7 +43,7 @@ from reidsim.experiments.stress.planning import belief_key, known_keys
 from reidsim.experiments.stress.record_points import MONEY_KEYS, RecordPoints, record_points
 from reidsim.experiments.stress.result import TABLES, StressResult
 from reidsim.games.robust import robust_choices
-from reidsim.scenarios.build import build_study, is_record_level
+from reidsim.kinds.tables.study import build_study, is_of_records
 from reidsim.scenarios.design_schema import UncertaintySection
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 from reidsim.scenarios.schema import ScenarioHead
@@ -245,10 +245,10 @@ class _Stress:
         outcomes = evaluator.at(points, "as-believed")
         informed = evaluator.at(points, "informed") if isinstance(evaluator, RecordEvaluator) else None
         policies = self._policies
-        if is_record_level(self._loaded) and set(keys) <= set(MONEY_KEYS) and section.criteria:
+        if is_of_records(self._loaded) and set(keys) <= set(MONEY_KEYS) and section.criteria:
             outcomes, robust = self._robust_strategies(points, outcomes, section)
             policies += robust
-        elif is_record_level(self._loaded) and section.criteria:
+        elif is_of_records(self._loaded) and section.criteria:
             reason = "these need prices as the only uncertain parameters"
             self._warnings.append(f"robustness: no strategies per record; {reason}")
         if informed is None:

@@ -42,7 +42,8 @@ class AnyAdversaryGame(FullDomainGame):
     A node is worked out by letting the adversaries of a record game reply to every record there; the rest is as in
     `FullDomainGame`: records that do not pay are suppressed, and every search takes it. No search asks more than that
     a record pays no more than its benefit at the node. In the No-Attack game records that anybody attacks are
-    suppressed, and no others; `of` also has those suppressed to which a one-shot adversary is indifferent.
+    suppressed, and no others; `of` also has those suppressed to which a one-shot adversary is indifferent, if only
+    larger classes are safe.
 
     Parameters
     ----------
@@ -74,10 +75,11 @@ class AnyAdversaryGame(FullDomainGame):
     def of(cls, game: FullDomainGame, record_game: RecordGame) -> AnyAdversaryGame:
         """Return a game with the replies of a record game in place of those of the one-shot adversary.
 
-        In the No-Attack game one-shot adversaries attack when indifferent, as `FullDomainGame` has it.
+        In the No-Attack game, adversaries attack when indifferent if only larger classes are safe; see `safe_class`.
         """
         given = {item.name: getattr(game, item.name) for item in fields(FullDomainGame)}
-        return cls(**given, record_game=_eager(record_game) if game.no_attack else record_game)
+        strict = game.no_attack and game.safe_class == "above"
+        return cls(**given, record_game=eager(record_game) if strict else record_game)
 
     @cached_property
     def by_class(self) -> bool:
@@ -107,7 +109,7 @@ class AnyAdversaryGame(FullDomainGame):
         return np.asarray(outcome.publisher_payoff > self.record_game.tie())
 
 
-def _eager(game: RecordGame) -> RecordGame:
+def eager(game: RecordGame) -> RecordGame:
     """Return a game in which one-shot adversaries attack when indifferent."""
     if isinstance(game, TypesGame):
         return game.with_types(_eager_types(game.types))

@@ -211,7 +211,7 @@ def _whole(
     harm: Floats,
     gain: Floats,
     cost: Floats,
-    no_attack: bool,
+    rule: int,
     charge: float,
     classes: int,
 ) -> Floats:
@@ -221,7 +221,7 @@ def _whole(
     """
     value = np.zeros(classes)
     for i in range(len(class_of)):
-        payoff, _, kept = record_payoff(loss[i], people[i], benefit[i], harm[i], gain[i], cost[i], no_attack)
+        payoff, _, kept = record_payoff(loss[i], people[i], benefit[i], harm[i], gain[i], cost[i], rule)
         value[class_of[i]] += released[i] * (payoff if kept else -charge)
     return value
 

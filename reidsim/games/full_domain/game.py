@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from reidsim.errors import InputError
 from reidsim.games.full_domain.class_table import ClassTable, RollUp
 from reidsim.games.full_domain.node_payoffs import (
+    NO_ATTACK_STRICT,
     Thresholds,
     basic_payoffs,
     kept_records,
@@ -38,7 +39,7 @@ class FullDomainGame:
     where ``G > C k`` and pays ``B (1 - IL) - [attacked] L / k``; it is suppressed where that is not above zero. The
     class sizes of the others do not change by that. In the No-Attack game (`no_attack`) records of classes of at most
     ``G / C`` people are suppressed instead (with ``G = 0`` none), which is k-anonymity under prosecutor risk and k-map
-    under journalist risk.
+    under journalist risk; `safe_class` says whether a class of exactly that size is safe.
 
     Parameters
     ----------
@@ -53,6 +54,9 @@ class FullDomainGame:
     population : Population, optional
         Over the lattice's domain: journalist risk. Prosecutor risk if not given.
     no_attack : bool
+    safe_class : {"above", "at-least"}
+        Whether classes of more than ``G / C`` people are safe in the No-Attack game, as in ARX, or of at least as many,
+        as the adversary does not attack when indifferent.
     suppression_limit : float
         A node is feasible if no more than this share of the records (rounded down) is suppressed.
     minimum : sequence of int, optional
@@ -70,6 +74,7 @@ class FullDomainGame:
     kind: NDArray[np.int64] | None = None
     population: Population | None = None
     no_attack: bool = False
+    safe_class: Literal["above", "at-least"] = "above"
     suppression_limit: float = 1.0
     minimum: Sequence[int] | None = None
 
@@ -135,10 +140,15 @@ class FullDomainGame:
         """Whether all records of a class pay the same, so that classes can stand for their records."""
         return self.prices.n_kinds == 1 and self.finest[0].loss_is_of_class
 
+    @property
+    def rule(self) -> int:
+        """What is suppressed, as compiled functions read it; see `node_payoffs`."""
+        return NO_ATTACK_STRICT if self.no_attack and self.safe_class == "above" else int(self.no_attack)
+
     @cached_property
     def thresholds(self) -> Thresholds:
         """Points in the order of attack and of ruin; for one kind of record."""
-        return Thresholds.of(self.prices, no_attack=self.no_attack)
+        return Thresholds.of(self.prices, self.rule)
 
     @property
     def followed(self) -> Followed:
@@ -159,7 +169,7 @@ class FullDomainGame:
             rows = followed.rows
             payoffs_by_record(
                 self.released[rows], followed.group_of, followed.loss, self.cell_kind[rows], table.people,
-                prices.benefit, prices.loss, prices.gain, prices.cost, self.no_attack, outcomes,
+                prices.benefit, prices.loss, prices.gain, prices.cost, self.rule, outcomes,
             )  # fmt: skip
         elif self.no_attack:
             attacked_below, attack_order, _, _ = self.thresholds
@@ -226,4 +236,4 @@ class FullDomainGame:
             np.ascontiguousarray(getattr(self.prices, price)[point, self.cell_kind])
             for price in ("benefit", "loss", "gain", "cost")
         )
-        return np.asarray(kept_records(loss, sizes, benefit, harm, gain, cost, self.no_attack))
+        return np.asarray(kept_records(loss, sizes, benefit, harm, gain, cost, self.rule))

@@ -19,6 +19,9 @@ from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.games.full_domain.prices import Prices
 from reidsim.releases.strategy_space import Floats
 
+# What is suppressed: what does not pay, or what is not safe; safe are classes that are not attacked, or in the strict
+# No-Attack game only those of more than G / C people.
+BASIC, NO_ATTACK, NO_ATTACK_STRICT = range(3)
 # Columns of the outcomes of a node.
 PAYOUT, SUPPRESSED, ATTACKED, ADVERSARY = range(4)
 # Losses closer than this to 1 are suppression: rounding must not leave a benefit of 1e-16.
@@ -46,12 +49,15 @@ class Thresholds(NamedTuple):
     ruin_order: NDArray[np.int64]
 
     @classmethod
-    def of(cls, prices: Prices, *, no_attack: bool) -> Thresholds:
-        """Work out the thresholds of prices for one kind of record."""
+    def of(cls, prices: Prices, rule: int) -> Thresholds:
+        """Compute the thresholds of prices for one kind of record."""
         benefit, loss, gain, cost = (array[:, 0] for array in (prices.benefit, prices.loss, prices.gain, prices.cost))
-        # Equality must not turn into an attack by rounding; nor, in the No-Attack game, into safety.
-        rounding = 1 + INDIFFERENCE if no_attack else 1 / (1 + INDIFFERENCE)
+        # Equality must not turn into an attack by rounding; nor, in the strict No-Attack game, into safety.
+        rounding = 1 + INDIFFERENCE if rule == NO_ATTACK_STRICT else 1 / (1 + INDIFFERENCE)
         attacked_below = _ratio(gain, cost) * rounding
+        if rule == NO_ATTACK:
+            # There, classes above the threshold are safe: here that of exactly this size is, too.
+            attacked_below = np.nextafter(attacked_below, -np.inf)
         ruinous_at = np.where(benefit > 0, _ratio(loss, benefit), np.inf) * (1 + INDIFFERENCE)
         return cls(*_sorted(attacked_below), *_sorted(ruinous_at))
 
@@ -144,7 +150,7 @@ def no_attack_payoffs(
     benefit: Floats,
     outcomes: Floats,
 ) -> None:
-    """Fill in the outcomes of a node in the No-Attack game: only classes of more than ``G / C`` people are kept."""
+    """Fill in the outcomes of a node in the No-Attack game: only classes above the threshold are kept."""
     points = len(benefit)
     worth = np.zeros(points + 1)
     records = np.zeros(points + 1)
@@ -170,13 +176,16 @@ def no_attack_payoffs(
 
 @numba.njit(cache=True)
 def record_payoff(
-    loss: float, people: float, benefit: float, harm: float, gain: float, cost: float, no_attack: bool
+    loss: float, people: float, benefit: float, harm: float, gain: float, cost: float, rule: int
 ) -> tuple[float, bool, bool]:
     """Return what one record pays the publisher, whether it is attacked and whether it is kept."""
     utility = utility_of(loss)
     size = max(people, 1.0)
-    if no_attack:
-        safe = gain == 0.0 or cost * size > gain * (1 + INDIFFERENCE)
+    if rule != BASIC:
+        if rule == NO_ATTACK_STRICT:
+            safe = gain == 0.0 or cost * size > gain * (1 + INDIFFERENCE)
+        else:
+            safe = not gain > cost * size * (1 + INDIFFERENCE)
         return (benefit * utility if safe else 0.0), False, safe
     if not gain > cost * size * (1 + INDIFFERENCE):
         return benefit * utility, False, benefit * utility > 0
@@ -196,7 +205,7 @@ def payoffs_by_record(
     harm: Floats,
     gain: Floats,
     cost: Floats,
-    no_attack: bool,
+    rule: int,
     outcomes: Floats,
 ) -> None:
     """Fill in the outcomes of a node where prices or losses differ within classes.
@@ -210,7 +219,7 @@ def payoffs_by_record(
         size = people[group_of[i]]
         for point in range(len(benefit)):
             payoff, attacked, kept = record_payoff(
-                loss[i], size, benefit[point, of], harm[point, of], gain[point, of], cost[point, of], no_attack
+                loss[i], size, benefit[point, of], harm[point, of], gain[point, of], cost[point, of], rule
             )
             if not kept:
                 outcomes[point, SUPPRESSED] += count
@@ -229,10 +238,10 @@ def kept_records(
     harm: Floats,
     gain: Floats,
     cost: Floats,
-    no_attack: bool,
+    rule: int,
 ) -> NDArray[np.bool_]:
     """Tell which records are kept; arrays of shape (n_rows,)."""
     kept = np.empty(len(loss), dtype=np.bool_)
     for i in range(len(loss)):
-        kept[i] = record_payoff(loss[i], people[i], benefit[i], harm[i], gain[i], cost[i], no_attack)[2]
+        kept[i] = record_payoff(loss[i], people[i], benefit[i], harm[i], gain[i], cost[i], rule)[2]
     return kept

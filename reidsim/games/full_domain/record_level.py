@@ -52,7 +52,7 @@ class _BestNodeOfEachCell:
         shape = (game.prices.n_points, game.lattice.n_records)
         self._prices = game.prices
         self._kind = game.cell_kind
-        self._no_attack = game.no_attack
+        self._rule = game.rule
         self._allowance = INDIFFERENCE * (game.prices.benefit + game.prices.loss)
         self.strategies = np.full(shape, WITHHELD, dtype=np.int64)
         self.payoff = np.zeros(shape)
@@ -69,7 +69,7 @@ class _BestNodeOfEachCell:
         prices = self._prices
         _improve(
             followed.rows, followed.loss, table.people, followed.group_of, self._kind, prices.benefit, prices.loss,
-            prices.gain, prices.cost, self._allowance, self._no_attack, node, self.payoff, self.strategies, self.sizes,
+            prices.gain, prices.cost, self._allowance, self._rule, node, self.payoff, self.strategies, self.sizes,
         )  # fmt: skip
 
 
@@ -130,7 +130,7 @@ def _improve(
     gain: Floats,
     cost: Floats,
     allowance: Floats,
-    no_attack: bool,
+    rule: int,
     node: int,
     payoff: Floats,
     strategies: Strategies,
@@ -142,7 +142,7 @@ def _improve(
         of = kind[row]
         for point in range(len(benefit)):
             value, _, kept = record_payoff(
-                loss[i], size, benefit[point, of], harm[point, of], gain[point, of], cost[point, of], no_attack
+                loss[i], size, benefit[point, of], harm[point, of], gain[point, of], cost[point, of], rule
             )
             ahead, tie = value - payoff[point, row], allowance[point, of]
             if kept and (ahead > tie or (ahead >= -tie and node < strategies[point, row])):

@@ -14,7 +14,7 @@ from reidsim.errors import InputError
 from reidsim.reports.page.blocks import Block, Bullets, Cell, Code, Inline, Table, paragraph, shortened
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.page.toml_text import inline_toml
-from reidsim.scenarios.load import GAMES
+from reidsim.scenarios.kind import schemas
 from reidsim.scenarios.origins import Origins, RecipeOrigin, leaves, origins_of, recipe_origins
 from reidsim.validation import validated
 
@@ -57,7 +57,7 @@ def _values(run: StoredRun) -> Iterator[tuple[str, object, bool]]:
     """Yield key path, value and whether the scenario states it; defaults follow the values of their section."""
     stated = dict(leaves(run.content))
     defaults: dict[str, object] = {}
-    model = GAMES.get(run.game)
+    model = schemas().get(run.game)
     if model is not None:
         try:
             scenario = validated(model, run.content, run.name)
@@ -85,7 +85,7 @@ def _worth_telling(run: StoredRun, path: str, value: object, stated: Mapping[str
 
 def _meaning(run: StoredRun, path: str) -> str:
     """Return the schema's description of a key; empty if it has none."""
-    models: list[type[BaseModel]] = [GAMES[run.game]] if run.game in GAMES else []
+    models: list[type[BaseModel]] = [model for name, model in schemas().items() if name == run.game]
     description = ""
     for part in path.split("."):
         fields = [

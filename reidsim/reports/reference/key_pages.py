@@ -14,7 +14,7 @@ from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.analysis_schema import Range
 from reidsim.scenarios.attack_recipe import AttackRecipe
 from reidsim.scenarios.design_schema import SweepSection, SweepValues, UncertaintySection
-from reidsim.scenarios.load import GAMES
+from reidsim.scenarios.kind import schemas
 from reidsim.scenarios.stress_schema import StressSection
 from reidsim.validation import Section
 
@@ -76,7 +76,7 @@ def page_of_game(game: str) -> str:
 def key_pages() -> Iterator[tuple[str, str]]:
     """Yield the name and the text of each page on keys."""
     yield SCENARIO_KEYS, _scenario_keys()
-    for game in GAMES:
+    for game in schemas():
         yield page_of_game(game), _game_keys(game)
     yield RECIPE_KEYS, _recipe_keys()
     yield KNOWLEDGE_KEYS, _knowledge_keys()
@@ -97,7 +97,7 @@ def _scenario_keys() -> str:
     )
     rows = [
         f'| [`"{game}"`]({page_of_game(game)}) | {_first_line(model)} | [guide]({_GUIDES[game]}) |'
-        for game, model in GAMES.items()
+        for game, model in schemas().items()
     ]
     games = "\n".join(table(rows, ("game", "who decides about what", "explained in the")))
     parts = [head("Scenario keys", text), games + "\n", "## Types and defaults\n", _WORDS]
@@ -113,7 +113,7 @@ def _named(other: Elsewhere, model: type[Section]) -> Elsewhere:
 
 
 def _game_keys(game: str) -> str:
-    model = GAMES[game]
+    model = schemas()[game]
     elsewhere = {section: Elsewhere(heading, page=SCENARIO_KEYS) for heading, (section, _) in _SHARED.items()}
     text = (
         f'Every key of a scenario with `game = "{game}"`. The [guide]({_GUIDES[game]}) explains them; '

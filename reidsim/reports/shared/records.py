@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from reidsim.drafts.profile import profile_table
 from reidsim.errors import InputError, listed
 from reidsim.experiments.release_file import find_release_file, sha256_of
+from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.releases.adult import read_adult
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.forms import chosen_forms
-from reidsim.scenarios.full_domain_schema import FullDomainScenario
-from reidsim.scenarios.load import GAMES
+from reidsim.scenarios.kind import kind_named, kind_names
 from reidsim.scenarios.masking_schema import GeneralizedAttribute, MaskingScenario
-from reidsim.scenarios.schema import RecordScenario, ScenarioHead
+from reidsim.scenarios.schema import ScenarioHead
 from reidsim.tables import read_table, require_columns
 from reidsim.validation import validated
 
@@ -179,13 +179,13 @@ def _source(run: StoredRun, data: Path | None) -> tuple[Path, str]:
 
 
 def _release(run: StoredRun) -> _Release:
-    model: type[ScenarioHead] | None = GAMES.get(run.game)
+    model: type[ScenarioHead] | None = kind_named(run.game).schema if run.game in kind_names() else None
     scenario = None if model is None else validated(model, run.content, run.folder / "manifest.json")
     if isinstance(scenario, MaskingScenario):
         targets = scenario.targets
         column_of = {name: targets.columns.get(name, name) for name in scenario.subjects.attributes}
         release = _Release(column_of, targets.delimiter, True, "#", False, scenario.subjects.generalize, {})
-    elif isinstance(scenario, RecordScenario | FullDomainScenario):
+    elif isinstance(scenario, TablesScenario):
         for name, attribute in scenario.attributes.items():
             if attribute.draw or attribute.top_code is not None:
                 raise InputError(

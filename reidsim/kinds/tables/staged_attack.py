@@ -16,6 +16,8 @@ from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, Infe
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.bundled import BUNDLED, data_file, resolve
 from reidsim.errors import InputError
+from reidsim.kinds.tables.release import columns_of_release
+from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.row_groups import RowGroups
 from reidsim.linkage.surname_inference.tmrca import Ancestry
 from reidsim.populations.catalogue import as_individuals, make
@@ -24,12 +26,8 @@ from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.scenarios.attack_recipe import AttackRecipe, AttackResourceSection, load_attack_recipe
-from reidsim.scenarios.build import RecordStudy
-from reidsim.scenarios.full_domain import FullDomainStudy
-from reidsim.scenarios.full_domain_records import columns_of_dataset
 from reidsim.scenarios.masking import mutation_rates
 from reidsim.scenarios.masking_schema import IdentifySection, InferByLinkageSection, StageSection
-from reidsim.scenarios.records import columns_of_release
 from reidsim.tables import numbers, read_table, require_columns
 
 Integers = NDArray[np.int64]
@@ -68,18 +66,18 @@ class _Labels:
     counts: Integers | None
 
 
-def staged_records(study: RecordStudy, path: Path) -> tuple[RecordStudy, StagedAttack]:
-    """Put an attack in stages together with the records of a record-level scenario.
+def staged_records(study: TablesStudy, path: Path) -> tuple[TablesStudy, StagedAttack]:
+    """Put an attack in stages together with the records of a study.
 
     Parameters
     ----------
-    study : RecordStudy
+    study : TablesStudy
     path : Path
         Of the attack recipe.
 
     Returns
     -------
-    RecordStudy
+    TablesStudy
         The same; where an attribute is inferred that is no quasi-identifier, records that differ in it have cells of
         their own.
     StagedAttack
@@ -92,33 +90,19 @@ def staged_records(study: RecordStudy, path: Path) -> tuple[RecordStudy, StagedA
     recipe = load_attack_recipe(path)
     columns = _unshared(recipe, study.lattice)
     if columns:
-        told = _told(path, lambda: columns_of_release(study.loaded, columns))
-        old, cell_of_record, told = _finer(study.cell_of_record, told)
-        lattice = study.lattice_of(study.lattice.codes[old])
-        safe_harbor = None if study.safe_harbor is None else study.safe_harbor[old]
-        study = replace(
-            study, lattice=lattice, cell_of_record=cell_of_record, linker=study.linker_of(lattice),
-            safe_harbor=safe_harbor,
-        )  # fmt: skip
-    else:
-        told = pd.DataFrame(index=range(study.lattice.n_records))
-    return study, _staged(recipe, path, study.lattice, told)
-
-
-def staged_dataset(study: FullDomainStudy, path: Path) -> tuple[FullDomainStudy, StagedAttack]:
-    """Put an attack in stages together with the records of a scenario at dataset level; see `staged_records`."""
-    recipe = load_attack_recipe(path)
-    columns = _unshared(recipe, study.lattice)
-    if columns:
-        told = _told(path, lambda: columns_of_dataset(study.loaded, columns))
-        old, cell_of_record, told = _finer(study.cell_of_record, told)
-        lattice = study.lattice
+        of_records = _told(path, lambda: columns_of_release(study.loaded, columns))
+        old, cell_of_record, told = _finer(study.cell_of_record, of_records)
+        if len(old) == study.lattice.n_records:
+            # Cells are told apart already, and keep their order.
+            first = np.unique(study.cell_of_record, return_index=True)[1]
+            return study, _staged(recipe, path, study.lattice, of_records.iloc[first].reset_index(drop=True))
         study = replace(
             study,
-            lattice=GeneralizationLattice(lattice.hierarchies, lattice.codes[old], lattice.loss_attributes),
+            lattice=study.lattice_of(study.lattice.codes[old]),
             cell_of_record=cell_of_record,
             kind=study.kind[old],
             safe_harbor=None if study.safe_harbor is None else study.safe_harbor[old],
+            linkers={},
         )
     else:
         told = pd.DataFrame(index=range(study.lattice.n_records))

@@ -1,4 +1,4 @@
-"""Who and what of a scenario at dataset level: people, records, hierarchies, and prices that differ by record."""
+"""Who and what of a scenario about a table: people, records, hierarchies, and amounts that differ by record."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pandas as pd
 
 from reidsim.bundled import data_file, resolve
 from reidsim.errors import InputError, nearest
+from reidsim.kinds.tables.schema import AttributeSection, PopulationSection, TablesScenario
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute, Codes, Domain
@@ -19,25 +20,20 @@ from reidsim.populations.sampling import complete_records
 from reidsim.random_streams import random_stream
 from reidsim.releases.adult import read_adult
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy, hierarchy_from_rows, require_rows_of_values
-from reidsim.releases.hierarchy_file import check_header, read_hierarchy_rows
+from reidsim.releases.hierarchy_file import check_header, read_hierarchy, read_hierarchy_rows
+from reidsim.releases.hierarchy_rules import group_levels, interval_levels, prefix_levels, suppression_level
 from reidsim.releases.records import records_of, redraw_top_code, select_columns
 from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.full_domain_schema import (
-    FullDomainAttributeSection,
-    FullDomainPopulationSection,
-    FullDomainScenario,
-    HierarchyFile,
-)
+from reidsim.scenarios.hierarchy_schema import Groups, HierarchySection, Intervals, Prefix, Suppress, Table
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.records import hierarchy_of, require_attribute
 from reidsim.tables import DELIMITERS, numbers, read_table, require_columns
 
-Attributes = Mapping[str, FullDomainAttributeSection]
+Attributes = Mapping[str, AttributeSection]
 
 
 @dataclass(frozen=True, eq=False)
 class ReleasedRecords:
-    """What a scenario at dataset level reads.
+    """What a scenario about a table reads.
 
     Parameters
     ----------
@@ -65,7 +61,7 @@ class _Rows:
     labels: pd.DataFrame
     columns: Mapping[str, str]
 
-    def require_values(self, name: str, known: pd.Index[str] | None, section: FullDomainAttributeSection) -> None:
+    def require_values(self, name: str, known: pd.Index[str] | None, section: AttributeSection) -> None:
         """Check that an attribute has a value in every row, one of those `known` if these are given."""
         labels = self.labels[name]
         wrong = labels.eq("") if known is None else ~labels.isin(known)
@@ -85,7 +81,7 @@ class _Rows:
         raise _no_place(labels.iloc[row], self.source, place, section, hint)
 
 
-def read_full_domain(loaded: LoadedScenario[FullDomainScenario]) -> ReleasedRecords:
+def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
     """Read the records, the people, the hierarchies and the prices.
 
     Categories of an attribute are the rows of its hierarchy file, else those of the population, else the values that
@@ -106,7 +102,7 @@ def read_full_domain(loaded: LoadedScenario[FullDomainScenario]) -> ReleasedReco
     tables = {
         name: _hierarchy_rows(name, a, loaded.folder, _used(name, files, people))
         for name, a in attributes.items()
-        if isinstance(a.hierarchy, HierarchyFile)
+        if isinstance(a.hierarchy, Table)
     }
     domain = Domain(tuple(Attribute(name, _categories(name, tables, people, records.labels)) for name in attributes))
     for name, attribute in attributes.items():
@@ -135,8 +131,8 @@ def read_full_domain(loaded: LoadedScenario[FullDomainScenario]) -> ReleasedReco
     return ReleasedRecords(codes, hierarchies, population, prices)
 
 
-def columns_of_dataset(
-    loaded: LoadedScenario[FullDomainScenario], columns: Mapping[str, str]
+def columns_of_release(
+    loaded: LoadedScenario[TablesScenario], columns: Mapping[str, str]
 ) -> tuple[str | Path, pd.DataFrame]:
     """Return where the records come from, and some of their columns by the names given to them, row by row.
 
@@ -149,7 +145,7 @@ def columns_of_dataset(
     return source, select_columns(frame, columns, {}, source)
 
 
-def _records(loaded: LoadedScenario[FullDomainScenario]) -> tuple[str | Path, pd.DataFrame]:
+def _records(loaded: LoadedScenario[TablesScenario]) -> tuple[str | Path, pd.DataFrame]:
     section = loaded.scenario.release
     if section.path is None:
         assert section.table is not None  # noqa: S101 - held by the schema, said for the type checker
@@ -163,7 +159,7 @@ def _records(loaded: LoadedScenario[FullDomainScenario]) -> tuple[str | Path, pd
         raise error if error.where else error.located(where="release.path") from None
 
 
-def _delimited(loaded: LoadedScenario[FullDomainScenario], path: Path) -> pd.DataFrame:
+def _delimited(loaded: LoadedScenario[TablesScenario], path: Path) -> pd.DataFrame:
     section = loaded.scenario.release
     frame = read_table(path, delimiter=section.delimiter, header=section.header)
     if not section.header:
@@ -184,7 +180,7 @@ def _delimited(loaded: LoadedScenario[FullDomainScenario], path: Path) -> pd.Dat
 
 
 def _people(
-    loaded: LoadedScenario[FullDomainScenario], columns: Mapping[str, str]
+    loaded: LoadedScenario[TablesScenario], columns: Mapping[str, str]
 ) -> tuple[Population | None, _Rows | None]:
     """Return everybody over the attributes, with the categories that the people themselves have; rows of a file."""
     section, attributes = loaded.scenario.population, loaded.scenario.attributes
@@ -208,7 +204,7 @@ def _people(
     return people, _Rows(path, labels, in_people)
 
 
-def _recipe(section: FullDomainPopulationSection, folder: Path) -> Population:
+def _recipe(section: PopulationSection, folder: Path) -> Population:
     assert section.recipe is not None  # noqa: S101 - held by the schema, said for the type checker
     recipe = resolve(section.recipe, "populations", "population", base=folder)
     return load_population(recipe, counts=section.counts, seed=section.seed)
@@ -224,9 +220,9 @@ def _used(name: str, files: Sequence[_Rows], people: Population | None) -> set[s
     return used
 
 
-def _hierarchy_rows(name: str, attribute: FullDomainAttributeSection, folder: Path, used: set[str]) -> list[list[str]]:
+def _hierarchy_rows(name: str, attribute: AttributeSection, folder: Path, used: set[str]) -> list[list[str]]:
     section = attribute.hierarchy
-    assert isinstance(section, HierarchyFile)  # noqa: S101 - held by the caller, said for the type checker
+    assert isinstance(section, Table)  # noqa: S101 - held by the caller, said for the type checker
     try:
         rows = read_hierarchy_rows(folder / section.file, delimiter=section.delimiter)
         if section.header and len(rows) < 2:
@@ -273,10 +269,10 @@ def _encode(attribute: Attribute, records: _Rows) -> Codes:
 
 
 def _no_place(
-    value: object, source: str | Path, where: str, section: FullDomainAttributeSection, hint: str | None = None
+    value: object, source: str | Path, where: str, section: AttributeSection, hint: str | None = None
 ) -> InputError:
     # Other rules give every value a place.
-    assert isinstance(section.hierarchy, HierarchyFile)  # noqa: S101 - said for the type checker
+    assert isinstance(section.hierarchy, Table)  # noqa: S101 - said for the type checker
     return InputError(
         "value missing from its hierarchy",
         source=source,
@@ -288,7 +284,7 @@ def _no_place(
 
 
 def _completed(
-    loaded: LoadedScenario[FullDomainScenario], population: Population, codes: Codes, source: str | Path
+    loaded: LoadedScenario[TablesScenario], population: Population, codes: Codes, source: str | Path
 ) -> Codes:
     rng = random_stream(loaded.scenario.seed, "release")
     for name, attribute in loaded.scenario.attributes.items():
@@ -302,12 +298,12 @@ def _completed(
 
 def _hierarchy(
     attribute: Attribute,
-    section: FullDomainAttributeSection,
+    section: AttributeSection,
     rows: list[list[str]] | None,
     folder: Path,
     where: str,
 ) -> Hierarchy:
-    if not isinstance(section.hierarchy, HierarchyFile) or rows is None:
+    if not isinstance(section.hierarchy, Table) or rows is None:
         return hierarchy_of(attribute, section.hierarchy, folder, where)
     if section.hierarchy.suppress:
         rows = [[*row, SUPPRESSED] for row in rows]
@@ -315,3 +311,69 @@ def _hierarchy(
         return hierarchy_from_rows(attribute, rows, costless_levels=section.hierarchy.costless_levels)
     except InputError as error:
         raise error.located(folder / section.hierarchy.file, where) from None
+
+
+def require_attribute(population: Population, name: str) -> None:
+    """Raise an error that names the key of an attribute if the population lacks it."""
+    try:
+        population.domain.position(name)
+    except InputError as error:
+        raise InputError(
+            f"population {population.name!r} has no such attribute",
+            where=f"attributes.{name}",
+            expected=error.expected,
+            hint=error.hint,
+        ) from None
+
+
+def hierarchy_of(attribute: Attribute, section: HierarchySection, folder: Path, where: str) -> Hierarchy:
+    """Make the hierarchy that a scenario asks for at the key `where`."""
+    try:
+        if isinstance(section, Suppress):
+            return Hierarchy.from_labels(attribute, [suppression_level(attribute)])
+        if isinstance(section, Table):
+            return read_hierarchy(
+                attribute,
+                folder / section.file,
+                delimiter=section.delimiter,
+                suppress=section.suppress,
+                costless_levels=section.costless_levels,
+            )
+        levels = _ruled_levels(attribute, section)
+        if section.suppress:
+            levels.append(suppression_level(attribute))
+        return Hierarchy.from_labels(attribute, levels, costless_levels=section.costless_levels)
+    except InputError as error:
+        raise error.located(where=where) from None
+
+
+def _ruled_levels(attribute: Attribute, section: Intervals | Prefix | Groups) -> list[list[str]]:
+    if isinstance(section, Intervals):
+        return interval_levels(
+            attribute, section.widths, start=section.start, absorb_remainder=section.absorb_remainder
+        )
+    if isinstance(section, Prefix):
+        return prefix_levels(attribute, section.digits, pool=section.pool)
+    return group_levels(attribute, section.groups)
+
+
+def coded_records(domain: Domain, records: Sequence[Mapping[str, str]], where: str) -> Codes:
+    """Return the codes of records given as attribute = category, shape (n_records, n_attributes).
+
+    Raises
+    ------
+    InputError
+        If an attribute is missing or unknown, or a category is not in the domain; `where` is the key that holds them.
+    """
+    expected = f"a value for each of {', '.join(domain.names)}"
+    for record in records:
+        for problem, wrong in (
+            ("attribute missing", set(domain.names) - set(record)),
+            ("no such attribute", set(record) - set(domain.names)),
+        ):
+            if wrong:
+                raise InputError(problem, where=where, found=min(wrong), expected=expected)
+    try:
+        return domain.encode(pd.DataFrame(list(records)))
+    except InputError as error:
+        raise error.located(where=where) from None

@@ -1,0 +1,1 @@
+"""Kinds of scenario, a folder each: its schema, its study, its policies, its measures."""

@@ -1,0 +1,1 @@
+"""Data subjects mask attributes of their records."""

@@ -1,0 +1,14 @@
+"""The kind of scenario in which data subjects decide what of their record they mask."""
+
+from __future__ import annotations
+
+from reidsim.scenarios.kind import Kind
+from reidsim.scenarios.masking_schema import MaskingScenario
+
+MASKING = Kind(
+    name="masking",
+    words="data subjects decide which attributes of their record are shared, generalized or masked",
+    schema=MaskingScenario,
+    policies={},
+    decides="subject",
+)

@@ -1,0 +1,172 @@
+"""The adversary of a scenario about a table: what it links with, and the planner that replies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
+from reidsim.adversaries.knowledge.groups import Knowledge
+from reidsim.adversaries.knowledge.load import load_knowledge
+from reidsim.adversaries.response import Adversary
+from reidsim.adversaries.sequential.attack import SequentialAttack
+from reidsim.bundled import resolve
+from reidsim.errors import InputError
+from reidsim.games.record_game import Linker, PopulationLinker
+from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.populations.catalogue import load_population
+from reidsim.populations.domain import Codes
+from reidsim.populations.population import Population
+from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.scenarios.attack_recipe import recipe_of_scenario
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.planners import Amount, planner, sequential_attack
+
+if TYPE_CHECKING:
+    from reidsim.kinds.tables.schema import TablesScenario
+    from reidsim.kinds.tables.staged_attack import StagedAttack
+    from reidsim.kinds.tables.study import TablesStudy
+
+
+@dataclass(frozen=True, eq=False)
+class OwnAdversary:
+    """What a scenario's adversary links with besides everybody.
+
+    Parameters
+    ----------
+    registry : Population, optional
+        The people whom a sequential attack can look up.
+    guesses : bool
+        Whether a sequential attack knows no group size before access.
+    knowledge : Knowledge, optional
+        What it may know about the persons of the cells.
+    staged : StagedAttack, optional
+        What it infers before it links.
+    """
+
+    registry: Population | None = None
+    guesses: bool = False
+    knowledge: Knowledge | None = None
+    staged: StagedAttack | None = None
+
+    @staticmethod
+    def of(study: TablesStudy) -> TablesStudy:
+        """Return a study with what its scenario's adversary links with, read from the files that it names.
+
+        Raises
+        ------
+        InputError
+            If one cannot be used.
+        """
+        section, loaded = study.scenario.adversary, study.loaded
+        if section.stages is not None:
+            from reidsim.kinds.tables.staged_attack import staged_records
+
+            path = recipe_of_scenario(section.stages, loaded.folder)
+            assert path is not None  # noqa: S101 - as stages are given
+            finer, staged = staged_records(study, path)
+            return replace(finer, own=OwnAdversary(staged=staged))
+        if section.knowledge is not None:
+            lattice = study.lattice
+            known = load_knowledge(section.knowledge, lattice.domain, lattice.codes, base=loaded.folder)
+            return replace(study, own=OwnAdversary(knowledge=known))
+        if not section.plans_sequentially:
+            return study
+        guesses = section.sequential.belief == "unknown"
+        return replace(study, own=OwnAdversary(registry=_registry(study), guesses=guesses))
+
+    def of_other_records(
+        self, loaded: LoadedScenario[TablesScenario], study: TablesStudy, codes: Codes
+    ) -> OwnAdversary:
+        """Return the same for other records, shape (n, n_attributes).
+
+        Raises
+        ------
+        InputError
+            If it attacks in stages, which look at more of a record than its quasi-identifiers.
+        """
+        if self.staged is not None:
+            raise InputError("an attack in stages is on the scenario's records", where="adversary.stages")
+        if self.knowledge is None:
+            return self
+        section = loaded.scenario.adversary
+        known = load_knowledge(str(section.knowledge), study.lattice.domain, codes, base=loaded.folder)
+        return replace(self, knowledge=known)
+
+    @property
+    def links_with_everybody(self) -> bool:
+        """Whether it links with all people and their values, as an adversary who knows everything."""
+        return self.registry is None and not self.guesses and self.knowledge is None and self.staged is None
+
+    def linker(self, lattice: GeneralizationLattice, people: Population, everybody: PopulationLinker) -> Linker:
+        """Return what links the records of a lattice to people.
+
+        Parameters
+        ----------
+        lattice : GeneralizationLattice
+        people : Population
+            Who may be taken for a record's person.
+        everybody : PopulationLinker
+            Links to all of them.
+        """
+        if self.staged is not None:
+            return self.staged.linker
+        if self.knowledge is not None:
+            return KnowledgeLinker(lattice, people, self.knowledge)
+        sizes = everybody.group_sizes
+        if self.registry is not None:
+            return PopulationLinker(GroupSizes(self.registry, lattice, holds_records=False), population=sizes)
+        return PopulationLinker(sizes, population=sizes) if self.guesses else everybody
+
+
+def planner_of(study: TablesStudy, gain: Amount, cost: Amount) -> Adversary:
+    """Return the planner of a study's adversary with a gain and a cost.
+
+    Raises
+    ------
+    InputError
+        If it is an adversary of one's own that cannot be made, or a sequential one with amounts that differ by record.
+    """
+    section = study.scenario.adversary
+    if section.planner == "one-shot" and study.own.staged is not None:
+        return study.own.staged.by(gain, cost)
+    listed = study.own.registry or study.linked_population
+    return planner(
+        section,
+        gain,
+        cost,
+        loaded=study.loaded,
+        coverage=_coverage(study),
+        registry_size=round(listed.total) if study.own.guesses else None,
+    )
+
+
+def sequential_attack_of(study: TablesStudy, gain: float, cost: float) -> SequentialAttack:
+    """Return the parameters of the sequential attack on a study's records."""
+    return sequential_attack(study.scenario.adversary.sequential, gain, cost, coverage=_coverage(study))
+
+
+def _coverage(study: TablesStudy) -> float:
+    registry = study.own.registry
+    return 1.0 if registry is None else float(registry.total / study.linked_population.total)
+
+
+def _registry(study: TablesStudy) -> Population | None:
+    given = study.scenario.adversary.sequential.registry
+    if given is None:
+        return None
+    where = "adversary.sequential.registry"
+    recipe = resolve(given, "populations", "population", base=study.loaded.folder)
+    try:
+        registry = load_population(recipe).marginal(study.lattice.domain.names)
+    except InputError as error:
+        raise error.located(where=where) from None
+    people = study.linked_population
+    if registry.total > people.total:
+        raise InputError(
+            "the registry has more people than the population",
+            where=where,
+            found=registry.total,
+            expected=f"at most {people.total:,.0f}",
+        )
+    return registry

@@ -1,0 +1,248 @@
+"""From a scenario about a table with agents to their world: one publisher, several adversaries, data subjects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
+from reidsim.adversaries.response import Adversary
+from reidsim.adversaries.sequential.adversary import SequentialAdversary
+from reidsim.agents.accuracy import InaccurateLinker
+from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
+from reidsim.errors import InputError, listed
+from reidsim.games.record_game import Choice, Linker, RecordGame
+from reidsim.kinds.tables.own_adversary import planner_of
+from reidsim.kinds.tables.policies import POLICIES, policy_named
+from reidsim.kinds.tables.study import TablesStudy
+from reidsim.scenarios.adversary_schema import Risk
+from reidsim.scenarios.agents import (
+    check_resources,
+    detection_intercept,
+    economics_of,
+    profile_of,
+    rules_of,
+    types_of,
+)
+from reidsim.scenarios.agents_equipment import (
+    check_attributes,
+    check_has_resource,
+    knowledge_held,
+    needs_resources,
+    simple_planner,
+)
+from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
+from reidsim.scenarios.schema import EconomicsSection
+
+
+@dataclass(eq=False)
+class _Equip:
+    """Equips a type; see `reidsim.agents.profile.Equip`.
+
+    Parameters
+    ----------
+    study : TablesStudy
+        As if the type were the only adversary; on the records of those who take part.
+    economics : EconomicsSection
+        The scenario's, with one gain and one cost for all records.
+    section : AgentTypeSection
+    agents : AgentsSection
+    """
+
+    study: TablesStudy
+    economics: EconomicsSection
+    section: AgentTypeSection
+    agents: AgentsSection
+    _linkers: dict[tuple[Holdings, Risk], Linker] = field(default_factory=dict)
+
+    def __call__(self, holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment | None:
+        if needs_resources(self.section) and not holds:
+            return None
+        scenario = self.study.scenario
+        linker = self._linker(holds, scenario.planned_risk if believed else scenario.adversary.risk)
+        if min(self.section.accuracy, expected_accuracy) < 1.0:
+            linker = InaccurateLinker(linker, self.section.accuracy, expected_accuracy)
+        return Equipment(linker, self.adversary(scenario.beliefs.of(self.economics) if believed else self.economics))
+
+    def adversary(self, economics: EconomicsSection) -> Adversary:
+        """Return the planner of the type under some economics."""
+        own = economics_of(self.section, economics, self.agents)
+        simple = simple_planner(self.section, own, self.study.scenario.seed, self.agents)
+        if simple is not None:
+            return simple
+        if self.study.scenario.adversary.plans_sequentially:
+            # The sequential attack reckons with fines itself.
+            cost = economics.cost if self.section.cost is None else self.section.cost
+            own = economics.model_copy(update={"gain": own.adversary_gain, "cost": cost})
+        return planner_of(self.study, own.adversary_gain, own.cost)
+
+    def _linker(self, holds: Holdings, risk: Risk) -> Linker:
+        if not needs_resources(self.section):
+            return self.study.own_linker(risk)
+        if (holds, risk) not in self._linkers:
+            lattice = self.study.lattice
+            knowledge = knowledge_held(self.agents, holds, lattice.domain.names, lattice.n_records)
+            self._linkers[holds, risk] = KnowledgeLinker(lattice, self.study.people(risk), knowledge)
+        return self._linkers[holds, risk]
+
+
+def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
+    """Return the world of a study; its policies are those of the study.
+
+    Where the table is generalized as a whole, or records hide among the released ones, the records of those who stay
+    away count neither in class sizes nor in the sum that the publisher maximises.
+
+    Parameters
+    ----------
+    study : TablesStudy
+        On all records.
+    agents : AgentsSection
+
+    Raises
+    ------
+    InputError
+        If a type of adversary cannot be used; names the file.
+    """
+    try:
+        profiles = profiles_of(study, agents)
+    except InputError as error:
+        raise error.located(study.loaded.path) from None
+
+    def among(setting: Setting, participants: NDArray[np.int64]) -> Setting:
+        part = study.among(participants)
+        return replace(setting, profiles=profiles_of(part, agents), solve=_Solve(part))
+
+    scenario = study.scenario
+    counts = scenario.publisher.unit == "table" or "prosecutor" in (scenario.adversary.risk, scenario.planned_risk)
+    return Setting(
+        space=study.lattice,
+        cell_of_subject=study.cell_of_record,
+        benefit=study.of_cells(study.prices.benefit),
+        loss=study.of_cells(study.prices.loss),
+        believed_loss=study.of_cells(study.believed(study.prices).loss),
+        profiles=profiles,
+        solve=_Solve(study),
+        is_fixed=lambda policy: policy_named(policy).is_rule,
+        # Under journalist risk records hide in the population, whoever of it takes part.
+        among=among if counts else None,
+        seed=scenario.seed,
+        **rules_of(agents),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Solve:
+    """Picks the strategies of a policy in a game on a study's records."""
+
+    study: TablesStudy
+
+    def __call__(self, policy: str, game: RecordGame) -> Choice:
+        require_playable(self.study, policy)
+        return policy_named(policy).defender(self.study, 0).choose(game)
+
+
+def require_playable(study: TablesStudy, policy: str) -> None:
+    """Check that a policy can be played with agents.
+
+    Raises
+    ------
+    InputError
+        Names the file.
+    """
+    if not policy_named(policy).by_agents:
+        playable = [each.name for each in POLICIES.values() if each.by_agents]
+        raise InputError(
+            "not a policy of scenarios with agents", source=study.loaded.path, where="publisher.policies",
+            found=policy, expected=f"among {listed(playable, 20)}",
+        )  # fmt: skip
+
+
+def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryProfile, ...]:
+    """Return the types of adversary of a study.
+
+    Raises
+    ------
+    InputError
+        If a type lacks a resource that it needs, or what it names does not exist.
+    """
+    check_resources(agents, agents.resources)
+    check_attributes(agents, study.lattice.domain.names)
+    economics = _economics(study, agents)
+    profiles = []
+    for name, section in types_of(agents).items():
+        own = study_of_type(study, section, agents)
+        equip = _Equip(own, economics, section, agents)
+        check_has_resource(name, section)
+        _check_planner(own, name, section)
+        believed = _profile(name, equip, own.scenario.beliefs.of(economics))
+        profiles.append(replace(_profile(name, equip, economics), believed=believed))
+    return tuple(profiles)
+
+
+def _profile(name: str, equip: _Equip, economics: EconomicsSection) -> AdversaryProfile:
+    """Return the profile of a type under some economics."""
+    more: dict[str, object] = {}
+    planner = equip.adversary(economics)
+    if isinstance(planner, SequentialAdversary):
+        attack = planner.attack
+        more = {
+            "expected_fine": 0.0,
+            "access_outlay": attack.access_cost + attack.link_cost,
+            "exploit_outlay": attack.exploit_cost,
+            "cheapest": attack.access_cost + attack.link_cost + attack.exploit_cost,
+            "single_exploit": False,
+        }
+    return profile_of(name, equip.section, economics, equip.agents, equip, **more)
+
+
+def study_of_type(study: TablesStudy, section: AgentTypeSection, agents: AgentsSection) -> TablesStudy:
+    """Return the study in which a type is the only adversary."""
+    adversary = study.scenario.adversary
+    planner = section.planner or adversary.planner
+    change: dict[str, object] = {"planner": planner if planner not in ("always", "never", "random") else "one-shot"}
+    if section.knowledge is not None:
+        change |= {"knowledge": section.knowledge, "stages": None}
+    elif section.holds is not None or section.buys:
+        change |= {"knowledge": None, "stages": None}
+    if planner == "fmdp" and agents.enforcement.detection > 0:
+        rules = {
+            "penalty": agents.enforcement.fine,
+            "detection_intercept": detection_intercept(agents),
+            "detection_slope": 0.0,
+        }
+        change["sequential"] = adversary.sequential.model_copy(update=rules)
+    return study.with_adversary(adversary.model_copy(update=change))
+
+
+def _economics(study: TablesStudy, agents: AgentsSection) -> EconomicsSection:
+    """Return the economics with the one gain and cost that the records have, for types that do not give their own.
+
+    Raises
+    ------
+    InputError
+        If a type takes one that differs by record.
+    """
+    amounts = {}
+    for price in ("gain", "cost"):
+        given = getattr(study.prices, price)
+        amounts[price] = float(given.flat[0])
+        if (given == given.flat[0]).all():
+            continue
+        lacking = [name for name, section in types_of(agents).items() if getattr(section, price) is None]
+        if lacking:
+            where = f"agents.types.{lacking[0]}.{price}"
+            raise InputError(
+                f"agents have one {price} for all records, those of the scenario differ by record", where=where,
+                expected="an amount",
+            )  # fmt: skip
+    return study.scenario.economics.model_copy(update=amounts)
+
+
+def _check_planner(study: TablesStudy, name: str, section: AgentTypeSection) -> None:
+    where = f"agents.types.{name}"
+    if (section.planner or study.scenario.adversary.planner) != "fmdp":
+        return
+    if section.accuracy < 1 or section.expected_accuracy is not None:
+        raise InputError("accuracy is of planners who attempt a record once", where=f"{where}.accuracy")

@@ -1,0 +1,430 @@
+"""What a scenario file about a table of records may say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from reidsim.errors import InputError, listed
+from reidsim.kinds.tables.policies import POLICIES, PolicyName, policy_named
+from reidsim.scenarios.adversary_schema import AdversarySection, Risk
+from reidsim.scenarios.agents_schema import AgentsSection
+from reidsim.scenarios.analysis_schema import AnalysisSection, LinesSection, Money, Range
+from reidsim.scenarios.hierarchy_schema import HierarchySection, Table
+from reidsim.scenarios.schema import RECORD_COLUMNS, BeliefsSection, EconomicsSection, ScenarioHead
+from reidsim.validation import Section
+
+CURVE_POLICIES = (
+    "safe-harbor", "no-protection", "basic", "no-attack", "sh-friendly", "record-level", "record-level-no-attack",
+)  # fmt: skip
+# Columns of the tables in which the attributes stand beside others.
+_TAKEN = (*RECORD_COLUMNS, "node", "records", "people", "suppressed", "class_size")
+
+
+def require_distinct(values: Sequence[object] | None, key: str) -> None:
+    """Check that a list, if it is given, holds something and nothing twice.
+
+    Raises
+    ------
+    InputError
+        Names the key, and the value that is repeated.
+    """
+    if values is None:
+        return
+    if not values:
+        raise InputError("the list is empty", where=key, expected="at least one of what it may hold")
+    repeated = [value for value in values if values.count(value) > 1]
+    if repeated:
+        raise InputError("listed twice", where=key, found=repeated[0])
+
+
+class PopulationSection(Section):
+    """Who exists, for journalist risk."""
+
+    recipe: str | None = Field(default=None, description="name of a bundled population, or path of a recipe")
+    path: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="file of people, of the form of the release and with its columns; takes the place of `recipe`",
+    )
+    counts: Literal["sample", "expected"] = Field(
+        default="sample",
+        description="draw whole people from a recipe of probabilities, or keep expected counts; recipes of counts "
+        "are the same either way",
+    )
+    seed: Annotated[int, Field(ge=0)] | None = Field(
+        default=None, description="of the draw of the population; the recipe's own if not given"
+    )
+    holds_release: bool | None = Field(
+        default=None,
+        description="whether records beyond the people with their values are an error, or a warning; an error if not "
+        'given only where `publisher.unit = "table"`',
+    )
+
+    @model_validator(mode="after")
+    def _names_people(self) -> PopulationSection:
+        if self.path is None and self.recipe is None:
+            raise InputError("no people", expected="a recipe, or the path of a file")
+        return self
+
+
+class ReleaseSection(Section):
+    """Which records are to be shared; the files of records and people are of one form."""
+
+    path: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="file of records; may be compressed; takes the place of `table`"
+    )
+    table: str | None = Field(
+        default=None,
+        description="population whose people are the records: a bundled name or the path of a recipe of whole counts",
+    )
+    format: Literal["csv", "adult"] = Field(
+        default="csv", description='of the file at `path`; `"adult"` is the UCI file without header'
+    )
+    delimiter: str = Field(
+        default=",", min_length=1, max_length=1, description='between columns of a csv file; ARX writes `";"`'
+    )
+    header: bool = Field(
+        default=True, description='whether the first row names the columns; else they are `"1"`, `"2"` and so on'
+    )
+
+    @model_validator(mode="after")
+    def _has_records(self) -> ReleaseSection:
+        if self.path is None and self.table is None:
+            raise InputError("no records", expected="a path, or the name of a table")
+        return self
+
+
+class AttributeSection(Section):
+    """One quasi-identifier: where its values come from and how they can be generalized."""
+
+    hierarchy: HierarchySection = Field(description="how values are generalized, by a `rule`")
+    column: str | None = Field(default=None, description="column of the records; the attribute's name if not given")
+    values: dict[str, str] = Field(
+        default={}, description="value in the records = category of the population; values not listed stay"
+    )
+    draw: bool = Field(
+        default=False, description="the records lack the attribute; it is drawn from the population, given the others"
+    )
+    top_code: int | None = Field(
+        default=None,
+        description="values from here on are redrawn among people of this value or more who agree in the other known "
+        "attributes",
+    )
+    in_loss: bool = Field(default=True, description="whether generalizing it counts as information loss")
+    minimum_level: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="lowest level that any policy but the fixed ones may choose"
+    )
+
+
+class PriceColumns(Section):
+    """Columns of the records that hold amounts, in place of one amount for all."""
+
+    benefit: str | None = Field(default=None, description="column of the records with the benefit of each")
+    loss: str | None = Field(
+        default=None,
+        description="column of the records with the loss of each; the gain follows it unless `gain` is given",
+    )
+    gain: str | None = Field(default=None, description="column of the records with the gain of each")
+    cost: str | None = Field(default=None, description="column of the records with the cost of each")
+
+
+class TablesEconomicsSection(EconomicsSection):
+    """What sharing, attacking and being attacked are worth."""
+
+    columns: PriceColumns = Field(default=PriceColumns(), description="amounts that differ by record")
+
+
+class TablesBeliefsSection(BeliefsSection):
+    """What the publisher believes when it plans; the truth where not given."""
+
+    risk: Risk | None = Field(
+        default=None, description="whose class sizes the publisher plans with; the true ones if not given"
+    )
+
+
+class PublisherSection(Section):
+    """How the publisher decides."""
+
+    unit: Literal["record", "table"] = Field(
+        default="record",
+        description="whether each record is shared in a generalization of its own, or all of them in one",
+    )
+    policies: tuple[PolicyName, ...] = Field(
+        default=("basic", "no-attack"), description="what is played and compared, each once"
+    )
+    safe_class: Literal["at-least", "above"] = Field(
+        default="at-least",
+        description="which classes are safe to policies that forbid attacks: of gain/cost people or more, as an "
+        "indifferent adversary does not attack, or of more only, as in ARX",
+    )
+    solver: Literal["backward-induction", "branch-and-bound", "lattice-search"] = Field(
+        default="backward-induction",
+        description="of the best generalization of each record; lattice search cannot meet the constraint of "
+        "`no-attack` and `sh-friendly`",
+    )
+    suppression_limit: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=1.0,
+        description="share of the records that may be suppressed, by policies of one node, by multi-dimensional "
+        "recoding, and by local recoding after its last round",
+    )
+    search: Literal["exact", "anytime"] = Field(
+        default="exact",
+        description="of the best node: walk the whole lattice, or stop at a budget and report the gap; record-level "
+        'and multi-dimensional generalization and `[analysis.runtimes]` need `"exact"`',
+    )
+    prune: bool = Field(
+        default=True, description="leave out branches that cannot be better; changes the time, never the result"
+    )
+    nodes: Annotated[int, Field(ge=1)] | None = Field(
+        default=None,
+        description="nodes that the anytime search evaluates at most, at each point of a curve and in each round of "
+        "local recoding",
+    )
+    seconds: Annotated[float, Field(gt=0)] | None = Field(
+        default=None,
+        description="time after which the anytime search stops, at each point of a curve and in each round of local "
+        "recoding",
+    )
+    rounds: Annotated[int, Field(ge=1)] = Field(default=100, description="the most rounds of local recoding")
+    k: Annotated[int, Field(ge=1)] = Field(default=2, description="of policy `k-anonymity`: records that look alike")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> PublisherSection:
+        require_distinct(self.policies, "policies")
+        budgeted = self.nodes is not None or self.seconds is not None
+        if self.search == "anytime" and not budgeted:
+            raise InputError("the anytime search needs a budget", where="search", expected="nodes, seconds or both")
+        if self.search == "exact" and budgeted:
+            raise InputError("only the anytime search has a budget", where="search", found="exact", expected="anytime")
+        if self.solver == "lattice-search" and self.unit == "record":
+            constrained = [policy for policy in self.policies if policy in ("no-attack", "sh-friendly")]
+            if constrained:
+                raise InputError(
+                    "lattice-search cannot meet the constraint of a policy", where="solver", found=constrained[0],
+                    expected="backward-induction or branch-and-bound",
+                )  # fmt: skip
+        return self
+
+
+class SafeHarborSection(Section):
+    """Which attributes the HIPAA Safe Harbor rule restricts."""
+
+    age: str | None = Field(default=None, description="attribute that holds ages in years")
+    zip: str | None = Field(default=None, description="attribute that holds five-digit ZIP codes")
+    zip3_population: Literal["population", "us-2010"] = Field(
+        default="us-2010",
+        description="where the people of three-digit areas are counted: bundled figures of the 2010 Census, or the "
+        "scenario's population (the released records if there is none)",
+    )
+
+
+class CurvesSection(LinesSection):
+    """Payouts while one parameter changes, by what the publisher plans with."""
+
+    gain: Range | None = Field(default=None, description="values of the gain alone")
+    policies: tuple[
+        Literal[
+            "safe-harbor", "no-protection", "basic", "no-attack", "sh-friendly", "record-level",
+            "record-level-no-attack",
+        ],
+        ...,
+    ] = Field(default=("basic", "no-attack"), description="which lines are computed")  # fmt: skip
+    risks: tuple[Risk, ...] | None = Field(
+        default=None, description="risks that the publisher plans with; that of the beliefs if not given"
+    )
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> CurvesSection:
+        if not any((self.benefit, self.loss, self.gain, self.cost)):
+            raise InputError("nothing changes", expected="a range of benefit, loss, gain or cost")
+        for key in ("policies", "risks"):
+            require_distinct(getattr(self, key), key)
+        return self
+
+
+class NodesSection(Section):
+    """Nodes beside the best one."""
+
+    top: Annotated[int, Field(ge=0)] = Field(
+        default=10, description="how many of the nodes that pay most; with 0 neither they nor the front are worked out"
+    )
+
+
+class NodeRuntimesSection(Section):
+    """How long solving takes, with and without pruning."""
+
+    loss: tuple[Money, ...] = Field(description="values of loss and gain at which the time is taken")
+    record_level: bool = Field(default=True, description="also take the time of record-level generalization")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> NodeRuntimesSection:
+        require_distinct(self.loss, "loss")
+        return self
+
+
+class TablesAnalysisSection(AnalysisSection):
+    """What is worked out and drawn besides the policies."""
+
+    nodes: NodesSection | None = Field(
+        default=None,
+        description="the nodes that pay most, and the Pareto front of payout against share attacked; if not given, "
+        "the top 10 and the front in lattices of at most 100,000 nodes",
+    )
+    curves: CurvesSection | None = Field(default=None, description="payouts while one parameter changes")
+    runtimes: NodeRuntimesSection | None = Field(default=None, description="how long solving takes")
+
+
+class TablesScenario(ScenarioHead):
+    """A publisher shares a table of records, each in a generalization of its own or all in one."""
+
+    game: Literal["tables"] = Field(
+        default="tables", description="who decides about what: here a publisher about a table of records"
+    )
+    population: PopulationSection | None = Field(
+        default=None, description="who exists; needed under journalist risk, and wherever something is drawn"
+    )
+    release: ReleaseSection = Field(description="which records are shared")
+    attributes: dict[str, AttributeSection] = Field(
+        min_length=1, description="the quasi-identifiers, in the order of the lattice"
+    )
+    economics: TablesEconomicsSection = Field(description="what is true")
+    beliefs: TablesBeliefsSection = Field(
+        default=TablesBeliefsSection(), description="what the publisher believes instead"
+    )
+    adversary: AdversarySection = Field(default=AdversarySection(), description="how the adversary links and plans")
+    publisher: PublisherSection = Field(default=PublisherSection(), description="how the publisher decides")
+    safe_harbor: SafeHarborSection | None = Field(
+        default=None, description="needed by the policies `safe-harbor` and `sh-friendly`"
+    )
+    agents: AgentsSection | None = Field(
+        default=None, description="several adversaries, data subjects and rounds; one analytic game if not given"
+    )
+    analysis: TablesAnalysisSection = Field(
+        default=TablesAnalysisSection(), description="what is worked out besides the policies"
+    )
+
+    @property
+    def planned_risk(self) -> Risk:
+        """Whose class sizes the publisher plans with."""
+        return self.beliefs.risk or self.adversary.risk
+
+    @property
+    def has_price_columns(self) -> bool:
+        """Whether records have amounts of their own."""
+        return any(column is not None for _, column in self.economics.columns)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> TablesScenario:
+        taken = [name for name in self.attributes if name in _TAKEN]
+        if taken:
+            raise InputError("name of a column of the results", where="attributes", found=taken[0])
+        self._check_population()
+        self._check_safe_harbor()
+        self._check_policies()
+        self._check_amounts()
+        return self
+
+    def _check_population(self) -> None:
+        drawn = [name for name, attribute in self.attributes.items() if attribute.draw]
+        if len(drawn) == len(self.attributes):
+            raise InputError("every attribute is drawn", where="attributes", expected="one that the records hold")
+        if self.population is not None:
+            return
+        curves = self.analysis.curves
+        risks = {self.adversary.risk, self.beliefs.risk, *((curves.risks or ()) if curves else ())}
+        if drawn or "journalist" in risks:
+            reason = f"attribute {drawn[0]!r} is drawn from it" if drawn else "journalist risk counts its people"
+            raise InputError("section missing", where="population", expected=f"a population, since {reason}")
+
+    def _check_safe_harbor(self) -> None:
+        curves = self.analysis.curves
+        named = (*self.publisher.policies, *(curves.policies if curves else ()))
+        if self.safe_harbor is None:
+            needy = [name for name in named if policy_named(name).needs_safe_harbor]
+            if needy:
+                raise InputError(
+                    "section missing",
+                    where="safe_harbor",
+                    expected=f"the attributes of age and ZIP code, as policy {needy[0]!r} needs them",
+                )
+            return
+        for key in ("age", "zip"):
+            name = getattr(self.safe_harbor, key)
+            if name is not None and name not in self.attributes:
+                raise InputError(
+                    "no such attribute",
+                    where=f"safe_harbor.{key}",
+                    found=name,
+                    expected=f"one of {', '.join(self.attributes)}",
+                )
+
+    def _check_policies(self) -> None:
+        policies = self.publisher.policies
+        unplayed = [name for name in policies if not policy_named(name).by_agents]
+        if self.agents is not None and unplayed:
+            playable = [policy.name for policy in POLICIES.values() if policy.by_agents]
+            raise InputError(
+                "not a policy of scenarios with agents", where="publisher.policies", found=unplayed[0],
+                expected=f"among {listed(playable, 20)}",
+            )  # fmt: skip
+        walking = walks_whole_lattice(self)
+        if walking and self.publisher.search == "anytime":
+            key, policy = next(iter(walking.items()))
+            raise InputError(
+                "the anytime search cannot stop it", where=key, found=policy, expected="policies that keep to a budget",
+                hint='publisher.search = "exact" walks the whole lattice',
+            )  # fmt: skip
+
+    def _check_amounts(self) -> None:
+        priced = [f"economics.columns.{name}" for name, column in self.economics.columns if column is not None]
+        analysis = self.analysis
+        over_amounts = [
+            f"analysis.{name}"
+            for name in ("curves", "maps", "lines", "search_deviation")
+            if getattr(analysis, name) is not None
+        ]
+        if priced and over_amounts:
+            raise InputError("curves change one amount for all records", where=over_amounts[0], found=priced[0])
+        if analysis.sequential is not None and self.adversary.planner != "fmdp":
+            raise InputError(
+                "an analysis of the sequential attack needs its planner",
+                where="analysis.sequential",
+                found=f"adversary.planner = {self.adversary.planner!r}",
+                expected="adversary.planner = 'fmdp'",
+            )
+        if priced and self.adversary.planner == "fmdp":
+            alike = ("economics.columns.benefit", "economics.columns.loss")
+            differing = [name for name in priced if name not in alike or "gain" not in self.economics.model_fields_set]
+            differing = [name for name in differing if name != "economics.columns.benefit"]
+            if differing:
+                raise InputError(
+                    "a sequential attack has one gain and one cost for all records", where=differing[0],
+                    expected="economics.gain and economics.cost",
+                )  # fmt: skip
+
+
+def walks_whole_lattice(scenario: TablesScenario) -> dict[str, str]:
+    """Return what of a scenario walks the whole lattice: the key that asks for it, and what it asks for."""
+    publisher, analysis = scenario.publisher, scenario.analysis
+    exact = publisher.search == "exact"
+
+    def walking(policies: Sequence[str]) -> list[str]:
+        return [
+            name
+            for name in policies
+            if (walk := policy_named(name).walks(publisher.unit)) == "always" or (walk == "search" and exact)
+        ]
+
+    asked = {"publisher.policies": walking(publisher.policies)}
+    if analysis.curves is not None:
+        asked["analysis.curves.policies"] = walking(analysis.curves.policies)
+    if analysis.runtimes is not None:
+        asked["analysis.runtimes"] = ["run times"]
+    return {key: policies[0] for key, policies in asked.items() if policies}
+
+
+def hierarchy_files(scenario: TablesScenario) -> dict[str, Table]:
+    """Return the attributes whose hierarchy is a file."""
+    return {name: a.hierarchy for name, a in scenario.attributes.items() if isinstance(a.hierarchy, Table)}

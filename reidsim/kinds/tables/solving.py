@@ -1,0 +1,344 @@
+"""How each policy of a publisher of tables picks generalizations in a game, and in which game it is paid.
+
+A single one-shot adversary who knows everything is played by the compiled searches of the whole lattice, any others by
+the same searches with their replies to each record. So a policy has one answer, whoever asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.errors import InputError
+from reidsim.games.backward_induction import backward_induction
+from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.defenders.fixed import FixedForms, OptIn
+from reidsim.games.defenders.k_anonymity import KAnonymity
+from reidsim.games.defenders.recoding import LocalRecoding, MultiDimensional
+from reidsim.games.defenders.same_form import AnytimeForm
+from reidsim.games.equilibrium import evaluate
+from reidsim.games.full_domain.any_adversary import AnyAdversaryGame, eager
+from reidsim.games.full_domain.anytime import anytime_search, explore
+from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
+from reidsim.games.full_domain.local_recoding import local_recoding, sizes_in_rounds
+from reidsim.games.full_domain.multi_dimensional import multi_dimensional
+from reidsim.games.full_domain.nodes import NodeOutcomes
+from reidsim.games.full_domain.prices import Prices
+from reidsim.games.full_domain.record_level import record_level
+from reidsim.games.full_domain.risk import GivenSizes
+from reidsim.games.full_domain.search import FullDomainSolution, search
+from reidsim.games.lattice_search import lattice_search
+from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+from reidsim.kinds.tables.policies import POLICIES
+from reidsim.kinds.tables.study import TablesStudy
+from reidsim.random_streams import random_stream
+from reidsim.releases.strategy_space import Strategies
+from reidsim.scenarios.adversary_schema import Risk
+
+# What the outcome of multi-dimensional recoding calls its solver.
+SPLITS = "splits"
+# Nodes that the search with a budget evaluates where a scenario does not say how many.
+FEW_NODES = 100
+# Policies of the publisher's unit: of each record, or of one node for all.
+_OF_UNIT = ("basic", "no-attack", "sh-friendly")
+
+
+@dataclass(frozen=True)
+class TablesChoice(Choice):
+    """A choice of generalizations, and how it was found.
+
+    Parameters
+    ----------
+    planned_payout : float
+        The payout that the publisher expected, over all records; NaN where it is not known.
+    nodes : tuple of int
+        Nodes that the table was generalized to: one, or one per round of local recoding; none for other policies
+        and where there is no solution.
+    gap : float
+        How far the payout may be from the optimum, as a share of the best case; NaN where nothing bounds it.
+    unproved_rounds : int
+        Rounds of local recoding that a budget ended.
+    classes : ndarray of int64, shape (n_cells,), optional
+        The node in whose classes each cell is decided on, released or not; for policies that decide class by class.
+    listed : NodeOutcomes, optional
+        What the nodes evaluated lead to, where a search with a budget has kept that.
+    """
+
+    planned_payout: float = np.nan
+    nodes: tuple[int, ...] = ()
+    gap: float = 0.0
+    unproved_rounds: int = 0
+    classes: Strategies | None = None
+    listed: NodeOutcomes | None = None
+
+
+def choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
+    """Pick the generalization of each cell's records in the game that the publisher believes in.
+
+    Parameters
+    ----------
+    study : TablesStudy
+        On the records of those who take part.
+    policy : str
+    game : RecordGame
+        Against the adversaries as the publisher believes them to be.
+
+    Raises
+    ------
+    InputError
+        If the policy cannot be played in this game.
+    """
+    return choose_all(study, (policy,), game)[policy]
+
+
+def choose_all(
+    study: TablesStudy,
+    policies: Sequence[str],
+    game: RecordGame,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Choice]:
+    """Do the same for several policies; what is the best of each record is found for all of them in one pass."""
+    per_record = [name for name in policies if name in _OF_UNIT] if study.scenario.publisher.unit == "record" else []
+    together: dict[str, Choice] = {}
+    if len(per_record) > 0 and study.scenario.publisher.solver == "backward-induction":
+        together = _by_backward_induction(study, per_record, game, progress)
+    choices: dict[str, Choice] = {}
+    for number, name in enumerate(policies):
+        if progress is not None and not together:
+            progress(number, len(policies))
+        choices[name] = together[name] if name in together else _choose(study, name, game)
+    return choices
+
+
+def truth_of(study: TablesStudy, policy: str, choice: Choice, game: RecordGame) -> RecordGame:
+    """Return the game in which a choice is paid: in local recoding, records hide among those left for their round.
+
+    Raises
+    ------
+    InputError
+        If that cannot be told of the adversary's linkage.
+    """
+    if policy not in POLICIES or not POLICIES[policy].in_rounds:
+        return game
+    risk = study.scenario.adversary.risk
+    if risk == "journalist":
+        return game
+    if game.linker is not study.linker(risk):
+        raise InputError(
+            "under prosecutor risk its records hide among those left for their round, which the linkage of this "
+            "adversary does not tell", where=policy,
+        )  # fmt: skip
+    nodes = choice.nodes if isinstance(choice, TablesChoice) else ()
+    sizes = sizes_in_rounds(study.node_game(risk, study.prices), nodes, choice.strategies)
+    return replace(game, linker=GivenSizes(sizes))
+
+
+def _choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
+    lattice, section = study.lattice, study.scenario.publisher
+    if policy in _OF_UNIT and section.unit == "record":
+        return _best_of_each(study, policy, game)
+    if policy in ("record-level", "record-level-no-attack"):
+        return _record_level(whole_game(study, policy, game))
+    if policy in ("local-recoding", "local-recoding-no-attack"):
+        return _local(study, policy, game)
+    if policy in ("multi-dimensional", "multi-dimensional-no-attack"):
+        return _split(study, policy, game)
+    if policy in (*_OF_UNIT, "full-domain", "full-domain-no-attack"):
+        return _one_node(study, whole_game(study, policy, game))
+    if policy == "anytime":
+        few, lowest = section.nodes or FEW_NODES, lattice.index(study.minimum)
+        form = AnytimeForm(
+            policy, study.released, suppresses=True, limit=section.suppression_limit, minimum=lowest, most_evaluated=few
+        )
+        return form.choose(game)
+    if policy == "lattice-search":
+        return lattice_search(game)
+    if policy == "opt-in":
+        return OptIn().choose(game)
+    if policy == "k-anonymity":
+        limit = section.suppression_limit if section.unit == "table" else 0.0
+        return KAnonymity(section.k, study.released, limit, lattice.index(study.minimum)).choose(game)
+    return FixedForms(policy, rule_of(study, policy)).choose(game)
+
+
+def rule_of(study: TablesStudy, policy: str) -> Strategies:
+    """Return the node that a rule prescribes for each cell, shape (n_cells,)."""
+    lattice = study.lattice
+    if policy == "safe-harbor":
+        return study.safe_harbor_strategies
+    if policy == "random":
+        return random_stream(study.scenario.seed, "cross-play").integers(lattice.size, size=lattice.n_records)
+    node = lattice.most_specific if policy == "no-protection" else lattice.size - 1
+    return np.full(lattice.n_records, node, dtype=np.int64)
+
+
+def constraint_of(study: TablesStudy, policy: str) -> Constraint:
+    """Return what the publisher restricts itself to when it picks the best generalization of each record."""
+    minimum = study.safe_harbor_strategies if policy == "sh-friendly" else None
+    lowest = study.lattice.index(study.minimum)
+    if lowest:
+        everywhere = np.full(study.lattice.n_records, lowest, dtype=np.int64)
+        minimum = everywhere if minimum is None else study.lattice.join(minimum, everywhere)
+    return Constraint(no_attack=POLICIES[policy].forbids_attacks, minimum=minimum)
+
+
+def _planned(study: TablesStudy, policy: str, game: RecordGame) -> RecordGame:
+    """Return the game on which a policy that forbids attacks plans: if only larger classes are safe, an eager one."""
+    strict = study.scenario.publisher.safe_class == "above"
+    return eager(game) if strict and POLICIES[policy].forbids_attacks else game
+
+
+def _by_backward_induction(
+    study: TablesStudy, policies: Sequence[str], game: RecordGame, progress: Callable[[int, int], None] | None
+) -> dict[str, Choice]:
+    choices: dict[str, Choice] = {}
+    games: dict[int, tuple[RecordGame, dict[str, Constraint]]] = {}
+    for name in policies:
+        planned = _planned(study, name, game)
+        key = id(game) if planned is game else -1
+        games.setdefault(key, (planned, {}))[1][name] = constraint_of(study, name)
+    for played, constraints in games.values():
+        choices |= backward_induction(played, constraints, progress=progress)
+    return choices
+
+
+def _best_of_each(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
+    planned = _planned(study, policy, game)
+    if study.scenario.publisher.solver == "lattice-search":
+        return lattice_search(planned)
+    return branch_and_bound(planned, constraint_of(study, policy))
+
+
+def whole_game(study: TablesStudy, policy: str, game: RecordGame) -> FullDomainGame:
+    """Return the game of one node for all records against the adversaries of a record game."""
+    risk, prices = study.scenario.planned_risk, study.believed(study.prices)
+    own = _prices_against(study, game, prices)
+    # A publisher who foresees purchases also looks at games with higher losses.
+    if own is not None and game.linker is study.linker(risk) and np.array_equal(game.loss, study.of_cells(prices.loss)):
+        return planned_game(study, policy, risk, own)
+    return AnyAdversaryGame.of(planned_game(study, policy, risk, prices), game)
+
+
+def planned_game(study: TablesStudy, policy: str, risk: Risk, prices: Prices) -> FullDomainGame:
+    """Return the game of one node for all records on which a policy plans against a one-shot adversary."""
+    minimum = study.safe_harbor_minimum if policy == "sh-friendly" else None
+    return study.node_game(risk, prices, no_attack=POLICIES[policy].forbids_attacks, minimum=minimum)
+
+
+def _prices_against(study: TablesStudy, game: RecordGame, prices: Prices) -> Prices | None:
+    """Return the amounts of a game against one one-shot adversary; None if it is another, or they fit no kind."""
+    adversary = game.adversary
+    if not isinstance(adversary, OneShotAdversary) or adversary.risk != OneShotAdversary(0.0, 0.0).risk:
+        return None
+    if not np.ndim(adversary.gain) and not np.ndim(adversary.cost):
+        return Prices(prices.benefit, prices.loss, np.asarray(adversary.gain), np.asarray(adversary.cost))
+    gain, cost = study.gain_and_cost(prices)
+    return prices if np.array_equal(adversary.gain, gain) and np.array_equal(adversary.cost, cost) else None
+
+
+def _one_node(study: TablesStudy, game: FullDomainGame) -> TablesChoice:
+    solution, listed = search_nodes(study, game)
+    node, n = int(solution.nodes[0]), study.lattice.n_records
+    found = node != NO_SOLUTION
+    return TablesChoice(
+        node_strategies(game, node),
+        study.scenario.publisher.search,
+        np.full(n, solution.evaluated, dtype=np.int64),
+        solution.exact,
+        planned_payout=float(solution.payout[0]),
+        nodes=(node,) if found else (),
+        gap=float(solution.gap[0]),
+        classes=np.full(n, node, dtype=np.int64) if found else None,
+        listed=listed,
+    )
+
+
+def search_nodes(study: TablesStudy, game: FullDomainGame) -> tuple[FullDomainSolution, NodeOutcomes | None]:
+    """Search as the scenario says, and tell what the nodes evaluated lead to if a budget limits their number."""
+    publisher = study.scenario.publisher
+    if publisher.search == "exact":
+        return search(game, prune=publisher.prune), None
+    if game.prices.n_points > 1:
+        return anytime_search(game, nodes=publisher.nodes, seconds=publisher.seconds), None
+    return explore(game, nodes=publisher.nodes, seconds=publisher.seconds)
+
+
+def node_strategies(game: FullDomainGame, node: int, point: int = 0) -> Strategies:
+    """Return the node for every cell that is kept there, -1 for the others, shape (n_cells,)."""
+    return np.where(game.kept_at(node, point), node, WITHHELD)
+
+
+def _record_level(played: FullDomainGame) -> Choice:
+    n = played.lattice.n_records
+    if not isinstance(played, AnyAdversaryGame):
+        best = record_level(played)
+        payout = float(best.payoff[0] @ played.released)
+        evaluated = np.full(n, best.evaluated, dtype=np.int64)
+        return TablesChoice(best.strategies[0], "record-level", evaluated, exact=True, planned_payout=payout)
+    game, minimum = played.record_game, np.full(n, played.lattice.index(played.lowest), dtype=np.int64)
+    choice = branch_and_bound(game, Constraint(no_attack=played.no_attack, minimum=minimum))
+    payoff = evaluate(game, choice).publisher_payoff
+    strategies = np.where(payoff > game.tie(), choice.strategies, WITHHELD)
+    payout = float(np.where(strategies == WITHHELD, 0.0, payoff) @ played.released)
+    return TablesChoice(strategies, choice.solver, choice.evaluated, choice.exact, planned_payout=payout)
+
+
+def _local(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
+    """Play local recoding, whose classes are among the records left for their round."""
+    played, n = whole_game(study, policy, game), study.lattice.n_records
+    section, risks = study.scenario.publisher, (study.scenario.adversary.risk, study.scenario.planned_risk)
+    if isinstance(played, AnyAdversaryGame):
+        if "prosecutor" in risks:
+            raise InputError(
+                "under prosecutor risk its records hide among those left for their round, which the linkage of this "
+                "adversary does not tell", where=policy,
+            )  # fmt: skip
+        rule = LocalRecoding(
+            policy, study.released, section.suppression_limit, POLICIES[policy].forbids_attacks,
+            study.lattice.index(study.minimum), section.rounds,
+        )  # fmt: skip
+        return rule.choose(played.record_game)
+    recoded = local_recoding(played, rounds=section.rounds, solve=lambda part: search_nodes(study, part)[0])
+    nodes = tuple(int(solution.nodes[0]) for solution in recoded.rounds)
+    evaluated = sum(solution.evaluated for solution in recoded.rounds)
+    at = np.where(recoded.strategies == WITHHELD, nodes[-1] if nodes else WITHHELD, recoded.strategies)
+    return TablesChoice(
+        recoded.strategies,
+        "rounds",
+        np.full(n, evaluated, dtype=np.int64),
+        exact=False,
+        planned_payout=recoded.payout,
+        nodes=nodes,
+        gap=np.nan,
+        unproved_rounds=sum(not solution.exact for solution in recoded.rounds),
+        classes=at if nodes else None,
+    )
+
+
+def _split(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
+    """Play multi-dimensional recoding, whose classes are those of the table at their nodes."""
+    played, n = whole_game(study, policy, game), study.lattice.n_records
+    section = study.scenario.publisher
+    if isinstance(played, AnyAdversaryGame):
+        rule = MultiDimensional(
+            policy, study.released, section.suppression_limit, POLICIES[policy].forbids_attacks,
+            study.lattice.index(study.minimum),
+        )  # fmt: skip
+        return rule.choose(played.record_game)
+    try:
+        best = multi_dimensional(played)
+    except InputError as error:
+        raise error.located(study.loaded.path, "publisher.policies") from None
+    return TablesChoice(
+        best.strategies,
+        SPLITS,
+        np.full(n, best.evaluated, dtype=np.int64),
+        best.exact,
+        planned_payout=best.payout,
+        gap=best.gap,
+        classes=best.regions,
+    )

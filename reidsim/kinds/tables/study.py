@@ -1,0 +1,445 @@
+"""From a validated scenario about a table to a configured study: cells, amounts, people, the adversary, its games."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.response import Adversary
+from reidsim.adversaries.sequential.attack import SequentialAttack
+from reidsim.bundled import bundled_folder
+from reidsim.errors import InputError
+from reidsim.games.full_domain.game import FullDomainGame
+from reidsim.games.full_domain.nodes import MOST_NODES
+from reidsim.games.full_domain.prices import Prices
+from reidsim.games.full_domain.risk import records_outside, require_part_of
+from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
+from reidsim.kinds.tables.own_adversary import OwnAdversary, planner_of, sequential_attack_of
+from reidsim.kinds.tables.release import ReleasedRecords, read_release
+from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario, walks_whole_lattice
+from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.populations.domain import Codes, mixed_radix_keys
+from reidsim.populations.population import Population
+from reidsim.releases.full_domain import common_levels
+from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population_of
+from reidsim.releases.strategy_space import Floats, Strategies
+from reidsim.scenarios.adversary_schema import AdversarySection, Risk
+from reidsim.scenarios.kind import World
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
+from reidsim.tables import numbers, read_table
+
+PRICES = ("benefit", "loss", "gain", "cost")
+
+
+@dataclass(frozen=True, eq=False)
+class TablesStudy:
+    """A table of records ready to be shared, on the distinct cells of the records.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+    lattice : GeneralizationLattice
+        Over the distinct cells; records of one cell have the same values and the same amounts.
+    cell_of_record : ndarray of int, shape (n_records,)
+        The cell of each record.
+    kind : ndarray of int64, shape (n_cells,)
+        Which amounts a cell has.
+    prices : Prices
+        Of every kind of record, at one point.
+    population : Population or None
+        Everybody, over the quasi-identifiers.
+    dataset : Population
+        The released records, counted by cell.
+    safe_harbor : ndarray of int64, shape (n_cells,), optional
+        The least generalization that Safe Harbor accepts.
+    own : OwnAdversary
+        What the scenario's adversary links with.
+    linkers : dict
+        What links cells to people, once it was asked for: rolled-up people do not depend on amounts.
+    """
+
+    loaded: LoadedScenario[TablesScenario]
+    lattice: GeneralizationLattice
+    cell_of_record: NDArray[np.intp]
+    kind: NDArray[np.int64]
+    prices: Prices
+    population: Population | None
+    dataset: Population
+    safe_harbor: Strategies | None
+    own: OwnAdversary = field(default_factory=OwnAdversary)
+    linkers: dict[tuple[str, Risk], Linker] = field(default_factory=dict, repr=False)
+
+    @property
+    def scenario(self) -> TablesScenario:
+        """The scenario as run."""
+        return self.loaded.scenario
+
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+        return len(self.cell_of_record)
+
+    @property
+    def released(self) -> NDArray[np.int64]:
+        """Number of records in each cell, shape (n_cells,)."""
+        return np.bincount(self.cell_of_record, minlength=self.lattice.n_records)
+
+    # People
+
+    def people(self, risk: Risk) -> Population:
+        """Return everybody who may be taken for a record's person: the population, or the released records."""
+        return self.population if risk == "journalist" and self.population is not None else self.dataset
+
+    @property
+    def linked_population(self) -> Population:
+        """Everybody who may in truth be taken for a record's person."""
+        return self.people(self.scenario.adversary.risk)
+
+    @property
+    def registry(self) -> Population | None:
+        """The people whom the adversary can look up; everybody, if None."""
+        return self.own.registry
+
+    @property
+    def outside(self) -> int:
+        """Records beyond the people whom the population has with the same values."""
+        return 0 if self.population is None else records_outside(self.lattice, self.released, self.population)
+
+    # Amounts
+
+    def prices_of(self, economics: EconomicsSection) -> Prices:
+        """Return the amounts of every kind of record under some economics; those of columns stay."""
+        if self.scenario.has_price_columns:
+            return self.prices
+        return Prices.of_kinds(economics.benefit, economics.loss, economics.adversary_gain, economics.cost)
+
+    def believed(self, prices: Prices) -> Prices:
+        """Return what the publisher believes the amounts to be when these are true."""
+        beliefs = self.scenario.beliefs
+        believed = {"benefit": None, "loss": beliefs.loss, "gain": beliefs.gain, "cost": beliefs.cost}
+        return Prices(
+            **{name: getattr(prices, name) if value is None else np.asarray(value) for name, value in believed.items()}
+        )
+
+    def of_cells(self, amounts: Floats) -> Floats:
+        """Return the amount of each cell, shape (n_cells,), of amounts (1, n_kinds) of each kind of record."""
+        return np.asarray(amounts[0, self.kind] if amounts.shape[1] > 1 else np.full(len(self.kind), amounts[0, 0]))
+
+    def gain_and_cost(self, prices: Prices) -> tuple[float | Floats, float | Floats]:
+        """Return the adversary's gain and cost: one amount each, or one for each cell."""
+        if prices.n_kinds == 1:
+            return float(prices.gain[0, 0]), float(prices.cost[0, 0])
+        return prices.gain[0, self.kind], prices.cost[0, self.kind]
+
+    # Generalization
+
+    @property
+    def minimum(self) -> tuple[int, ...]:
+        """Lowest level of each attribute that may be chosen."""
+        return tuple(attribute.minimum_level for attribute in self.scenario.attributes.values())
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes from the minimum levels on."""
+        return math.prod(levels - low for levels, low in zip(self.lattice.shape, self.minimum, strict=True))
+
+    @property
+    def safe_harbor_strategies(self) -> Strategies:
+        """What Safe Harbor prescribes for each cell, shape (n_cells,).
+
+        Raises
+        ------
+        InputError
+            If the scenario has no section for it.
+        """
+        if self.safe_harbor is None:
+            raise InputError("section missing", source=self.loaded.path, where="safe_harbor")
+        return self.safe_harbor
+
+    @property
+    def safe_harbor_minimum(self) -> tuple[int, ...]:
+        """Lowest levels at which every record satisfies Safe Harbor; see `safe_harbor_strategies`."""
+        return tuple(np.maximum(self.minimum, common_levels(self.lattice, self.safe_harbor_strategies)).tolist())
+
+    def lattice_of(self, codes: Codes) -> GeneralizationLattice:
+        """Return the same lattice over other records."""
+        return GeneralizationLattice(self.lattice.hierarchies, codes, self.lattice.loss_attributes)
+
+    # Linkage and games
+
+    def linker(self, risk: Risk) -> PopulationLinker:
+        """Return what links cells to everybody among whom they hide."""
+        key = ("everybody", risk)
+        if key not in self.linkers:
+            self.linkers[key] = PopulationLinker(GroupSizes(self.people(risk), self.lattice))
+        linker = self.linkers[key]
+        assert isinstance(linker, PopulationLinker)  # noqa: S101 - as it was made
+        return linker
+
+    def own_linker(self, risk: Risk) -> Linker:
+        """Return what links cells to people for the scenario's own adversary."""
+        if self.own.links_with_everybody:
+            return self.linker(risk)
+        key = ("own", risk)
+        if key not in self.linkers:
+            self.linkers[key] = self.own.linker(self.lattice, self.people(risk), self.linker(risk))
+        return self.linkers[key]
+
+    @property
+    def group_sizes(self) -> GroupSizes:
+        """Group sizes of the distinct cells among those who can be looked up."""
+        if self.own.registry is not None:
+            return GroupSizes(self.own.registry, self.lattice, holds_records=False)
+        return self.linker(self.scenario.adversary.risk).group_sizes
+
+    def sequential_attack(self, economics: EconomicsSection) -> SequentialAttack:
+        """Return the parameters of the sequential attack under some economics."""
+        return sequential_attack_of(self, economics.adversary_gain, economics.cost)
+
+    def adversary(self, prices: Prices) -> Adversary:
+        """Return the scenario's adversary with the gain and cost of some amounts."""
+        return planner_of(self, *self.gain_and_cost(prices))
+
+    def record_game(self, linker: Linker, prices: Prices, adversary: Adversary | None = None) -> RecordGame:
+        """Return the game of the cells one by one, against the scenario's adversary if no other is given."""
+        benefit, loss = self.of_cells(prices.benefit), self.of_cells(prices.loss)
+        return RecordGame(self.lattice, linker, adversary or self.adversary(prices), benefit, loss)
+
+    def game(self, economics: EconomicsSection) -> RecordGame:
+        """Return the game against the scenario's adversary under some economics."""
+        return self.record_game(self.own_linker(self.scenario.adversary.risk), self.prices_of(economics))
+
+    def game_of(self, codes: Codes) -> RecordGame:
+        """Return the game of other records, shape (n, n_attributes), of one kind of amounts."""
+        other = replace(
+            self, lattice=self.lattice_of(codes), cell_of_record=np.arange(len(codes)),
+            kind=np.zeros(len(codes), dtype=np.int64), own=self.own.of_other_records(self.loaded, self, codes),
+            linkers={},
+        )  # fmt: skip
+        return other.truth
+
+    @property
+    def truth(self) -> RecordGame:
+        """The game as it is."""
+        return self.record_game(self.own_linker(self.scenario.adversary.risk), self.prices)
+
+    @property
+    def belief(self) -> RecordGame:
+        """The game as the publisher believes it to be when it plans."""
+        return self.record_game(self.own_linker(self.scenario.planned_risk), self.believed(self.prices))
+
+    def world(self, draw: int = 0) -> World:
+        """Return the games of a draw; records are the same in each."""
+        return World(self.truth, self.belief, self.released)
+
+    def node_game(
+        self, risk: Risk, prices: Prices, *, no_attack: bool = False, minimum: Sequence[int] | None = None
+    ) -> FullDomainGame:
+        """Return the game of one node for all records, against a one-shot adversary who knows everything."""
+        return FullDomainGame(
+            lattice=self.lattice,
+            released=self.released,
+            prices=prices,
+            kind=self.kind if prices.n_kinds > 1 else None,
+            population=self.population if risk == "journalist" else None,
+            no_attack=no_attack,
+            safe_class=self.scenario.publisher.safe_class,
+            suppression_limit=self.scenario.publisher.suppression_limit,
+            minimum=self.minimum if minimum is None else minimum,
+        )
+
+    # Other studies on the same data
+
+    def with_adversary(self, section: AdversarySection) -> TablesStudy:
+        """Return the study of the same records against another adversary.
+
+        Where it infers attributes that are no quasi-identifiers, records that differ in them have cells of their own.
+
+        Raises
+        ------
+        InputError
+            If something that the adversary links with cannot be used.
+        """
+        before = self.scenario.adversary
+        if section == before:
+            return self
+        # Copies of sections are not checked when they are made.
+        section = AdversarySection(**{name: getattr(section, name) for name in AdversarySection.model_fields})
+        scenario = self.scenario.model_copy(update={"adversary": section})
+        study = replace(self, loaded=replace(self.loaded, scenario=scenario))
+        if _links(section) == _links(before):
+            return study
+        everybody = {key: linker for key, linker in self.linkers.items() if key[0] == "everybody"}
+        return OwnAdversary.of(replace(study, own=OwnAdversary(), linkers=everybody))
+
+    def with_loaded(self, loaded: LoadedScenario[TablesScenario]) -> TablesStudy:
+        """Return the study of a scenario that differs in amounts, beliefs and publisher alone.
+
+        Raises
+        ------
+        InputError
+            If the publisher would have to walk too many nodes.
+        """
+        study = replace(self, loaded=loaded)
+        study = replace(study, prices=study.prices_of(loaded.scenario.economics))
+        try:
+            _require_walkable(study)
+        except InputError as error:
+            raise error.located(loaded.path) from None
+        return study
+
+    def among(self, participants: NDArray[np.int64]) -> TablesStudy:
+        """Return the study on the records of those who take part, on the same cells.
+
+        What Safe Harbor accepts stays: it counts residents, whether they take part or not.
+
+        Parameters
+        ----------
+        participants : ndarray of int64, shape (n_cells,)
+            Records of each cell; one at least in all.
+        """
+        lattice = self.lattice
+        kept = {key: linker for key, linker in self.linkers.items() if key[1] == "journalist" and self.population}
+        return replace(
+            self,
+            cell_of_record=np.repeat(np.arange(lattice.n_records), participants),
+            dataset=Population.from_records(lattice.domain, lattice.codes, participants, name=self.dataset.name),
+            # Those in the released table are others, the population is the same.
+            linkers=kept,
+        )
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the records, hierarchies, amounts and people, as coded; changes with any data that matter."""
+        arrays = [self.lattice.codes, self.cell_of_record, self.kind, *(h.groups for h in self.lattice.hierarchies)]
+        arrays += [getattr(self.prices, price) for price in PRICES]
+        for people in (self.population, self.own.registry):
+            arrays += [] if people is None else [people.cells, people.counts]
+        digest = hashlib.sha256(repr([h.labels for h in self.lattice.hierarchies]).encode())
+        for array in arrays:
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
+
+
+def is_tables(loaded: LoadedScenario[ScenarioHead]) -> TypeGuard[LoadedScenario[TablesScenario]]:
+    """Tell whether in a scenario a publisher shares a table of records."""
+    return isinstance(loaded.scenario, TablesScenario)
+
+
+def is_of_records(loaded: LoadedScenario[ScenarioHead]) -> TypeGuard[LoadedScenario[TablesScenario]]:
+    """Tell whether in a scenario a publisher shares each record in a generalization of its own."""
+    return is_tables(loaded) and loaded.scenario.publisher.unit == "record"
+
+
+def build_study(loaded: LoadedScenario[ScenarioHead]) -> TablesStudy:
+    """Read everything that a scenario names and put the game together.
+
+    Raises
+    ------
+    InputError
+        If the scenario is of another kind, or a file, value or hierarchy cannot be used.
+    """
+    if not is_tables(loaded):
+        raise InputError("a scenario of another kind", source=loaded.path, where="game", expected="tables")
+    scenario = loaded.scenario
+    try:
+        records = read_release(loaded)
+        prices, kind_of_record = _prices(scenario, records)
+        radices = (*(h.attribute.size for h in records.hierarchies), prices.n_kinds)
+        keys = mixed_radix_keys(np.column_stack([records.codes, kind_of_record]), radices)
+        _, first, cell_of_record = np.unique(keys, return_index=True, return_inverse=True)
+        counted = tuple(name for name, attribute in scenario.attributes.items() if attribute.in_loss)
+        lattice = GeneralizationLattice(records.hierarchies, records.codes[first], counted)
+        _require_levels(scenario, lattice)
+        dataset = Population.from_records(lattice.domain, records.codes, name="the released records")
+        population = records.population
+        released = np.bincount(cell_of_record, minlength=lattice.n_records)
+        if population is not None and _must_hold_release(scenario):
+            require_part_of(lattice, released, population)
+        safe_harbor = safe_harbor_minimum(scenario.safe_harbor, lattice, population or dataset)
+        study = TablesStudy(
+            loaded, lattice, cell_of_record, kind_of_record[first], prices, population, dataset, safe_harbor
+        )
+        _require_walkable(study)
+        return OwnAdversary.of(study)
+    except InputError as error:
+        raise error.located(loaded.path) from None
+
+
+def safe_harbor_minimum(
+    section: SafeHarborSection | None, lattice: GeneralizationLattice, population: Population
+) -> Strategies | None:
+    """Return the least generalization of each record that Safe Harbor accepts; None if a scenario does not ask."""
+    if section is None:
+        return None
+    zip3_population = None
+    if section.zip is not None:
+        if section.zip3_population == "population":
+            zip3_population = zip3_population_of(population, section.zip)
+        else:
+            path = bundled_folder("populations") / "figures" / "us-2010-zip3.csv.gz"
+            frame = read_table(path, comment="#")
+            zip3_population = dict(zip(frame["zip3"], numbers(frame, "people", path), strict=True))
+    return safe_harbor_strategies(lattice, age=section.age, zip_code=section.zip, zip3_population=zip3_population)
+
+
+def _links(section: AdversarySection) -> tuple[object, ...]:
+    """Return all of a section that what its adversary links with depends on."""
+    plan = section.sequential if section.plans_sequentially else None
+    return section.knowledge, section.stages, plan and (plan.registry, plan.belief), section.risk
+
+
+def _must_hold_release(scenario: TablesScenario) -> bool:
+    given = None if scenario.population is None else scenario.population.holds_release
+    return scenario.publisher.unit == "table" if given is None else given
+
+
+def _require_levels(scenario: TablesScenario, lattice: GeneralizationLattice) -> None:
+    for name, attribute, levels in zip(lattice.domain.names, scenario.attributes.values(), lattice.shape, strict=True):
+        if attribute.minimum_level >= levels:
+            raise InputError(
+                "no such level",
+                where=f"attributes.{name}.minimum_level",
+                found=attribute.minimum_level,
+                expected=f"at most {levels - 1}",
+            )
+
+
+def _require_walkable(study: TablesStudy) -> None:
+    """Check that the lattice is not too large for what has to walk it."""
+    walking = sorted(walks_whole_lattice(study.scenario))
+    if walking and study.n_nodes > MOST_NODES:
+        raise InputError(
+            "too many nodes to walk",
+            where=walking[0],
+            found=study.n_nodes,
+            expected=f"at most {MOST_NODES:,}",
+            hint='publisher.search = "anytime" stops at a budget of publisher.nodes or publisher.seconds',
+        )
+
+
+def _prices(scenario: TablesScenario, records: ReleasedRecords) -> tuple[Prices, NDArray[np.int64]]:
+    """Return the amounts of every kind of record, and the kind of each record."""
+    economics = scenario.economics
+    amounts: dict[str, float | Floats] = {
+        "benefit": economics.benefit,
+        "loss": economics.loss,
+        "gain": economics.adversary_gain,
+        "cost": economics.cost,
+    } | records.prices
+    if economics.gain is None and "gain" not in records.prices:
+        amounts["gain"] = amounts["loss"]
+    n = len(records.codes)
+    by_record = np.column_stack([np.broadcast_to(amounts[price], (n,)) for price in PRICES])
+    if not records.prices:
+        return Prices.of_kinds(*by_record[0]), np.zeros(n, dtype=np.int64)
+    kinds, kind = np.unique(by_record, axis=0, return_inverse=True)
+    return Prices.of_kinds(*kinds.T), kind.ravel().astype(np.int64)

@@ -1,0 +1,165 @@
+"""How an adversary links and plans: the same keys in every kind of scenario."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
+
+from reidsim.errors import InputError, listed, nearest
+from reidsim.scenarios.analysis_schema import Money
+from reidsim.validation import Section
+
+Risk = Literal["prosecutor", "journalist"]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+# Planners of the package; any other is an object of a module, or an entry point of an installed package.
+PLANNERS = ("one-shot", "fmdp", "always", "never", "random")
+_OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+def names_object(name: str) -> bool:
+    """Tell whether a name is that of an object in a module, such as ``mypackage.adversaries:patient``."""
+    return _OBJECT.fullmatch(name) is not None
+
+
+def _known_planner(name: str) -> str:
+    from reidsim.scenarios.parts import installed
+
+    known = (*PLANNERS, *installed("adversaries"))
+    if name in known or names_object(name):
+        return name
+    raise InputError(
+        "value not allowed", found=name, expected=f"one of {listed(known, 20)}, or package.module:factory",
+        hint=nearest(name, known),
+    )  # fmt: skip
+
+
+Planner = Annotated[
+    str,
+    AfterValidator(_known_planner),
+    WithJsonSchema({"anyOf": [{"enum": list(PLANNERS)}, {"type": "string", "pattern": _OBJECT.pattern}]}),
+]
+
+
+class UnconfirmedSection(Section):
+    """A noisy signal in place of certainty about a hit; the first positive one is claimed."""
+
+    sensitivity: Share = Field(description="probability of a positive signal after a hit")
+    specificity: Share = Field(description="probability of a negative signal after a miss")
+    false_claim_cost: Money = Field(default=0.0, description="cost of claiming the wrong person")
+
+
+class SequentialSection(Section):
+    """The sequential attack of planner `fmdp`; its gain and cost of an exploit are those of the economics."""
+
+    registry: str | None = Field(
+        default=None,
+        description="population (name or recipe) of those whom the adversary can look up; everybody if not given; "
+        "not under prosecutor risk",
+    )
+    belief: Literal["known", "unknown"] = Field(
+        default="known",
+        description="whether the adversary knows the size of the group in the registry before it pays for access",
+    )
+    access_cost: Money = Field(default=0.0, description="C_d: price of access to the registry")
+    link_cost: Money = Field(default=0.0, description="C_l: cost of linking the record")
+    penalty: Money = Field(default=0.0, description="C_p: fine for a detected exploit")
+    max_penalties: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="n_f: how often the fine is levied at most; every time if not given"
+    )
+    detection_intercept: float = Field(
+        default=-4.59, description="h0: exploit j, from 0, is detected with probability 1/(1 + exp(-(h0 + h1 j)))"
+    )
+    detection_slope: float = Field(default=0.0, description="h1 of that probability")
+    prior: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        default=None,
+        description="probability that the person is in the registry; people of the registry over people of the "
+        "population if not given",
+    )
+    discount: Annotated[float, Field(gt=0, le=1)] = Field(
+        default=0.9, description="gamma: worth of money one step later"
+    )
+    penalty_timing: Literal["next-state", "at-action"] = Field(
+        default="next-state",
+        description="the fine is paid one step after the exploit, like the gain is collected, or at once",
+    )
+    detection_ends_attack: bool = Field(default=False, description="whether a detected exploit is the last one")
+    unconfirmed: UnconfirmedSection | None = Field(
+        default=None, description="whether the adversary must guess if an exploit hit; known groups only"
+    )
+
+
+class PlannerSection(Section):
+    """How an adversary plans, whatever it links with."""
+
+    planner: Planner = Field(
+        default="one-shot",
+        description="attack a record once, if the expected gain exceeds the cost; plan a sequential attack; always, "
+        "never or at random; or an adversary of your own, as `package.module:factory` or by the name that an "
+        "installed package gives it",
+    )
+    rate: Share = Field(default=0.5, description='of planner `"random"`: probability that a record is attacked')
+    sequential: SequentialSection = Field(
+        default=SequentialSection(), description='the sequential attack of planner `"fmdp"`'
+    )
+    parameters: dict[str, float | str | bool] = Field(
+        default={}, description="what is passed to the factory of an adversary of your own, besides gain and cost"
+    )
+
+    @model_validator(mode="after")
+    def _planner_consistent(self) -> PlannerSection:
+        if self.sequential.unconfirmed is not None and self.sequential.belief == "unknown":
+            raise InputError(
+                "unconfirmed success is planned for known groups only", where="sequential.belief", found="unknown"
+            )
+        if self.parameters and self.planner in PLANNERS:
+            raise InputError(
+                "parameters are of an adversary of your own", where="parameters", found=self.planner,
+                expected='planner = "package.module:factory"',
+            )  # fmt: skip
+        return self
+
+    @property
+    def plans_sequentially(self) -> bool:
+        """Whether the planner is the sequential attack."""
+        return self.planner == "fmdp"
+
+
+class AdversarySection(PlannerSection):
+    """How the adversary links and plans."""
+
+    risk: Risk = Field(default="journalist", description="groups counted in the population, or in the released records")
+    knowledge: str | None = Field(
+        default=None,
+        description='knowledge recipe (name or file): what it knows about people, such as `"tennessee-voters"`; '
+        "everything if not given",
+    )
+    stages: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="path of an attack recipe: it infers attributes that are not released before it links",
+    )
+
+    @model_validator(mode="after")
+    def _links_consistently(self) -> AdversarySection:
+        if self.knowledge is not None and self.stages is not None:
+            raise InputError(
+                "both a knowledge recipe and an attack in stages say what is linked on", where="stages",
+                found=self.stages, expected="either adversary.knowledge or adversary.stages",
+            )  # fmt: skip
+        if self.risk == "prosecutor" and self.sequential.registry is not None:
+            raise InputError("a registry is not attacked under prosecutor risk", where="sequential.registry")
+        linked = "knowledge" if self.knowledge is not None else "stages" if self.stages is not None else None
+        if linked is not None and self.plans_sequentially:
+            if self.sequential.registry is not None:
+                raise InputError(
+                    f"the adversary links by its {linked}, not in a registry", where="sequential.registry",
+                    found=self.sequential.registry, expected=f"either adversary.{linked} or a registry",
+                )  # fmt: skip
+            if self.sequential.belief == "unknown":
+                raise InputError(
+                    f"groups of an adversary who links by its {linked} are known", where="sequential.belief",
+                    found="unknown", expected="known",
+                )  # fmt: skip
+        return self

@@ -1,0 +1,107 @@
+"""Parts that do not come with the package: adversaries and policies of installed packages, or of a user's module.
+
+An entry point of an installed package (``reidsim.adversaries``, ``reidsim.policies``) is there because its user
+installed it. A module that a scenario names, ``package.module:factory``, is code that comes with a file: it runs only
+if the user allows that.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, Literal
+
+from reidsim.errors import InputError, listed, nearest
+
+Group = Literal["adversaries", "policies"]
+
+
+def installed(group: Group) -> tuple[str, ...]:
+    """Return the names of the parts that installed packages bring."""
+    return tuple(sorted(entry.name for entry in _entry_points(group)))
+
+
+def _entry_points(group: Group) -> tuple[EntryPoint, ...]:
+    return tuple(entry_points(group=f"reidsim.{group}"))
+
+
+def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: bool) -> Any:
+    """Return the factory of a part by the name that a scenario gives it.
+
+    Parameters
+    ----------
+    group : {"adversaries", "policies"}
+    name : str
+        Of an entry point, or ``package.module:factory``.
+    where : str
+        The key, for errors.
+    folder : Path
+        Of the scenario; its modules are found first.
+    allow_code : bool
+        Whether code that a scenario names may run.
+
+    Raises
+    ------
+    InputError
+        If there is no such part, it cannot be imported, or code is not allowed.
+    """
+    for entry in _entry_points(group):
+        if entry.name == name:
+            return _imported(entry.load, name, where)
+    module, separator, attribute = name.partition(":")
+    if not separator:
+        known = installed(group)
+        raise InputError(
+            "no such part is installed", where=where, found=name,
+            expected=f"one of {listed(known)}" if known else "package.module:factory", hint=nearest(name, known),
+        )  # fmt: skip
+    if not allow_code:
+        raise InputError(
+            "code that a scenario names is not run unless that is allowed", where=where, found=name,
+            expected="the option --allow-code, or allow_code=True in Python",
+            hint="allow it only if you trust whoever wrote the module",
+        )  # fmt: skip
+    with _importing_from(folder):
+        found = _imported(lambda: import_module(module), name, where)
+    if not hasattr(found, attribute):
+        raise InputError("the module has no such object", where=where, found=name, expected=f"{attribute} in {module}")
+    return getattr(found, attribute)
+
+
+def made_by(part: object) -> dict[str, str]:
+    """Return the package and version that made a part, for manifests."""
+    from importlib.metadata import PackageNotFoundError, packages_distributions, version
+
+    module = getattr(part, "__module__", None) or type(part).__module__
+    top = module.partition(".")[0]
+    for distribution in packages_distributions().get(top, [top]):
+        try:
+            return {"module": module, "package": distribution, "version": version(distribution)}
+        except PackageNotFoundError:
+            continue
+    return {"module": module}
+
+
+def _imported(load: Any, name: str, where: str) -> Any:
+    try:
+        return load()
+    except InputError:
+        raise
+    except Exception as error:
+        # Whatever a foreign module does when it is imported is the user's to know, in one line.
+        reason = f"{type(error).__name__}: {error}"
+        raise InputError(f"cannot be imported: {reason}", where=where, found=name) from None
+
+
+@contextmanager
+def _importing_from(folder: Path) -> Iterator[None]:
+    path = str(folder.absolute())
+    sys.path.insert(0, path)
+    try:
+        yield
+    finally:
+        sys.path.remove(path)
