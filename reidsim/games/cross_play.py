@@ -17,7 +17,6 @@ from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.defenders.defender import Defender, Game, outcome_of, record_game_of
 from reidsim.games.record_game import Choice
 from reidsim.releases.focused import space_of_all
-from reidsim.releases.strategy_space import Floats
 
 CROSS_PLAY_COLUMNS = (
     "defender",
@@ -272,18 +271,19 @@ def _averages(game: Game, choice: Choice, weights: NDArray[np.int64] | None) -> 
         parts = [each.weight * _averages(game.against(each.name), choice, weights) for each in game.types]
         return np.asarray(np.sum(parts, axis=0))
     outcome = outcome_of(game, choice)
-    attacked: Floats = outcome.attacked.astype(np.float64)
+    attacked = outcome.attack_probability
     if isinstance(game, TypesGame) and game.together == "all":
         # Who may be there attacks as often as it is there.
         attacked = 1.0 - np.prod(
-            [1.0 - each.weight * outcome_of(game.against(each.name), choice).attacked for each in game.types], axis=0
+            [1.0 - each.weight * outcome_of(game.against(each.name), choice).attack_probability for each in game.types],
+            axis=0,
         )
     columns = (
         outcome.publisher_payoff,
         outcome.adversary_payoff,
         outcome.utility,
         attacked,
-        np.where(outcome.attacked, outcome.success_probability, 0.0),
+        outcome.risk,
     )
     return np.array([np.average(column, weights=weights) for column in columns])
 

@@ -103,7 +103,7 @@ class _BestSplits:
             loss, people = table.loss[occupied], table.people[occupied]
         benefit, harm, gain, cost = self._prices
         value = _whole(
-            class_of, released, loss, people, benefit, harm, gain, cost, self._game.no_attack, self._charge, len(keys)
+            class_of, released, loss, people, benefit, harm, gain, cost, self._game.rule, self._charge, len(keys)
         )
         nothing = -self._charge * table.released[occupied].astype(np.float64)
         split = np.full(len(keys), _WHOLE, dtype=np.int8)

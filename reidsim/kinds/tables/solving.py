@@ -34,6 +34,7 @@ from reidsim.games.lattice_search import lattice_search
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 from reidsim.kinds.tables.policies import POLICIES
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.linkage.risk import UniformGuess
 from reidsim.random_streams import random_stream
 from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.adversary_schema import Risk
@@ -232,7 +233,7 @@ def planned_game(study: TablesStudy, policy: str, risk: Risk, prices: Prices) ->
 def _prices_against(study: TablesStudy, game: RecordGame, prices: Prices) -> Prices | None:
     """Return the amounts of a game against one one-shot adversary; None if it is another, or they fit no kind."""
     adversary = game.adversary
-    if not isinstance(adversary, OneShotAdversary) or adversary.risk != OneShotAdversary(0.0, 0.0).risk:
+    if not isinstance(adversary, OneShotAdversary) or not isinstance(adversary.risk, UniformGuess):
         return None
     if not np.ndim(adversary.gain) and not np.ndim(adversary.cost):
         return Prices(prices.benefit, prices.loss, np.asarray(adversary.gain), np.asarray(adversary.cost))
