@@ -25,14 +25,14 @@ import numpy as np
 
 from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import ParticipationRule, Setting
-from reidsim.experiments.agent_records import agent_setting
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import Constraint
+from reidsim.kinds.tables.rounds import setting_of
+from reidsim.kinds.tables.study import TablesStudy, build_study
 from reidsim.populations.domain import unique_rows
 from reidsim.scenarios.agents_schema import AgentsSection
-from reidsim.scenarios.build import RecordStudy, build_study
 from reidsim.scenarios.load import load_scenario
 
 RULE = ParticipationRule(reward=5.0, harm=4000.0, expected_risk=0.0003)
@@ -60,7 +60,7 @@ def peak_bytes(work: Callable[[], object]) -> int:
     return peak
 
 
-def sampled_study(study: RecordStudy, n: int) -> RecordStudy:
+def sampled_study(study: TablesStudy, n: int) -> TablesStudy:
     """Return the study with a sample of the population as records."""
     people = study.linked_population
     share = people.counts / people.total
@@ -78,7 +78,7 @@ def play(setting: Setting) -> None:
     ReidentificationModel(setting, "basic").run().release()
 
 
-def solve(study: RecordStudy) -> None:
+def solve(study: TablesStudy) -> None:
     """Solve the same game without agents."""
     game = study.truth
     if study.scenario.publisher.solver == "branch-and-bound":
@@ -126,9 +126,9 @@ class _PlainModel(mesa.Model):  # type: ignore[misc]
             _PlainSubject(self, each, row)
 
 
-def compare(name: str, study: RecordStudy, repeats: int, sample: int) -> None:
+def compare(name: str, study: TablesStudy, repeats: int, sample: int) -> None:
     """Print the ratios for one study."""
-    setting = agent_setting(study, AgentsSection())
+    setting = setting_of(study, AgentsSection())
     n = setting.n_subjects
     # Group sizes are rolled up, and code is compiled, on the first call.
     solve(study)

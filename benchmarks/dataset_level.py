@@ -26,10 +26,10 @@ from reidsim.games.full_domain.nodes import every_node
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.search import search
+from reidsim.kinds.tables.study import TablesStudy, build_study
 from reidsim.populations.domain import Attribute, unique_rows
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.scenarios.full_domain import FullDomainStudy, build_full_domain
 from reidsim.scenarios.load import load_scenario
 
 AMOUNTS = (300.0, 600.0, 1000.0, 2000.0)
@@ -51,7 +51,7 @@ def fresh(game: FullDomainGame) -> FullDomainGame:
     return replace(game)
 
 
-def plain_node(study: FullDomainStudy, node: int, amount: float, no_attack: bool) -> float:
+def plain_node(study: TablesStudy, node: int, amount: float, no_attack: bool) -> float:
     """Work out the payout of one node with a groupby over the generalized rows."""
     cells = study.cell_of_record
     table = study.lattice.released(np.full(len(cells), node), cells)
@@ -63,7 +63,7 @@ def plain_node(study: FullDomainStudy, node: int, amount: float, no_attack: bool
     return float(np.maximum(worth - np.where(attacked, amount / size, 0.0), 0.0).sum())
 
 
-def full_domain(study: FullDomainStudy, repeats: int, sample: int) -> None:
+def full_domain(study: TablesStudy, repeats: int, sample: int) -> None:
     """Time every setting with and without pruning, a curve, and the plain reference."""
     nodes = np.random.default_rng(1).choice(study.lattice.size, sample, replace=False).tolist()
     print(
@@ -95,7 +95,7 @@ def full_domain(study: FullDomainStudy, repeats: int, sample: int) -> None:
     print(f"* {sample} nodes timed, extrapolated to {study.lattice.size:,}; peak memory so far {peak_mib():,.0f} MiB")
 
 
-def by_record(study: FullDomainStudy, repeats: int) -> None:
+def by_record(study: TablesStudy, repeats: int) -> None:
     """Time record-level generalization of all records."""
     for no_attack in (False, True):
         for amount in AMOUNTS:
@@ -108,7 +108,7 @@ def by_record(study: FullDomainStudy, repeats: int) -> None:
     print(f"peak memory so far {peak_mib():,.0f} MiB")
 
 
-def by_region(study: FullDomainStudy) -> None:
+def by_region(study: TablesStudy) -> None:
     """Time the best multi-dimensional recoding beside the payouts that it lies between."""
     for no_attack in (False, True):
         for amount in AMOUNTS:
@@ -171,7 +171,7 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=40, help="nodes timed with the plain reference")
     parser.add_argument("--growth", action="store_true", help="also grow rows and quasi-identifiers")
     options = parser.parse_args()
-    study = build_full_domain(load_scenario("arx-example"))
+    study = build_study(load_scenario("arx-example"))
     print(f"{study.n_records:,} rows, {study.lattice.n_records:,} cells, {study.lattice.size:,} nodes")
     by_record(study, options.repeats)
     full_domain(study, options.repeats, options.sample)

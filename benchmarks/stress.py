@@ -10,11 +10,12 @@ import time
 import numpy as np
 import pandas as pd
 
-from reidsim.experiments.record_level import solve_policies, summarise
 from reidsim.experiments.stress.outcomes import RecordEvaluator, economics_at
 from reidsim.experiments.stress.record_points import OneShotPoints
+from reidsim.experiments.tables_run import summarise
 from reidsim.games.robust import robust_choices
-from reidsim.scenarios.build import build_study
+from reidsim.kinds.tables.outcomes import equilibria_of, play
+from reidsim.kinds.tables.study import build_study
 from reidsim.scenarios.load import load_scenario
 
 POINTS = 50
@@ -34,7 +35,7 @@ def main() -> None:
         }
     )
     begun = time.perf_counter()
-    solved = summarise(study, solve_policies(study))
+    solved = summarise(study, equilibria_of(play(study)))
     single = time.perf_counter() - begun
     print(f"solving four policies of a study that is built: {single:.2f} s")
 

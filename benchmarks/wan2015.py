@@ -17,21 +17,21 @@ from collections.abc import Callable
 
 import numpy as np
 from memory import peak_mib
+from reidsim.experiments.record_level import constraint_of, fixed_choice
 
 from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.experiments.record_level import constraint_of, fixed_choice
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.lattice_search import lattice_search
 from reidsim.games.parameter_grid import ParameterPoints, average_outcomes, best_strategies, undominated_options
 from reidsim.games.record_game import Constraint, PopulationLinker, RecordGame
+from reidsim.kinds.tables.study import TablesStudy, build_study, record_game
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.domain import Attribute, Domain, unique_rows
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.scenarios.build import RecordStudy, build_study, record_game
 from reidsim.scenarios.load import load_scenario
 
 GAMES = ("basic", "no-attack", "sh-friendly")
@@ -47,7 +47,7 @@ def best_time(work: Callable[[], object], repeats: int) -> float:
     return min(times)
 
 
-def four_policies(study: RecordStudy) -> dict[str, object]:
+def four_policies(study: TablesStudy) -> dict[str, object]:
     """From records and population to the outcome of all four policies; nothing is kept from an earlier call."""
     codes = study.lattice.codes[study.cell_of_record]
     first, cells = unique_rows(codes, study.lattice.domain.shape)
@@ -60,7 +60,7 @@ def four_policies(study: RecordStudy) -> dict[str, object]:
     return {name: evaluate(game, choice).expand(cells) for name, choice in choices.items()}
 
 
-def plain_record(study: RecordStudy, dense: np.ndarray, code: np.ndarray, harbor: tuple[int, ...]) -> dict[str, float]:
+def plain_record(study: TablesStudy, dense: np.ndarray, code: np.ndarray, harbor: tuple[int, ...]) -> dict[str, float]:
     """Solve one record by slicing the population for each strategy; the publisher's payoff under each policy."""
     benefit, loss, cost = 1200.0, 300.0, 4.0
     hierarchies = study.lattice.hierarchies
@@ -85,7 +85,7 @@ def plain_record(study: RecordStudy, dense: np.ndarray, code: np.ndarray, harbor
     return best
 
 
-def per_record(study: RecordStudy, sample: int) -> None:
+def per_record(study: TablesStudy, sample: int) -> None:
     """Compare the four-policy solution with the plain loop."""
     four_policies(study)
     before = peak_mib()
@@ -111,7 +111,7 @@ def per_record(study: RecordStudy, sample: int) -> None:
     print(f"  RATIO per record: {per_plain / (ours / study.n_records):,.0f} (to reach 2,000)")
 
 
-def grid(study: RecordStudy, sample: int) -> None:
+def grid(study: TablesStudy, sample: int) -> None:
     """Compare the 50 x 50 grid of benefit and loss, exact with ties, with plain numpy per point."""
     benefit, loss = np.meshgrid(np.linspace(30, 1500, 50), np.linspace(500, 25_000, 50), indexing="ij")
     points = ParameterPoints.broadcast(benefit.ravel(), loss.ravel(), loss.ravel(), 4.0)
@@ -120,7 +120,7 @@ def grid(study: RecordStudy, sample: int) -> None:
         options = undominated_options(
             study.lattice, PopulationLinker(GroupSizes(study.linked_population, study.lattice))
         )
-        return options, average_outcomes(options, study.multiplicity, points)
+        return options, average_outcomes(options, study.released, points)
 
     ours()
     seconds = best_time(ours, 3)
@@ -140,7 +140,7 @@ def grid(study: RecordStudy, sample: int) -> None:
         attacked = worst * success > 4.0 * (1 + 1e-12)
         payoff = value * utility - np.where(attacked, worst * success, 0.0)
         best = (payoff >= payoff.max(axis=1, keepdims=True) - 1e-12 * (value + worst)).argmax(axis=1)
-        mean = np.average(payoff[np.arange(len(best)), best], weights=study.multiplicity)
+        mean = np.average(payoff[np.arange(len(best)), best], weights=study.released)
         assert (best_strategies(options, points, point) == best).all()
         assert abs(mean - averages.publisher_payoff[point]) < 1e-6
     plain = (time.perf_counter() - start) / sample * points.n_points
@@ -148,7 +148,7 @@ def grid(study: RecordStudy, sample: int) -> None:
     print(f"  RATIO on the grid: {plain / seconds:,.0f} (to reach 25)")
 
 
-def growth_in_records(study: RecordStudy) -> None:
+def growth_in_records(study: TablesStudy) -> None:
     """Time the basic game for ever more records drawn from the population."""
     population = study.linked_population
     share = population.counts / population.counts.sum()

@@ -40,7 +40,7 @@ def _genealogies_kept_apart(tmp_path_factory):
 @pytest.fixture(scope="session")
 def wan2015():
     """The bundled study of Wan et al. 2015."""
-    from reidsim.scenarios.build import build_study
+    from reidsim.kinds.tables.study import build_study
     from reidsim.scenarios.load import load_scenario
 
     return build_study(load_scenario("wan2015"))
@@ -49,9 +49,9 @@ def wan2015():
 @pytest.fixture(scope="session")
 def wan2015_equilibria(wan2015):
     """All four policies of the bundled study, solved."""
-    from reidsim.experiments.record_level import solve_policies
+    from reidsim.kinds.tables.outcomes import equilibria_of, play
 
-    return solve_policies(wan2015)
+    return equilibria_of(play(wan2015))
 
 
 @pytest.fixture(scope="session")

@@ -236,6 +236,5 @@ def test_populations_and_scenarios_can_be_loaded_on_their_own(town):
 
 def test_every_kind_of_scenario_can_be_run_and_described():
     from reidsim.experiments.run import _STUDIES
-    from reidsim.scenarios.load import GAMES
 
-    assert set(_STUDIES) == set(GAMES.values())
+    assert set(_STUDIES) == set(schemas().values())

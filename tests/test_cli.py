@@ -24,7 +24,6 @@ from reidsim.bundled import bundled_folder
 from reidsim.cli import app, main
 from reidsim.progress import DelayedProgress
 from reidsim.reports.summary_table import summary_tables
-from reidsim.scenarios.load import GAMES
 
 TOWN = Path(__file__).parent / "scenarios" / "town"
 REIDSIM = shutil.which("reidsim", path=str(Path(sys.executable).parent)) or "reidsim"
@@ -289,7 +288,7 @@ def test_schema_prints_the_json_schema_of_scenarios(reidsim_):
     assert (code, err) == (0, "")
     schema = json.loads(out)
     kinds = [schema["$defs"][kind["$ref"].removeprefix("#/$defs/")] for kind in schema["anyOf"]]
-    assert [kind["properties"]["game"]["const"] for kind in kinds] == list(GAMES)
+    assert [kind["properties"]["game"]["const"] for kind in kinds] == list(schemas())
     assert {"release", "attributes", "economics"} <= set(kinds[0]["properties"])
 
 

@@ -15,7 +15,7 @@ from reidsim.scenarios.opponents import ADVERSARIES
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 TEXT = (DOCS / "cross-play.md").read_text(encoding="utf-8")
 DATASET = {
-    "game": "full-domain",
+    "publisher.unit": "table",
     "population.holds_release": False,
     "adversary.risk": "journalist",
     "publisher.policies": ["basic"],

@@ -5,10 +5,10 @@ import re
 from pathlib import Path
 
 from documented import literals, parts, rows_of
+from reidsim.scenarios.full_domain_schema import FullDomainPublisherSection
 
 import reidsim
 from reidsim.reports.illustration import illustrate
-from reidsim.scenarios.full_domain_schema import FullDomainPublisherSection
 
 TEXT = (Path(__file__).resolve().parents[1] / "docs" / "full-domain.md").read_text(encoding="utf-8")
 

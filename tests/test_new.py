@@ -24,13 +24,13 @@ from reidsim.drafts.scenario_text import Prices, toml_key, toml_text, toml_value
 from reidsim.drafts.values import MISSING_MARKS
 from reidsim.errors import InputError
 from reidsim.experiments.run import run_loaded
+from reidsim.kinds.tables.release import hierarchy_of
+from reidsim.kinds.tables.schema import TablesScenario
+from reidsim.kinds.tables.study import build_study
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute
 from reidsim.releases.hierarchy import hierarchy_from_rows
-from reidsim.scenarios.build import build_study
 from reidsim.scenarios.load import load_scenario
-from reidsim.scenarios.records import hierarchy_of
-from reidsim.scenarios.schema import RecordScenario
 from reidsim.tables import delimited_line, read_table
 from reidsim.validation import validated
 
@@ -211,7 +211,7 @@ def as_hierarchy(profile, draft):
         "economics": {"benefit": 1, "loss": 1, "cost": 1},
         "adversary": {"risk": "prosecutor"},
     }
-    section = validated(RecordScenario, content, "draft").attributes["x"].hierarchy
+    section = validated(TablesScenario, content, "draft").attributes["x"].hierarchy
     return hierarchy_of(attribute, section, Path(), "x")
 
 

@@ -25,7 +25,6 @@ from reidsim.reports.reference.keys import Elsewhere, anchor, described_sections
 from reidsim.reports.reference.words import default_in_words, kind_in_words
 from reidsim.reports.reference.write import reference_pages
 from reidsim.scenarios.attack_recipe import AttackRecipe
-from reidsim.scenarios.load import GAMES
 from reidsim.validation import Section
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
@@ -45,6 +44,7 @@ def sections_below(*models):
     return found
 
 
+GAMES = schemas()
 SECTIONS = sections_below(*GAMES.values(), *RECIPES, KnowledgeRecipe, AttackRecipe)
 KEYS = [(model, name, field) for model in SECTIONS for name, field in model.model_fields.items()]
 
@@ -386,7 +386,7 @@ def test_new_users_are_not_shown_the_command(monkeypatch, capsys):
 
 
 def test_the_json_schema_of_editors_has_the_same_words():
-    meaning = GAMES["record-level"].model_fields["replications"].description
-    _, schema = models_json_schema([(GAMES["record-level"], "validation")], by_alias=True)
+    meaning = GAMES["tables"].model_fields["replications"].description
+    _, schema = models_json_schema([(GAMES["tables"], "validation")], by_alias=True)
     assert meaning in json.dumps(schema)
-    assert meaning in PAGES[page_of_game("record-level")]
+    assert meaning in PAGES[page_of_game("tables")]

@@ -257,9 +257,9 @@ def test_a_gap_without_a_bound_is_no_number(run):
 
 
 def test_a_dataset_generalized_in_one_way_has_the_classes_of_its_solver(folder):
-    scenario = SCENARIO.replace("title", 'game = "full-domain"\ntitle', 1).replace('"prosecutor"', '"prosecutor"')
+    scenario = SCENARIO
     Path("ward.toml").write_text(scenario)
-    reidsim.run("ward.toml", set={"economics.cost": 6}).save("results")
+    reidsim.run("ward.toml", set={"economics.cost": 6, "publisher.unit": "table"}).save("results")
     run = open_results(Path("results"))
     withheld = 0
     for policy in ("basic", "no-attack"):
@@ -377,12 +377,14 @@ def test_who_stayed_away_in_the_last_round_of_agents_is_left_out(folder):
     assert sidecar["parameters"]["agents"]["rounds"] == 3
 
 
-@pytest.mark.parametrize("game", ["record-level", "full-domain"])
-def test_with_agents_the_numbers_are_those_of_the_round_whose_forms_are_shared(folder, reidsim_, game):
+@pytest.mark.parametrize("unit", ["record", "table"])
+def test_with_agents_the_numbers_are_those_of_the_round_whose_forms_are_shared(folder, reidsim_, unit):
     """Risk from the records alone; means over rounds differ, since people leave."""
-    Path("agents.toml").write_text(f'game = "{game}"\n{SCENARIO}' if game != "record-level" else SCENARIO)
+    Path("agents.toml").write_text(SCENARIO)
     rounds = {"agents.rounds": 3, "agents.participation.reward": 1, "agents.participation.harm": 4}
-    reidsim.run("agents.toml", set={**rounds, "publisher.policies": ["no-protection", "basic"]}).save("rounds")
+    reidsim.run(
+        "agents.toml", set={**rounds, "publisher.unit": unit, "publisher.policies": ["no-protection", "basic"]}
+    ).save("rounds")
     run = open_results(Path("rounds"))
     for policy in ("no-protection", "basic"):
         code, out, _ = reidsim_("share", "rounds", "-o", f"{policy}.csv", "--policy", policy)

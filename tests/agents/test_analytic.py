@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from small_scenario import releases, write_scenario
 
 import reidsim
-from reidsim.experiments.agent_records import agent_setting
 from reidsim.experiments.agent_run import play_policy
-from reidsim.experiments.record_level import solve_policies
+from reidsim.kinds.tables.outcomes import equilibria_of, play
+from reidsim.kinds.tables.rounds import setting_of
+from reidsim.kinds.tables.study import build_study
 from reidsim.scenarios.agents_schema import AgentsSection
-from reidsim.scenarios.build import build_study
 from reidsim.scenarios.load import load_scenario
 
 POLICIES = ("basic", "no-attack", "no-protection", "suppress-all")
@@ -54,7 +54,7 @@ def test_any_small_study(small, solver, beliefs):
 
 
 def assert_equal_equilibria(study, analytic):
-    setting = agent_setting(study, AgentsSection())
+    setting = setting_of(study, AgentsSection())
     for policy, expected in analytic.items():
         found = play_policy(setting, policy).last
         np.testing.assert_array_equal(found.strategies, expected.strategies)
@@ -69,7 +69,7 @@ def test_wan2015_record_by_record(wan2015, wan2015_equilibria):
 
 def test_the_sequential_game_record_by_record():
     study = build_study(load_scenario("xia2015", {"publisher.solver": "branch-and-bound"}))
-    assert_equal_equilibria(study, solve_policies(study))
+    assert_equal_equilibria(study, equilibria_of(play(study)))
 
 
 @pytest.mark.parametrize("beliefs", [{}, {"beliefs.loss": 60.0, "beliefs.cost": 20.0}])

@@ -16,24 +16,25 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.agents.foresight import Foreseen, Opponent
 from reidsim.agents.profile import AdversaryProfile, Equipment
 from reidsim.errors import InputError
-from reidsim.experiments.agent_full_domain import dataset_setting
 from reidsim.experiments.agent_run import play_policy
-from reidsim.experiments.full_domain_policies import solve_full_domain
 from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame, TypesLinker
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
 from reidsim.games.full_domain.anytime import explore
 from reidsim.games.full_domain.nodes import every_node
 from reidsim.games.full_domain.search import search
 from reidsim.games.record_game import PopulationLinker, RecordGame
+from reidsim.kinds.tables.outcomes import play
+from reidsim.kinds.tables.rounds import setting_of
+from reidsim.kinds.tables.study import build_study
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Population
 from reidsim.scenarios.agents_schema import AgentsSection
-from reidsim.scenarios.full_domain import build_full_domain
 from reidsim.scenarios.load import load_scenario
 
 SCENARIO = """
-game = "full-domain"
 seed = 6
+[adversary]
+risk = "prosecutor"
 [population]
 path = "people.csv"
 [release]
@@ -49,6 +50,8 @@ benefit = 100
 loss = 80
 cost = 10
 [publisher]
+unit = "table"
+safe_class = "above"
 policies = ["basic", "no-attack"]
 [safe_harbor]
 age = "age"
@@ -133,9 +136,9 @@ def test_one_adversary_who_is_named_is_the_analytic_game(ward):
     ],
 )
 def test_bundled_scenarios_record_by_record(name, policies):
-    study = build_full_domain(load_scenario(name, {"publisher.policies": policies}))
-    setting = dataset_setting(study, AgentsSection())
-    for policy, outcome in solve_full_domain(study).items():
+    study = build_study(load_scenario(name, {"publisher.policies": policies}))
+    setting = setting_of(study, AgentsSection())
+    for policy, outcome in play(study).items():
         expected, found = outcome.equilibrium, play_policy(setting, policy).last
         np.testing.assert_array_equal(found.strategies, expected.strategies)
         np.testing.assert_array_equal(found.attacked, expected.attacked)

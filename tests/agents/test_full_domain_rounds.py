@@ -5,24 +5,26 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from reidsim.scenarios.agents_full_domain import taking_part
 from typer.testing import CliRunner
 
 import reidsim
 from reidsim.agents.model import ReidentificationModel
 from reidsim.cli import app
 from reidsim.errors import InputError
-from reidsim.experiments.agent_full_domain import choose, dataset_setting
 from reidsim.experiments.run import describe
+from reidsim.kinds.tables.rounds import setting_of
+from reidsim.kinds.tables.solving import choose
+from reidsim.kinds.tables.study import build_study
 from reidsim.reports.explanation import explanation
-from reidsim.scenarios.agents_full_domain import taking_part
-from reidsim.scenarios.full_domain import build_full_domain
 from reidsim.scenarios.load import load_scenario
 from reidsim.web.exploration import world_of
 
 SCENARIO = """
-game = "full-domain"
 title = "Forty of ninety"
 seed = 6
+[adversary]
+risk = "prosecutor"
 [population]
 path = "people.csv"
 [release]
@@ -36,6 +38,8 @@ benefit = 100
 loss = 80
 cost = 10
 [publisher]
+unit = "table"
+safe_class = "above"
 policies = ["basic", "no-attack"]
 [agents.types.keen]
 weight = 0.6
@@ -96,8 +100,8 @@ def test_leaving_lowers_class_sizes_under_prosecutor_risk_alone(town):
     sizes, participants = {}, {}
     for risk in ("prosecutor", "journalist"):
         changes = {**ONE, **LEAVING, "adversary.risk": risk, "publisher.policies": ["no-protection"]}
-        study = build_full_domain(load_scenario(town, changes))
-        model = ReidentificationModel(dataset_setting(study, study.scenario.agents), "no-protection")
+        study = build_study(load_scenario(town, changes))
+        model = ReidentificationModel(setting_of(study, study.scenario.agents), "no-protection")
         sizes[risk] = []
         for _ in range(2):
             model.step()
@@ -110,7 +114,7 @@ def test_leaving_lowers_class_sizes_under_prosecutor_risk_alone(town):
 
 
 def test_linkers_of_the_table_are_made_anew_those_of_the_population_kept(town):
-    study = build_full_domain(load_scenario(town, {"adversary.risk": "journalist", "beliefs.risk": "prosecutor"}))
+    study = build_study(load_scenario(town, {"adversary.risk": "journalist", "beliefs.risk": "prosecutor"}))
     top = study.lattice.size - 1
     assert set(study.linker("prosecutor").link(top).group_sizes.tolist()) == {40}
     few = np.minimum(study.released, 1)
@@ -333,7 +337,7 @@ def test_budgets_below_the_cheapest_attack_are_warned_of(town):
 
 
 def test_a_policy_that_agents_do_not_play_is_refused_wherever_it_comes_from(town):
-    study = build_full_domain(load_scenario(town))
+    study = build_study(load_scenario(town))
     with pytest.raises(InputError, match="not a policy of scenarios with agents"):
         choose(study, "local-recoding", study.record_game(study.linker("prosecutor"), study.prices))
 

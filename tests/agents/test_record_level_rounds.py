@@ -12,8 +12,8 @@ from small_scenario import releases, write_scenario
 
 import reidsim
 from reidsim.agents.model import ReidentificationModel
-from reidsim.experiments.agent_records import agent_setting
-from reidsim.scenarios.build import build_study
+from reidsim.kinds.tables.rounds import setting_of
+from reidsim.kinds.tables.study import build_study
 from reidsim.scenarios.load import load_scenario
 
 SCENARIO = """
@@ -133,14 +133,14 @@ def test_class_sizes_under_journalist_risk_stay_those_of_the_population(town):
     assert not stay.all()
     assert_same_outcomes(records[stay], analytic[stay])
     study = build_study(load_scenario(town, {**changes, **LEAVING}))
-    assert agent_setting(study, study.scenario.agents).among is None
+    assert setting_of(study, study.scenario.agents).among is None
 
 
 def test_class_sizes_follow_who_leaves_and_returns(town):
     """Nobody dares to take part after the first round; some return, since they hear of no breach."""
     rule = {"reward": 1, "harm": 60, "spread": 1, "learning_rate": 0.9}
     study = build_study(load_scenario(town, {"agents.participation": rule, "agents.rounds": 8}))
-    model = ReidentificationModel(agent_setting(study, study.scenario.agents), "no-protection")
+    model = ReidentificationModel(setting_of(study, study.scenario.agents), "no-protection")
     shared = []
     for _ in range(8):
         model.step()

@@ -46,7 +46,8 @@ name = "neighbours"
 groups = [{ attributes = ["age", "sex"], probability = 0.5 }]
 """
 FULL_DOMAIN = f"""
-game = "full-domain"
+[adversary]
+risk = "prosecutor"
 [release]
 path = "records.csv"
 [attributes.age]
@@ -56,6 +57,9 @@ hierarchy = {{ rule = "suppress" }}
 {MONEY}
 [sweep.values]
 "attributes.age.hierarchy" = [{{ rule = "suppress" }}, {{ rule = "table", file = "age.csv", delimiter = ";" }}]
+[publisher]
+unit = "table"
+safe_class = "above"
 """
 MASKING = f"""
 game = "masking"

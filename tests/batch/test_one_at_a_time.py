@@ -23,7 +23,8 @@ from reidsim.validation import validated
 TESTS = Path(__file__).resolve().parents[1]
 IN_TURN = ["economics.loss", "economics.cost"]
 TABLE_PROGRAM = """
-game = "full-domain"
+[adversary]
+risk = "prosecutor"
 [release]
 path = "records.csv"
 [population]
@@ -37,6 +38,8 @@ benefit = 100
 loss = 80
 cost = 10
 [publisher]
+unit = "table"
+safe_class = "above"
 policies = ["basic", "no-attack", "record-level", "local-recoding", "no-protection"]
 """
 

@@ -12,9 +12,8 @@ import reidsim
 from reidsim.experiments.analysis import deviation_table, line_table, map_table
 from reidsim.experiments.full_domain_analysis import curve_table
 from reidsim.experiments.sequential_analysis import threshold_table
+from reidsim.kinds.tables.study import build_study
 from reidsim.scenarios.analysis_schema import LinesSection, MapsSection
-from reidsim.scenarios.build import build_study
-from reidsim.scenarios.full_domain import build_full_domain
 from reidsim.scenarios.load import load_scenario
 from reidsim.validation import validated
 
@@ -109,7 +108,7 @@ def test_figure_5_of_prasser_2017():
     values = {"economics.loss": losses, "beliefs.risk": ["prosecutor", "journalist"]}
     runs = swept("prasser2017-sweep", sweep__values=values).runs
     loaded = load_scenario("prasser2017", {"analysis.curves.loss": {"values": losses}})
-    there = curve_table(build_full_domain(loaded))
+    there = curve_table(build_study(loaded))
     # Rules plan with no risk, so the engine has them once for each.
     rules = there[there["risk"] == ""]
     there = pd.concat([there[there["risk"] != ""], *(rules.assign(risk=risk) for risk in values["beliefs.risk"])])

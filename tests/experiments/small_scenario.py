@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 from small_games import game_of, small_games
 
-from reidsim.scenarios.build import build_study
+from reidsim.kinds.tables.study import build_study
 from reidsim.scenarios.load import load_scenario
 
 

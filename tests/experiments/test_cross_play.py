@@ -12,7 +12,7 @@ import reidsim
 from reidsim.cli import app
 from reidsim.errors import InputError
 from reidsim.experiments.cross_play import cross_play
-from reidsim.experiments.record_level import summarise
+from reidsim.experiments.tables_run import summarise
 from reidsim.games.cross_play import CROSS_PLAY_COLUMNS
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.defenders.defender import outcome_of
@@ -231,7 +231,6 @@ def test_beliefs_are_planned_on_and_the_truth_is_paid():
 
 
 DATASET = """
-game = "full-domain"
 [population]
 path = "people.csv"
 [release]
@@ -252,6 +251,8 @@ risk = "journalist"
 [beliefs]
 risk = "{planned}"
 [publisher]
+unit = "table"
+safe_class = "above"
 policies = [
     "basic", "no-attack", "sh-friendly", "record-level", "record-level-no-attack", "safe-harbor",
     "multi-dimensional", "multi-dimensional-no-attack", "local-recoding", "local-recoding-no-attack",

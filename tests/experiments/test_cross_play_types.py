@@ -10,7 +10,7 @@ import reidsim
 from reidsim.errors import InputError
 from reidsim.experiments.cross_play import cross_play
 from reidsim.games.type_replies import replies_to_types
-from reidsim.scenarios.build import build_study
+from reidsim.kinds.tables.study import build_study
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.masking import build_masking_study
 from reidsim.scenarios.opponent_types import (
@@ -88,7 +88,6 @@ def test_all_types_together_are_one_round_of_agents(scenario, sets, policy, toge
 
 
 DATASET = """
-game = "full-domain"
 [population]
 path = "people.csv"
 [release]
@@ -104,6 +103,8 @@ cost = 11
 [adversary]
 risk = "journalist"
 [publisher]
+unit = "table"
+safe_class = "above"
 policies = ["basic"]
 suppression_limit = 0.4
 """

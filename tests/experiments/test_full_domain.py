@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from reidsim.experiments.full_domain_run import describe_full_domain, run_full_domain
 
 from reidsim.errors import InputError
 from reidsim.experiments import full_domain_analysis, full_domain_run
 from reidsim.experiments.full_domain_analysis import FullDomainAnalysis
-from reidsim.experiments.full_domain_run import describe_full_domain, run_full_domain
 from reidsim.experiments.run_result import MEASURES
 from reidsim.games.full_domain import best_splits
 from reidsim.releases.full_domain import released_class_sizes
@@ -17,7 +17,8 @@ from reidsim.reports.illustration import illustrate
 from reidsim.scenarios.load import load_scenario
 
 SCENARIO = """
-game = "full-domain"
+[adversary]
+risk = "prosecutor"
 [population]
 path = "people.csv"
 [release]
@@ -33,6 +34,8 @@ benefit = 100
 loss = 80
 cost = 10
 [publisher]
+unit = "table"
+safe_class = "above"
 policies = [
   "basic", "no-attack", "sh-friendly", "local-recoding", "local-recoding-no-attack", "record-level",
   "record-level-no-attack", "safe-harbor", "no-protection", "suppress-all", "multi-dimensional",

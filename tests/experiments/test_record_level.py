@@ -19,8 +19,10 @@ from small_scenario import (
 )
 
 from reidsim.errors import InputError
-from reidsim.experiments.record_level import MEASURES, fixed_choice, record_table, solve_policies, summarise
-from reidsim.scenarios.build import build_study
+from reidsim.experiments.tables_run import summarise
+from reidsim.games.measures import MEASURES
+from reidsim.kinds.tables.outcomes import equilibria_of, play, record_table
+from reidsim.kinds.tables.study import build_study
 from reidsim.scenarios.load import load_scenario
 
 POLICIES = ("basic", "no-attack", "no-protection", "suppress-all")
@@ -47,7 +49,7 @@ def assert_measures_are(row, expected, small):
 @settings(max_examples=40)
 def test_every_policy_is_averaged_over_all_records_of_the_release(small, solver):
     with study_of(small, policies=POLICIES, solver=solver) as study:
-        summary = summarise(study, solve_policies(study))
+        summary = summarise(study, equilibria_of(play(study)))
     assert list(summary.index) == list(POLICIES)
     assert list(summary.columns) == list(MEASURES)
     for policy in POLICIES:
@@ -59,7 +61,7 @@ def test_every_policy_is_averaged_over_all_records_of_the_release(small, solver)
 @settings(max_examples=25)
 def test_lattice_search_can_stand_in_for_the_optimum(small):
     with study_of(small, policies=["basic"], solver="lattice-search") as study:
-        equilibria = solve_policies(study)
+        equilibria = equilibria_of(play(study))
         summary = summarise(study, equilibria)
     expected = expected_measures(small, strategies_by_the_paper(small, "lattice-search"))
     assert_measures_are(summary.loc["basic"], expected, small)
@@ -74,7 +76,7 @@ def test_a_publisher_with_beliefs_chooses_by_them_and_is_paid_by_the_truth(small
     n = small.n_records
     imagined = replace(small, **{name: (amount,) * n for name, amount in believed.items()})
     with study_of(small, policies=["basic", "no-attack"], more=more) as study:
-        summary = summarise(study, solve_policies(study))
+        summary = summarise(study, equilibria_of(play(study)))
     for policy in ("basic", "no-attack"):
         expected = expected_measures(small, strategies_by_the_paper(imagined, policy))
         assert_measures_are(summary.loc[policy], expected, small)
@@ -95,7 +97,7 @@ def test_a_publisher_who_believes_the_loss_to_be_another_keeps_its_idea_of_the_g
 @settings(max_examples=25)
 def test_under_prosecutor_risk_groups_are_counted_in_the_released_records(small):
     with study_of(small, policies=["basic", "no-protection"], risk="prosecutor") as study:
-        summary = summarise(study, solve_policies(study))
+        summary = summarise(study, equilibria_of(play(study)))
     among_themselves = replace(small, people=small.records)
     for policy in ("basic", "no-protection"):
         expected = expected_measures(among_themselves, strategies_by_the_paper(among_themselves, policy))
@@ -107,7 +109,7 @@ def test_under_prosecutor_risk_groups_are_counted_in_the_released_records(small)
 def test_the_table_of_records_has_every_record_in_the_order_of_the_release(small):
     policies = ["no-attack", "no-protection"]
     with study_of(small, policies=policies) as study:
-        table = record_table(study, solve_policies(study))
+        table = record_table(study, equilibria_of(play(study)))
     n = small.n_records
     assert table["policy"].tolist() == [policy for policy in policies for _ in range(n)]
     assert table["record"].tolist() == list(range(n)) * 2
@@ -135,7 +137,7 @@ def test_records_alike_are_solved_once_and_count_as_often_as_they_come(tmp_path)
     study = build_study(load_scenario(write_scenario(tmp_path, TOWN, policies=["basic"])))
     assert study.n_records == 5
     assert study.lattice.n_records == 3
-    assert sorted(study.multiplicity.tolist()) == [1, 2, 2]
+    assert sorted(study.released.tolist()) == [1, 2, 2]
     assert study.lattice.codes[study.cell_of_record].tolist() == [list(record) for record in TOWN.records]
 
 
@@ -150,7 +152,7 @@ def test_safe_harbor_and_its_friendly_game_are_those_of_the_paper(tmp_path, coun
     small, study = safe_harbor_study(tmp_path, counted)
     rule = [((1 if a >= 2 else 0), zip_level) for a, _ in small.records]
     assert [study.lattice.levels(s) for s in study.safe_harbor[study.cell_of_record].tolist()] == rule
-    summary = summarise(study, solve_policies(study))
+    summary = summarise(study, equilibria_of(play(study)))
     assert list(summary.index) == ["safe-harbor", "basic", "sh-friendly", "no-attack"]
     for policy, row in summary.iterrows():
         assert_measures_are(row, expected_measures(small, strategies_by_the_paper(small, policy, rule)), small)
@@ -159,13 +161,13 @@ def test_safe_harbor_and_its_friendly_game_are_those_of_the_paper(tmp_path, coun
 def test_safe_harbor_without_its_section_is_refused(tmp_path):
     study = build_study(load_scenario(write_scenario(tmp_path, TOWN, policies=["basic"])))
     with pytest.raises(InputError, match=r"small.toml: safe_harbor: section missing"):
-        fixed_choice("safe-harbor", study)
+        rule_of(study, "safe-harbor")
 
 
 def test_progress_is_reported_while_policies_are_solved(tmp_path):
     study = build_study(load_scenario(write_scenario(tmp_path, TOWN, policies=["basic", "no-attack"])))
     reports = []
-    solve_policies(study, progress=lambda done, total: reports.append((done, total)))
+    play(study, progress=lambda done, total: reports.append((done, total)))
     assert reports == [(k + 1, 6) for k in range(6)]
 
 

@@ -30,7 +30,7 @@ from reidsim.experiments.sequential_analysis import (
     settings_of,
     threshold_table,
 )
-from reidsim.scenarios.build import build_study
+from reidsim.kinds.tables.study import build_study
 from reidsim.scenarios.load import load_scenario
 
 TOWN = Path(__file__).parent.parent / "scenarios" / "town"

@@ -18,12 +18,12 @@ import pytest
 from paper_oracle import PaperGame
 
 from reidsim.experiments.analysis import strategy_table
-from reidsim.experiments.record_level import summarise
+from reidsim.experiments.tables_run import summarise
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.lattice_search import lattice_search
 from reidsim.games.record_game import Constraint
-from reidsim.scenarios.build import build_study
+from reidsim.kinds.tables.study import build_study
 from reidsim.scenarios.load import load_scenario
 
 
@@ -40,7 +40,7 @@ def searched(wan2015):
 
 
 def weighted(study, values):
-    return np.average(values, weights=study.multiplicity)
+    return np.average(values, weights=study.released)
 
 
 # Facts that hold exactly.

@@ -18,14 +18,14 @@ from reidsim.adversaries.response import Linkage
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.errors import InputError
-from reidsim.experiments.record_level import solve_policies
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.lattice_search import lattice_search
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, PopulationLinker, RecordGame
+from reidsim.kinds.tables.outcomes import equilibria_of, play
+from reidsim.kinds.tables.study import build_study
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.scenarios.build import build_study
 from reidsim.scenarios.load import load_scenario
 
 TOWN = Path(__file__).parent.parent / "scenarios" / "town"
@@ -465,7 +465,7 @@ def test_group_sizes_are_those_of_the_registry(town):
     response = study.truth.outcome(0).response
     assert not response.attacks[empty]
     assert response.reidentified[empty] == 0
-    for equilibrium in solve_policies(study).values():
+    for equilibrium in equilibria_of(play(study).values()):
         assert equilibrium.strategies[empty] == 0
         assert equilibrium.publisher_payoff[empty] == 100
 
@@ -522,7 +522,7 @@ def test_a_key_that_is_wrong_is_named_with_its_value(town, key, value):
 
 def test_policies_of_a_scenario_are_best_replies(town):
     study = study_of(town, registry="people/registry.toml", belief="unknown", access_cost=2.0, penalty=5.0)
-    equilibria = solve_policies(study)
+    equilibria = equilibria_of(play(study))
     payoffs = np.array([study.truth.outcome(strategy).publisher_payoff for strategy in range(study.lattice.size)])
     attacked = np.array([study.truth.outcome(strategy).response.attacks for strategy in range(study.lattice.size)])
     np.testing.assert_allclose(equilibria["basic"].publisher_payoff, payoffs.max(axis=0))

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from reidsim.errors import InputError
-from reidsim.scenarios.build import build_study
-from reidsim.scenarios.full_domain import build_full_domain
+from reidsim.kinds.tables.study import build_study
 from reidsim.scenarios.load import load_scenario
 
 SCENARIO = """
-game = "full-domain"
+[adversary]
+risk = "prosecutor"
 [release]
 path = "records.csv"
 delimiter = ";"
@@ -21,6 +21,9 @@ hierarchy = { rule = "suppress" }
 benefit = 100
 loss = 60
 cost = 4
+[publisher]
+unit = "table"
+safe_class = "above"
 """
 RECORDS = "age;sex;worth\n30;F;10\n31;F;20\n30;M;10\n30;F;10\n"
 AGES = "29;20-29;*\n30;30-39;*\n31;30-39;*\n"
@@ -37,9 +40,7 @@ def folder(tmp_path):
 
 
 def study_of(folder, **changes):
-    return build_full_domain(
-        load_scenario(folder / "ward.toml", {key.replace("__", "."): v for key, v in changes.items()})
-    )
+    return build_study(load_scenario(folder / "ward.toml", {key.replace("__", "."): v for key, v in changes.items()}))
 
 
 JOURNALIST = {"adversary__risk": "journalist"}
@@ -124,7 +125,7 @@ def test_records_with_one_value_and_several_prices_hide_among_each_other(folder)
 
 def test_the_bundled_study_is_that_of_wan2015():
     """The same records, ZIP codes drawn for them, and lattice."""
-    ours, theirs = build_full_domain(load_scenario("prasser2017")), build_study(load_scenario("wan2015"))
+    ours, theirs = build_study(load_scenario("prasser2017")), build_study(load_scenario("wan2015"))
     assert (ours.lattice.codes[ours.cell_of_record] == theirs.lattice.codes[theirs.cell_of_record]).all()
     assert ours.lattice.shape == theirs.lattice.shape
     assert ours.population.total == theirs.linked_population.total
@@ -357,4 +358,4 @@ def test_a_hierarchy_of_a_header_alone(folder):
 
 def test_a_scenario_of_another_game_is_refused():
     with pytest.raises(InputError, match="a scenario of another game; expected full-domain"):
-        build_full_domain(load_scenario("wan2015"))
+        build_study(load_scenario("wan2015"))

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from reidsim.bundled import bundled_folder, bundled_names, resolve
 from reidsim.errors import InputError
+from reidsim.kinds.tables.study import build_study
 from reidsim.overrides import parse_override
-from reidsim.scenarios.build import build_study
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 
 TOWN = Path(__file__).parent / "town"

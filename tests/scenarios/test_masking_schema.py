@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from reidsim.errors import InputError
-from reidsim.scenarios.load import GAMES, load_scenario
+from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.masking_schema import MaskingScenario
 from reidsim.validation import validated
 
@@ -86,7 +86,7 @@ def test_a_scenario_never_changes():
 @pytest.mark.parametrize("name", ["wan2021", "wan2021-case"])
 def test_the_bundled_scenarios_are_of_this_kind(name):
     assert isinstance(load_scenario(name).scenario, MaskingScenario)
-    assert GAMES["masking"] is MaskingScenario
+    assert schemas()["masking"] is MaskingScenario
 
 
 # Rules.

@@ -11,12 +11,12 @@ from pydantic import ValidationError
 
 from reidsim.bundled import bundled_folder, bundled_names
 from reidsim.errors import InputError
+from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.scenarios.analysis_schema import Range
-from reidsim.scenarios.load import GAMES, scenario_content
-from reidsim.scenarios.schema import RecordScenario
+from reidsim.scenarios.load import scenario_content
 from reidsim.validation import validated
 
-SCHEMA = RecordScenario.model_json_schema(by_alias=True)
+SCHEMA = TablesScenario.model_json_schema(by_alias=True)
 TOWN = tomllib.loads((Path(__file__).parent / "town" / "town.toml").read_text(encoding="utf-8"))
 BUNDLED = {name: scenario_content(bundled_folder("scenarios") / f"{name}.toml") for name in bundled_names("scenarios")}
 SMALLEST = {
@@ -43,7 +43,7 @@ def changed(content, **changes):
 
 
 def scenario(content=SMALLEST, **changes):
-    return validated(RecordScenario, changed(content, **changes), "any.toml")
+    return validated(TablesScenario, changed(content, **changes), "any.toml")
 
 
 # Defaults, as the scenario files leave them out.
@@ -256,7 +256,7 @@ def test_the_schema_is_a_json_schema():
 
 
 def test_the_schema_has_the_sections_of_a_scenario_and_no_others():
-    assert set(SCHEMA["properties"]) == set(RecordScenario.model_fields)
+    assert set(SCHEMA["properties"]) == set(TablesScenario.model_fields)
     assert set(SCHEMA["required"]) == {"release", "attributes", "economics"}
     assert SCHEMA["additionalProperties"] is False
 
@@ -276,7 +276,7 @@ def test_every_section_of_the_schema_is_described_and_closed(section):
 
 @pytest.mark.parametrize("name", sorted(BUNDLED))
 def test_the_schema_accepts_every_bundled_scenario(name):
-    model = GAMES[BUNDLED[name].get("game", "record-level")]
+    model = schemas()[BUNDLED[name].get("game", "tables")]
     assert schema_accepts(BUNDLED[name], model.model_json_schema(by_alias=True))
 
 
@@ -334,4 +334,4 @@ def test_the_schema_refuses_what_loading_refuses(changes):
     content = changed(SMALLEST, **changes)
     assert not schema_accepts(content)
     with pytest.raises(InputError):
-        validated(RecordScenario, content, "any.toml")
+        validated(TablesScenario, content, "any.toml")

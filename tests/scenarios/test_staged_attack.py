@@ -13,10 +13,9 @@ from reidsim.adversaries.multistage.world import PersonTable
 from reidsim.errors import InputError
 from reidsim.experiments.cross_play import cross_play
 from reidsim.games.masking.best_first import best_first
-from reidsim.scenarios.build import build_study
-from reidsim.scenarios.full_domain import build_full_domain
+from reidsim.kinds.tables.staged_attack import staged_records
+from reidsim.kinds.tables.study import build_study
 from reidsim.scenarios.load import load_scenario
-from reidsim.scenarios.staged_attack import staged_dataset, staged_records
 
 FILES = {
     "people.csv": """age,sex,village,people
@@ -111,7 +110,7 @@ resource = "register"
 on = ["age", "job"]
 """,
 }
-DATASET = {"game": "full-domain", "population.holds_release": False, "publisher.policies": ["basic"]}
+DATASET = {"publisher.unit": "table", "population.holds_release": False, "publisher.policies": ["basic"]}
 
 
 @pytest.fixture
@@ -129,8 +128,6 @@ def clinic(tmp_path):
 def staged(path, **overrides):
     loaded = load_scenario(path, overrides)
     recipe = path.parent / "attack.toml"
-    if overrides.get("game") == "full-domain":
-        return staged_dataset(build_full_domain(loaded), recipe)
     return staged_records(build_study(loaded), recipe)
 
 

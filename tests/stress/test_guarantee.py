@@ -12,7 +12,7 @@ from reidsim.experiments.stress.outcomes import economics_at
 from reidsim.experiments.stress.record_points import OneShotPoints, SolvedPoints, record_points
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import Choice
-from reidsim.scenarios.build import build_study
+from reidsim.kinds.tables.study import build_study
 from reidsim.scenarios.load import load_scenario
 
 POLICIES = ("basic", "no-attack", "no-protection", "suppress-all")
@@ -38,9 +38,7 @@ def test_errors_are_the_smallest_that_the_game_itself_says(small):
             none = np.zeros(len(strategies), dtype=np.int64)
             planned = evaluate(study.game(believed), Choice(strategies, "given", none, exact=False))
             safe = ~planned.attacked
-            assert table.loc[(policy, "cost"), "share_safe"] == pytest.approx(
-                np.average(safe, weights=study.multiplicity)
-            )
+            assert table.loc[(policy, "cost"), "share_safe"] == pytest.approx(np.average(safe, weights=study.released))
             for parameter, side in (("cost", -1), ("gain", 1)):
                 row = table.loc[(policy, parameter)]
                 changed = {"gain": believed.adversary_gain}
