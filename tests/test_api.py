@@ -236,5 +236,6 @@ def test_populations_and_scenarios_can_be_loaded_on_their_own(town):
 
 def test_every_kind_of_scenario_can_be_run_and_described():
     from reidsim.experiments.run import _STUDIES
+    from reidsim.scenarios.kind import schemas
 
     assert set(_STUDIES) == set(schemas().values())

@@ -24,6 +24,7 @@ from reidsim.bundled import bundled_folder
 from reidsim.cli import app, main
 from reidsim.progress import DelayedProgress
 from reidsim.reports.summary_table import summary_tables
+from reidsim.scenarios.kind import schemas
 
 TOWN = Path(__file__).parent / "scenarios" / "town"
 REIDSIM = shutil.which("reidsim", path=str(Path(sys.executable).parent)) or "reidsim"

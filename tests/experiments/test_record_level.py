@@ -22,6 +22,7 @@ from reidsim.errors import InputError
 from reidsim.experiments.tables_run import summarise
 from reidsim.games.measures import MEASURES
 from reidsim.kinds.tables.outcomes import equilibria_of, play, record_table
+from reidsim.kinds.tables.solving import rule_of
 from reidsim.kinds.tables.study import build_study
 from reidsim.scenarios.load import load_scenario
 

@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from reidsim.errors import InputError
+from reidsim.scenarios.kind import schemas
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.masking_schema import MaskingScenario
 from reidsim.validation import validated

@@ -13,6 +13,7 @@ from reidsim.bundled import bundled_folder, bundled_names
 from reidsim.errors import InputError
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.scenarios.analysis_schema import Range
+from reidsim.scenarios.kind import schemas
 from reidsim.scenarios.load import scenario_content
 from reidsim.validation import validated
 
