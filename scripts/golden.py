@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import fnmatch
+import inspect
 import io
 import json
 import os
@@ -39,6 +40,8 @@ _SCENARIOS = Path(__file__).parent.parent / "scenarios"
 # Tables and columns that hold seconds.
 _TIMES = ("runtimes", "*seconds*", "*runtime*")
 _VERSIONS = ("numpy", "pandas", "scipy")
+# What the argument is called that replaces values of a scenario: in this version, and in those before.
+_REPLACING = "overrides" if "overrides" in inspect.signature(reidsim.run).parameters else "set"
 
 
 def tables_of(case: Case, folder: Path) -> dict[str, pd.DataFrame]:
@@ -48,19 +51,19 @@ def tables_of(case: Case, folder: Path) -> dict[str, pd.DataFrame]:
         lines = _said(["explain", scenario]).splitlines()
         return {"lines": pd.DataFrame({"line": lines})}
     options = {key: str(folder / str(value)) if value in FILES else value for key, value in case.options.items()}
-    replaced = {key: _placed(value, folder) for key, value in _applicable(case).items()}
+    options[_REPLACING] = {key: _placed(value, folder) for key, value in _applicable(case).items()}
     with tempfile.TemporaryDirectory() as made:
         into, summary = Path(made) / "results", None
         if case.command == "run":
-            result = reidsim.run(scenario, set=replaced, **options)
+            result = reidsim.run(scenario, **options)
             result.save(into)
             summary = result.summary
         elif case.command == "batch":
-            summary = reidsim.run_batch(scenario, set=replaced, executor="serial", folder=into, **options).summary
+            summary = reidsim.run_batch(scenario, executor="serial", folder=into, **options).summary
         elif case.command == "stress":
-            reidsim.stress(scenario, set=replaced, **options).save(into)
+            reidsim.stress(scenario, **options).save(into)
         else:
-            reidsim.cross_play(scenario, set=replaced, **options).save(into)
+            reidsim.cross_play(scenario, **options).save(into)
         tables = {path.stem: pd.read_parquet(path) for path in sorted(into.glob("*.parquet"))}
     if summary is not None:
         tables["summary"] = summary.reset_index()

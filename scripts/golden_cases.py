@@ -90,7 +90,6 @@ loss = 150
 cost = 20
 """,
     "clinic-table.toml": """extends = "clinic.toml"
-
 title = "Ten patients, one form for all"
 [adversary]
 risk = "journalist"
