@@ -69,12 +69,8 @@ def line_points(
     return [
         (line, label, changed(loaded, line, value, f"analysis.lines[{number}]"))
         for number, line in enumerate(loaded.scenario.analysis.lines)
-        for value, label in zip(line.values, line.labels or map(_as_text, line.values), strict=True)
+        for value, label in zip(line.values, line.names, strict=True)
     ]
-
-
-def _as_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def changed(

@@ -277,6 +277,12 @@ class MaskingLine(Section):
     set: dict[str, float | int | str | bool] = Field(default={}, description="key path = value of other keys changed")
     replications: Annotated[int, Field(ge=1)] = Field(default=20, description="draws at every value")
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What results call the values: their labels, or as they are written."""
+        written = (str(value).lower() if isinstance(value, bool) else str(value) for value in self.values)
+        return self.labels or tuple(written)
+
     @model_validator(mode="after")
     def _a_label_each(self) -> MaskingLine:
         if self.labels and len(self.labels) != len(self.values):
