@@ -146,8 +146,8 @@ class MaskingAdversarySection(Section):
     )
     overconfident: bool = Field(
         default=False,
-        description="with stages: whether it believes to be right what it infers with that confidence, and plans without "
-        "the doubt that is left; payoffs go by what is true",
+        description="with stages: whether it believes to be right what it infers with that confidence, and plans "
+        "without the doubt that is left; payoffs go by what is true",
     )
     knowledge: str | None = Field(
         default=None, description="instead of stages: name of a bundled knowledge recipe, or path of one"
@@ -271,7 +271,9 @@ class MaskingLine(Section):
     """Every policy while one key of the scenario changes."""
 
     key: str = Field(min_length=1, description='path of the key that changes, such as `"economics.loss"`')
-    values: tuple[float | int | bool | str | tuple[str, ...], ...] = Field(min_length=1, description="values that it takes")
+    values: tuple[float | int | bool | str | tuple[str, ...], ...] = Field(
+        min_length=1, description="values that it takes"
+    )
     labels: tuple[str, ...] = Field(default=(), description="what results call the values, if not by themselves")
     title: str = Field(default="", description="what results call the line; its key if not given")
     set: dict[str, float | int | str | bool] = Field(default={}, description="key path = value of other keys changed")

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-
 from wan2021_oracle import supported_weights
 
 import reidsim
@@ -299,7 +298,9 @@ def test_agents_and_cross_play_meet_the_overconfident_adversary(bold):
     pd.testing.assert_frame_equal(rounds[list(OUTCOME_MEANS)], expected)
     play = cross_play("wan2021", set=changes).table
     for policy in ("opt-in", "masking", "no-attack-masking"):
-        own = (play["defender"] == policy) & (play["adversary"] == "multistage") & (play["plans_against"] == "multistage")
+        own = (
+            (play["defender"] == policy) & (play["adversary"] == "multistage") & (play["plans_against"] == "multistage")
+        )
         (row,) = play.loc[own, list(OUTCOME_MEANS)].to_numpy()
         np.testing.assert_allclose(row.astype(float), expected.loc[policy].astype(float), atol=1e-9)
 
