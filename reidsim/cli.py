@@ -64,14 +64,14 @@ def main() -> None:
     except InputError as error:
         _end(str(error), 2)
     except (SystemExit, SystemError) as error:
-        if _carries(error, BrokenPipeError):
+        if interrupts.carries(error, BrokenPipeError):
             # typer and rich end with a code of their own.
             _end_unread()
-        # typer ends quietly with 130 on Ctrl-C; compiled code turns the interrupt into a SystemError that carries it.
-        interrupt = error.code == 130 if isinstance(error, SystemExit) else _carries(error, KeyboardInterrupt)
+        # typer ends quietly with 130 on an interrupt; compiled code turns it into a SystemError that carries it.
+        interrupt = error.code == 130 if isinstance(error, SystemExit) else interrupts.caused(error)
         if not interrupt:
             raise
-        _end(interrupts.message(), 130)
+        _end(interrupts.message(), interrupts.exit_code())
     except BrokenPipeError:
         _end_unread()
     except OSError as error:
@@ -81,7 +81,9 @@ def main() -> None:
         # What a library makes of an interrupt that it swallowed.
         if not interrupts.came():
             raise
-        _end(interrupts.message(), 130)
+        _end(interrupts.message(), interrupts.exit_code())
+    finally:
+        interrupts.forget()
 
 
 def _report_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
@@ -111,12 +113,6 @@ def _end_unread() -> NoReturn:
     """End as a program that a closed pipe ends (SIGPIPE): what is still buffered has nowhere to go."""
     _discard_output()
     sys.exit(141)
-
-
-def _carries(error: BaseException | None, kind: type[BaseException]) -> bool:
-    while error is not None and not isinstance(error, kind):
-        error = error.__cause__ or error.__context__
-    return error is not None
 
 
 def _discard_output() -> None:
