@@ -28,7 +28,6 @@ from reidsim.errors import InputError
 app = typer.Typer(
     name="reidsim",
     help="What will a rational adversary do with shared records, and what is the publisher's best reply?",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -44,11 +43,14 @@ app.command(hidden=True)(reference)
 
 @app.callback(invoke_without_command=True)
 def _root(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
 ) -> None:
     if version:
         typer.echo(__version__)
         raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """Programs that tests start and interrupt, with signals set as a test wants them, whoever started the tests.
 
-A program inherits what its starter ignores: tests run in the background of a script ignore SIGINT, and so would all that
-they start. The signals are set by a small program that then becomes the one asked for, under the same process id;
+A program inherits what its starter ignores: tests run in the background of a script ignore SIGINT, and so would all
+that they start. The signals are set by a small program that then becomes the one asked for, under the same process id;
 `preexec_fn` would set them in a fork of the tests, which is not safe where there are threads.
 """
 
