@@ -19,13 +19,15 @@ from reidsim.drafts.choice import MOST_NAMED, MOST_TAKEN, choose
 from reidsim.drafts.draft import draft_scenario, name_of
 from reidsim.drafts.hierarchies import draft_hierarchy, levels_wanted
 from reidsim.drafts.names import hint_of, words_of
+from reidsim.drafts.population_match import match_columns
 from reidsim.drafts.profile import ColumnProfile, kind_of, profile_table
 from reidsim.drafts.scenario_text import Prices, toml_key, toml_text, toml_value
-from reidsim.drafts.values import MISSING_MARKS
+from reidsim.drafts.values import MISSING_MARKS, WHOLE_NUMBER, date_format, direct_pattern, is_free_text, share_matching
 from reidsim.errors import InputError
 from reidsim.experiments.run import run_loaded
 from reidsim.populations.counted import natural_categories
-from reidsim.populations.domain import Attribute
+from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import hierarchy_from_rows
 from reidsim.scenarios.build import build_study
 from reidsim.scenarios.load import load_scenario
@@ -186,6 +188,48 @@ def test_long_postal_codes_are_no_telephone_numbers():
     assert column(codes, "zip").kind == "code"
     assert column(codes, "x").kind == "identifier"
     assert draft_hierarchy(column(codes, "zip"), 2).rule == {"rule": "prefix", "digits": [5, 3]}
+
+
+@pytest.mark.parametrize(
+    ("values", "share"),
+    [([], 0.0), (["7"], 1.0), (["x"], 0.0), (["7", "7x", "x7", "-12+"], 0.5), (["1", "2", "3", "4", "y"], 0.8)],
+)
+def test_the_share_of_values_that_look_alike_from_end_to_end(values, share):
+    assert share_matching(WHOLE_NUMBER, values) == share
+
+
+@pytest.mark.parametrize(
+    ("values", "is_text"),
+    [
+        ([], False),
+        # More than five words on average.
+        (["a b c d e"], False),
+        (["a b c d e f"], True),
+        (["a b c d e f", "a b c d"], False),
+        (["a b c d e f g h", "a b c d"], True),
+        # More than 60 characters on average.
+        (["x" * 60], False),
+        (["x" * 61], True),
+        (["x" * 62, "x" * 58], False),
+        (["x" * 64, "x" * 58], True),
+        # One of more than 500, or one of several lines, however short the others are.
+        (["x" * 500, *"abcdefghi"], False),
+        (["x" * 501, *"abcdefghi"], True),
+        (["a", "b\nc", "d"], True),
+    ],
+)
+def test_sentences_are_told_from_categories(values, is_text):
+    assert is_free_text(values) is is_text
+
+
+def test_nine_of_ten_days_in_one_form_are_dates_and_half_of_addresses_name_a_person():
+    days = [f"1985-03-{day:02}" for day in range(1, 10)]
+    assert date_format([*days, "unknown"]) == "%Y-%m-%d"
+    assert date_format([*days, "unknown", "gone"]) is None
+    assert date_format([]) is None
+    assert direct_pattern(["a@b.org", "none"]) == "e-mail address"
+    assert direct_pattern(["a@b.org", "none", "nothing"]) is None
+    assert direct_pattern([]) is None
 
 
 @given(st.lists(st.text(max_size=8), min_size=1, max_size=40))
@@ -436,6 +480,21 @@ def test_what_cannot_be_chosen_is_told(options, message):
         chosen(table_of(**PEOPLE), **options)
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("town", ["", "NA"], "data.csv: column 'town': no value in the column"),
+        ("", ["Ashby", "Brook"], "data.csv: column '': column without a name"),
+        ("", ["", "NA"], "data.csv: column '': column without a name"),
+    ],
+)
+def test_a_named_column_that_has_no_values_or_no_name_is_told(name, values, message):
+    frame = table_of(**{"age": range(ROWS), name: values * (ROWS // 2)})
+    with pytest.raises(InputError) as caught:
+        chosen(frame, named=["age", name])
+    assert str(caught.value) == message
+
+
 def test_more_columns_than_can_be_solved_are_refused():
     frame = table_of(**{f"c{i}": ["a", "b"] for i in range(MOST_NAMED + 1)})
     with pytest.raises(InputError, match=f"expected at most {MOST_NAMED}"):
@@ -575,6 +634,34 @@ def test_a_population_of_ones_own_is_named_by_its_path(folder, reidsim_):
     scenario = load_scenario("a/draft/residents.toml").scenario
     assert scenario.population.recipe == "../../people.toml"
     assert build_study(load_scenario("a/draft/residents.toml")).lattice.domain.names == ("race",)
+
+
+def people_of_a_village():
+    """Expected people by sex and race; of the Maori there are none, and of the Inuit 2.3 and 1.4."""
+    domain = Domain((Attribute("sex", ("Male", "Female")), Attribute("race", ("White", "Maori", "Inuit", "Black"))))
+    by_sex = np.array([[310.2, 0.0, 2.3, 90.0], [298.2, 0.0, 1.4, 93.0]])
+    return Population.from_dense(domain, by_sex, name="village")
+
+
+def test_people_are_counted_by_the_categories_of_the_population():
+    frame = table_of(Ethnicity=["Black", "inuit", "Black"], Gender=["Male", "Male", "Female"])
+    matches, reasons = match_columns(profile_table(frame), people_of_a_village())
+    assert reasons == {}
+    race, sex = matches["Ethnicity"], matches["Gender"]
+    assert (race.attribute, race.values) == ("race", {"inuit": "Inuit"})
+    # 310.2 + 298.2, nobody, 2.3 + 1.4, 90 + 93; the sums of the two rows.
+    assert dict(zip(race.profile.labels, race.profile.counts, strict=True)) == {
+        "White": 608, "Maori": 0, "Inuit": 4, "Black": 183,
+    }  # fmt: skip
+    assert dict(zip(sex.profile.labels, sex.profile.counts, strict=True)) == {"Male": 402, "Female": 393}
+    assert (race.profile.name, race.profile.kind) == ("Ethnicity", "category")
+
+
+def test_what_is_rare_among_the_people_shares_a_level_however_common_it_is_in_the_records():
+    frame = table_of(race=["Inuit"] * 50 + ["White"] * 3, sex=["Male", *["Female"] * 52])
+    names, choice = chosen(frame, population=people_of_a_village())
+    assert names == ["race", "sex"]
+    assert choice.chosen[0].hierarchy.rule == {"rule": "groups", "groups": [[["Inuit", "Maori"]]]}
 
 
 @pytest.mark.parametrize(

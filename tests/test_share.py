@@ -276,6 +276,64 @@ def test_a_dataset_generalized_in_one_way_has_the_classes_of_its_solver(folder):
     assert 0 < withheld < 2 * N
 
 
+@pytest.fixture
+def unheaded(folder):
+    """The patients without a header: of the columns 1 to 6, zip, sex and age are the first, fourth and fifth."""
+    scenario = SCENARIO.replace("title", 'game = "full-domain"\ntitle', 1)
+    for old, new in (
+        ('"patients.csv"', '"unheaded.csv"\nheader = false'),
+        ('"Geschlecht"', '"4"'),
+        ("[attributes.age]", '[attributes.age]\ncolumn = "5"'),
+        ("[attributes.zip]", '[attributes.zip]\ncolumn = "1"'),
+    ):
+        assert scenario.count(old) == 1
+        scenario = scenario.replace(old, new)
+    Path("unheaded.csv").write_text(
+        "".join(map(delimited_line, zip(*patients().values(), strict=True))), encoding="utf-8", newline=""
+    )
+    Path("unheaded.toml").write_text(scenario)
+    return folder
+
+
+def test_columns_of_a_file_without_a_header_are_numbered_from_one(unheaded, reidsim_):
+    reidsim.run("unheaded.toml", set={"publisher.policies": ["no-protection"]}).save("results")
+    run = open_results(Path("results"))
+    shared = shared_records(run, keep=["6", "2"])
+    assert shared.records == len(shared.table) == N
+    assert shared.quasi_identifiers == {"zip": "zip", "sex": "sex", "age": "age"}
+    original = patients()
+    expected = {
+        "zip": original["zip"],
+        "2": original["patient"],
+        "sex": [{"w": "F", "m": "M"}[value] for value in original["Geschlecht"]],
+        "age": original["age"],
+        "6": original["diagnosis"],
+    }
+    sidecar = write_shared(Path("shared.csv"), run, shared)
+    header, rows = read_back("shared.csv")
+    assert header == list(expected)
+    assert rows == [list(row) for row in zip(*expected.values(), strict=True)]
+    assert [column["role"] == "quasi-identifier" for column in sidecar["columns"]] == [True, False, True, True, False]
+    assert verify_shared(Path("shared.csv")) == sidecar
+    for missing in ("0", "7", "zip"):
+        code, _, err = reidsim_("share", "results", "-o", "other.csv", "--keep", missing)
+        assert (code, err.count("\n")) == (2, 1)
+        assert f"unheaded.csv: column {missing!r}: column missing" in err
+
+
+def test_a_kept_column_does_not_take_the_name_of_a_quasi_identifier(unheaded):
+    """Attributes may be named as columns are, where these have numbers for names."""
+    scenario = Path("unheaded.toml").read_text()
+    Path("unheaded.toml").write_text(scenario.replace("[attributes.sex]", '[attributes."2"]'))
+    reidsim.run("unheaded.toml", set={"publisher.policies": ["no-protection"]}).save("results")
+    run = open_results(Path("results"))
+    with pytest.raises(InputError, match="--keep: a quasi-identifier has this name; found '2'"):
+        shared_records(run, keep=["2"])
+    shared = shared_records(run, keep=["3"])
+    assert shared.table.columns.tolist() == ["zip", "3", "2", "age"]
+    assert set(shared.table["2"]) == {"F", "M"}
+
+
 MASKING = """
 game = "masking"
 [targets]

@@ -187,3 +187,49 @@ def test_signals_that_cannot_be(changes, where):
 def test_group_sizes_that_cannot_be():
     with pytest.raises(InputError):
         plan_unconfirmed(A, CONFIRMED, np.array([-1]))
+
+
+# Nobody is ever detected. The right person of one is worth -1 + 0.8 x 100 = 79, and the two of a pair, by Bayes,
+# -1 + 0.4 x 100 - 0.05 x 10 + 0.55 x (-1 + 9/11 x 0.8 x 100 - 2/11 x 0.1 x 10) = 73.85.
+PAIR = SequentialAttack(
+    gain=100.0, access_cost=2.0, link_cost=75.0, exploit_cost=1.0, penalty=0.0, detection_intercept=-50.0, prior=1.0,
+    discount=1.0,
+)  # fmt: skip
+HALF_SURE = UnconfirmedSuccess(0.8, 0.9, 10.0)
+
+
+def test_the_worths_of_one_and_of_two_people():
+    values = unconfirmed_values(PAIR, HALF_SURE, 2)
+    np.testing.assert_allclose(values.value, [0, 79, 73.85])
+    np.testing.assert_allclose(values.right_claim, [0, 0.8, 0.4 + 0.55 * 9 / 11 * 0.8])
+    np.testing.assert_allclose(values.expected_exploits, [0, 1, 1.55])
+
+
+@pytest.mark.parametrize(
+    ("access_cost", "accesses", "accessed", "reidentified", "exploits", "payoff"),
+    [
+        # Linking one person pays 4, linking two does not.
+        (2.0, None, [False, True, False], [0, 0.8, 0], [0, 1, 0], [0, 2, 0]),
+        # Who accesses on another belief links only where that pays, and has paid for access.
+        (2.0, [True, True, True], [True, True, True], [0, 0.8, 0], [0, 1, 0], [-2, 2, -2]),
+        (5.0, [True, True, True], [True, True, True], [0, 0.8, 0], [0, 1, 0], [-5, -1, -5]),
+        (2.0, [False, False, True], [False, False, True], [0, 0, 0], [0, 0, 0], [0, 0, -2]),
+        (2.0, [False, False, False], [False, False, False], [0, 0, 0], [0, 0, 0], [0, 0, 0]),
+        # Linking would pay, but not the access before it.
+        (5.0, None, [False, False, False], [0, 0, 0], [0, 0, 0], [0, 0, 0]),
+    ],
+)
+def test_nobody_is_linked_without_access_or_where_it_does_not_pay(
+    access_cost, accesses, accessed, reidentified, exploits, payoff
+):
+    plan = plan_unconfirmed(
+        replace(PAIR, access_cost=access_cost),
+        HALF_SURE,
+        np.arange(3),
+        accesses=None if accesses is None else np.array(accesses),
+    )
+    assert plan.accesses.tolist() == accessed
+    np.testing.assert_allclose(plan.reidentified, reidentified, atol=1e-12)
+    np.testing.assert_allclose(plan.exploits, exploits, atol=1e-12)
+    np.testing.assert_allclose(plan.true_payoff, payoff, atol=1e-9)
+    np.testing.assert_allclose(plan.value, [0, max(0, 4 - access_cost), 0], atol=1e-9)

@@ -48,6 +48,18 @@ def test_means_and_second_moments_are_those_of_the_mixture(alpha, data):
     assert second(after) == pytest.approx(mixture, rel=1e-7)
 
 
+def test_of_one_type_alone_every_round_is_that_type():
+    assert updated(np.array([0.3]), np.ones(1)).tolist() == [1.3]
+    after = expected_update(np.array([2.0]), np.array([[3.0, 1.0]]), np.array([0.75]), np.ones(1), 0.5)
+    np.testing.assert_allclose(after, [2.75], rtol=1e-12)
+
+
+def test_types_that_are_next_to_impossible_leave_the_conjugate_update():
+    """A mean that rounds to 1 leaves no spread to divide by."""
+    after = updated(np.array([1e100, 1e-300]), np.array([1.0, 0.0]))
+    assert after.tolist() == [1e100, 1e-300]
+
+
 def brute_force(prior, attacks, actor, noticed):
     """Enumerate which attacks are noticed; yield probability and Bayes' posterior. `attacks` are sets of records."""
     own = sorted(attacks[actor])
@@ -138,3 +150,16 @@ def test_an_excluded_type_is_no_explanation(town):
     alpha, attacked = np.array([1.0, 1.0]), np.array([[2.0], [2.0]])
     after = expected_update(alpha, attacked, np.array([0.0, 1.0]), np.array([0.0, 1.0]), 1.0)
     np.testing.assert_allclose(after, [1, 2])
+
+
+def test_a_round_from_which_all_types_are_excluded_changes_nothing():
+    alpha, attacked = np.array([1.0, 2.5, 0.5]), np.array([[2.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    after = expected_update(alpha, attacked, np.zeros(3), np.zeros(3), 0.5)
+    assert after.tolist() == alpha.tolist()
+
+
+def test_one_type_left_in_a_round_explains_it_and_the_others_keep_their_parameters():
+    alpha, attacked = np.array([1.0, 2.5, 0.5]), np.array([[2.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    present = np.array([0.0, 0.0, 1.0])
+    after = expected_update(alpha, attacked, 0.4 * present, present, 0.5)
+    np.testing.assert_allclose(after, [1.0, 2.5, 0.9], rtol=1e-12)

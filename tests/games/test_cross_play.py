@@ -1,5 +1,6 @@
 """The table of defenders against adversaries: every row against games played one by one."""
 
+import itertools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -132,6 +133,47 @@ def test_attacks_at_random_are_what_their_draws_are_on_average(lattice):
     expected = row[["publisher_payoff", "adversary_payoff", "share_attacked"]].to_numpy(dtype=float)
     assert (np.abs(drawn.mean(axis=0) - expected) < 4 * errors).all()
     assert row["share_attacked"] == pytest.approx(rate)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_whoever_of_all_types_may_be_there_attacks_as_often_as_one_of_them_is(weights):
+    """Who is there is enumerated: each type by chance, whatever the others do."""
+    chances = {"always": 0.25, "one-shot": 0.4, "fmdp-unknown": 0.5, "never": 0.7}
+    games = {name: PLAYERS[f"lattice-{name}"].game for name in chances}
+    one = games["always"]
+    types = [AdversaryType(name, chances[name], game.linker, game.adversary) for name, game in games.items()]
+    form = FixedForms("some", 5)
+    choice = form.choose(one)
+    attacks = {name: outcome_of(game, choice).attacked for name, game in games.items()}
+    assert {name: (found.any(), found.all()) for name, found in attacks.items()} == {
+        "always": (True, True), "one-shot": (True, False), "fmdp-unknown": (True, False), "never": (False, False),
+    }  # fmt: skip
+    assert (attacks["one-shot"] != attacks["fmdp-unknown"]).any()
+    expected = 0.0
+    for there in itertools.product([False, True], repeat=len(chances)):
+        probability = np.prod([p if here else 1 - p for p, here in zip(chances.values(), there, strict=True)])
+        present = [attacks[name] for name, here in zip(chances, there, strict=True) if here]
+        expected += probability * np.average(np.any(present, axis=0) if present else np.zeros(12), weights=weights)
+    together = TypesGame(one.space, types, one.benefit, one.loss, "all")
+    play = cross_play([Opponent("several", together)], [form], weights=weights)
+    assert play.table["share_attacked"].tolist() == [pytest.approx(expected, abs=1e-12)]
+    outcome = outcome_of(together, choice)
+    reidentified = np.where(outcome.attacked, outcome.success_probability, 0.0)
+    assert play.table["risk"].tolist() == [pytest.approx(np.average(reidentified, weights=weights), abs=1e-12)]
+
+
+def test_the_type_that_is_worst_attacks_wherever_one_of_them_does():
+    games = [PLAYERS[f"lattice-{name}"].game for name in ("one-shot", "fmdp-unknown")]
+    types = [
+        AdversaryType(name, 0.5, game.linker, game.adversary)
+        for name, game in zip(("one-shot", "fmdp-unknown"), games, strict=True)
+    ]
+    form = FixedForms("some", 5)
+    attacked = np.any([outcome_of(game, form.choose(game)).attacked for game in games], axis=0)
+    worst = TypesGame(games[0].space, types, games[0].benefit, games[0].loss, "worst")
+    play = cross_play([Opponent("worst", worst)], [form])
+    assert 0 < attacked.mean() < 1
+    assert play.table["share_attacked"].tolist() == [attacked.mean()]
 
 
 def test_all_types_counts_one_adversary_once():

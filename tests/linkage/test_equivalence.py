@@ -1,12 +1,14 @@
 """Matching records against a naive scan: value by value, record by record."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.errors import InputError
-from reidsim.linkage.equivalence import distinct_rows, group_sizes_on, make_elements
+from reidsim.linkage.equivalence import NOBODY, distinct_rows, group_sizes_on, keep_groups, make_elements
 from reidsim.linkage.value_tree import TOP, ValueTree
 
 TREES = (
@@ -106,3 +108,50 @@ def test_a_person_whom_no_record_matches_is_an_error():
     persons = np.array([[0], [1]], dtype=np.int32)
     with pytest.raises(InputError, match="person 1: a person whom no record matches"):
         group_sizes_on(make_elements(persons, persons[:1]), [0])
+
+
+# Groups kept of a split: elements that ask for the persons 0, 1, ... or for nobody, and stand for so many records.
+ASKS = np.array([0, 1, 2, 3, NOBODY, NOBODY, NOBODY], dtype=np.int32)
+RECORDS = np.array([0, 0, 0, 0, 1, 5, 0])
+
+
+def kept(groups, wanted, asks=ASKS, records=RECORDS):
+    """Keep groups of elements; return those kept, the elements of each in their order."""
+    order = np.array([element for group in groups for element in group], dtype=np.int32)
+    starts = np.cumsum([0, *map(len, groups)])
+    is_wanted = np.isin(np.arange(4), wanted)
+    order, starts = keep_groups(order, starts, asks, records.astype(np.int64), is_wanted)
+    assert starts[0] == 0
+    assert starts[-1] == len(order)
+    return [order[low:high].tolist() for low, high in pairwise(starts)]
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        # Wanted are the persons 0 and 2; the elements 4 and 5 stand for records, and 6 for none.
+        ([[0, 4]], [[0, 4]]),
+        ([[4, 0]], [[4, 0]]),
+        ([[5, 2, 4, 0]], [[5, 2, 4, 0]]),
+        ([[1, 0, 6, 4, 3]], [[0, 4]]),
+        ([[0, 2]], []),
+        ([[0, 6]], []),
+        ([[0, 1]], []),
+        ([[4, 5]], []),
+        ([[1, 4]], []),
+        ([[3, 1]], []),
+        ([], []),
+        ([[1, 4], [2, 5], [0], [3], [6, 0, 4]], [[2, 5], [0, 4]]),
+        ([[2, 4], [0, 1, 2], [5, 3]], [[2, 4]]),
+    ],
+)
+def test_kept_are_groups_in_which_somebody_wanted_meets_a_record(groups, expected):
+    assert kept(groups, wanted=[0, 2]) == expected
+
+
+def test_who_is_not_wanted_stays_as_a_record_where_persons_are_the_records():
+    """As `make_elements` leaves it if the persons' own values are released."""
+    persons, ones = np.arange(4, dtype=np.int32), np.ones(4, dtype=np.int64)
+    assert kept([[1, 0], [2, 3]], [0], persons, ones) == [[1, 0]]
+    assert kept([[1, 3], [0], [2]], [2, 0], persons, ones) == [[0], [2]]
+    assert kept([[1, 3], [0], [2]], [], persons, ones) == []

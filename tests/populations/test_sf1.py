@@ -276,6 +276,16 @@ def test_short_header_line(recipe: Path) -> None:
     header(recipe).write_text("\n".join(lines), encoding="latin-1")
     error = failure(recipe)
     assert (error.problem, error.source, error.where) == ("line too short", str(header(recipe)), "line 3")
+    assert error.found == "326 characters"
+
+
+def test_what_comes_after_the_people_of_the_header_is_not_needed(recipe: Path) -> None:
+    expected = cells_of(recipe)
+    lines = header(recipe).read_text(encoding="latin-1").split("\n")
+    assert {len(line) for line in lines if line} == {500}
+    # POP100 stands in the positions 319 to 327.
+    header(recipe).write_text("\n".join(line[:327] for line in lines), encoding="latin-1")
+    assert cells_of(recipe) == expected
 
 
 @pytest.mark.parametrize(

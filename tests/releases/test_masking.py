@@ -1,6 +1,7 @@
 """The space of masking strategies: numbers, order, utility; weights by entropy and minority support."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -114,6 +115,39 @@ def test_minority_support_favours_rare_values():
         np.testing.assert_allclose(found[:, 0], 2.0 * beta**alpha)
     even = minority_weights(np.array([3.0]), np.array([[0], [1]]), (np.array([0, 1, 0, 1]),), 5.0)
     np.testing.assert_allclose(even, 3.0)
+
+
+def test_minority_support_goes_by_the_people_of_each_attribute():
+    """Columns differ in worth, in how many people they are of, in how many values, and in who has them."""
+    weights = [2.0, 0.5, 3.0]
+    columns = [[1, 1, 1, 1, 1, 1, 2, 2, 3], [4, 4, 7, 7, 7], [5, 6, 8, 5, 5, 9, 9, 5, 5, 5, 5]]
+    values = [[1, 7, 9], [3, 4, 5], [2, 7, 6], [1, 4, 5]]
+    for alpha in (0.5, 1.0, 2.0):
+        expected = [
+            [
+                worth * math.log2(len(column) / (len(set(column)) * column.count(value)) + 1) ** alpha
+                for worth, column, value in zip(weights, columns, row, strict=True)
+            ]
+            for row in values
+        ]
+        found = minority_weights(np.array(weights), np.array(values), tuple(map(np.array, columns)), alpha)
+        assert found.shape == (4, 3)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("weights", [[3, 1], [[2, 2], [6, 0], [1, 1]]], ids=["common", "by record"])
+def test_weights_may_be_lists_of_whole_numbers(weights):
+    """Of 4 that utility 1 stands for, the sum in common or on average, sharing the first alone keeps its weight."""
+    space = MaskingSpace(("a", "b"), weights, 3)
+    assert space.weights.dtype == np.float64
+    assert space.total_weight == 4.0
+    first, firsts = int(space.masking(np.array([True, False]))), [0.75, 0.75, 0.75]
+    if isinstance(weights[0], list):
+        firsts = [0.5, 1.0, 0.25]
+    assert space.utility(first).tolist() == firsts
+    assert space.utility(first, np.array([2, 0])).tolist() == [firsts[2], firsts[0]]
+    assert space.utilities(np.array([first] * 3)).tolist() == firsts
+    assert space.average_utility(first) == pytest.approx(sum(firsts) / 3)
 
 
 def test_utility_of_minorities_is_capped():

@@ -121,6 +121,8 @@ def shared_records(
         if name in attribute_of or keep.count(name) > 1:
             problem = "column named twice" if keep.count(name) > 1 else "a quasi-identifier is shared in its form only"
             raise InputError(problem, source="--keep", found=name)
+        if not release.header and name in release.column_of:
+            raise InputError("a quasi-identifier has this name", source="--keep", found=name)
     columns = [str(name) for name in frame.columns if name in attribute_of or name in keep]
     # Without a header, the attribute says more than the number of its column.
     names = {name: attribute_of.get(name, name) if not release.header else name for name in columns}
