@@ -69,7 +69,7 @@ def line_points(
     return [
         (line, label, changed(loaded, line, value, f"analysis.lines[{number}]"))
         for number, line in enumerate(loaded.scenario.analysis.lines)
-        for value, label in zip(line.values, line.labels or map(str, line.values), strict=True)
+        for value, label in zip(line.values, line.names, strict=True)
     ]
 
 

@@ -27,7 +27,8 @@ class MaskingSpace:
     """All combinations of levels of the attributes of a record.
 
     The utility of a strategy is ``min(1, sum of weight x kept share / total weight)``: with weights of entropy the
-    share of information that the record keeps (Wan et al. 2021).
+    share of information that the record keeps (Wan et al. 2021). Sharing everything has utility 1, also where the
+    record's own weights sum to less than the total: nothing is lost there. So utility never rises as more is masked.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class MaskingSpace:
         For each attribute, and each of its levels between shared and masked, the group of each value 0, 1, ...
     total_weight : float, optional
         What utility 1 stands for; the mean over records of the sum of weights by default. Where weights differ by
-        record a record may be worth more than 1, and counts as 1.
+        record, a record may be worth more than that, and counts as 1.
 
     Raises
     ------
@@ -64,7 +65,8 @@ class MaskingSpace:
             expected = f"({n},), or ({self.n_records}, {n}) where they differ by record"
             raise InputError("weights have another shape", found=weights.shape, expected=expected)
         if weights.size and not (weights.min() >= 0 and np.isfinite(weights).all()):
-            raise InputError("weight out of range", found=float(weights.min()), expected="0 or more, finite")
+            wrong = weights[~((weights >= 0) & np.isfinite(weights))]
+            raise InputError("weight out of range", found=float(wrong[0]), expected="0 or more, finite")
         kept = self.kept or (_MASKING,) * n
         if len(kept) != n:
             raise InputError("levels do not fit attributes", found=len(kept), expected=f"one list for each of {n}")
@@ -183,7 +185,8 @@ class MaskingSpace:
 
     def _utility_of(self, weights: Floats, levels: NDArray[np.int64]) -> Floats:
         share = np.stack([shares[levels[..., j]] for j, shares in enumerate(self.kept)], axis=-1)
-        return np.asarray(np.minimum((weights * share).sum(axis=-1) / self.total_weight, 1.0))
+        everything = (levels == 0).all(axis=-1)
+        return np.where(everything, 1.0, np.minimum((weights * share).sum(axis=-1) / self.total_weight, 1.0))
 
     @cached_property
     def _place(self) -> NDArray[np.int64]:
@@ -197,32 +200,59 @@ def entropy(values: NDArray[np.generic]) -> float:
 
 
 def minority_weights(
-    weights: Floats, values: NDArray[np.int64], reference: tuple[NDArray[np.int64], ...], alpha: float
+    weights: Floats,
+    values: NDArray[np.int64],
+    reference: tuple[NDArray[np.int64], ...],
+    alpha: float,
+    unknown: tuple[int | None, ...] = (),
 ) -> Floats:
     """Give rare values more weight, so that sharing them is worth more (minority support of Wan et al. 2021).
 
     The weight of an attribute is multiplied by ``beta ** alpha``, ``beta = log2(n / (k c) + 1)``, where c of the n
     people of reference have the value and k values occur among them. A value as frequent as the average has beta 1.
+    With a negative alpha it is frequent values that gain. As c is n at most, beta is above 0, so no weight ever
+    changes its sign.
+
+    People whose value is not known count in n, but not knowing is no value: it is left out of k. A value that nobody
+    of reference has counts as if one more person were known to have it, ``beta = log2((known + 1) / (k + 1) + 1)``.
+    Both are as in the published code. A record's own value that is not known keeps the weight of the attribute.
 
     Parameters
     ----------
     weights : ndarray of float64, shape (n_attributes,)
     values : ndarray of int, shape (n_records, n_attributes)
     reference : tuple of ndarray of int
-        The column of each attribute among the people of reference. A value that nobody has counts as had by one.
+        The column of each attribute among the people of reference.
     alpha : float
-        Degree of support, 0 for none.
+        Degree of support: 0 for none, above it for rare values, below it for frequent ones.
+    unknown : tuple of int or None, optional
+        For each attribute the number that stands for a value not known, None if all are; None for all by default.
 
     Returns
     -------
     ndarray of float64, shape (n_records, n_attributes)
+
+    Raises
+    ------
+    InputError
+        If alpha is not finite, or so large that a weight is not.
     """
-    if not 0 <= alpha < np.inf:
-        raise InputError("degree of minority support out of range", found=alpha, expected="0 or more, finite")
-    adjusted = np.empty(values.shape)
-    for j, column in enumerate(reference):
-        found, counts = np.unique(column, return_counts=True)
-        place = np.minimum(np.searchsorted(found, values[:, j]), len(found) - 1)
-        count = np.where(found[place] == values[:, j], counts[place], 1)
-        adjusted[:, j] = weights[j] * np.log2(len(column) / (len(found) * count) + 1.0) ** alpha
+    if not np.isfinite(alpha):
+        raise InputError("degree of minority support out of range", found=alpha, expected="a finite number")
+    factors = np.ones(values.shape)
+    for j, (column, missing) in enumerate(zip(reference, unknown or (None,) * len(reference), strict=True)):
+        known = column if missing is None else column[column != missing]
+        found, counts = np.unique(known, return_counts=True)
+        if len(found):
+            place = np.minimum(np.searchsorted(found, values[:, j]), len(found) - 1)
+            seen = found[place] == values[:, j]
+            average = np.where(seen, len(column) / len(found), (len(known) + 1) / (len(found) + 1))
+            factors[:, j] = np.log2(average / np.where(seen, counts[place], 1) + 1.0)
+        if missing is not None:
+            factors[values[:, j] == missing, j] = 1.0
+    with np.errstate(over="ignore"):
+        adjusted = np.where(weights > 0, weights * factors**alpha, 0.0)
+    if not np.isfinite(adjusted).all():
+        expected = "closer to 0: weights have become too large"
+        raise InputError("degree of minority support out of range", found=alpha, expected=expected)
     return adjusted

@@ -31,7 +31,7 @@ from reidsim.scenarios.masking_schema import (
     MaskingScenario,
     StageSection,
 )
-from reidsim.scenarios.masking_tables import MaskingTables, masking_tables
+from reidsim.scenarios.masking_tables import NO_ALLELE, MaskingTables, masking_tables
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
 from reidsim.tables import numbers, read_table, require_columns
 
@@ -97,7 +97,11 @@ class MaskingStudy:
         if section.minority_support:
             values = world.targets.matrix(section.attributes)
             reference = tuple(self._carrier(world, attribute) for attribute in section.attributes)
-            weights = minority_weights(weights, values, reference, section.minority_support)
+            unknown = tuple(NO_ALLELE if attribute in self.loci else None for attribute in section.attributes)
+            try:
+                weights = minority_weights(weights, values, reference, section.minority_support, unknown)
+            except InputError as error:
+                raise error.located(where="subjects.minority_support") from None
         if section.always_shared:
             n_always = len(section.always_shared)
             return PartialMaskingSpace(section.attributes, weights, n, kept, groups, total, n_always)
@@ -123,6 +127,12 @@ class MaskingStudy:
         return np.array([given[name] for name in section.attributes])
 
     @property
+    def loci(self) -> frozenset[str]:
+        """Attributes whose values are alleles, some of which may not be known."""
+        inferred = [stage.loci for stage in self.stages if isinstance(stage, InferSurname)]
+        return frozenset(self.tables.loci).union(*inferred)
+
+    @property
     def fingerprint(self) -> str:
         """SHA-256 of the people or files that tables are drawn from."""
         digest = hashlib.sha256()
@@ -134,8 +144,11 @@ class MaskingStudy:
         return digest.hexdigest()
 
     def _game(self, world: MultistageWorld, space: MaskingSpace, economics: EconomicsSection) -> MaskingGame:
-        threshold = self.scenario.adversary.confidence_threshold
-        attack = MultistageAttack(self.stages, economics.adversary_gain, economics.cost, threshold)
+        adversary = self.scenario.adversary
+        attack = MultistageAttack(
+            self.stages, economics.adversary_gain, economics.cost, adversary.confidence_threshold,
+            adversary.overconfident,
+        )  # fmt: skip
         if self.knowledge is not None:
             about = self.knowledge.about(world.targets)
             return PartialKnowledgeGame(space, attack, world, economics.benefit, economics.loss, knowledge=about)

@@ -144,6 +144,11 @@ class MaskingAdversarySection(Section):
     stages: tuple[StageSection, ...] = Field(
         default=(), description="in the order in which they are carried out; the last one is `identify`"
     )
+    overconfident: bool = Field(
+        default=False,
+        description="with stages: whether it believes to be right what it infers with that confidence, and plans "
+        "without the doubt that is left; payoffs go by what is true",
+    )
     knowledge: str | None = Field(
         default=None, description="instead of stages: name of a bundled knowledge recipe, or path of one"
     )
@@ -159,6 +164,9 @@ class MaskingAdversarySection(Section):
             if self.resource is None:
                 raise InputError("key missing", where="resource", expected="the one in which people are looked up")
             raise InputError("stages name their own resources", where="resource", expected="it with knowledge only")
+        if self.overconfident and self.knowledge is not None:
+            expected = "it with stages only"
+            raise InputError("nothing is inferred from knowledge", where="overconfident", expected=expected)
         return self
 
 
@@ -207,8 +215,9 @@ class SubjectsSection(Section):
         description="worth of each attribute: entropy in the first resource that carries it, all alike, or attribute "
         "= weight",
     )
-    minority_support: Annotated[float, Field(ge=0)] = Field(
-        default=0.0, description="alpha: how much more sharing rare values is worth"
+    minority_support: float = Field(
+        default=0.0,
+        description="alpha: how much more sharing rare values is worth; below 0 frequent values are worth more",
     )
     generalize: dict[str, GeneralizedAttribute] = Field(
         default={}, description="attribute = its levels between shared and masked"
@@ -262,11 +271,19 @@ class MaskingLine(Section):
     """Every policy while one key of the scenario changes."""
 
     key: str = Field(min_length=1, description='path of the key that changes, such as `"economics.loss"`')
-    values: tuple[float | int | str | tuple[str, ...], ...] = Field(min_length=1, description="values that it takes")
+    values: tuple[float | int | bool | str | tuple[str, ...], ...] = Field(
+        min_length=1, description="values that it takes"
+    )
     labels: tuple[str, ...] = Field(default=(), description="what results call the values, if not by themselves")
     title: str = Field(default="", description="what results call the line; its key if not given")
     set: dict[str, float | int | str | bool] = Field(default={}, description="key path = value of other keys changed")
     replications: Annotated[int, Field(ge=1)] = Field(default=20, description="draws at every value")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What results call the values: their labels, or as they are written."""
+        written = (str(value).lower() if isinstance(value, bool) else str(value) for value in self.values)
+        return self.labels or tuple(written)
 
     @model_validator(mode="after")
     def _a_label_each(self) -> MaskingLine:

@@ -3,9 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from wan2021_oracle import supported_weights
 
 import reidsim
+from reidsim import cross_play, stress
 from reidsim.errors import InputError
+from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.masking import build_masking_study
 
 EVERY_POLICY = [
     "no-protection", "demographics-only", "random-opt-in", "random-masking", "opt-in", "masking", "no-attack-masking",
@@ -248,6 +252,83 @@ def test_a_stage_that_does_not_pay_is_left_out(chain):
     assert records.loc["masking", "strategy"] == "age A B C D"
 
 
+def test_an_overconfident_adversary_plans_without_the_doubt_that_is_left(chain):
+    """At the same price it believes in 150 / 2, which is worth 75 - 1 - 60 - 10 = 4: it attacks, and is right."""
+    chain.write_text(chain.read_text().replace("price = 2", "price = 60"))
+    records = reidsim.run(chain, set={"adversary.overconfident": True}).records.set_index("policy")
+    shared = records.loc["no-protection"]
+    assert shared["attacked"]
+    assert (shared["success_probability"], shared["adversary_payoff"]) == (0.5, pytest.approx(4.0))
+    # Subjects reply to what it does: with the age masked, 52 people fit the inferred ZIP code.
+    assert records.loc["masking", "strategy"] == "A B C D"
+    assert records.loc["masking", "publisher_payoff"] == pytest.approx(100 * 4 / 6)
+
+
+def test_what_an_overconfident_adversary_believes_is_not_what_is_true(chain, tmp_path):
+    """The target lives where one voter named Fox in four does: the attack goes wrong, and nobody is named."""
+    (tmp_path / "targets.csv").write_text("age,surname,zip,A,B,C,D\n40,Fox,37203,12,13,14,15\n")
+    with (tmp_path / "registry.csv").open("a") as file:
+        file.write("40,37203\n")
+    chain.write_text(chain.read_text().replace("price = 2", "price = 60"))
+    records = reidsim.run(chain, set={"adversary.overconfident": True}).records.set_index("policy")
+    for policy in ("no-protection", "masking"):
+        row = records.loc[policy]
+        assert row["attacked"]
+        assert (row["success_probability"], row["adversary_payoff"]) == (0.0, pytest.approx(-71.0))
+        assert (row["strategy"], row["publisher_payoff"]) == ("age A B C D", 100.0)
+    assert records.loc["no-attack-masking", "publisher_payoff"] < 100
+
+
+@pytest.fixture(scope="module")
+def bold():
+    """A small world in which doubt decides: at a cost of $100 success has to be believed in with 2/3."""
+    changes = SMALL | {"replications": 1, "targets.size": 30, "adversary.overconfident": True, "economics.cost": 100}
+    changes["adversary.confidence_threshold"] = 0.2
+    changes["subjects.attributes"] = ["age", "state", "DYS19", "DYS385", "DYS390", "DYS391", "DYS439"]
+    changes["subjects.policies"] = ["no-protection", "opt-in", "masking", "no-attack-masking"]
+    return changes, reidsim.run("wan2021", set=changes).summary[list(OUTCOME_MEANS)]
+
+
+OUTCOME_MEANS = ("publisher_payoff", "adversary_payoff", "utility", "share_attacked", "risk")
+
+
+def test_agents_and_cross_play_meet_the_overconfident_adversary(bold):
+    changes, expected = bold
+    rounds = reidsim.run("wan2021", set={**changes, "agents.rounds": 2}).summary
+    pd.testing.assert_frame_equal(rounds[list(OUTCOME_MEANS)], expected)
+    play = cross_play("wan2021", set=changes).table
+    for policy in ("opt-in", "masking", "no-attack-masking"):
+        own = (
+            (play["defender"] == policy) & (play["adversary"] == "multistage") & (play["plans_against"] == "multistage")
+        )
+        (row,) = play.loc[own, list(OUTCOME_MEANS)].to_numpy()
+        np.testing.assert_allclose(row.astype(float), expected.loc[policy].astype(float), atol=1e-9)
+
+
+def test_sweeps_stress_tests_and_lines_turn_overconfidence_on_and_off(bold):
+    changes, expected = bold
+    key = "adversary.overconfident"
+    calm = reidsim.run("wan2021", set={**changes, key: False}).summary
+    both = {False: calm[list(OUTCOME_MEANS)], True: expected}
+    attacked = [each.loc["no-protection", "share_attacked"] for each in both.values()]
+    assert attacked[0] < attacked[1]
+    swept = reidsim.run("wan2021", set={**changes, "sweep.values": {key: [False, True]}}).runs
+    point = {"believed": [10.0], "true": [100.0], "key": "economics.cost"}
+    for number, (value, means) in enumerate(both.items()):
+        rows = swept[swept["point"] == number].set_index("policy")
+        assert (rows[key] == value).all()
+        np.testing.assert_allclose(rows.loc[means.index, list(OUTCOME_MEANS)].astype(float), means.astype(float))
+        curve = stress("wan2021", set={**changes, key: value, "stress.beliefs": [point]}).tables["belief_curves"]
+        fixed = curve.set_index("policy").loc["no-protection"]
+        assert fixed["publisher_payoff"] == pytest.approx(means.loc["no-protection", "publisher_payoff"])
+    line = {"key": key, "values": [False, True], "replications": 1}
+    table = reidsim.run("wan2021", set={**changes, "analysis.lines": [line]}).analysis.tables()["lines"]
+    assert table["value"].unique().tolist() == ["false", "true"]
+    for label, means in zip(("false", "true"), both.values(), strict=True):
+        rows = table[table["value"] == label].set_index("policy")
+        np.testing.assert_allclose(rows.loc[means.index, "risk"], means["risk"].astype(float))
+
+
 def test_a_chain_of_three_stages_has_no_search_path(chain):
     with pytest.raises(InputError, match=r"chain\.toml: analysis\.search_path: greedy search is of two-stage attacks"):
         reidsim.run(chain, set={"analysis.search_path": 0})
@@ -296,6 +377,45 @@ def test_minority_support_makes_rare_values_worth_more():
     # The same attributes are shared, by the same draw.
     assert plain["strategy"].tolist() == supported["strategy"].tolist()
     assert (plain["utility"] != supported["utility"]).any()
+
+
+@pytest.mark.parametrize("alpha", [-1.5, 1.0])
+def test_minority_support_counts_known_alleles_and_all_men(alpha):
+    """Three alleles in ten of the genealogy are missing; ages and states are those of the registry."""
+    study = build_masking_study(load_scenario("wan2021", SMALL | {"subjects.minority_support": alpha}))
+    game = study.games(0)[0]
+    world, attributes = game.world, game.space.attributes
+    columns = [
+        (world.resource("registry") if name in ("age", "state") else world.resource("genealogy")).column(name).tolist()
+        for name in attributes
+    ]
+    assert [0 in column for column in columns[2:]] == [True] * (len(columns) - 2)
+    weights = study.weights(world).tolist()
+    rows = world.targets.matrix(attributes).tolist()
+    expected = [supported_weights(weights, row, columns, alpha, range(2, len(columns))) for row in rows]
+    np.testing.assert_allclose(game.space.weights, expected, rtol=1e-12)
+    assert game.space.total_weight == pytest.approx(sum(weights))
+    everything = reidsim.run("wan2021", set=SMALL | {"replications": 1, "subjects.minority_support": alpha,
+                                                     "subjects.policies": ["no-protection"]})  # fmt: skip
+    assert (everything.records["utility"] == 1).all()
+
+
+def test_alleles_of_files_can_be_missing_for_minority_support_too(chain, tmp_path):
+    """Of four men one has a missing allele, two have 12: beta = log2(4 / (2 x 2) + 1) = 1, and 22 has log2(3)."""
+    genealogy = "surname,A,B,C,D\nFox,12,13,14,16\nBear,22,23,24,25\nLynx,,13,14,16\nHare,12,13,14,\n"
+    (tmp_path / "genealogy.csv").write_text(genealogy)
+    (tmp_path / "targets.csv").write_text("age,surname,zip,A,B,C,D\n40,Fox,37201,12,13,14,16\n50,Fox,37201,22,13,14,\n")
+    study = build_masking_study(load_scenario(chain, {"subjects.minority_support": 1.0}))
+    weights = study.games(0)[0].space.weights
+    # Two voters' tables carry the age; the first is the list of voters: 13 people of 40, none of 50.
+    three_of_four = np.log2(4 / (2 * 3) + 1)
+    np.testing.assert_allclose(weights[0], [2.0, 1.0, three_of_four, three_of_four, np.log2(4 / (2 * 2) + 1)])
+    np.testing.assert_allclose(weights[1], [2 * np.log2(14 / 2 + 1), np.log2(3), three_of_four, three_of_four, 1.0])
+
+
+def test_minority_support_beyond_numbers_names_its_key():
+    with pytest.raises(InputError, match=r"subjects\.minority_support: degree .* out of range; found 5000"):
+        run(subjects__minority_support=5000, replications=1)
 
 
 # Printed numbers.

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from hypothesis import strategies as st
-from wan2021_oracle import PlainAttack, PlainGame, PlainStage
+from wan2021_oracle import PlainAttack, PlainGame, PlainStage, supported_weights
 
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.games.masking.game import MaskingGame
 from reidsim.linkage.surname_inference.tmrca import Ancestry
-from reidsim.releases.masking import MaskingSpace
+from reidsim.releases.masking import MaskingSpace, minority_weights
 
 RATES = (0.002381, 0.000425, 0.005762, 0.002381)
 # Ages 0 .. 3 in two groups, as the middle level.
@@ -34,8 +34,11 @@ class SmallWorld:
 
 
 @st.composite
-def small_worlds(draw, chain="two-stage", levels=False, most_targets=3):
-    """A world whose few values make ties common; `chain` is 'two-stage', 'neighbour' or 'three-stage'."""
+def small_worlds(draw, chain="two-stage", levels=False, most_targets=3, supported=False, overconfident=False):
+    """A world whose few values make ties common; `chain` is 'two-stage', 'neighbour' or 'three-stage'.
+
+    `supported` worlds have minority support of some degree in [-2, 2], `overconfident` ones an overconfident adversary.
+    """
     n_loci = draw(st.integers(1, 3))
     n_targets = draw(st.integers(1, most_targets))
     n_men, n_people = draw(st.integers(1, 8)), draw(st.integers(n_targets, 9))
@@ -77,14 +80,27 @@ def small_worlds(draw, chain="two-stage", levels=False, most_targets=3):
         stages = (by_loci, Identify(on))
     gain, cost = draw(st.sampled_from((150.0, 0.0, 30.0))), draw(st.sampled_from((10.0, 0.0, 50.0, 75.0)))
     theta = draw(st.sampled_from((0.0, 0.3, 0.5, 1.0)))
-    attack = MultistageAttack(stages, gain, cost, theta)
+    attack = MultistageAttack(stages, gain, cost, theta, overconfident)
     attributes = ("age", "state", *loci)
     weights = draw(st.lists(st.sampled_from((1.0, 2.0, 0.5)), min_size=n_loci + 2, max_size=n_loci + 2))
     kept = [(1.0, 0.0)] * (n_loci + 2)
     groups = [()] * (n_loci + 2)
     if levels:
         kept[0], groups[0] = (1.0, 0.5, 0.0), (AGE_GROUPS,)
-    space = MaskingSpace(attributes, np.array(weights), n_targets, tuple(np.array(k) for k in kept), tuple(groups))
+    own_weights, all_weights, total = [weights] * n_targets, np.array(weights), sum(weights)
+    if supported:
+        # No degree so small that payoffs are nearly but not quite equal.
+        alpha = draw(st.floats(-2.0, 2.0).map(lambda degree: round(degree, 2)))
+        carried = [people[:, 0], people[:, 1], *men[:, :n_loci].T]
+        values = np.column_stack([targets[name] for name in attributes])
+        at = range(2, n_loci + 2)
+        unknown = (None, None, *[0] * n_loci)
+        all_weights = minority_weights(np.array(weights), values, tuple(carried), alpha, unknown)
+        plain_columns = [column.tolist() for column in carried]
+        own_weights = [supported_weights(weights, row, plain_columns, alpha, at) for row in values.tolist()]
+    space = MaskingSpace(
+        attributes, all_weights, n_targets, tuple(np.array(k) for k in kept), tuple(groups), total_weight=total
+    )
     benefit, loss = draw(st.sampled_from((100.0, 20.0))), draw(st.sampled_from((150.0, 40.0)))
     game = MaskingGame(space, attack, world, benefit, loss)
 
@@ -111,9 +127,11 @@ def small_worlds(draw, chain="two-stage", levels=False, most_targets=3):
                 cost=cost,
                 theta=theta,
                 registered=bool(registered[i]),
+                overconfident=overconfident,
                 groups={"age": {1: AGE_GROUPS.tolist()}},
             ),
-            weights=tuple(weights),
+            weights=tuple(own_weights[i]),
+            total=total,
             kept=tuple(kept),
             benefit=benefit,
             loss=loss,

@@ -81,6 +81,27 @@ class PlainStage:
     on: tuple = ()
 
 
+def supported_weights(weights, row, columns, alpha, loci):
+    """Weights of a target's attributes with minority support alpha, as the published code has them.
+
+    `columns` are those of the people who carry each attribute, `loci` the positions of alleles, 0 = missing.
+    """
+    supported = []
+    for j, (weight, column) in enumerate(zip(weights, columns, strict=True)):
+        counts = {}
+        for value in column:
+            if not (j in loci and value == 0):
+                counts[value] = counts.get(value, 0) + 1
+        if j in loci and row[j] == 0:
+            beta = 1.0
+        elif row[j] in counts:
+            beta = math.log2(len(column) / len(counts) / counts[row[j]] + 1)
+        else:
+            beta = math.log2((sum(counts.values()) + 1) / (len(counts) + 1) + 1)
+        supported.append(weight * beta**alpha)
+    return supported
+
+
 @dataclass(kw_only=True)
 class PlainAttack:
     """Everything that one target and the adversary bring to the game.
@@ -98,6 +119,7 @@ class PlainAttack:
     cost: float
     theta: float
     registered: bool = True
+    overconfident: bool = False
     groups: dict = field(default_factory=dict)
 
     def matches(self, row, on, released, inferred):
@@ -139,7 +161,8 @@ class PlainAttack:
                         possible = False
                         break
                     inferred[stage.infers] = value
-                    confidence *= sure
+                    # Who is overconfident takes what is inferred for right, once it is sure enough to use it.
+                    confidence *= 1.0 if self.overconfident else sure
                     right = right and value == self.target[stage.infers]
                     price += stage.price
                 if not possible:
@@ -168,6 +191,8 @@ class PlainGame:
     kept: tuple
     benefit: float
     loss: float
+    # What utility 1 stands for, where the weights are a target's own.
+    total: float | None = None
 
     @property
     def masked(self):
@@ -178,9 +203,10 @@ class PlainGame:
         return list(itertools.product(*(range(len(shares)) for shares in self.kept)))
 
     def worth(self, s):
-        return (
-            self.benefit * sum(w * k[v] for w, k, v in zip(self.weights, self.kept, s, strict=True)) / sum(self.weights)
-        )
+        if not any(s):
+            return self.benefit
+        shared = sum(w * k[v] for w, k, v in zip(self.weights, self.kept, s, strict=True))
+        return self.benefit * min(shared / (self.total or sum(self.weights)), 1.0)
 
     def payoff(self, s):
         attacks, success, *_ = self.attack.reply(s, self.masked)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from wan2021_oracle import supported_weights
 
 from reidsim.errors import InputError
 from reidsim.releases.masking import MaskingSpace, entropy, minority_weights
@@ -66,11 +67,12 @@ def test_utility_is_the_share_of_weight_kept(space, data):
     )
     weights = np.broadcast_to(space.weights, (space.n_records, len(space.attributes)))
     total = np.mean([sum(row) for row in weights])
+    # Sharing everything is worth 1, whatever the record's own weights sum to.
     each = space.utilities(strategies)
     for i, strategy in enumerate(strategies.tolist()):
         levels = space.levels(strategy)
         kept = sum(weights[i, j] * space.kept[j][level] for j, level in enumerate(levels))
-        assert each[i] == pytest.approx(min(kept / total, 1.0))
+        assert each[i] == pytest.approx(min(kept / total, 1.0) if strategy else 1.0)
         assert space.utility(strategy)[i] == pytest.approx(each[i])
         assert space.utility(strategy, np.array([i]))[0] == pytest.approx(each[i])
 
@@ -106,13 +108,14 @@ def test_entropy_of_known_columns():
 
 
 def test_minority_support_favours_rare_values():
-    """Of 8 people 6, 1 and 1 have the values 0, 1 and 2: beta = log2(8 / (3 c) + 1)."""
+    """Of 8 people 6, 1 and 1 have the values 0, 1 and 2: beta = log2(8 / (3 c) + 1); nobody has the value 9."""
     reference = np.array([0, 0, 0, 0, 0, 0, 1, 2])
     values = np.array([[0], [1], [9]])
-    for alpha in (0.0, 1.0, 2.5):
+    for alpha in (0.0, 1.0, 2.5, -1.0):
         found = minority_weights(np.array([2.0]), values, (reference,), alpha)
-        beta = np.log2(np.array([8 / 18, 8 / 3, 8 / 3]) + 1)
+        beta = np.log2(np.array([8 / 18, 8 / 3, 9 / 4]) + 1)
         np.testing.assert_allclose(found[:, 0], 2.0 * beta**alpha)
+        assert np.sign(found[1, 0] - found[0, 0]) == np.sign(alpha)
     even = minority_weights(np.array([3.0]), np.array([[0], [1]]), (np.array([0, 1, 0, 1]),), 5.0)
     np.testing.assert_allclose(even, 3.0)
 
@@ -150,6 +153,38 @@ def test_weights_may_be_lists_of_whole_numbers(weights):
     assert space.average_utility(first) == pytest.approx(sum(firsts) / 3)
 
 
+def test_people_whose_allele_is_missing_count_but_missing_is_no_value():
+    """Of 8 men 2 have a missing allele (0), 4 have 13 and 2 have 14: k = 2, n = 8."""
+    column = np.array([0, 13, 13, 14, 13, 0, 14, 13])
+    values = np.array([[13], [14], [15], [0]])
+    found = minority_weights(np.array([1.0]), values, (column,), 1.0, (0,))
+    np.testing.assert_allclose(found[:, 0], [1.0, np.log2(3), np.log2(7 / 3 + 1), 1.0])
+    # Where 0 is a value, such as an age or the number of a state, it is one of three.
+    found = minority_weights(np.array([1.0]), values[[0, 3]], (column,), 1.0)
+    np.testing.assert_allclose(found[:, 0], np.log2([8 / 12 + 1, 8 / 6 + 1]))
+    nobody = minority_weights(np.array([5.0]), values, (np.zeros(3, int),), 2.0, (0,))
+    np.testing.assert_allclose(nobody, 5.0)
+
+
+@given(st.data())
+def test_minority_weights_of_several_columns_are_those_of_plain_counting(data):
+    """Columns of different lengths and numbers of values, some of loci with missing alleles."""
+    n = data.draw(st.integers(1, 5))
+    at = data.draw(st.sets(st.integers(0, n - 1)))
+    columns = [
+        data.draw(st.lists(st.integers(0, data.draw(st.integers(0, 4))), min_size=1, max_size=12)) for _ in range(n)
+    ]
+    rows = data.draw(st.lists(st.lists(st.integers(0, 5), min_size=n, max_size=n), min_size=1, max_size=4))
+    weights = data.draw(st.lists(st.floats(0.0, 5.0), min_size=n, max_size=n))
+    alpha = data.draw(st.floats(-2.0, 2.0))
+    reference = tuple(np.array(column) for column in columns)
+    unknown = tuple(0 if j in at else None for j in range(n))
+    found = minority_weights(np.array(weights), np.array(rows), reference, alpha, unknown)
+    expected = [supported_weights(weights, row, columns, alpha, at) for row in rows]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert (found >= 0).all()
+
+
 def test_utility_of_minorities_is_capped():
     weights = np.array([[1.0, 1.0], [8.0, 1.0]])
     space = MaskingSpace(("a", "b"), weights, 2, total_weight=2.0)
@@ -162,7 +197,8 @@ def test_utility_of_minorities_is_capped():
     [
         ({"weights": np.ones(3)}, "weights have another shape"),
         ({"weights": np.array([1.0, -1.0])}, "weight out of range"),
-        ({"weights": np.array([1.0, np.nan])}, "weight out of range"),
+        ({"weights": np.array([1.0, np.nan])}, "weight out of range; found nan"),
+        ({"weights": np.array([1.0, np.inf])}, "weight out of range; found inf"),
         ({"weights": np.zeros(2)}, "no attribute has a weight"),
         ({"kept": (np.array([1.0, 0.0]),)}, "levels do not fit attributes"),
         ({"kept": (np.array([1.0, 0.0]), np.array([1.0, 0.4, 0.5, 0.0]))}, "b: levels out of order"),
@@ -180,6 +216,15 @@ def test_too_many_strategies_to_number():
         MaskingSpace(tuple(map(str, range(63))), np.ones(63), 1)
 
 
-def test_minority_support_out_of_range():
-    with pytest.raises(InputError, match="minority support"):
-        minority_weights(np.ones(1), np.zeros((1, 1), int), (np.zeros(1, int),), -1.0)
+@pytest.mark.parametrize(
+    ("alpha", "says"),
+    [(np.nan, "found nan; expected a finite number"), (-np.inf, "found -inf"), (1e4, "found 10000.0; expected closer")],
+)
+def test_minority_support_out_of_range(alpha, says):
+    with pytest.raises(InputError, match=f"minority support out of range; {says}"):
+        minority_weights(np.ones(1), np.zeros((1, 1), int), (np.array([0, 1, 1, 2, 2, 2, 2, 2]),), alpha)
+
+
+def test_an_attribute_without_worth_gets_none_from_minority_support():
+    found = minority_weights(np.array([0.0, 1.0]), np.zeros((1, 2), int), (np.zeros(1, int),) * 2, -2.0)
+    assert found.tolist() == [[0.0, 1.0]]

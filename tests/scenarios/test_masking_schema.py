@@ -59,6 +59,7 @@ def test_what_a_scenario_leaves_out_has_a_default():
     # As published (Wan et al. 2021).
     assert (least.subjects.opt_in_rate, least.subjects.sharing_rate) == (0.05, 0.15)
     assert least.adversary.confidence_threshold == 0.5
+    assert least.adversary.overconfident is False
     assert least.resources["registry"].holds == "anyone"
     assert least.resources["registry"].missing_alleles == 0
     assert least.analysis.search_path is None
@@ -121,6 +122,12 @@ def test_the_bundled_scenarios_are_of_this_kind(name):
             r"adversary: two ways to attack.*\(in an override, adversary\.stages=\[\]",
         ),
         ({"adversary__resource": "registry"}, r"adversary: resource: stages name their own resources"),
+        (
+            {"adversary": {"knowledge": "twitter", "resource": "registry", "overconfident": True}},
+            r"adversary: overconfident: nothing is inferred from knowledge; expected it with stages only",
+        ),
+        ({"adversary__overconfident": 1}, r"adversary\.overconfident: .*found 1"),
+        ({"subjects__minority_support": float("-inf")}, r"subjects\.minority_support: .*found -inf"),
         (
             {"adversary": {"knowledge": "twitter"}},
             r"adversary: resource: key missing; expected the one in which people",
@@ -196,6 +203,7 @@ def test_what_a_scenario_of_files_cannot_say(changes, says):
         {"subjects__always_shared": ["age", "state"]},
         {"subjects__generalize": {"age": {"widths": [5, 10], "kept": [0.5, 0.2]}}},
         {"subjects__weights": {"age": 1, "state": 2}},
+        {"subjects__minority_support": -2.0},
     ],
     ids=str,
 )

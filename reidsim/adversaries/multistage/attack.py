@@ -63,6 +63,9 @@ class MultistageAttack:
     person with probability 1 / matching people if all inferred values are right and the target is in the registry,
     and else never.
 
+    An overconfident adversary believes what it infers to be right, once its confidence reaches the threshold: plans
+    are believed to succeed with 1 / matching people. That changes what it does, not what is true.
+
     Parameters
     ----------
     stages : tuple of InferSurname, InferByLinkage or Identify
@@ -71,6 +74,8 @@ class MultistageAttack:
         Worth of naming the right person and price of an attack, in currency units per record.
     confidence_threshold : float
         theta, in [0, 1].
+    overconfident : bool
+        Whether it believes to be right what it infers with that confidence (Wan et al. 2021).
 
     Raises
     ------
@@ -84,6 +89,7 @@ class MultistageAttack:
     gain: float | Floats
     cost: float | Floats
     confidence_threshold: float = 0.5
+    overconfident: bool = False
 
     def __post_init__(self) -> None:
         check_share("confidence_threshold", self.confidence_threshold)

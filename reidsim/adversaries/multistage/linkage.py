@@ -28,7 +28,7 @@ _MOST_KEPT = 20_000_000
 
 
 class _Plan(NamedTuple):
-    """Stages used so far and what they yield; arrays of shape (n,)."""
+    """Stages used so far and what they yield; arrays of shape (n,). The confidence is that which is acted on."""
 
     stages: tuple[int, ...]
     inferred: dict[str, Integers]
@@ -134,12 +134,13 @@ class MultistageLinker:
             else:
                 assert isinstance(stage, InferByLinkage)  # noqa: S101 # the only other kind
                 values, confidence = self._by_linkage(number, stage, released, plan.inferred, rows)
-            available = (confidence >= self.attack.confidence_threshold) & (values >= 0)
+            available = (confidence >= self.attack.confidence_threshold) & (confidence > 0) & (values >= 0)
+            sure = np.ones(len(rows)) if self.attack.overconfident else confidence
             extended.append(
                 _Plan(
                     (*plan.stages, number),
                     {**plan.inferred, stage.infers: values},
-                    plan.confidence * np.where(available, confidence, 0.0),
+                    plan.confidence * np.where(available, sure, 0.0),
                     plan.right & (values == truth),
                     plan.price + stage.price,
                 )

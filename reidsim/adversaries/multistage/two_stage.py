@@ -63,6 +63,8 @@ class TwoStageArrays(NamedTuple):
     tables, genealogy : AncestryTables, GenealogyArrays
     candidate_share, threshold, price : float
         Candidate rule, theta and the price of the first stage.
+    overconfident : bool
+        Whether a surname that is inferred with a confidence of theta or more is believed to be right.
     gain, cost : ndarray of float64, shape (n_targets,)
     target_alleles : ndarray of int32, shape (n_targets, n_loci)
     target_surnames : ndarray of int64, shape (n_targets,)
@@ -87,6 +89,7 @@ class TwoStageArrays(NamedTuple):
     candidate_share: float
     threshold: float
     price: float
+    overconfident: bool
     gain: Floats
     cost: Floats
     target_alleles: NDArray[np.int32]
@@ -235,6 +238,7 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
         candidate_share=float(stage.candidate_share) if isinstance(stage, InferSurname) else 0.0,
         threshold=float(attack.confidence_threshold),
         price=float(stage.price) if stage is not None else 0.0,
+        overconfident=bool(attack.overconfident),
         gain=np.broadcast_to(np.asarray(attack.gain, dtype=np.float64), (n,)).copy(),
         cost=np.broadcast_to(np.asarray(attack.cost, dtype=np.float64), (n,)).copy(),
         target_alleles=np.ascontiguousarray(alleles, dtype=np.int32),
@@ -332,6 +336,7 @@ def reply_to(arrays: TwoStageArrays, memory: Memory, target: int, strategy: int)
 
     With p' = 1 / people who match the demographics and q = confidence / people who match the surname too, the first
     stage is used if someone matches, the confidence reaches theta and it strictly pays: ``gain q - price > gain p'``.
+    Whoever is overconfident reckons with 1 in place of the confidence. What is true does not depend on that.
     """
     n_loci = arrays.target_alleles.shape[1]
     form = strategy >> n_loci
@@ -346,11 +351,12 @@ def reply_to(arrays: TwoStageArrays, memory: Memory, target: int, strategy: int)
     people = arrays.form_sizes[form, target]
     believed = 1.0 / people if people > 0 else 0.0
     success = believed if arrays.registered[target] else 0.0
-    # Nobody can be surer than the confidence, so the registry is asked only where that may be worth it.
-    if surname >= 0 and confidence >= arrays.threshold and confidence > believed:
+    sure = 1.0 if arrays.overconfident and confidence > 0.0 else confidence
+    # Nobody can be surer than that, so the registry is asked only where it may be worth it.
+    if surname >= 0 and confidence >= arrays.threshold and sure > believed:
         matches = _matches(arrays, memory, target, form, surname)
         if matches > 0:
-            inferring = confidence / matches
+            inferring = sure / matches
             if gain * inferring - arrays.price > gain * believed + INDIFFERENCE * gain:
                 right = surname == arrays.target_surnames[target] and arrays.registered[target]
                 believed = inferring

@@ -46,7 +46,7 @@ def engine_lines(
     """
     tables, failures = [], []
     for line in require_lines(loaded):
-        name, labels = line.title or line.key, line.labels or tuple(map(str, line.values))
+        name, labels = line.title or line.key, line.names
         runs = run_points(
             loaded,
             _points(line),

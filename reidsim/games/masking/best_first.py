@@ -15,6 +15,8 @@ from reidsim.games.record_game import WITHHELD, Choice, Constraint
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
 NO_LIMIT = np.iinfo(np.int64).max
+# By what a sum of weights, masked one after the other, can be wrong: per attribute, as a share of their sum.
+ROUNDING = 8 * float(np.finfo(np.float64).eps)
 
 
 def best_first(game: MaskingGame, *, no_attack: bool = False, progress: Progress | None = None) -> Choice:
@@ -32,6 +34,10 @@ def best_first(game: MaskingGame, *, no_attack: bool = False, progress: Progress
     successors: the set with the (k + 1)-th added, and the one with the k-th replaced by the (k + 1)-th. Each set but
     the empty one is the successor of exactly one other, and weighs no less than it; so a priority queue yields all,
     once each, by rising weight masked. No list of all strategies is ever made: 60 loci cost no more than they visit.
+
+    Weights are cut at what utility 1 stands for, which changes no utility, and the bound has room for rounding: so it
+    holds where a few values weigh very much. Sharing everything, whose utility is 1 whatever its weights sum to, comes
+    first.
 
     Parameters
     ----------
@@ -103,24 +109,29 @@ def _best_first(
     for target in rows:
         weights = game.weights[target if len(game.weights) > 1 else 0]
         by_weight = np.argsort(weights[n_linked:], kind="mergesort") + n_linked
-        benefit, tie = game.benefit[target], game.tie[target]
+        benefit, tie, total = game.benefit[target], game.tie[target], game.total_weight
         best, best_confidence, chosen = -np.inf, np.inf, strategies[target]
         if chosen >= 0:
             reply = reply_to(attack, memory, target, chosen)
             payoff = payoff_of(game, target, chosen, reply)
             best, best_confidence = payoff, reply.confidence
-        whole = weights.sum()
+        cut = np.minimum(weights, total)
+        kept_by_form = np.zeros(n_forms)
+        for form in range(n_forms):
+            for j in range(n_linked):
+                kept_by_form[form] += weights[j] * game.form_kept[form, j]
+            kept_by_form[form] = min(kept_by_form[form], total)
+        # The first form shares everything, so it keeps most.
+        whole = kept_by_form[0] + cut[n_linked:].sum()
+        room = ROUNDING * len(weights) * whole
         # Weight masked, strategy, and the position by weight of the heaviest locus masked.
         queue: list[tuple[float, int, int]] = [(0.0, 0, -1) for _ in range(0)]
         for form in range(n_forms):
-            masked = 0.0
-            for j in range(n_linked):
-                masked += weights[j] * (1.0 - game.form_kept[form, j])
-            heappush(queue, (masked, form << n_bits, -1))
+            heappush(queue, (kept_by_form[0] - kept_by_form[form], form << n_bits, -1))
         count = 0
         while len(queue) > 0:
             masked, strategy, heaviest = heappop(queue)
-            bound = benefit * min((whole - masked) / game.total_weight, 1.0)
+            bound = benefit * (1.0 if strategy == 0 else min((whole - masked + room) / total, 1.0))
             if bound < best - tie:
                 break
             if count >= most_evaluated:
@@ -128,12 +139,12 @@ def _best_first(
                 break
             if heaviest + 1 < n_bits:
                 following = by_weight[heaviest + 1]
-                grown = masked + weights[following]
+                grown = masked + cut[following]
                 heappush(queue, (grown, strategy | game.places[following], heaviest + 1))
                 if heaviest >= 0:
                     last = by_weight[heaviest]
                     swapped = (strategy & ~game.places[last]) | game.places[following]
-                    heappush(queue, (grown - weights[last], swapped, heaviest + 1))
+                    heappush(queue, (grown - cut[last], swapped, heaviest + 1))
             reply = reply_to(attack, memory, target, strategy)
             payoff = payoff_of(game, target, strategy, reply)
             count += 1

@@ -69,7 +69,9 @@ class GameArrays(NamedTuple):
 
 @numba.njit(cache=True)
 def utility_of(game: GameArrays, target: int, strategy: int) -> float:
-    """Return the utility of a strategy for a target, in [0, 1]."""
+    """Return the utility of a strategy for a target, in [0, 1]; that of sharing everything is 1."""
+    if strategy == 0:
+        return 1.0
     weights = game.weights[target if len(game.weights) > 1 else 0]
     form = strategy >> game.n_bits
     n_linked = game.form_kept.shape[1]

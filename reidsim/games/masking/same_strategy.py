@@ -11,6 +11,7 @@ import numpy as np
 
 from reidsim.adversaries.multistage.two_stage import Memory, TwoStageArrays, reply_to
 from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.games.masking.best_first import ROUNDING
 from reidsim.games.masking.game import GameArrays, MaskingGame, Progress
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
@@ -51,7 +52,8 @@ def same_strategy(game: MaskingGame, *, progress: Progress | None = None) -> Cho
     best, chosen = -np.inf, WITHHELD
     done = 0
     ordered = _by_mean_benefit(game)
-    # One form each with all loci and with none: a fair first mark, so that most strategies are dropped early.
+    # One form each with all loci and with none: a fair first mark, so that most strategies are dropped early. Sharing
+    # everything, which the bounds are not for, is among them.
     every_bit = (1 << arrays.n_bits) - 1
     forms = np.arange(len(arrays.form_kept), dtype=np.int64) << arrays.n_bits
     block = np.unique(np.concatenate([forms, forms | every_bit]))
@@ -76,18 +78,26 @@ def _total_benefit(game: MaskingGame, strategy: int) -> float:
 
 
 def _by_mean_benefit(game: MaskingGame) -> Iterator[tuple[float, int]]:
-    """Yield bounds on the sum of payoffs, falling, and the strategies they bound; see `best_first` for the order."""
-    arrays = game.arrays
-    worth = (arrays.benefit[:, None] * arrays.weights).sum(axis=0) / arrays.total_weight
+    """Yield bounds on the sum of payoffs, falling, and the strategies they bound; see `best_first` for the order.
+
+    The bound of sharing everything can be too low, as its utility is 1 whatever its weights sum to.
+    """
+    arrays, total = game.arrays, game.arrays.total_weight
     n_linked = arrays.form_kept.shape[1]
+    # No weight counts for more than what utility 1 stands for.
+    cut = np.minimum(arrays.weights, total)
+    kept = np.minimum(arrays.weights[:, :n_linked] @ arrays.form_kept.T, total)
+    worth = (arrays.benefit[:, None] * cut).sum(axis=0) / total
+    worth_of_form = ((arrays.benefit[:, None] * kept).sum(axis=0) / total).tolist()
     bits = n_linked + np.argsort(worth[n_linked:], kind="stable")
     queue: list[tuple[float, int, int]] = []
-    for form, kept in enumerate(arrays.form_kept):
-        heappush(queue, (float((worth[:n_linked] * (1.0 - kept)).sum()), form << arrays.n_bits, -1))
-    whole = float(worth.sum())
+    for form, own in enumerate(worth_of_form):
+        heappush(queue, (worth_of_form[0] - own, form << arrays.n_bits, -1))
+    whole = worth_of_form[0] + float(worth[n_linked:].sum())
+    room = ROUNDING * (len(worth) + np.log2(len(arrays.benefit) + 1)) * whole
     while queue:
         masked, strategy, heaviest = heappop(queue)
-        yield whole - masked, strategy
+        yield whole - masked + room, strategy
         if heaviest + 1 < len(bits):
             following = int(bits[heaviest + 1])
             grown, place = masked + float(worth[following]), int(arrays.places[following])

@@ -4,7 +4,7 @@ Strategies of a subject are worked out in portions, in order of what they are wo
 the next one is below the best payoff found. No strategy beyond can win or tie, so the result is that of working out
 all. Within a portion adversaries are added one by one, those who infer nothing first: what some of them take bounds the
 payoff from above, so whoever has to infer surnames is only asked about strategies that may still win. Adversaries who
-differ in gain and cost alone infer once for all of them.
+differ in gain, cost and what they make of their confidence infer once for all of them.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _Inferred:
         self._of_target: dict[int, Memory] = {}
 
     def serves(self, attack: MultistageAttack, space: MaskingSpace) -> bool:
-        """Tell whether an attack on the same people infers and links in this way, whatever its gain and cost."""
+        """Tell whether an attack on the same people infers and links in this way, whatever it makes of that."""
         stages, threshold, own = self._way
         return (
             own is space
@@ -229,7 +229,8 @@ def _compiled(game: RecordGame) -> list[_Opponent] | None:
             np.broadcast_to(np.asarray(amount, dtype=np.float64), (game.n_records,)).copy()
             for amount in (attack.gain, attack.cost)
         )
-        opponents.append(_Opponent(each.weight, inferred.arrays._replace(gain=gain, cost=cost), inferred))
+        arrays = inferred.arrays._replace(gain=gain, cost=cost, overconfident=linker.attack.overconfident)
+        opponents.append(_Opponent(each.weight, arrays, inferred))
     return sorted(opponents, key=lambda opponent: opponent.arrays.infers)
 
 
@@ -250,6 +251,7 @@ def _ordered(space: MaskingSpace, weights: Floats) -> tuple[Strategies, Floats]:
     kept = np.zeros(1)
     for weight, shares in zip(weights.tolist(), space.kept, strict=True):
         kept = (kept[:, None] + weight * shares).ravel()
-    utility = np.minimum(kept / space.total_weight, 1.0)
+    utility = np.minimum(kept[: space.size] / space.total_weight, 1.0)
+    utility[space.most_specific] = 1.0
     order = np.argsort(-utility, kind="stable")
     return order, utility[order]
