@@ -28,7 +28,6 @@ from reidsim.errors import InputError
 app = typer.Typer(
     name="reidsim",
     help="What will a rational adversary do with shared records, and what is the publisher's best reply?",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -44,11 +43,14 @@ app.command(hidden=True)(reference)
 
 @app.callback(invoke_without_command=True)
 def _root(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
 ) -> None:
     if version:
         typer.echo(__version__)
         raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def main() -> None:
@@ -64,14 +66,14 @@ def main() -> None:
     except InputError as error:
         _end(str(error), 2)
     except (SystemExit, SystemError) as error:
-        if _carries(error, BrokenPipeError):
+        if interrupts.carries(error, BrokenPipeError):
             # typer and rich end with a code of their own.
             _end_unread()
-        # typer ends quietly with 130 on Ctrl-C; compiled code turns the interrupt into a SystemError that carries it.
-        interrupt = error.code == 130 if isinstance(error, SystemExit) else _carries(error, KeyboardInterrupt)
+        # typer ends quietly with 130 on an interrupt; compiled code turns it into a SystemError that carries it.
+        interrupt = error.code == 130 if isinstance(error, SystemExit) else interrupts.caused(error)
         if not interrupt:
             raise
-        _end(interrupts.message(), 130)
+        _end(interrupts.message(), interrupts.exit_code())
     except BrokenPipeError:
         _end_unread()
     except OSError as error:
@@ -81,7 +83,9 @@ def main() -> None:
         # What a library makes of an interrupt that it swallowed.
         if not interrupts.came():
             raise
-        _end(interrupts.message(), 130)
+        _end(interrupts.message(), interrupts.exit_code())
+    finally:
+        interrupts.forget()
 
 
 def _report_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
@@ -111,12 +115,6 @@ def _end_unread() -> NoReturn:
     """End as a program that a closed pipe ends (SIGPIPE): what is still buffered has nowhere to go."""
     _discard_output()
     sys.exit(141)
-
-
-def _carries(error: BaseException | None, kind: type[BaseException]) -> bool:
-    while error is not None and not isinstance(error, kind):
-        error = error.__cause__ or error.__context__
-    return error is not None
 
 
 def _discard_output() -> None:

@@ -1,4 +1,7 @@
-"""Interrupts (Ctrl-C) that libraries swallowed: remembered as they come, and asked for where nothing would be lost."""
+"""Interrupts: Ctrl-C and SIGTERM end the program alike, with one message and the exit code of the signal.
+
+Those that libraries swallowed are remembered as they come, and asked for where nothing would be lost.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,30 @@ import signal
 import threading
 from types import FrameType
 
+# The signals that interrupt, and how Python handles each unless told otherwise. A terminal sends the first; `kill`, job
+# schedulers and containers that are stopped send the second. It also reaches a program that was started with the first
+# ignored, as shells start what a script runs in the background.
+STOPPING = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+
 _interrupts: list[int] = []
 _kept: list[str] = []
 
 
 def remember() -> None:
     """Note interrupts as they come: libraries that are being imported may take one for a part that is missing."""
-    _interrupts.clear()
-    _kept.clear()
+    forget()
     if threading.current_thread() is not threading.main_thread():
         return
-    if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, _interrupted):
-        signal.signal(signal.SIGINT, _interrupted)
+    for number, default in STOPPING.items():
+        # What the starter has ignored, or handles in its own way, stays so.
+        if signal.getsignal(number) in (default, _interrupted):
+            signal.signal(number, _interrupted)
+
+
+def forget() -> None:
+    """Forget what came, so that work done later in this process is not stopped by it."""
+    _interrupts.clear()
+    _kept.clear()
 
 
 def came() -> bool:
@@ -39,6 +54,23 @@ def tell_kept(what: str) -> None:
 def message() -> str:
     """Return what to tell when the program ends because of an interrupt."""
     return f"interrupted; {_kept[0] if _kept else 'nothing was written'}"
+
+
+def exit_code() -> int:
+    """Return the exit code of a program that an interrupt ends: 128 and the number of the first signal that came."""
+    return 128 + (_interrupts[0] if _interrupts else signal.SIGINT)
+
+
+def caused(error: BaseException | None) -> bool:
+    """Tell whether an error is what became of an interrupt: compiled code, for one, makes a SystemError of it."""
+    return carries(error, KeyboardInterrupt)
+
+
+def carries(error: BaseException | None, kind: type[BaseException]) -> bool:
+    """Tell whether an error, or one of those that led to it, is of a kind."""
+    while error is not None and not isinstance(error, kind):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _interrupted(number: int, frame: FrameType | None) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from found import at_least
 from pages import DOCS, OUTPUT, blocks_of, comparable, lines_of, play
 
 import reidsim
@@ -16,7 +17,7 @@ from reidsim.cli import app
 from reidsim.experiments.analysis import Analysis
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-PAGES = sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
+PAGES = at_least(34, sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")))
 
 
 @pytest.fixture
@@ -27,6 +28,12 @@ def page_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 # Examples.
+
+
+def test_pages_have_blocks_to_play() -> None:
+    blocks = at_least(400, (block for page in PAGES for block in blocks_of(page)))
+    at_least(100, (block for block in blocks if block.title == OUTPUT))
+    at_least(100, (block for block in blocks if block.language in {"sh", "python"}))
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page != "reproduction.md"])
@@ -127,7 +134,7 @@ def test_results_page_documents_every_file_and_column(page_folder: Path) -> None
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         keys = set(re.findall(r"^\| `(\w+)` \|", parts["manifest.json"], re.MULTILINE))
         assert keys == set(manifest) | set(manifest["policies"]["basic"])
-        for path in folder.rglob("*.*"):
+        for path in at_least(8, folder.rglob("*.*")):
             name = re.sub(r"map-record-\d+", "map-record-N", path.name)
             assert f"`{name}`" in page, name
 
@@ -138,8 +145,7 @@ def test_results_page_documents_every_file_and_column(page_folder: Path) -> None
 @pytest.mark.parametrize("page", [*(f"docs/{page}" for page in PAGES), "README.md"])
 def test_relative_links_lead_to_files_and_headings(page: str) -> None:
     path = REPOSITORY / page
-    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
-    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+    for target in targets_of(page):
         if re.match(r"[a-z]+:", target):
             continue
         name, _, anchor = target.partition("#")
@@ -147,6 +153,19 @@ def test_relative_links_lead_to_files_and_headings(page: str) -> None:
         assert file.is_file(), f"{page}: {target}"
         if anchor:
             assert anchor in anchors_of(file), f"{page}: {target}"
+
+
+def targets_of(page: str) -> list[str]:
+    """Return where the links of a page lead, outside code."""
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    return re.findall(r"\]\(([^)\s]+)\)", text)
+
+
+def test_links_are_found() -> None:
+    targets = at_least(400, (target for page in PAGES for target in targets_of(f"docs/{page}")))
+    at_least(200, (target for target in targets if "#" in target))
+    at_least(10, targets_of("README.md"))
 
 
 def anchors_of(path: Path) -> set[str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from documented import parts, rows_of
+from found import at_least
 
 import reidsim
 from reidsim.bundled import bundled_names
@@ -42,7 +43,7 @@ def test_every_table_and_column_is_described(everything):
 
 def test_every_file_is_described(everything):
     _, folder = everything
-    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")} - COMMON_FILES
+    files = {path.relative_to(folder).as_posix() for path in at_least(6, folder.rglob("*.*"))} - COMMON_FILES
     described = re.findall(r"`([\w/.-]+)`", "".join(rows_of(parts(TEXT)["Results"], "file")))
     assert sorted(described) == sorted(files)
 
@@ -52,7 +53,7 @@ def test_every_scenario_with_agents_is_described():
     with_agents = [
         name for name in bundled_names("scenarios") if getattr(load_scenario(name).scenario, "agents", None) is not None
     ]
-    assert sorted(named) == sorted(with_agents)
+    assert sorted(named) == at_least(4, sorted(with_agents))
 
 
 def test_the_page_is_linked():

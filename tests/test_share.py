@@ -257,8 +257,7 @@ def test_a_gap_without_a_bound_is_no_number(run):
 
 
 def test_a_dataset_generalized_in_one_way_has_the_classes_of_its_solver(folder):
-    scenario = SCENARIO.replace("title", 'game = "full-domain"\ntitle', 1).replace('"prosecutor"', '"prosecutor"')
-    Path("ward.toml").write_text(scenario)
+    Path("ward.toml").write_text(SCENARIO.replace("title", 'game = "full-domain"\ntitle', 1))
     reidsim.run("ward.toml", set={"economics.cost": 6}).save("results")
     run = open_results(Path("results"))
     withheld = 0

@@ -14,6 +14,7 @@ from reidsim.experiments.run import describe
 from reidsim.reports.explanation import explanation
 from reidsim.reports.illustration import illustrate
 from reidsim.scenarios.load import load_scenario
+from reidsim.wording import counted
 
 PAIRS = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
 TOWN = game_of(
@@ -166,11 +167,31 @@ def test_a_resource_is_bought_if_it_pays(price, town_file):
     assert adversaries["holds"].tolist() == ["list" if bought else ""] * 3
 
 
-@pytest.mark.parametrize("planner", ["always", "never", "random", "fmdp", "one-shot"])
-def test_every_planner_can_be_a_type(planner, town_file):
-    result = reidsim.run(town_file, set={"agents.types.x.planner": planner, "agents.types.x.rate": 0.5})
-    attacked = result.summary.loc["no-protection", "share_attacked"]
-    assert {"always": attacked == 1, "never": attacked == 0}.get(planner, 0 <= attacked <= 1)
+# An attack costs 25 and gains 60; three, thirty, three, one and thirty people share the values of the five records. One
+# guess pays where it is one person. Who may guess until it is right needs (g + 1) / 2 guesses on average.
+@pytest.mark.parametrize(
+    ("planner", "attacked", "risk"),
+    [
+        ("always", 5 / 5, (1 / 3 + 1 / 30 + 1 / 3 + 1 + 1 / 30) / 5),
+        ("never", 0, 0),
+        ("one-shot", 1 / 5, 1 / 5),
+        ("fmdp", 3 / 5, 3 / 5),
+    ],
+)
+def test_every_planner_can_be_a_type(planner, attacked, risk, town_file):
+    result = reidsim.run(town_file, set={"agents.types.x.planner": planner, "economics.cost": 25})
+    measures = result.summary.loc["no-protection", ["share_attacked", "risk", "publisher_payoff"]]
+    assert measures.tolist() == pytest.approx([attacked, risk, 10 - 60 * risk])
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.3, 1.0])
+def test_a_random_planner_attacks_at_its_rate(rate, town_file):
+    changes = {"agents.types.x.planner": "random", "agents.types.x.rate": rate, "publisher.policies": ["no-protection"]}
+    shares = [reidsim.run(town_file, set=changes, seed=seed).summary["share_attacked"].iloc[0] for seed in range(40)]
+    # Two pairs of equal records are attacked or not together: variance of one mean (4 + 4 + 1) / 25 of a record's.
+    error = np.sqrt(rate * (1 - rate) * 9 / 25 / 40)
+    assert np.mean(shares) == pytest.approx(rate, abs=4 * error)
+    assert (len(set(shares)) > 1) == (error > 0)
 
 
 def test_drawn_sequential_attacks_have_the_expected_means(town_file):
@@ -211,14 +232,32 @@ BUNDLED = {
 }
 
 
+TYPES = {"market": 3, "voter-vs-twitter": 2, "sequential-publisher": 1, "genealogy-market": 2}
+# A publisher who expects the sequential adversary deters it under the basic policy, too.
+UNATTACKED = {
+    "market": ["no-attack"],
+    "voter-vs-twitter": ["no-attack"],
+    "sequential-publisher": ["basic", "no-attack"],
+    "genealogy-market": ["no-attack-masking"],
+}
+
+
 @pytest.mark.parametrize("name", BUNDLED)
 def test_bundled_scenarios_run(name):
+    """Every round's accounts balance, and attacks are those of its adversaries."""
+    scenario = load_scenario(name, BUNDLED[name]).scenario
     result = reidsim.run(name, set=BUNDLED[name])
-    payoffs = result.summary["publisher_payoff"]
-    assert payoffs.notna().all()
-    assert len(result.analysis.adversaries) == len(result.analysis.rounds) * (
-        1 if name == "sequential-publisher" else 3 if name == "market" else 2
+    rounds, money = result.analysis.rounds, scenario.economics
+    assert len(rounds) == len(result.summary) * scenario.agents.rounds
+    np.testing.assert_allclose(
+        rounds["publisher_payoff"], money.benefit * rounds["utility"] - money.loss * rounds["risk"], rtol=1e-9
     )
+    adversaries = result.analysis.adversaries
+    assert len(adversaries) == len(rounds) * TYPES[name]
+    made = adversaries.groupby(["policy", "round"], sort=False, observed=True)["exploits"].sum()
+    np.testing.assert_allclose(rounds["exploits"], made, rtol=1e-9)
+    attacked = rounds.groupby("policy", observed=True)["share_attacked"].max()
+    assert sorted(attacked.index[attacked == 0]) == UNATTACKED[name]
 
 
 def test_a_purchase_is_foreseen(town_file):
@@ -269,7 +308,7 @@ def test_market_learns_leaves_and_buys():
 @pytest.mark.parametrize("name", BUNDLED)
 def test_what_is_there_to_play_is_said(name):
     loaded = load_scenario(name)
-    assert "adversary" in describe(loaded) if name != "genealogy-market" else True
+    assert f", {counted(TYPES[name], 'type')} of adversary, " in describe(loaded)
     text = explanation(loaded)
     for phase in ("1. publish", "2. attack", "3. resolve", "4. enforce", "5. learn"):
         assert phase in text

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from child_signals import has_content, once, processes_with, stopped
 
 import reidsim
 from reidsim.errors import InputError
@@ -122,21 +123,34 @@ def test_a_batch_whose_program_is_killed_goes_on_where_it_was(town):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="interrupts by a signal")
-def test_an_interrupt_says_how_to_go_on(town):
-    command = [str(Path(sys.executable).parent / "reidsim"), "run", town, "-o", "out", "--executor", "serial"]
+@pytest.mark.parametrize(
+    ("number", "code", "ignored"),
+    [(signal.SIGINT, 130, ()), (signal.SIGTERM, 143, ()), (signal.SIGTERM, 143, (signal.SIGINT,))],
+    ids=["int", "term", "term-int-ignored"],
+)
+@pytest.mark.parametrize("executor", ["serial", "processes"])
+def test_an_interrupt_says_how_to_go_on_and_leaves_no_worker(town, monkeypatch, executor, number, code, ignored):
+    mark = f"REIDSIM_TEST_{os.getpid()}_{time.monotonic_ns()}"
+    monkeypatch.setenv(mark, "1")
+    began = []
+
+    def some_ended(process):
+        once(lambda: has_content(Path("out/journal.jsonl")))(process)
+        began.extend(processes_with(mark))
+
+    command = [str(Path(sys.executable).parent / "reidsim"), "run", town, "-o", "out", "--executor", executor]
     changes = 'sweep.values={"economics.loss"={from=1,to=200,points=3000}}'
-    with subprocess.Popen([*command, "--set", changes], stdout=-1, stderr=-1, text=True) as program:
-        deadline = time.monotonic() + 120
-        while not (Path("out/journal.jsonl").exists() and Path("out/journal.jsonl").stat().st_size):
-            assert program.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        program.send_signal(signal.SIGINT)
-        _, errors = program.communicate(timeout=120)
-    assert program.returncode == 130
-    assert errors == "reidsim: interrupted; runs that ended are kept in out: go on with --resume -o out\n"
+    ended = stopped([*command, "--set", changes], some_ended, number, ignored=ignored)
+    assert ended == (code, "", "reidsim: interrupted; runs that ended are kept in out: go on with --resume -o out\n")
     assert json.loads(Path("out/manifest.json").read_text(encoding="utf-8"))["state"] == "running"
     assert 0 < len(read_runs(Path("out"))) < 6000
+    assert read_runs(Path("out"))["state"].eq("complete").all()
+    # The program, and its workers if there are any.
+    assert (len(began) > 1) == (executor == "processes")
+    deadline = time.monotonic() + 30
+    while left := processes_with(mark):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.05)
 
 
 def test_runs_that_fail_are_rows_and_can_be_done_again(town):

@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from child_signals import processes_with
 
 from reidsim.errors import InputError
 from reidsim.experiments.batch.executors.automatic import AutomaticExecutor
@@ -31,21 +32,6 @@ def no_process_left(monkeypatch):
     while left := processes_with(mark):
         assert time.monotonic() < deadline, left
         time.sleep(0.05)
-
-
-def processes_with(mark):
-    """Return the processes that have a variable in the environment they started with."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            held = mark.encode() in path.read_bytes()
-            command = (path.parent / "cmdline").read_bytes()
-        except OSError:
-            continue
-        # The tracker of multiprocessing, once there, stays until the tests end.
-        if held and command and b"resource_tracker" not in command and int(path.parent.name) != os.getpid():
-            found.append(command)
-    return found
 
 
 def outcomes_of(executor, work, n):
@@ -102,7 +88,8 @@ def test_no_worker_outlives_a_program_that_is_killed(tmp_path, no_process_left, 
     script = tmp_path / "starter.py"
     # Workers of dask read the main module again.
     script.write_text(f"if __name__ == '__main__':\n{textwrap.indent(STARTER, '    ')}", encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    path = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "PYTHONPATH": path}
     with subprocess.Popen([sys.executable, str(script), executor, str(tmp_path)], env=environment) as program:
         begun = tmp_path / "begun.txt"
         deadline = time.monotonic() + 120

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 from contract_worlds import ATTACK, COST, GAIN, PLAYERS, SPACES
+from found import at_least
 
 from reidsim.adversaries.information import KNOWABLE, TRUTH, declared_information
 from reidsim.adversaries.multistage.attack import PlanLinkage
@@ -18,7 +19,7 @@ from reidsim.adversaries.sequential.linear_program import solve_linear_program
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.errors import InputError
 
-NAMES = sorted(PLAYERS)
+NAMES = at_least(18, sorted(PLAYERS))
 # Those who look before they attack.
 PLANNERS = [name for name in NAMES if name.split("-")[1] not in ("always", "never", "random")]
 FIELDS = [item.name for item in fields(Response)]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from found import at_least
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from masking_worlds import small_worlds
@@ -436,10 +437,14 @@ def test_progress_is_told():
     assert seen == [(40, 40)]
 
 
-def test_carried_files_say_what_they_are():
-    for path in CARRIED.glob("*_m?.npz"):
-        parameters = json.loads(str(np.load(path, allow_pickle=False)["params"][0]))
-        assert (parameters["loss"], parameters["cost"], parameters["theta"]) == (150, 10, 0.5)
+def test_carried_files_are_of_the_default_game():
+    """One more file is of the inputs of another, with other weights."""
+    for path in at_least(3, (path for path in CARRIED.glob("*.npz") if "uniform" not in path.stem)):
+        outputs = np.load(path, allow_pickle=False)
+        said, game = json.loads(str(outputs["params"][0])), game_of(outputs)
+        assert (game.benefit, game.loss, game.n_records) == (said["base"], said["loss"], said["n"])
+        assert (game.attack.gain, game.attack.cost) == (said["loss"], said["cost"])
+        assert game.attack.confidence_threshold == said["theta"]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from found import at_least
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -31,9 +32,9 @@ from reidsim.linkage.uniqueness.pitman_likelihood import (
     uniques_given_sample,
 )
 
-VECTORS = json.loads((Path(__file__).parent / "pitman_vectors.json").read_text(encoding="utf-8"))
+VECTORS = at_least(3, json.loads((Path(__file__).parent / "pitman_vectors.json").read_text(encoding="utf-8")))
 SIZES = {vector["name"]: {int(size): count for size, count in vector["sizes"].items()} for vector in VECTORS}
-POPULATIONS = [(vector, population) for vector in VECTORS for population in vector["populations"]]
+POPULATIONS = at_least(6, ((vector, population) for vector in VECTORS for population in vector["populations"]))
 # The 95 % quantile of chi-square with one degree of freedom.
 CHI_SQUARE = 3.841458820694124
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from found import at_least
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -16,7 +17,7 @@ from reidsim.linkage.uniqueness import zayatz as module
 from reidsim.linkage.uniqueness.zayatz import zayatz_uniqueness
 
 VECTORS = json.loads((Path(__file__).parent / "pitman_vectors.json").read_text(encoding="utf-8"))
-POPULATIONS = [(vector, population) for vector in VECTORS for population in vector["populations"]]
+POPULATIONS = at_least(6, ((vector, population) for vector in VECTORS for population in vector["populations"]))
 
 samples = st.dictionaries(st.integers(1, 9), st.integers(1, 9), min_size=1, max_size=4).map(
     GroupFrequencies.from_mapping

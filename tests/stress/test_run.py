@@ -2,14 +2,13 @@
 
 import os
 import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from child_signals import has_content, once, stopped
 from stress_scenarios import TOWN, UNCERTAIN, write_town
 from typer.testing import CliRunner
 
@@ -399,7 +398,9 @@ def test_the_command_prints_and_writes(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="interrupts by a signal")
-def test_an_interrupt_says_what_is_kept_and_how_to_go_on(tmp_path):
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["int", "term"])
+@pytest.mark.parametrize("executor", ["serial", "processes"])
+def test_an_interrupt_says_what_is_kept_and_how_to_go_on(tmp_path, executor, number, code):
     uncertain = """
 [uncertainty.parameters]
 "publisher.solver" = { distribution = "discrete", values = ["backward-induction", "branch-and-bound"] }
@@ -408,20 +409,12 @@ def test_an_interrupt_says_what_is_kept_and_how_to_go_on(tmp_path):
 samples = 3000
 """
     write_town(tmp_path, uncertain)
-    command = [str(Path(sys.executable).parent / "reidsim"), "stress", "town.toml", "--executor", "serial"]
+    command = [str(Path(sys.executable).parent / "reidsim"), "stress", "town.toml", "--executor", executor]
     journal = tmp_path / "kept" / "journal.jsonl"
-    with subprocess.Popen([*command, "--runs", "kept"], cwd=tmp_path, stdout=-1, stderr=-1, text=True) as program:
-        deadline = time.monotonic() + 120
-        while not (journal.exists() and journal.stat().st_size):
-            assert program.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        program.send_signal(signal.SIGINT)
-        _, errors = program.communicate(timeout=120)
-    assert program.returncode == 130
-    assert errors == (
-        "reidsim: interrupted; runs that ended are kept in kept: the same command with --runs kept goes on from there\n"
-    )
+    some_ended = once(lambda: has_content(journal))
+    ended = stopped([*command, "--runs", "kept"], some_ended, number, cwd=tmp_path)
+    goes_on = "the same command with --runs kept goes on from there"
+    assert ended == (code, "", f"reidsim: interrupted; runs that ended are kept in kept: {goes_on}\n")
     kept = len(journal.read_bytes().splitlines())
     assert 0 < kept < 3000
     assert not (tmp_path / "results").exists()

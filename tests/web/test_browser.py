@@ -14,6 +14,7 @@ import time
 from urllib.parse import urlsplit
 
 import pytest
+from child_signals import with_signals
 
 BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 MISSING = [name for name in ("solara", "selenium") if importlib.util.find_spec(name) is None]
@@ -53,7 +54,7 @@ def server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("server")
     log = (folder / "log").open("w")
     command = [sys.executable, "-c", WATCHED, "market", "--port", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, cwd=folder)
+    process = subprocess.Popen(with_signals(command), stdout=subprocess.PIPE, stderr=log, text=True, cwd=folder)
     line = process.stdout.readline()
     assert " at http://127.0.0.1:" in line, (folder / "log").read_text()
     yield line.split(" at ")[1].split()[0], folder / "log"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import reidsim
+from reidsim import interrupts
 
 # Columns of tables, by the name of the table; plain data, so that they can be written down in one line.
 Tables = dict[str, dict[str, list[Any]]]
@@ -78,11 +79,13 @@ Work = Callable[[RunTask], tuple[Tables, tuple[str, ...]]]
 
 
 def attempt(work: Work, task: RunTask) -> RunOutcome:
-    """Do a run; an error that it raises becomes its outcome."""
+    """Do a run; an error that it raises becomes its outcome, unless an interrupt is behind it."""
     begun = time.perf_counter()
     try:
         tables, warnings = work(task)
     except Exception as error:  # whatever it is, the other runs of the batch go on
+        if interrupts.caused(error):
+            raise KeyboardInterrupt from error
         seconds = time.perf_counter() - begun
         return RunOutcome(task, FAILED, error=error_line(error), seconds=seconds)
     return RunOutcome(task, COMPLETE, tables, warnings=warnings, seconds=time.perf_counter() - begun)

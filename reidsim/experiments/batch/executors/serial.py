@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Sequence
 
+from reidsim import interrupts
 from reidsim.experiments.batch.executors import HAND_OVER_SECONDS, one_thread
-from reidsim.experiments.batch.tasks import RunOutcome, RunTask, Work, attempt
+from reidsim.experiments.batch.tasks import COMPLETE, RunOutcome, RunTask, Work, attempt
 
 
 class SerialExecutor:
@@ -26,7 +27,11 @@ def one_by_one(
     with one_thread():
         try:
             for task in tasks:
-                group.append(attempt(work, task))
+                outcome = attempt(work, task)
+                if outcome.state == COMPLETE or not interrupts.came():
+                    group.append(outcome)
+                # A library may have swallowed the interrupt, or made a failure of the run out of it.
+                interrupts.stop_if_interrupted()
                 if not goes_on(group[-1]):
                     break
                 if time.monotonic() - since >= HAND_OVER_SECONDS:
