@@ -1,27 +1,29 @@
-"""What all tests share: a reproducible hypothesis profile, and the bundled study built once."""
+"""What all tests share: the two tiers, which worker runs what, and the bundled study built once."""
 
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+import tiers
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
-# The first call of a compiled function takes seconds, so examples have no deadline; the same examples every time.
-settings.register_profile(
-    "reidsim",
-    deadline=None,
-    derandomize=True,
-    database=None,
-    max_examples=60,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-settings.load_profile("reidsim")
+
+def pytest_addoption(parser):
+    parser.addoption("--deep", action="store_true", help="run the deep tests too, and properties on all their examples")
+
+
+def pytest_configure(config):
+    tiers.choose(deep=config.getoption("deep"))
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Share the work among workers: what a module's tests share is made once, and the longest tests begin first."""
+def pytest_collection_modifyitems(config, items):
+    """Leave deep tests to the deep tier, and share the work among workers: what a module's tests share is made once."""
+    if not config.getoption("deep"):
+        deep = [item for item in items if item.get_closest_marker("deep")]
+        items[:] = [item for item in items if not item.get_closest_marker("deep")]
+        if deep:
+            config.hook.pytest_deselected(items=deep)
     for item in items:
         shared = [each[-1].scope for each in item._fixtureinfo.name2fixturedefs.values() if each]
         if "module" in shared:

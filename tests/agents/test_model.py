@@ -7,9 +7,10 @@ from itertools import pairwise
 import mesa
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_games import small_games
+from tiers import examples
 
 from reidsim.agents.adversary import Adversary
 from reidsim.agents.measures import ROUND_MEASURES, risk_quantiles
@@ -230,7 +231,7 @@ def test_every_stream_that_is_used_is_listed(town, profile_of_small, setting_of_
 
 
 @given(small=small_games(same_money=True, max_attributes=2, max_strategies=16), data=st.data())
-@settings(max_examples=30)
+@examples(30)
 def test_another_adversary_never_helps_the_publisher(small, data, profile_of_small, setting_of_small):
     n = data.draw(st.integers(1, 3))
     types = [

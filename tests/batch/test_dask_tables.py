@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from tiers import examples
 
 from reidsim.experiments.batch.batch_run import run_batch_loaded
 from reidsim.experiments.batch.executors.cluster import DaskExecutor
@@ -86,7 +87,7 @@ class Shuffled:
                 yield group
 
 
-@settings(max_examples=1)
+@examples(1)
 @example(workers=1, seed=1, stop_after=2)
 @example(workers=2, seed=2, stop_after=1)
 @example(workers=4, seed=3, stop_after=None)

@@ -8,8 +8,9 @@ from functools import cache
 import numpy as np
 import pytest
 from contract_worlds import BENEFIT, LOSS, PLAYERS, SMALL, every_game, knowledge_of, masking_world
-from hypothesis import given, settings
+from hypothesis import given
 from masking_worlds import small_worlds
+from tiers import examples
 
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks
 from reidsim.errors import InputError
@@ -147,7 +148,7 @@ def test_one_strategy_for_all_is_that_of_the_compiled_search(game):
 
 
 @given(world=small_worlds(chain="three-stage"))
-@settings(max_examples=15)
+@examples(15)
 def test_one_strategy_for_all_against_a_longer_chain(world):
     """Compiled solvers do not take it; the oracle plays every strategy of every target."""
     chosen = SameForm().choose(world.game)

@@ -11,9 +11,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_games import small_games
+from tiers import examples
 
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
@@ -97,7 +98,7 @@ def equilibrium_of(small):
 
 @with_gambit
 @given(small=games(max_strategies=7))
-@settings(max_examples=60)
+@examples(60)
 def test_the_payoff_is_that_of_the_best_subgame_perfect_equilibrium_that_gambit_enumerates(small):
     tree = gambit_tree(small.paper(0))
     found = pygambit.nash.enumpure_agent_solve(tree).equilibria
@@ -109,7 +110,7 @@ def test_the_payoff_is_that_of_the_best_subgame_perfect_equilibrium_that_gambit_
 
 @with_gambit
 @given(small=games())
-@settings(max_examples=60)
+@examples(60)
 def test_gambit_finds_nothing_to_regret_in_the_equilibrium(small):
     game, tree = small.game(), gambit_tree(small.paper(0))
     equilibrium = equilibrium_of(small)
@@ -124,7 +125,7 @@ def test_gambit_finds_nothing_to_regret_in_the_equilibrium(small):
 
 @with_gambit
 @given(small=games())
-@settings(max_examples=60)
+@examples(60)
 def test_the_payoff_is_that_of_backward_induction_over_gambits_nodes(small):
     tree = gambit_tree(small.paper(0))
     uniform = tree.mixed_behavior_profile(rational=True)

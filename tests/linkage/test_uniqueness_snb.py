@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, nbinom
+from tiers import examples
 
 from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
@@ -35,7 +36,7 @@ def drawn(groups, shape, mean, fraction, rng):
     mean=st.floats(0.05, 40),
     fraction=st.floats(0.01, 0.95),
 )
-@settings(max_examples=40)
+@examples(40)
 def test_the_model_is_that_of_its_definition(log_shape, mean, fraction):
     shape = math.exp(log_shape)
     probabilities = group_in_sample(shape, mean, fraction)

@@ -4,9 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_knowledge import NAMES, cases
+from tiers import examples
 
 from reidsim.adversaries.knowledge.assessment import assess
 from reidsim.adversaries.knowledge.network import Network
@@ -73,7 +74,7 @@ def fig_1(case, person, network, b):
     capabilities=st.tuples(*[st.sampled_from([0.0, 0.2, 0.5, 0.8, 1.0])] * 4),
     b=st.sampled_from([0.0, 0.24, 0.66, 1.0]),
 )
-@settings(max_examples=25)
+@examples(25)
 def test_the_overall_probability_is_the_one_that_the_network_gives(case, capabilities, b):
     network = Network(*capabilities)
     ours = assess(case.codes, case.knowledge, FixedUniqueness(b)).risks.overall(network)

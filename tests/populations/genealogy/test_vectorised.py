@@ -8,9 +8,10 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from tiers import examples
 
 from reidsim.errors import InputError
 from reidsim.populations.genealogy.columns import Columns
@@ -69,7 +70,7 @@ def test_rates_of_mutation_change_nothing_but_haplotypes(one_village):
 # Shape
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     sizes=st.lists(st.integers(2, 40), min_size=1, max_size=4),
     generations=st.integers(1, 6),
