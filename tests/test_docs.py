@@ -29,12 +29,14 @@ def page_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # Examples.
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("page", [page for page in PAGES if page != "reproduction.md"])
 def test_examples_run_and_print_what_is_shown(page: str, page_folder: Path) -> None:
     for block, printed in play(page, page_folder):
         assert lines_of(comparable(block.text)) == lines_of(comparable(printed)), f"{page}, line {block.line}"
 
 
+@pytest.mark.deep
 def test_the_committed_ledger_is_what_its_command_writes(page_folder: Path) -> None:
     (page_folder / "docs").mkdir()
     for _ in play("reproduction.md", page_folder):
@@ -81,6 +83,7 @@ def test_guides_leave_keys_and_options_to_the_reference() -> None:
 # The results reference.
 
 
+@pytest.mark.deep
 def test_results_page_documents_every_file_and_column(page_folder: Path) -> None:
     """The tutorial's own study, with everything that can be worked out, makes what the page must describe."""
     from reidsim.reports.illustration import illustrate
