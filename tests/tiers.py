@@ -1,6 +1,11 @@
-"""The suite's two tiers: how many examples a property is tried on in each, and which one is run."""
+"""The suite's two tiers: how many examples a property is tried on in each, which cases, and which tier is run."""
+
+from collections.abc import Iterable
+from typing import TypeVar
 
 from hypothesis import HealthCheck, settings
+
+Case = TypeVar("Case")
 
 FAST_EXAMPLES = 10
 DEEP_EXAMPLES = 60  # where a test names no number
@@ -29,3 +34,11 @@ def choose(*, deep: bool) -> None:
 def examples(number: int) -> settings:
     """Settings of a property that is tried on `number` examples in the deep tier, on at most ten in the fast one."""
     return settings(max_examples=number if _chosen == "deep" else min(number, FAST_EXAMPLES))
+
+
+def cases(everything: Iterable[Case], few: Iterable[Case]) -> list[Case]:
+    """Return what a test is parametrised by: every case in the deep tier, some of them in the fast one."""
+    everything, few = list(everything), list(few)
+    assert few, "the fast tier would be without a case"
+    assert all(case in everything for case in few), "the fast tier has a case that the deep one has not"
+    return everything if _chosen == "deep" else few

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import event, given
 from hypothesis import strategies as st
-from scipy.stats import binom
 from tiers import examples
 
 from reidsim.adversaries.sequential import two_level
@@ -126,7 +126,11 @@ def test_tails_of_a_belief_that_the_solver_would_drop_are_not_lost(registry_size
     attack = replace(XIA, access_cost=0)
     p = 20 / registry_size
     sizes = np.arange(min(registry_size, 90) + 1)
-    belief = {int(k): float(w) for k, w in zip(sizes, binom.pmf(sizes, registry_size, p), strict=True) if w > 1e-16}
+    belief = {
+        int(k): float(w)
+        for k, w in zip(sizes, scipy.stats.binom.pmf(sizes, registry_size, p), strict=True)
+        if w > 1e-16
+    }
     induction = plan_unknown(attack, np.array([20]), BinomialBelief(registry_size, np.array([p]))).value[0]
     assert TwoLevelProgram(attack).solve(belief) == pytest.approx(induction, rel=1e-9)
     assert solve_plain(attack, belief) == pytest.approx(induction, rel=1e-9)
@@ -302,7 +306,7 @@ def binomial_sum(attack, n, p):
     sizes = np.arange(min(n, math.ceil(mean + 14 * math.sqrt(mean) + 80)) + 1)
     values = exploit_values(attack, int(sizes[-1]))
     worth = value_after_access(attack, values, sizes)
-    return math.fsum((binom.pmf(sizes, n, p) * worth)[worth > 0].tolist())
+    return math.fsum((scipy.stats.binom.pmf(sizes, n, p) * worth)[worth > 0].tolist())
 
 
 def mean_worth(attack, n, *p):
@@ -396,7 +400,7 @@ def test_a_belief_that_is_certain_is_knowledge():
 @given(n=st.integers(1, LARGEST), p=st.floats(0.01, 0.99), true=st.integers(0, 12), attack=attacks())
 def test_a_binomial_belief_is_one_of_the_beliefs(n, p, true, attack):
     binomial = plan_unknown(attack, np.array([true]), BinomialBelief(n, np.array([p])))
-    weights = binom.pmf(np.arange(LARGEST + 1), n, p)
+    weights = scipy.stats.binom.pmf(np.arange(LARGEST + 1), n, p)
     written_out = plan_distribution(attack, np.array([true]), np.arange(LARGEST + 1), weights[None, :])
     assert binomial.value[0] == pytest.approx(written_out.value[0], rel=1e-9, abs=1e-9 * attack.gain)
     if abs(binomial.value[0]) > 1e-9 * attack.gain:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+import scipy
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.exploit_values import exploit_values
@@ -61,7 +61,7 @@ def close_to(vector, key):
 def belief_of(vector):
     n, p = vector["n"], vector["cell_p"]
     sizes = np.arange(int(n * p + 12 * np.sqrt(n * p) + 60))
-    weights = binom.pmf(sizes, n, p)
+    weights = scipy.stats.binom.pmf(sizes, n, p)
     return {int(k): float(w) for k, w in zip(sizes, weights, strict=True) if w > 1e-16}
 
 

@@ -19,8 +19,6 @@ from reidsim.experiments.batch.executors.serial import SerialExecutor
 from reidsim.experiments.batch.journal import JOURNAL
 from reidsim.scenarios.load import load_scenario
 
-distributed = pytest.importorskip("distributed")
-
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town"
 TABLES = ("runs", "statistics", "differences", "distributions")
 # One of the points has no records: its runs fail wherever they are done.
@@ -48,6 +46,7 @@ def serial(loaded, tmp_path_factory):
 @pytest.fixture(scope="module")
 def schedulers():
     """Return addresses of clusters by their number of workers: threads of this process, but for that of two."""
+    distributed = pytest.importorskip("distributed")
     with contextlib.ExitStack() as stack:
         clusters = {
             workers: stack.enter_context(

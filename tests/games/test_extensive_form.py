@@ -8,6 +8,7 @@ indifferent, and no attack never hurts the publisher).
 
 import sys
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -21,9 +22,15 @@ from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import Constraint
 
-# The test extra brings Gambit where it has a wheel; there it must import.
-if sys.version_info < (3, 12):
+
+@cache
+def gambit():
+    """Gambit, which is slow to import. The test extra brings it where it has a wheel; there it must import."""
     import pygambit
+
+    return pygambit
+
+
 with_gambit = pytest.mark.skipif(sys.version_info >= (3, 12), reason="Gambit has no wheel for this Python")
 
 
@@ -44,10 +51,10 @@ def games(**limits):
 def gambit_tree(paper):
     """Build the game tree; the publisher's moves are in the order of `paper.strategies`."""
     loss, gain, cost = (Fraction(amount) for amount in (paper.L, paper.G, paper.c))
-    tree = pygambit.Game.new_tree(players=["Publisher", "Adversary"])
+    tree = gambit().Game.new_tree(players=["Publisher", "Adversary"])
 
     def end(node, *payoffs):
-        outcome = tree.add_outcome(label=str(len(tree.outcomes)), payoffs=[pygambit.Rational(p) for p in payoffs])
+        outcome = tree.add_outcome(label=str(len(tree.outcomes)), payoffs=[gambit().Rational(p) for p in payoffs])
         tree.set_outcome(node, outcome)
 
     tree.append_move(tree.root, "Publisher", [str(g) for g in paper.strategies])
@@ -60,7 +67,7 @@ def gambit_tree(paper):
             end(attacked, v - loss, gain - cost)
         else:
             tree.append_move(attacked, tree.players.chance, ["success", "failure"])
-            tree.set_chance_probs(attacked.infoset, [pygambit.Rational(1, n), pygambit.Rational(n - 1, n)])
+            tree.set_chance_probs(attacked.infoset, [gambit().Rational(1, n), gambit().Rational(n - 1, n)])
             success, failure = attacked.children
             end(success, v - loss, gain - cost)
             end(failure, v, -cost)
@@ -71,7 +78,7 @@ def undecided_publisher(tree, profile):
     """Copy a profile with the publisher mixing over all strategies, so that every subgame is reached."""
     everywhere = profile.copy()
     for action in tree.root.infoset.actions:
-        everywhere[action] = pygambit.Rational(1, len(tree.root.children))
+        everywhere[action] = gambit().Rational(1, len(tree.root.children))
     return everywhere
 
 
@@ -101,7 +108,7 @@ def equilibrium_of(small):
 @examples(60)
 def test_the_payoff_is_that_of_the_best_subgame_perfect_equilibrium_that_gambit_enumerates(small):
     tree = gambit_tree(small.paper(0))
-    found = pygambit.nash.enumpure_agent_solve(tree).equilibria
+    found = gambit().nash.enumpure_agent_solve(tree).equilibria
     # An equilibrium may rest on a threat that the adversary would not carry out; a subgame-perfect one may not.
     perfect = [profile for profile in found if not any(adversary_regrets(tree, profile))]
     best = max(perfect, key=lambda profile: profile.payoff("Publisher"))
