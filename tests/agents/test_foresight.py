@@ -92,6 +92,7 @@ def random_world(seed, setting_of_small):
     return setting_of_small(small, types, subjects, meeting=str(rng.choice(["one-of", "all"])))
 
 
+@pytest.mark.deep
 def test_the_search_comes_close_to_the_best_release(setting_of_small):
     """Of 216 releases each: the best in nine games of ten, and on average within 2 % of the benefit of sharing all."""
     gaps = {"basic": [], "no-attack": []}

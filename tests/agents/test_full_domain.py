@@ -126,6 +126,7 @@ def test_one_adversary_who_is_named_is_the_analytic_game(ward):
     assert_same_records(reidsim.run(ward, set=prices).records, agents.records)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("name", "policies"),
     [

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from small_games import small_games
-from tiers import examples
+from tiers import cases, examples
 
 from reidsim.agents.adversary import Adversary
 from reidsim.agents.measures import ROUND_MEASURES, risk_quantiles
@@ -121,7 +121,7 @@ def test_quantiles_are_those_of_the_records_shared(cells):
 # Sampling.
 
 
-@pytest.mark.parametrize("meeting", ["one-of", "all"])
+@pytest.mark.parametrize("meeting", cases(["one-of", "all"], ["all"]))
 def test_means_of_draws_are_the_expected_values(meeting, town, profile_of_small, setting_of_small):
     """Within four standard errors over 1,000 draws."""
     types = two_types(town, profile_of_small, fine=0.2 * 5)
@@ -293,6 +293,7 @@ def test_finished_models_are_released(setting_of_small):
     assert len(getattr(mesa.Agent, "_ids", {})) <= counters
 
 
+@pytest.mark.deep
 def test_memory_is_flat_over_a_thousand_models(setting_of_small):
     import tracemalloc
 

@@ -173,6 +173,7 @@ def test_every_planner_can_be_a_type(planner, town_file):
     assert {"always": attacked == 1, "never": attacked == 0}.get(planner, 0 <= attacked <= 1)
 
 
+@pytest.mark.deep
 def test_drawn_sequential_attacks_have_the_expected_means(town_file):
     """Within four standard errors over 400 draws."""
     changes = {"agents.types.x.planner": "fmdp", "publisher.policies": ["no-protection"]}
@@ -211,6 +212,7 @@ BUNDLED = {
 }
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", BUNDLED)
 def test_bundled_scenarios_run(name):
     result = reidsim.run(name, set=BUNDLED[name])
