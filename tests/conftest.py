@@ -1,32 +1,64 @@
-"""What all tests share: a reproducible hypothesis profile, and the bundled study built once."""
+"""What all tests share: the two tiers, which worker runs what, and the bundled study built once."""
 
+import os
+import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+import tiers
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
-# The first call of a compiled function takes seconds, so examples have no deadline; the same examples every time.
-settings.register_profile(
-    "reidsim",
-    deadline=None,
-    derandomize=True,
-    database=None,
-    max_examples=60,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+# Workers and the commands that tests start share compiled modules, as they share compiled kernels; else each of them
+# compiles the package and the tests again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+DEPRECATIONS = (
+    "DeprecationWarning",
+    "PendingDeprecationWarning",
+    "FutureWarning",
+    "numpy.exceptions.VisibleDeprecationWarning",
 )
-settings.load_profile("reidsim")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--deep", action="store_true", help="run the deep tests too, and properties on all their examples")
+
+
+def pytest_configure(config):
+    tiers.choose(deep=config.getoption("deep"))
+    if config.getoption("deep"):
+        for category in DEPRECATIONS:
+            config.addinivalue_line("filterwarnings", f"error::{category}")
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Share the work among workers: what a module's tests share is made once, and the longest tests begin first."""
+def pytest_collection_modifyitems(config, items):
+    """Leave deep tests to the deep tier, and share the work among workers so that each kernel is compiled once.
+
+    The tests of a file run on one worker, one after the other: what they share is made once, and so are the compiled
+    kernels that they call. Files of one folder call the same kernels, so the folders take turns, and two workers
+    rarely need the same one at once. Deep tests are long, so they begin first, and each for itself.
+    """
+    if not config.getoption("deep"):
+        deep = [item for item in items if item.get_closest_marker("deep")]
+        items[:] = [item for item in items if not item.get_closest_marker("deep")]
+        if deep:
+            config.hook.pytest_deselected(items=deep)
+    alone = []
+    folders = defaultdict(lambda: defaultdict(list))
     for item in items:
-        shared = [each[-1].scope for each in item._fixtureinfo.name2fixturedefs.values() if each]
-        if "module" in shared:
+        shares = any(each and each[-1].scope == "module" for each in item._fixtureinfo.name2fixturedefs.values())
+        if item.get_closest_marker("deep") and not shares:
+            alone.append(item)
+        else:
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
-    items.sort(key=lambda item: "test_docs.py::" not in item.nodeid)
+            folders[item.path.parent][item.path].append(item)
+    turns = [(at, file) for files in folders.values() for at, file in enumerate(files.values())]
+    turns.sort(key=lambda turn: turn[0])
+    items[:] = [*alone, *(item for _, file in turns for item in file)]
 
 
 @pytest.fixture(scope="session", autouse=True)

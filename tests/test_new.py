@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from tiers import examples
 
 import reidsim
 from reidsim.cli import main
@@ -519,7 +520,7 @@ CELLS = st.one_of(
 )
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(
     st.lists(st.text(min_size=1, max_size=6), min_size=2, max_size=5),
     st.lists(st.lists(CELLS, min_size=5, max_size=5), min_size=2, max_size=12),

@@ -93,6 +93,7 @@ def test_the_package_requires_every_distribution_that_it_imports():
     assert foreign <= required(PROJECT["dependencies"]) | extras
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("folder", ["scenarios", "populations"])
 def test_the_wheel_holds_every_bundled_file_as_it_is(wheel, folder):
     files = at_least({"scenarios": 22, "populations": 40}[folder], files_below(folder))
@@ -102,6 +103,7 @@ def test_the_wheel_holds_every_bundled_file_as_it_is(wheel, folder):
             assert archive.read(name) == path.read_bytes()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "name",
     [
@@ -119,16 +121,19 @@ def test_the_wheel_holds_what_the_bundled_scenario_needs(names, name):
     assert name in names
 
 
+@pytest.mark.deep
 def test_the_wheel_holds_every_module(names):
     assert {path.relative_to(ROOT).as_posix() for path in modules()} <= names
 
 
+@pytest.mark.deep
 def test_the_wheel_holds_nothing_but_the_package(names):
     top = {name.partition("/")[0] for name in names}
     assert [folder for folder in top if folder != "reidsim" and not folder.endswith(".dist-info")] == []
     assert not [name for name in names if "__pycache__" in name or name.endswith((".pyc", ".nbi", ".nbc"))]
 
 
+@pytest.mark.deep
 def test_the_wheel_says_what_it_needs_and_has_a_command_and_a_licence(wheel, names):
     (info,) = {name.partition("/")[0] for name in names if ".dist-info/" in name}
     with zipfile.ZipFile(wheel) as archive:
@@ -142,6 +147,7 @@ def test_the_wheel_says_what_it_needs_and_has_a_command_and_a_licence(wheel, nam
     assert f"{info}/licenses/LICENSE" in names
 
 
+@pytest.mark.deep
 def test_the_unpacked_wheel_uses_the_folders_inside_it(python, unpacked):
     code = "import reidsim.bundled as b; print(b.bundled_folder('scenarios')); print(b.bundled_folder('populations'))"
     done = python("-c", code)
@@ -151,6 +157,7 @@ def test_the_unpacked_wheel_uses_the_folders_inside_it(python, unpacked):
     ]
 
 
+@pytest.mark.deep
 def test_the_unpacked_wheel_lists_what_comes_with_it(python):
     done = python("-m", "reidsim", "list")
     assert (done.returncode, done.stderr) == (0, "")
@@ -158,6 +165,7 @@ def test_the_unpacked_wheel_lists_what_comes_with_it(python):
         assert name in done.stdout
 
 
+@pytest.mark.deep
 def test_the_unpacked_wheel_can_use_everything_that_comes_with_it(python):
     done = python("-m", "reidsim", "check", "wan2015")
     assert (done.returncode, done.stderr) == (0, "")
@@ -165,6 +173,7 @@ def test_the_unpacked_wheel_can_use_everything_that_comes_with_it(python):
     assert "288 strategies" in done.stdout
 
 
+@pytest.mark.deep
 def test_the_unpacked_wheel_knows_its_version(python, wheel):
     done = python("-m", "reidsim", "--version")
     assert (done.returncode, done.stderr) == (0, "")

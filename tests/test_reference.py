@@ -10,10 +10,11 @@ import pytest
 import typer
 from documented import inner_sections
 from found import at_least
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, TypeAdapter, ValidationError, create_model
 from pydantic.json_schema import models_json_schema
+from tiers import examples
 
 from reidsim.adversaries.knowledge.recipe import KnowledgeRecipe
 from reidsim.cli import app, main
@@ -205,7 +206,7 @@ def test_a_number_is_allowed_where_its_type_says(field):
         assert accepts(field, -1, whole=True)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(-1000, 1000), st.integers(1, 2000), st.booleans(), st.booleans())
 def test_bounds_in_words_are_those_of_the_validator(low, width, open_below, open_above):
     bounds = {"gt" if open_below else "ge": low, "lt" if open_above else "le": low + width}

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tiers import examples
 
 import reidsim
 from reidsim.cli import main
@@ -694,7 +695,7 @@ def test_a_batch_is_refused_with_what_repeats_one_of_its_runs(folder, reidsim_):
 CELLS = st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=8)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(
     st.integers(1, 4).flatmap(
         lambda width: st.lists(st.lists(CELLS, min_size=width, max_size=width), min_size=1, max_size=8)

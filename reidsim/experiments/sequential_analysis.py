@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.budget import plan_with_budget
@@ -211,7 +211,7 @@ def binomial_belief(n: int, share: float) -> dict[int, float]:
     """Return the binomial distribution of a group size, without values that are too unlikely to matter."""
     spread = 12 * np.sqrt(n * share) + 60
     sizes = np.arange(max(0, int(n * share - spread)), int(min(n, n * share + spread)) + 1)
-    weights = binom.pmf(sizes, n, share)
+    weights = scipy.stats.binom.pmf(sizes, n, share)
     return {int(k): float(w) for k, w in zip(sizes, weights, strict=True) if w > _NEGLIGIBLE}
 
 

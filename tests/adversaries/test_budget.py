@@ -6,8 +6,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
+from tiers import examples
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.budget import plan_with_budget
@@ -20,8 +21,6 @@ A = SequentialAttack(
 )
 C = replace(A, detection_slope=0.18)
 MANY = np.minimum(np.random.default_rng(1).geometric(0.03, 5000), 400)
-
-examples = settings(deadline=None, max_examples=60, derandomize=True)
 
 
 def some(low, high):
@@ -76,7 +75,7 @@ def best_within_budget(a, sizes, budget):
     return solve(("new",) * len(sizes), budget)
 
 
-@examples
+@examples(60)
 @given(a=attacks, sizes=files, budget=st.integers(1, 10))
 def test_the_best_plan_lies_between_the_policy_and_the_bound(a, sizes, budget):
     best = best_within_budget(a, tuple(sizes), budget)
@@ -95,7 +94,7 @@ def test_the_best_plan_lies_between_the_policy_and_the_bound(a, sizes, budget):
         assert found.value_after_access == pytest.approx(best, rel=1e-9, abs=1e-9)
 
 
-@examples
+@examples(60)
 @given(a=attacks, sizes=st.lists(st.integers(0, 12), min_size=1, max_size=30), spare=st.integers(0, 5))
 def test_a_budget_for_everyone_is_none(a, sizes, spare):
     budget = max(sum(sizes), 1) + spare
@@ -114,7 +113,7 @@ def test_a_budget_for_everyone_is_none(a, sizes, spare):
     )
 
 
-@examples
+@examples(60)
 @given(a=attacks, sizes=st.lists(st.integers(0, 8), min_size=1, max_size=20))
 def test_more_budget_never_hurts(a, sizes):
     plans = [plan(a, sizes, budget, draws=2) for budget in range(1, 20)]
@@ -128,7 +127,7 @@ def test_more_budget_never_hurts(a, sizes):
     assert (prices[1:] <= added + 1e-9 * a.gain).all()
 
 
-@examples
+@examples(60)
 @given(a=attacks, sizes=files, budget=st.integers(1, 8))
 def test_the_worth_is_what_is_reidentified_less_what_is_paid(a, sizes, budget):
     plain = replace(a, discount=1.0, penalty=0.0, link_cost=0.0, access_cost=0.0)
@@ -137,7 +136,7 @@ def test_the_worth_is_what_is_reidentified_less_what_is_paid(a, sizes, budget):
     assert found.value == pytest.approx(earned, rel=1e-9, abs=1e-9)
 
 
-@settings(examples, max_examples=40)
+@examples(40)
 @given(a=attacks, sizes=st.lists(st.integers(1, 4), min_size=3, max_size=3), budget=st.integers(1, 8))
 def test_draws_agree_with_going_through_all_cases(a, sizes, budget):
     a = replace(a, access_cost=0.0)

@@ -7,8 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
+from tiers import examples
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.exploit_values import exploit_values
@@ -21,8 +22,6 @@ A = SequentialAttack(
     gain=8000, access_cost=100, exploit_cost=10, penalty=10000, detection_intercept=-4.59, prior=0.63, discount=0.9
 )
 C = replace(A, detection_slope=0.18)
-
-examples = settings(deadline=None, max_examples=60, derandomize=True)
 
 
 def some(low, high):
@@ -103,7 +102,7 @@ def single_program(a, size):
     return worth, reidentified, exploits
 
 
-@examples
+@examples(60)
 @given(a=attacks, sizes=files)
 def test_a_file_is_worth_what_the_joint_program_says(a, sizes):
     worth, reidentified, exploits = joint_program(a, tuple(sizes))
@@ -125,7 +124,7 @@ def test_a_file_is_worth_what_the_joint_program_says(a, sizes):
         assert plan.exploits[same].sum() == pytest.approx(exploits[same].sum(), abs=1e-9)
 
 
-@examples
+@examples(60)
 @given(a=attacks, sizes=st.lists(st.integers(1, 6), min_size=1, max_size=3))
 def test_indices_are_the_best_ratios_of_reward_to_lost_discount(a, sizes):
     due = a.penalty * (a.discount if a.penalty_timing == "next-state" else 1)
@@ -150,7 +149,7 @@ def test_indices_are_the_best_ratios_of_reward_to_lost_discount(a, sizes):
             assert found == pytest.approx(best, rel=1e-9, abs=1e-9)
 
 
-@examples
+@examples(60)
 @given(a=attacks, sizes=st.lists(st.integers(1, 6), min_size=1, max_size=40))
 def test_files_too_large_for_a_joint_program_agree_with_whittles_integral(a, sizes):
     a = replace(a, discount=min(a.discount, 0.95))
@@ -180,7 +179,7 @@ def test_files_too_large_for_a_joint_program_agree_with_whittles_integral(a, siz
     assert plan_file(a, np.array(sizes)).value_after_access == pytest.approx(integral, rel=1e-8, abs=1e-8)
 
 
-@examples
+@examples(60)
 @given(a=attacks, sizes=st.lists(st.integers(0, 6), min_size=1, max_size=30))
 def test_what_more_records_and_higher_prices_do(a, sizes):
     plan = plan_file(a, np.array(sizes))
@@ -201,7 +200,7 @@ def test_what_more_records_and_higher_prices_do(a, sizes):
         np.testing.assert_allclose(plan.exploits, alone.exploits, atol=1e-12)
 
 
-@examples
+@examples(60)
 @given(a=attacks, sizes=files)
 def test_without_discount_the_worth_is_what_is_reidentified_less_what_is_paid(a, sizes):
     plain = replace(a, discount=1.0, penalty=0.0, link_cost=0.0, access_cost=0.0)
@@ -210,7 +209,7 @@ def test_without_discount_the_worth_is_what_is_reidentified_less_what_is_paid(a,
     assert plan.value == pytest.approx(earned, rel=1e-9, abs=1e-9)
 
 
-@examples
+@examples(60)
 @given(a=attacks, largest=st.integers(1, 12))
 def test_single_records_whose_attack_may_end_by_detection(a, largest):
     a = replace(a, detection_ends_attack=True, access_cost=0.0)
@@ -227,7 +226,7 @@ def test_single_records_whose_attack_may_end_by_detection(a, largest):
             assert plan.exploits[size - 1] == pytest.approx(exploits, abs=1e-9)
 
 
-@examples
+@examples(60)
 @given(a=attacks, size=st.integers(1, 12))
 def test_a_file_of_one_record_is_a_single_record(a, size):
     file, single = plan_file(a, np.array([size])), plan_known(a, np.array([size]))

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from masking_worlds import small_worlds
+from tiers import examples
 
 from reidsim.adversaries.multistage.attack import MultistageAttack, two_stage_attack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
@@ -20,7 +21,7 @@ CHAINS = ("two-stage", "neighbour", "three-stage")
 
 
 @pytest.mark.parametrize("chain", CHAINS)
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_replies_equal_plain_loops(chain, data):
     """Every strategy of every target: attack, true and believed success, price."""
@@ -39,7 +40,7 @@ def test_replies_equal_plain_loops(chain, data):
 
 
 @pytest.mark.parametrize("chain", ["two-stage", "neighbour"])
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_compiled_two_stage_attack_equals_the_chain(chain, data):
     """The published rule as compiled, and as one instance of a chain of stages."""
@@ -111,7 +112,7 @@ def test_sharing_less_can_raise_what_a_two_stage_adversary_believes():
     assert last_locus.believed_success[0] > 0.7
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_sharing_less_never_raises_what_a_one_stage_adversary_believes(data):
     small = data.draw(small_worlds(levels=data.draw(st.booleans())))

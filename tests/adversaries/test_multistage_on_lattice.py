@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from contract_worlds import COST, GAIN, SMALL, people_with_jobs
-from hypothesis import given, settings
+from hypothesis import given
 from small_games import small_games
+from tiers import examples
 
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.on_lattice import LatticeAttackLinker, masking_space_of
@@ -14,7 +15,7 @@ from reidsim.errors import InputError
 
 
 @given(small=small_games(max_attributes=3))
-@settings(max_examples=40)
+@examples(40)
 def test_without_inference_groups_are_those_of_the_lattice(small):
     lattice, names = small.lattice(), small.names
     people = PersonTable.from_array("people", names, np.array(small.people))

@@ -6,8 +6,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import assume, event, example, given, settings
+from hypothesis import assume, event, example, given
 from hypothesis import strategies as st
+from tiers import examples
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.exploit_values import exploit_values
@@ -194,7 +195,7 @@ def attacks(draw, slopes=any_slope, limits=(None, 1, 2, 3), dearest=0.1):
 
 
 @given(attack=attacks(), g=st.integers(0, 10), accesses=st.sampled_from([None, True]))
-@settings(max_examples=300)
+@examples(300)
 def test_a_known_group_is_attacked_as_the_decision_process_says(attack, g, accesses):
     paper = paper_of(attack)
     assume(g == 0 or paper.margin(g) > 1e-9 * attack.gain)
@@ -218,7 +219,7 @@ def test_a_known_group_is_attacked_as_the_decision_process_says(attack, g, acces
     belief=st.dictionaries(st.integers(0, 9), st.floats(0.01, 1), min_size=1, max_size=5),
     true=st.lists(st.integers(0, 10), min_size=1, max_size=3),
 )
-@settings(max_examples=100)
+@examples(100)
 def test_a_group_known_in_distribution_is_attacked_as_the_decision_process_says(attack, belief, true):
     paper = paper_of(attack)
     belief = {g: weight / sum(belief.values()) for g, weight in belief.items()}
@@ -238,7 +239,7 @@ def test_a_group_known_in_distribution_is_attacked_as_the_decision_process_says(
 
 
 @given(attack=attacks(), g=st.integers(1, 10))
-@settings(max_examples=150)
+@examples(150)
 def test_each_exploit_is_made_as_the_decision_process_says(attack, g):
     paper = paper_of(attack)
     assume(paper.margin(g) > 1e-9 * attack.gain)
@@ -346,7 +347,7 @@ def test_exploits_that_would_pay_only_after_others_that_do_not_are_not_made(limi
 
 
 @given(attack=attacks(dearest=0.1))
-@settings(max_examples=60)
+@examples(60)
 def test_larger_groups_are_never_worth_more_and_the_table_ends_where_nothing_is_left(attack):
     paper = paper_of(attack)
     worth = np.array([paper.v_start(g) for g in range(1, 61)])
@@ -382,7 +383,7 @@ def test_there_is_no_threshold_for_an_adversary_who_pays_nothing():
 
 
 @given(attack=attacks(slopes=no_slope, limits=(None,), dearest=0.03))
-@settings(max_examples=100)
+@examples(100)
 def test_constant_detection_and_a_penalty_every_time_mean_all_or_nothing(attack):
     # Finding 2, for every discount.
     attack = replace(attack, detection_ends_attack=False)
@@ -436,7 +437,7 @@ GROWING = SequentialAttack(
 @example(drawn=(GROWING, 500))
 @example(drawn=(replace(GROWING, discount=0.7), 450))
 @example(drawn=(replace(GROWING, detection_ends_attack=True, penalty=5000, discount=0.8), 400))
-@settings(max_examples=150)
+@examples(150)
 def test_late_exploits_are_made_as_seen_when_their_turn_comes(drawn):
     attack, g = drawn
     going_on, reached, undetected = [0.0], 1.0, 1.0

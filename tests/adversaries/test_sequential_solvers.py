@@ -6,9 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import event, given, settings
+import scipy
+from hypothesis import event, given
 from hypothesis import strategies as st
-from scipy.stats import binom
+from tiers import examples
 
 from reidsim.adversaries.sequential import two_level
 from reidsim.adversaries.sequential.attack import SequentialAttack
@@ -70,7 +71,7 @@ def as_mapping(belief):
 
 
 @given(attack=attacks(), belief=beliefs())
-@settings(max_examples=150)
+@examples(150)
 def test_linear_programs_and_backward_induction_agree_on_any_belief(attack, belief):
     induction = plan_distribution(attack, np.array([1]), np.arange(LARGEST + 1), belief[None, :]).value[0]
     event("attacks" if induction > 0 else "stays out")
@@ -80,7 +81,7 @@ def test_linear_programs_and_backward_induction_agree_on_any_belief(attack, beli
 
 
 @given(attack=attacks(), size=st.integers(0, 12))
-@settings(max_examples=100)
+@examples(100)
 def test_linear_programs_and_backward_induction_agree_on_a_known_group(attack, size):
     known = plan_known(attack, np.array([size])).value[0]
     close = pytest.approx(known, rel=1e-8, abs=1e-8 * attack.gain)
@@ -93,7 +94,7 @@ def test_linear_programs_and_backward_induction_agree_on_a_known_group(attack, s
 
 
 @given(attack=attacks(), several=st.lists(beliefs(), min_size=2, max_size=4))
-@settings(max_examples=20)
+@examples(20)
 def test_what_the_two_level_program_keeps_between_beliefs_changes_nothing(attack, several):
     kept = TwoLevelProgram(attack)
     for belief in several:
@@ -125,7 +126,11 @@ def test_tails_of_a_belief_that_the_solver_would_drop_are_not_lost(registry_size
     attack = replace(XIA, access_cost=0)
     p = 20 / registry_size
     sizes = np.arange(min(registry_size, 90) + 1)
-    belief = {int(k): float(w) for k, w in zip(sizes, binom.pmf(sizes, registry_size, p), strict=True) if w > 1e-16}
+    belief = {
+        int(k): float(w)
+        for k, w in zip(sizes, scipy.stats.binom.pmf(sizes, registry_size, p), strict=True)
+        if w > 1e-16
+    }
     induction = plan_unknown(attack, np.array([20]), BinomialBelief(registry_size, np.array([p]))).value[0]
     assert TwoLevelProgram(attack).solve(belief) == pytest.approx(induction, rel=1e-9)
     assert solve_plain(attack, belief) == pytest.approx(induction, rel=1e-9)
@@ -301,7 +306,7 @@ def binomial_sum(attack, n, p):
     sizes = np.arange(min(n, math.ceil(mean + 14 * math.sqrt(mean) + 80)) + 1)
     values = exploit_values(attack, int(sizes[-1]))
     worth = value_after_access(attack, values, sizes)
-    return math.fsum((binom.pmf(sizes, n, p) * worth)[worth > 0].tolist())
+    return math.fsum((scipy.stats.binom.pmf(sizes, n, p) * worth)[worth > 0].tolist())
 
 
 def mean_worth(attack, n, *p):
@@ -322,7 +327,7 @@ SUMMED = {
     n=st.one_of(st.integers(1, 200), st.floats(0, 9).map(lambda x: int(10**x))),
     mean=st.one_of(st.floats(-6, 3.5).map(lambda x: 10**x), st.floats(1, 100)),
 )
-@settings(max_examples=40)
+@examples(40)
 def test_binomial_sums_are_accurate(name, n, mean):
     p = min(mean / n, 0.999)
     assert mean_worth(SUMMED[name], n, p)[0] == pytest.approx(binomial_sum(SUMMED[name], n, p), rel=1e-12, abs=1e-290)
@@ -395,7 +400,7 @@ def test_a_belief_that_is_certain_is_knowledge():
 @given(n=st.integers(1, LARGEST), p=st.floats(0.01, 0.99), true=st.integers(0, 12), attack=attacks())
 def test_a_binomial_belief_is_one_of_the_beliefs(n, p, true, attack):
     binomial = plan_unknown(attack, np.array([true]), BinomialBelief(n, np.array([p])))
-    weights = binom.pmf(np.arange(LARGEST + 1), n, p)
+    weights = scipy.stats.binom.pmf(np.arange(LARGEST + 1), n, p)
     written_out = plan_distribution(attack, np.array([true]), np.arange(LARGEST + 1), weights[None, :])
     assert binomial.value[0] == pytest.approx(written_out.value[0], rel=1e-9, abs=1e-9 * attack.gain)
     if abs(binomial.value[0]) > 1e-9 * attack.gain:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy
 from found import at_least
-from scipy.stats import binom
+from tiers import cases
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.exploit_values import exploit_values
@@ -62,13 +63,15 @@ def close_to(vector, key):
 def belief_of(vector):
     n, p = vector["n"], vector["cell_p"]
     sizes = np.arange(int(n * p + 12 * np.sqrt(n * p) + 60))
-    weights = binom.pmf(sizes, n, p)
+    weights = scipy.stats.binom.pmf(sizes, n, p)
     return {int(k): float(w) for k, w in zip(sizes, weights, strict=True) if w > 1e-16}
 
 
-by_vector = pytest.mark.parametrize(
-    "vector", VECTORS, ids=[f"{vector['name']}-{vector['g']}".replace(" ", "_") for vector in VECTORS]
-)
+def name_of(vector):
+    return f"{vector['name']}-{vector['g']}".replace(" ", "_")
+
+
+by_vector = pytest.mark.parametrize("vector", VECTORS, ids=name_of)
 
 
 @by_vector
@@ -102,7 +105,7 @@ def test_the_policy_by_states_exploits_as_often_as_the_vectors_say(vector):
     assert (stop[0] if len(stop) else vector["g"]) == vector["n_exploits"]
 
 
-@by_vector
+@pytest.mark.parametrize("vector", cases(VECTORS, sorted(VECTORS, key=lambda vector: vector["g"])[:2]), ids=name_of)
 def test_both_linear_programs_give_the_vectors(vector):
     attack, g = attack_of(vector), vector["g"]
     two_level = TwoLevelProgram(attack)

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
+from tiers import examples
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.exploit_values import exploit_values
@@ -18,8 +19,6 @@ A = SequentialAttack(
     gain=8000, access_cost=100, exploit_cost=10, penalty=10000, detection_intercept=-4.59, prior=0.63, discount=0.9
 )
 CONFIRMED = UnconfirmedSuccess(1.0, 1.0)
-
-examples = settings(deadline=None, max_examples=60, derandomize=True)
 
 
 def some(low, high):
@@ -82,7 +81,7 @@ def program(a, signal, size):
     return solve([1.0] * size, size / a.prior - size, 0, 0)
 
 
-@examples
+@examples(60)
 @given(a=attacks, signal=signals, largest=st.integers(1, 5))
 def test_groups_are_worth_what_the_belief_program_says(a, signal, largest):
     values = unconfirmed_values(a, signal, largest)
@@ -107,7 +106,7 @@ def test_groups_are_worth_what_the_belief_program_says(a, signal, largest):
             assert plan.exploits[size] == pytest.approx(exploits, abs=1e-9)
 
 
-@examples
+@examples(60)
 @given(a=attacks, largest=st.integers(0, 40))
 def test_a_perfect_signal_is_confirmation(a, largest):
     found, expected = unconfirmed_values(a, CONFIRMED, largest), exploit_values(a, largest)
@@ -122,7 +121,7 @@ def test_a_perfect_signal_is_confirmation(a, largest):
         np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-12)
 
 
-@examples
+@examples(60)
 @given(a=attacks, signal=signals, more=st.floats(0, 1), cost=st.floats(0, 20))
 def test_a_worse_signal_and_a_dearer_false_claim_never_help(a, signal, more, cost):
     sizes = np.arange(1, 30)
@@ -136,7 +135,7 @@ def test_a_worse_signal_and_a_dearer_false_claim_never_help(a, signal, more, cos
     assert (plan_known(a, sizes).value >= value - 1e-9).all()
 
 
-@examples
+@examples(60)
 @given(a=attacks, signal=signals)
 def test_worth_and_claims_by_group_size(a, signal):
     values = unconfirmed_values(a, signal, 200)

@@ -5,9 +5,10 @@ import tempfile
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_scenario import releases, write_scenario
+from tiers import examples
 
 import reidsim
 from reidsim.experiments.agent_run import play_policy
@@ -43,7 +44,7 @@ MISTAKEN = {"beliefs.loss": 3.0, "beliefs.gain": 50.0, "beliefs.cost": 2.0}
     solver=st.sampled_from(["backward-induction", "branch-and-bound"]),
     beliefs=st.sampled_from([{}, MISTAKEN]),
 )
-@settings(max_examples=12)
+@examples(12)
 def test_any_small_study(small, solver, beliefs):
     with tempfile.TemporaryDirectory() as folder:
         path = write_scenario(folder, small, policies=POLICIES, solver=solver)

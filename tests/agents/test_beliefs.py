@@ -4,8 +4,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tiers import examples
 
 from reidsim.agents.beliefs import (
     attack_overlaps,
@@ -81,7 +82,7 @@ def brute_force(prior, attacks, actor, noticed):
     st.sampled_from([0.1, 0.5, 0.9, 1.0]),
     st.data(),
 )
-@settings(max_examples=40)
+@examples(40)
 def test_posteriors_are_those_of_bayes_rule(attacks, noticed, data):
     prior = np.array(data.draw(st.lists(st.floats(0.1, 1), min_size=len(attacks), max_size=len(attacks))))
     prior = prior / prior.sum()

@@ -5,9 +5,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_games import game_of
+from tiers import examples
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Linkage
@@ -91,6 +92,7 @@ def random_world(seed, setting_of_small):
     return setting_of_small(small, types, subjects, meeting=str(rng.choice(["one-of", "all"])))
 
 
+@pytest.mark.deep
 def test_the_search_comes_close_to_the_best_release(setting_of_small):
     """Of 216 releases each: the best in nine games of ten, and on average within 2 % of the benefit of sharing all."""
     gaps = {"basic": [], "no-attack": []}
@@ -144,7 +146,7 @@ def test_forms_deter_from_buying(price, form, setting_of_small):
     st.lists(st.tuples(st.integers(1, 6), st.integers(0, 4)), min_size=1, max_size=5),
     st.sampled_from([0.0, 1.0, 2.5, 4.0, 9.0, np.inf]),
 )
-@settings(max_examples=60)
+@examples(60)
 def test_what_a_plan_says_of_its_own_release_is_the_plan(cells, budget):
     """Replies within the bar attack as many records in all as the plan did."""
     sizes, participants = (np.array(column) for column in zip(*cells, strict=True))

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from full_domain_oracle import SmallDataset, datasets, game_of, variants
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tiers import examples
 
 import reidsim
 from reidsim.adversaries.one_shot import OneShotAdversary
@@ -128,6 +129,7 @@ def test_one_adversary_who_is_named_is_the_analytic_game(ward):
     assert_same_records(reidsim.run(ward, set=prices).records, agents.records)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("name", "policies"),
     [
@@ -168,7 +170,7 @@ def played_by(small, game, types, together="one-of"):
 
 
 @given(variants(datasets()))
-@settings(max_examples=60)
+@examples(60)
 def test_one_adversary_by_its_replies_is_the_same_game(small):
     """Both searches and the list of all nodes, whichever game works a node out."""
     game = game_of(small)
@@ -206,7 +208,7 @@ def payout_by_hand(small, node, types, together):
 
 
 @given(variants(datasets(same_prices=True)), st.sampled_from(["one-of", "all"]), st.integers(0, 3))
-@settings(max_examples=60)
+@examples(60)
 def test_several_adversaries_against_brute_force(small, together, kind):
     others = [(30.0, 10.0), (12.0, 1.0), (100.0, 4.0), (0.0, 0.0)][kind]
     types = [(0.25, small.gain, small.cost), (0.75, *((amount,) * small.n for amount in others))]

@@ -7,9 +7,10 @@ from itertools import pairwise
 import mesa
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_games import small_games
+from tiers import cases, examples
 
 from reidsim.agents.adversary import Adversary
 from reidsim.agents.measures import ROUND_MEASURES, risk_quantiles
@@ -120,7 +121,7 @@ def test_quantiles_are_those_of_the_records_shared(cells):
 # Sampling.
 
 
-@pytest.mark.parametrize("meeting", ["one-of", "all"])
+@pytest.mark.parametrize("meeting", cases(["one-of", "all"], ["all"]))
 def test_means_of_draws_are_the_expected_values(meeting, town, profile_of_small, setting_of_small):
     """Within four standard errors over 1,000 draws."""
     types = two_types(town, profile_of_small, fine=0.2 * 5)
@@ -230,7 +231,7 @@ def test_every_stream_that_is_used_is_listed(town, profile_of_small, setting_of_
 
 
 @given(small=small_games(same_money=True, max_attributes=2, max_strategies=16), data=st.data())
-@settings(max_examples=30)
+@examples(30)
 def test_another_adversary_never_helps_the_publisher(small, data, profile_of_small, setting_of_small):
     n = data.draw(st.integers(1, 3))
     types = [
@@ -292,6 +293,7 @@ def test_finished_models_are_released(setting_of_small):
     assert len(getattr(mesa.Agent, "_ids", {})) <= counters
 
 
+@pytest.mark.deep
 def test_memory_is_flat_over_a_thousand_models(setting_of_small):
     import tracemalloc
 

@@ -5,8 +5,9 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tiers import examples
 
 from reidsim.agents import noticed_groups
 from reidsim.agents.beliefs import attack_overlaps, updated
@@ -88,7 +89,7 @@ few_types = st.lists(st.sets(st.integers(0, 3)), min_size=1, max_size=3)
 
 
 @given(few_types, st.sampled_from([0.1, 0.5, 0.9, 1.0]), st.data())
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_posteriors_are_those_of_bayes_rule(attacks, noticed, data):
     weights = [data.draw(st.sampled_from([0.1, 0.5, 0.8, 1.0])) for _ in attacks]
     joint = what_may_be_noticed(weights, attacks, noticed)
@@ -100,7 +101,7 @@ def test_posteriors_are_those_of_bayes_rule(attacks, noticed, data):
 
 
 @given(few_types, st.sampled_from([0.3, 1.0]), st.data())
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_what_is_expected_is_the_mean_over_what_may_be_noticed(attacks, noticed, data):
     n = len(attacks)
     acting = [data.draw(st.sampled_from([0.0, 0.3, 1.0])) for _ in range(n)]
@@ -117,7 +118,7 @@ def test_what_is_expected_is_the_mean_over_what_may_be_noticed(attacks, noticed,
 
 
 @given(few_types, st.sampled_from([0.3, 1.0]), st.data())
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_beliefs_that_are_right_are_expected_to_stay(attacks, noticed, data):
     """Bayes' rule is a martingale: what is believed before is the mean of what is believed after."""
     parameters = np.array([[data.draw(amounts), data.draw(amounts)] for _ in attacks])
@@ -175,7 +176,7 @@ def test_an_adversary_who_attacks_nobody_and_one_who_is_excluded_tell_nothing():
 
 
 @given(few_types, st.sampled_from([0.01, 0.3, 0.9]), st.data())
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_what_may_be_noticed_of_each_is_that_of_plain_enumeration(attacks, noticed, data):
     actor = data.draw(st.integers(0, len(attacks) - 1))
     by_hand = defaultdict(float)

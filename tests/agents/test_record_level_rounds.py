@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_scenario import releases, write_scenario
+from tiers import examples
 
 import reidsim
 from reidsim.agents.model import ReidentificationModel
@@ -93,7 +94,7 @@ def assert_game_of_those_who_stay(path, changes, rules):
     rounds=st.integers(1, 3),
     expected_risk=st.sampled_from([0.0, 0.2]),
 )
-@settings(max_examples=10, deadline=None)
+@examples(10)
 def test_any_small_study_is_that_of_those_who_stay(small, solver, rounds, expected_risk):
     rule = {"reward": 1, "harm": 6, "expected_risk": expected_risk, "learning_rate": 0.5}
     with tempfile.TemporaryDirectory() as folder:

@@ -194,6 +194,7 @@ def test_a_random_planner_attacks_at_its_rate(rate, town_file):
     assert (len(set(shares)) > 1) == (error > 0)
 
 
+@pytest.mark.deep
 def test_drawn_sequential_attacks_have_the_expected_means(town_file):
     """Within four standard errors over 400 draws."""
     changes = {"agents.types.x.planner": "fmdp", "publisher.policies": ["no-protection"]}
@@ -242,6 +243,7 @@ UNATTACKED = {
 }
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", BUNDLED)
 def test_bundled_scenarios_run(name):
     """Every round's accounts balance, and attacks are those of its adversaries."""

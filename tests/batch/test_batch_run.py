@@ -72,6 +72,7 @@ def test_every_run_of_a_batch_is_a_run_of_its_own_scenario(town):
     assert result.runs["seed"].nunique() == 3
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="starts processes")
 def test_tables_are_the_same_bytes_on_1_2_and_4_workers(town):
     reidsim.run_batch(town, set=DRAWN, executor="serial", folder="serial")
@@ -90,6 +91,7 @@ reidsim.run_batch("town.toml", set={"sweep.values": values}, executor="processes
 """
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="kills processes by signals")
 def test_a_batch_whose_program_is_killed_goes_on_where_it_was(town):
     changes = {"sweep.values": {"economics.loss": {"from": 1, "to": 200, "points": 400}}}
@@ -189,6 +191,7 @@ class Raises:
         yield [RunOutcome(task, "failed", error="no") for task in tasks]
 
 
+@pytest.mark.deep
 def test_one_run_repeated_alone(town):
     reidsim.run_batch(town, set=DRAWN, folder="out")
     stored = pd.read_parquet("out/runs.parquet")
@@ -336,6 +339,7 @@ GAMES = {
 }
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", GAMES)
 def test_other_games(name):
     loaded = load_scenario(name, GAMES[name])
@@ -350,6 +354,7 @@ def test_other_games(name):
     assert ("estimation_error" in result.statistics) == (name == "xia2021")
 
 
+@pytest.mark.deep
 def test_replications_of_the_masking_game_leave_what_they_always_did():
     small = {"replications": 3, "population.recipe": "ystr-genealogy-small", "targets.size": 40, "analysis": {}}
     sizes = {f"resources.{name}.size": 200 for name in load_scenario("wan2021").scenario.resources}

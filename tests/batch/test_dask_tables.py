@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from tiers import examples
 
 from reidsim.experiments.batch.batch_run import run_batch_loaded
 from reidsim.experiments.batch.executors.cluster import DaskExecutor
@@ -17,8 +18,6 @@ from reidsim.experiments.batch.executors.processes import ProcessExecutor
 from reidsim.experiments.batch.executors.serial import SerialExecutor
 from reidsim.experiments.batch.journal import JOURNAL
 from reidsim.scenarios.load import load_scenario
-
-distributed = pytest.importorskip("distributed")
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town"
 TABLES = ("runs", "statistics", "differences", "distributions")
@@ -47,6 +46,7 @@ def serial(loaded, tmp_path_factory):
 @pytest.fixture(scope="module")
 def schedulers():
     """Return addresses of clusters by their number of workers: threads of this process, but for that of two."""
+    distributed = pytest.importorskip("distributed")
     with contextlib.ExitStack() as stack:
         clusters = {
             workers: stack.enter_context(
@@ -86,7 +86,7 @@ class Shuffled:
                 yield group
 
 
-@settings(max_examples=1)
+@examples(1)
 @example(workers=1, seed=1, stop_after=2)
 @example(workers=2, seed=2, stop_after=1)
 @example(workers=4, seed=3, stop_after=None)

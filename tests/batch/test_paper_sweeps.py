@@ -17,6 +17,8 @@ from reidsim.scenarios.analysis_schema import LinesSection, MapsSection
 from reidsim.scenarios.load import load_scenario
 from reidsim.validation import validated
 
+pytestmark = pytest.mark.deep
+
 PRICES = {"economics.benefit": 1200, "economics.loss": 300, "economics.cost": 4}
 MEASURES = ["publisher_payoff", "adversary_payoff", "share_attacked", "generalization_intensity"]
 

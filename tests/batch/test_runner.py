@@ -10,8 +10,9 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tiers import examples
 
 from reidsim.errors import InputError
 from reidsim.experiments.batch.design import Design
@@ -51,7 +52,7 @@ def bytes_of(outcomes, folder):
     return (folder / "runs.parquet").read_bytes()
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.integers(0, 10**6), st.lists(st.integers(0, 6), max_size=4))
 def test_tables_are_the_same_bytes_however_often_a_batch_is_interrupted(tmp_path_factory, seed, stops):
     folder = tmp_path_factory.mktemp("batch")

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from reidsim.experiments.batch.design import Design
 from reidsim.experiments.batch.statistics import (
@@ -24,11 +24,11 @@ NUMBERS = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=12)
 def test_replications_alone_have_students_interval(values, level, are_points):
     table = np.array(values)[:, None] if are_points else np.array(values)[None]
     found = mean_interval(table, level)
-    error = stats.sem(values)
+    error = scipy.stats.sem(values)
     assert found.n == len(values)
     assert found.mean == pytest.approx(np.mean(values), abs=1e-6)
     assert found.standard_error == pytest.approx(error, rel=1e-6, abs=1e-6)
-    half = stats.t.ppf((1 + level) / 2, len(values) - 1) * error
+    half = scipy.stats.t.ppf((1 + level) / 2, len(values) - 1) * error
     assert (found.high - found.low) / 2 == pytest.approx(half, rel=1e-6, abs=1e-4)
 
 
@@ -53,7 +53,7 @@ def test_runs_without_a_value_are_left_out_and_counted():
     found = mean_interval(values[:, None])
     assert found.n.tolist() == [3, 1, 0]
     assert found.mean[:2].tolist() == [3.0, 4.0]
-    assert found.standard_error[0] == pytest.approx(stats.sem([1, 3, 5]))
+    assert found.standard_error[0] == pytest.approx(scipy.stats.sem([1, 3, 5]))
     assert np.isnan(found.standard_error[1:]).all()
     assert np.isnan(found.mean[2])
 
@@ -63,7 +63,7 @@ def test_pairing_takes_out_what_both_share():
     shared = 100 * rng.normal(size=(1, 50))
     first, second = shared + 1 + 0.1 * rng.normal(size=(1, 50)), shared + 0.1 * rng.normal(size=(1, 50))
     difference = paired_difference(first, second)
-    test = stats.ttest_rel(first[0], second[0]).confidence_interval()
+    test = scipy.stats.ttest_rel(first[0], second[0]).confidence_interval()
     assert (difference.low, difference.high) == pytest.approx((test.low, test.high))
     assert difference.high - difference.low < 0.01 * (mean_interval(first).high - mean_interval(first).low)
 
@@ -78,7 +78,7 @@ def test_required_replications_are_the_fewest_that_suffice(values, width):
         return
 
     def reaches(n):
-        return stats.t.ppf(0.975, n - 1) * spread / np.sqrt(n)
+        return scipy.stats.t.ppf(0.975, n - 1) * spread / np.sqrt(n)
 
     assert reaches(found) <= half * (1 + 1e-9)
     assert found == 2 or reaches(found - 1) > half * (1 - 1e-9)

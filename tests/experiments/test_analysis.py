@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_games import amounts, game_of, positive_amounts
 from small_scenario import expected_measures, releases, safe_harbor_study, strategies_by_the_paper, study_of
+from tiers import examples
 
 from reidsim.errors import InputError
 from reidsim.experiments.analysis import ALL_RECORDS, analyse
@@ -44,7 +45,7 @@ def inline(small, i):
 
 
 @given(small=releases())
-@settings(max_examples=25)
+@examples(25)
 def test_the_whole_strategy_space_of_a_record_is_listed_with_both_payoffs(small):
     with study_of(small, policies=["basic"], more=f"[analysis]\nstrategies = {inline(small, 0)}\n") as study:
         table = analyse(study).strategies
@@ -64,7 +65,7 @@ def test_the_whole_strategy_space_of_a_record_is_listed_with_both_payoffs(small)
 
 
 @given(small=releases(), benefits=values_of["benefit"], losses=values_of["loss"], follows=st.booleans())
-@settings(max_examples=30)
+@examples(30)
 def test_a_map_is_the_basic_game_solved_at_every_point(small, benefits, losses, follows):
     more = f"[analysis.maps]\nbenefit = {listed(benefits)}\nloss = {listed(losses)}\nrecords = [{inline(small, 0)}]\n"
     if follows:
@@ -94,7 +95,7 @@ def without_gain(study):
 
 
 @given(small=releases(), data=st.data(), follows=st.booleans())
-@settings(max_examples=30)
+@examples(30)
 def test_a_line_is_every_policy_solved_while_one_parameter_changes(small, data, follows):
     if small.benefit[0] == 0:
         small = at(small, benefit=1.0)
@@ -114,7 +115,7 @@ def test_a_line_is_every_policy_solved_while_one_parameter_changes(small, data, 
 
 
 @given(small=releases(), data=st.data())
-@settings(max_examples=25)
+@examples(25)
 def test_deviations_compare_lattice_search_with_the_optimum(small, data):
     ranges = {name: data.draw(values) for name, values in values_of.items()}
     more = "[analysis.search_deviation]\n" + "".join(f"{name} = {listed(values)}\n" for name, values in ranges.items())

@@ -67,6 +67,7 @@ def adult():
     return cross_play("wan2015", knowledge="tennessee-voters")
 
 
+@pytest.mark.deep
 def test_one_shot_on_the_lattice_is_wan2015(adult, wan2015, wan2015_equilibria):
     summary = summarise(wan2015, wan2015_equilibria)
     for policy in ("basic", "no-attack", "sh-friendly"):
@@ -76,6 +77,7 @@ def test_one_shot_on_the_lattice_is_wan2015(adult, wan2015, wan2015_equilibria):
     assert row(adult.table, "basic", "one-shot", "one-shot")["publisher_payoff"] == pytest.approx(1195.46, abs=0.01)
 
 
+@pytest.mark.deep
 def test_every_model_but_attacks_in_stages_plays_on_the_lattice(adult):
     assert list(adult.matrix("risk").columns) == [name for name in ADVERSARIES if name != "multistage"]
     assert adult.warnings == (
@@ -84,6 +86,7 @@ def test_every_model_but_attacks_in_stages_plays_on_the_lattice(adult):
     )
 
 
+@pytest.mark.deep
 def test_who_knows_less_gains_less_and_who_may_try_again_more(adult):
     payoff = adult.matrix("adversary_payoff")
     assert (payoff["partial-knowledge"] <= payoff["one-shot"] + 1e-9).all()

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_games import amounts, game_of
 from small_scenario import (
@@ -17,6 +17,7 @@ from small_scenario import (
     study_of,
     write_scenario,
 )
+from tiers import examples
 
 from reidsim.errors import InputError
 from reidsim.experiments.tables_run import summarise
@@ -47,7 +48,7 @@ def assert_measures_are(row, expected, small):
 
 
 @given(small=releases(), solver=st.sampled_from(["backward-induction", "branch-and-bound"]))
-@settings(max_examples=40)
+@examples(40)
 def test_every_policy_is_averaged_over_all_records_of_the_release(small, solver):
     with study_of(small, policies=POLICIES, solver=solver) as study:
         summary = summarise(study, equilibria_of(play(study)))
@@ -59,7 +60,7 @@ def test_every_policy_is_averaged_over_all_records_of_the_release(small, solver)
 
 
 @given(small=releases())
-@settings(max_examples=25)
+@examples(25)
 def test_lattice_search_can_stand_in_for_the_optimum(small):
     with study_of(small, policies=["basic"], solver="lattice-search") as study:
         equilibria = equilibria_of(play(study))
@@ -70,7 +71,7 @@ def test_lattice_search_can_stand_in_for_the_optimum(small):
 
 
 @given(small=releases(), data=st.data())
-@settings(max_examples=40)
+@examples(40)
 def test_a_publisher_with_beliefs_chooses_by_them_and_is_paid_by_the_truth(small, data):
     believed = {name: data.draw(amounts) for name in data.draw(st.sets(st.sampled_from(["loss", "gain", "cost"])))}
     more = "[beliefs]\n" + "".join(f"{name} = {amount!r}\n" for name, amount in believed.items())
@@ -95,7 +96,7 @@ def test_a_publisher_who_believes_the_loss_to_be_another_keeps_its_idea_of_the_g
 
 
 @given(small=releases())
-@settings(max_examples=25)
+@examples(25)
 def test_under_prosecutor_risk_groups_are_counted_in_the_released_records(small):
     with study_of(small, policies=["basic", "no-protection"], risk="prosecutor") as study:
         summary = summarise(study, equilibria_of(play(study)))
@@ -106,7 +107,7 @@ def test_under_prosecutor_risk_groups_are_counted_in_the_released_records(small)
 
 
 @given(small=releases())
-@settings(max_examples=25)
+@examples(25)
 def test_the_table_of_records_has_every_record_in_the_order_of_the_release(small):
     policies = ["no-attack", "no-protection"]
     with study_of(small, policies=policies) as study:

@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from masking_worlds import small_worlds
+from tiers import examples
 
 import reidsim
 from reidsim.experiments.search_path import greedy_path
@@ -19,7 +20,7 @@ COLUMNS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(small_worlds(levels=True), st.integers(0, 1))
 def test_the_path_is_that_of_the_compiled_search(small, n_always):
     game = small.game

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom
+import scipy
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import (
@@ -352,11 +352,11 @@ def test_a_binomial_belief_is_the_binomial_distribution(n, share):
     assert sum(belief.values()) == pytest.approx(1, rel=1e-12)
     assert all(0 <= k <= n for k in belief)
     for k, weight in belief.items():
-        assert weight == binom.pmf(k, n, share)
+        assert weight == scipy.stats.binom.pmf(k, n, share)
         assert weight > 1e-16
     if n <= 1000:  # nothing of weight is left out
         left_out = set(range(n + 1)) - set(belief)
-        assert all(binom.pmf(k, n, share) <= 1e-16 for k in left_out)
+        assert all(scipy.stats.binom.pmf(k, n, share) <= 1e-16 for k in left_out)
 
 
 def test_certain_beliefs():

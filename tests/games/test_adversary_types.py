@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from contract_worlds import ATTACK, SMALL, SPACES, types_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from masking_worlds import small_worlds
 from small_games import amounts, game_of, small_games
+from tiers import examples
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
@@ -70,7 +71,7 @@ def payoff_by_hand(small, types, weights, together, i, g):
 @pytest.mark.parametrize("together", WAYS)
 @pytest.mark.parametrize("no_attack", [False, True])
 @given(case=games_of_types())
-@settings(max_examples=25)
+@examples(25)
 def test_solvers_find_the_best_reply_to_all_types(together, no_attack, case):
     small, types, weights = case
     game = types_game(small, types, weights, together)
@@ -94,7 +95,7 @@ def test_solvers_find_the_best_reply_to_all_types(together, no_attack, case):
 
 @pytest.mark.parametrize("together", WAYS)
 @given(case=games_of_types(most_types=1))
-@settings(max_examples=20)
+@examples(20)
 def test_one_type_is_the_game_against_it(together, case):
     small, types, weights = case
     game = types_game(small, types, weights, together)
@@ -109,7 +110,7 @@ def test_one_type_is_the_game_against_it(together, case):
 
 
 @given(case=games_of_types())
-@settings(max_examples=30)
+@examples(30)
 def test_more_than_one_adversary_never_helps_the_publisher(case):
     """Nobody gains by a further attacker: form by form, and so at the best reply."""
     small, types, _ = case
@@ -129,7 +130,7 @@ def test_more_than_one_adversary_never_helps_the_publisher(case):
 
 
 @given(case=games_of_types())
-@settings(max_examples=30)
+@examples(30)
 def test_no_reply_beats_that_to_the_types_and_none_has_a_better_worst_case_than_that_to_the_worst(case):
     small, types, weights = case
     game = types_game(small, types, weights)
@@ -145,7 +146,7 @@ def test_no_reply_beats_that_to_the_types_and_none_has_a_better_worst_case_than_
 
 
 @given(case=games_of_types())
-@settings(max_examples=25)
+@examples(25)
 def test_the_expectation_is_the_weighted_mean_over_types(case):
     small, types, weights = case
     game = types_game(small, types, weights)
@@ -162,7 +163,7 @@ def test_the_expectation_is_the_weighted_mean_over_types(case):
 
 
 @given(case=games_of_types(), data=st.data())
-@settings(max_examples=20)
+@examples(20)
 def test_order_of_types_and_types_that_never_come_change_nothing(case, data):
     small, types, weights = case
     order = data.draw(st.permutations(range(len(types))))
@@ -179,7 +180,7 @@ def test_order_of_types_and_types_that_never_come_change_nothing(case, data):
 
 
 @given(world=small_worlds(chain="two-stage", levels=True), weight=st.sampled_from([0.0, 0.25, 0.5, 1.0]))
-@settings(max_examples=20)
+@examples(20)
 def test_types_of_the_masking_game(world, weight):
     """An adversary with a genealogy, and one without: the oracle plays both attacks for every target."""
     game = world.game.record_game

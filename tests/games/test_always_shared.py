@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from masking_worlds import small_worlds
+from tiers import examples
 
 from reidsim.errors import InputError
 from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaskingSpace
@@ -35,7 +36,7 @@ def payoffs_that_share(game, n_always, no_attack=False):
     return np.array(rows)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(small_worlds(), st.integers(1, 2), st.booleans())
 def test_exact_solvers_find_the_best_that_shares_what_must_be(small, n_always, no_attack):
     whole, limited = small.game, partial(small.game, n_always)
@@ -49,7 +50,7 @@ def test_exact_solvers_find_the_best_that_shares_what_must_be(small, n_always, n
     event(f"the rule costs something: {costs.any()}")
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(small_worlds(chain="three-stage", most_targets=2), st.integers(1, 2))
 def test_longer_chains_too(small, n_always):
     limited = partial(small.game, n_always)
@@ -57,7 +58,7 @@ def test_longer_chains_too(small, n_always):
     np.testing.assert_allclose(limited.evaluate(best_first(limited)).publisher_payoff, best, atol=1e-9)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(small_worlds(levels=True), st.sampled_from(["greedy", "same-strategy", "demographics-only", "random-masking"]))
 def test_every_other_way_to_choose_shares_what_must_be(small, way):
     limited = partial(small.game, 1)

@@ -8,21 +8,29 @@ indifferent, and no attack never hurts the publisher).
 
 import sys
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_games import small_games
+from tiers import examples
 
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import Constraint
 
-# The test extra brings Gambit where it has a wheel; there it must import.
-if sys.version_info < (3, 12):
+
+@cache
+def gambit():
+    """Gambit, which is slow to import. The test extra brings it where it has a wheel; there it must import."""
     import pygambit
+
+    return pygambit
+
+
 with_gambit = pytest.mark.skipif(sys.version_info >= (3, 12), reason="Gambit has no wheel for this Python")
 
 
@@ -43,10 +51,10 @@ def games(**limits):
 def gambit_tree(paper):
     """Build the game tree; the publisher's moves are in the order of `paper.strategies`."""
     loss, gain, cost = (Fraction(amount) for amount in (paper.L, paper.G, paper.c))
-    tree = pygambit.Game.new_tree(players=["Publisher", "Adversary"])
+    tree = gambit().Game.new_tree(players=["Publisher", "Adversary"])
 
     def end(node, *payoffs):
-        outcome = tree.add_outcome(label=str(len(tree.outcomes)), payoffs=[pygambit.Rational(p) for p in payoffs])
+        outcome = tree.add_outcome(label=str(len(tree.outcomes)), payoffs=[gambit().Rational(p) for p in payoffs])
         tree.set_outcome(node, outcome)
 
     tree.append_move(tree.root, "Publisher", [str(g) for g in paper.strategies])
@@ -59,7 +67,7 @@ def gambit_tree(paper):
             end(attacked, v - loss, gain - cost)
         else:
             tree.append_move(attacked, tree.players.chance, ["success", "failure"])
-            tree.set_chance_probs(attacked.infoset, [pygambit.Rational(1, n), pygambit.Rational(n - 1, n)])
+            tree.set_chance_probs(attacked.infoset, [gambit().Rational(1, n), gambit().Rational(n - 1, n)])
             success, failure = attacked.children
             end(success, v - loss, gain - cost)
             end(failure, v, -cost)
@@ -70,7 +78,7 @@ def undecided_publisher(tree, profile):
     """Copy a profile with the publisher mixing over all strategies, so that every subgame is reached."""
     everywhere = profile.copy()
     for action in tree.root.infoset.actions:
-        everywhere[action] = pygambit.Rational(1, len(tree.root.children))
+        everywhere[action] = gambit().Rational(1, len(tree.root.children))
     return everywhere
 
 
@@ -97,10 +105,10 @@ def equilibrium_of(small):
 
 @with_gambit
 @given(small=games(max_strategies=7))
-@settings(max_examples=60)
+@examples(60)
 def test_the_payoff_is_that_of_the_best_subgame_perfect_equilibrium_that_gambit_enumerates(small):
     tree = gambit_tree(small.paper(0))
-    found = pygambit.nash.enumpure_agent_solve(tree).equilibria
+    found = gambit().nash.enumpure_agent_solve(tree).equilibria
     # An equilibrium may rest on a threat that the adversary would not carry out; a subgame-perfect one may not.
     perfect = [profile for profile in found if not any(adversary_regrets(tree, profile))]
     best = max(perfect, key=lambda profile: profile.payoff("Publisher"))
@@ -109,7 +117,7 @@ def test_the_payoff_is_that_of_the_best_subgame_perfect_equilibrium_that_gambit_
 
 @with_gambit
 @given(small=games())
-@settings(max_examples=60)
+@examples(60)
 def test_gambit_finds_nothing_to_regret_in_the_equilibrium(small):
     game, tree = small.game(), gambit_tree(small.paper(0))
     equilibrium = equilibrium_of(small)
@@ -124,7 +132,7 @@ def test_gambit_finds_nothing_to_regret_in_the_equilibrium(small):
 
 @with_gambit
 @given(small=games())
-@settings(max_examples=60)
+@examples(60)
 def test_the_payoff_is_that_of_backward_induction_over_gambits_nodes(small):
     tree = gambit_tree(small.paper(0))
     uniform = tree.mixed_behavior_profile(rational=True)

@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from found import at_least
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from masking_worlds import small_worlds
+from tiers import examples
 
 from reidsim.adversaries.multistage.attack import MultistageAttack, two_stage_attack
 from reidsim.adversaries.multistage.stages import InferByLinkage
@@ -185,7 +186,7 @@ def test_usefulness_and_fairness_equal_the_published_code(full_size):
 
 
 @pytest.mark.parametrize("chain", ["two-stage", "neighbour"])
-@settings(max_examples=30)
+@examples(30)
 @given(data=st.data())
 def test_exact_solvers_equal_brute_force(chain, data):
     """Every strategy tried, in plain loops written from the paper: same payoff and, but for rounding, same strategy."""
@@ -202,7 +203,7 @@ def test_exact_solvers_equal_brute_force(chain, data):
         np.testing.assert_allclose(payoffs, plain_payoffs, atol=1e-9)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(data=st.data())
 def test_greedy_equals_plain_greedy(data):
     small = data.draw(small_worlds(levels=data.draw(st.booleans())))
@@ -212,7 +213,7 @@ def test_greedy_equals_plain_greedy(data):
         assert [None if s == WITHHELD else small.levels(s) for s in found] == expected
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(data=st.data())
 def test_three_stage_games_equal_brute_force(data):
     """Chains without a compiled form go to branch and bound; payoffs equal those of trying everything."""
@@ -225,7 +226,7 @@ def test_three_stage_games_equal_brute_force(data):
         np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(data=st.data())
 def test_compiled_and_general_solvers_agree(data):
     """Branch and bound knows nothing of surnames: it goes through the chain of stages and the record game."""
@@ -235,7 +236,7 @@ def test_compiled_and_general_solvers_agree(data):
     np.testing.assert_allclose(compiled, np.maximum(general, 0.0), atol=1e-9)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(data=st.data())
 def test_order_between_policies(data):
     """masking >= opt-in >= 0, masking >= no-attack masking, exact >= greedy, all subject by subject."""
@@ -287,7 +288,7 @@ def shuffled(table, rng):
     return in_order(table, rng.permutation(table.n_rows))
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(data=st.data())
 def test_anytime_search_bounds_what_is_missed(data):
     small = data.draw(small_worlds())
@@ -363,7 +364,7 @@ def test_same_strategy_is_the_best_mean(exact_oracle):
     assert means[choice.strategies[0]] == pytest.approx(max(means), abs=1e-9)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(data=st.data())
 def test_same_strategy_equals_brute_force(data):
     small = data.draw(small_worlds(levels=data.draw(st.booleans())))

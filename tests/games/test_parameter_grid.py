@@ -4,9 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_games import amounts, game_of, small_games
+from tiers import examples
 
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.equilibrium import evaluate
@@ -49,7 +50,7 @@ def assert_point_is(found, point, expected, small):
 
 
 @given(small=small_games(same_money=True), data=st.data())
-@settings(max_examples=100)
+@examples(100)
 def test_every_point_is_the_game_solved_there(small, data):
     money = [data.draw(points_of(small)) for _ in range(3)]
     weights = np.array([data.draw(st.integers(1, 5)) for _ in range(small.n_records)])
@@ -123,7 +124,7 @@ def test_a_record_of_many_keeps_its_own_options(small):
 
 
 @given(small=small_games())
-@settings(max_examples=30)
+@examples(30)
 def test_records_thinned_a_few_at_a_time_keep_the_same_options(small):
     lattice = small.lattice()
     whole = undominated_options(lattice, small.linker(lattice))
@@ -192,7 +193,7 @@ class Halved(UniformGuess):
 
 
 @given(small=small_games(same_money=True))
-@settings(max_examples=20)
+@examples(20)
 def test_another_risk_model_gives_another_success_probability(small):
     lattice = small.lattice()
     plain = undominated_options(lattice, small.linker(lattice))

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from contract_worlds import PLAYERS
 from full_domain_oracle import SmallDataset, datasets, game_of, variants
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tiers import examples
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.errors import InputError
@@ -86,7 +87,7 @@ def in_rounds(small):
 
 
 @given(WORLDS | UNATTACKED)
-@settings(max_examples=120)
+@examples(120)
 def test_local_recoding_takes_the_best_form_of_who_is_left(small):
     game, lowest = record_game(small)
     choice = LocalRecoding(limit=small.limit, minimum=lowest, no_attack=small.no_attack).choose(game)
@@ -109,7 +110,7 @@ def test_rounds_are_counted_and_records_weigh_what_they_stand_for():
 
 
 @given(WORLDS | UNATTACKED)
-@settings(max_examples=120)
+@examples(120)
 def test_no_other_way_of_splitting_pays_more(small):
     game, lowest = record_game(small)
     chosen = MultiDimensional(limit=small.limit, minimum=lowest, no_attack=small.no_attack).choose(game)
@@ -131,7 +132,7 @@ def test_no_other_way_of_splitting_pays_more(small):
 
 
 @given(WORLDS, st.integers(1, 12))
-@settings(max_examples=60)
+@examples(60)
 def test_a_budget_finds_no_more_than_there_is_and_a_large_one_all(small, budget):
     game, lowest = record_game(small)
     rule = {"suppresses": True, "limit": small.limit, "minimum": lowest}
@@ -146,7 +147,7 @@ def test_a_budget_finds_no_more_than_there_is_and_a_large_one_all(small, budget)
 
 
 @given(WORLDS, st.integers(1, 4))
-@settings(max_examples=60)
+@examples(60)
 def test_k_anonymity_keeps_most_where_nobody_is_rare(small, k):
     game, lowest = record_game(small)
     chosen = KAnonymity(k=k, limit=small.limit, minimum=lowest).choose(game).strategies

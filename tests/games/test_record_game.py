@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_games import game_of, small_games
+from tiers import examples
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.errors import InputError
@@ -54,7 +55,7 @@ def test_an_adversary_who_knows_the_people_never_loses(small):
 
 
 @given(small=small_games(), factor=factors)
-@settings(max_examples=80)
+@examples(80)
 def test_the_unit_of_money_changes_no_strategy(small, factor):
     scaled = small.scaled(factor)
     for constraint in (Constraint(), Constraint(no_attack=True), Constraint(minimum=small.minimum_numbers())):

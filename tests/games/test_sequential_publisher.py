@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 from small_games import game_of, small_games
+from tiers import examples
 
 import reidsim
 from reidsim.adversaries.one_shot import OneShotAdversary
@@ -176,7 +177,7 @@ def small_settings(draw):
 
 
 @given(setting=small_settings())
-@settings(max_examples=150)
+@examples(150)
 def test_the_publishers_best_reply_is_that_of_trying_every_strategy(setting):
     outcomes, clear = setting.worked_out()
     assume(clear)
@@ -215,7 +216,7 @@ def test_the_best_reply_is_no_worse_than_any_rule(setting, data):
 
 
 @given(setting=small_settings())
-@settings(max_examples=100)
+@examples(100)
 def test_every_reply_is_the_adversarys_best(setting):
     outcomes, clear = setting.worked_out()
     assume(clear)
@@ -232,7 +233,7 @@ def test_every_reply_is_the_adversarys_best(setting):
 
 
 @given(small=small_games(max_attributes=3, max_strategies=24, same_money=True))
-@settings(max_examples=100)
+@examples(100)
 def test_an_adversary_who_is_caught_at_once_and_does_not_discount_is_the_one_shot_adversary(small):
     attack = SequentialAttack(
         gain=small.gain[0],

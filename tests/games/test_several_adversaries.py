@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from masking_worlds import small_worlds
 from test_masking_game import CARRIED, game_of
+from tiers import examples
 
 from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.one_shot import OneShotAdversary
@@ -74,7 +75,7 @@ def best_by_hand(own, attacks, weights, together, no_attack):
 
 @pytest.mark.parametrize("no_attack", [False, True])
 @pytest.mark.parametrize(("chain", "levels"), [("two-stage", False), ("two-stage", True), ("neighbour", False)])
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(data=st.data())
 def test_the_best_masking_is_that_of_trying_all(chain, levels, no_attack, data):
     _, game, plain = worlds = data.draw(worlds_of_types(chain=chain, levels=levels, most_targets=2))
@@ -91,7 +92,7 @@ def test_the_best_masking_is_that_of_trying_all(chain, levels, no_attack, data):
 
 
 @given(worlds_of_types(levels=True), st.booleans(), st.booleans())
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_it_is_branch_and_bound_where_worth_and_amounts_differ_by_record(worlds, no_attack, with_nobody):
     game = worlds[1]
     space, n = game.space, game.n_records
@@ -114,7 +115,7 @@ def test_it_is_branch_and_bound_where_worth_and_amounts_differ_by_record(worlds,
 
 
 @given(worlds_of_types(chain="three-stage"))
-@settings(max_examples=10, deadline=None)
+@examples(10)
 def test_other_attacks_are_left_to_branch_and_bound(worlds):
     game = worlds[1]
     staged = any(len(each.linker.attack.inferences) > 1 for each in game.types)

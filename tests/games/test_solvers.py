@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from small_games import game_of, small_games
+from tiers import examples
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.games.backward_induction import backward_induction
@@ -67,7 +68,7 @@ def assert_outcomes_are_the_papers(small, choice, expected):
 
 @pytest.mark.parametrize("name", CONSTRAINTS)
 @given(small=small_games())
-@settings(max_examples=80)
+@examples(80)
 def test_backward_induction_is_algorithm_1(name, small):
     expected = [small.paper(i).algorithm_1(allowed_by_the_paper(small, i, name)) for i in range(small.n_records)]
     choice = backward_induction(small.game(), constraints_of(small))[name]
@@ -78,7 +79,7 @@ def test_backward_induction_is_algorithm_1(name, small):
 
 @pytest.mark.parametrize("name", CONSTRAINTS)
 @given(small=small_games())
-@settings(max_examples=80)
+@examples(80)
 def test_branch_and_bound_is_algorithm_1(name, small):
     expected = [small.paper(i).algorithm_1(allowed_by_the_paper(small, i, name)) for i in range(small.n_records)]
     choice = branch_and_bound(small.game(), constraints_of(small)[name])
@@ -89,7 +90,7 @@ def test_branch_and_bound_is_algorithm_1(name, small):
 
 
 @given(small=small_games())
-@settings(max_examples=150)
+@examples(150)
 def test_lattice_search_is_algorithm_2(small):
     choice = lattice_search(small.game())
     paths = [small.paper(i).algorithm_2() for i in range(small.n_records)]
@@ -100,7 +101,7 @@ def test_lattice_search_is_algorithm_2(small):
 
 
 @given(small=small_games(mistaken_adversary=True), name=st.sampled_from(CONSTRAINTS))
-@settings(max_examples=80)
+@examples(80)
 def test_all_solvers_solve_the_game_against_an_adversary_who_counts_other_people(small, name):
     expected = [small.paper(i).algorithm_1(allowed_by_the_paper(small, i, name)) for i in range(small.n_records)]
     constraint = constraints_of(small)[name]

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_games import game_of, small_games
+from tiers import examples
 
 from reidsim.errors import InputError
 from reidsim.linkage import group_sizes as module
@@ -42,7 +43,7 @@ def asked_in(order, sizes):
 
 
 @given(small=small_games(), memory_limit=memory_limits, data=st.data())
-@settings(max_examples=100)
+@examples(100)
 def test_sizes_are_those_of_a_count_whatever_is_kept_and_asked_first(small, memory_limit, data):
     lattice = small.lattice()
     order = data.draw(st.permutations(range(lattice.size)))

@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from found import at_least
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from tiers import examples
 
 from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
@@ -194,7 +195,7 @@ def test_the_likelihood_keeps_its_digits_next_to_the_ends_of_its_range(sample, t
 
 
 @given(sample=ordinary_samples, parameters=parameters, step=st.sampled_from([1e-3, 1e-2, 0.1, 0.5]))
-@settings(max_examples=150)
+@examples(150)
 def test_no_parameters_are_likelier_than_those_found(sample, parameters, step):
     sizes = as_mapping(sample)
     fit = fit_pitman(sample)
@@ -265,7 +266,7 @@ def test_intervals_hold_the_truth_of_simulated_samples_as_often_as_they_say(leve
 @example(sample=GroupFrequencies.from_mapping({2: 1}), extra=1, more=1)
 @example(sample=GroupFrequencies.from_mapping({1: 1, 12: 1}), extra=10**6, more=10**6)
 @example(sample=GroupFrequencies.from_mapping({1: 11, 2: 1}), extra=10**6, more=10**6)
-@settings(max_examples=40)
+@examples(40)
 def test_estimates_are_probabilities_and_numbers_of_people(sample, extra, more):
     assume(sample.records > 1)
     people = sample.records + extra
@@ -280,7 +281,7 @@ def test_estimates_are_probabilities_and_numbers_of_people(sample, extra, more):
 
 
 @given(sample=ordinary_samples)
-@settings(max_examples=15)
+@examples(15)
 def test_a_wider_level_gives_a_wider_interval(sample):
     people = 10 * sample.records
     narrow, wide = (pitman_uniqueness(sample, people, level=level) for level in (0.5, 0.99))

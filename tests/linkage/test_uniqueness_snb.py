@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+import scipy
+from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom, nbinom
+from tiers import examples
 
 from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
@@ -19,8 +20,10 @@ SAMPLE = GroupFrequencies.from_mapping({1: 210, 2: 61, 3: 30, 4: 16, 5: 9, 7: 4,
 def group_in_sample(shape, mean, fraction, largest=12):
     """Probability that a group of 1 + a negative binomial number has 0, 1, ... records in the sample."""
     people = np.arange(1, 4000)
-    of_population = nbinom.pmf(people - 1, shape, shape / (shape + mean))
-    return np.array([of_population @ binom.pmf(records, people, fraction) for records in range(largest + 1)])
+    of_population = scipy.stats.nbinom.pmf(people - 1, shape, shape / (shape + mean))
+    return np.array(
+        [of_population @ scipy.stats.binom.pmf(records, people, fraction) for records in range(largest + 1)]
+    )
 
 
 def drawn(groups, shape, mean, fraction, rng):
@@ -35,7 +38,7 @@ def drawn(groups, shape, mean, fraction, rng):
     mean=st.floats(0.05, 40),
     fraction=st.floats(0.01, 0.95),
 )
-@settings(max_examples=40)
+@examples(40)
 def test_the_model_is_that_of_its_definition(log_shape, mean, fraction):
     shape = math.exp(log_shape)
     probabilities = group_in_sample(shape, mean, fraction)
@@ -44,7 +47,7 @@ def test_the_model_is_that_of_its_definition(log_shape, mean, fraction):
     expected = sum(count * math.log(probabilities[size] / (1 - probabilities[0])) for size, count in sizes.items())
     seen = fraction * mean
     assert model.log_likelihood(shape, seen) == pytest.approx(expected, rel=1e-8)
-    alone = nbinom.pmf(0, shape, shape / (shape + mean))
+    alone = scipy.stats.nbinom.pmf(0, shape, shape / (shape + mean))
     assert model.staying_unique(shape, seen) == pytest.approx(alone * fraction / probabilities[1], rel=1e-8)
     not_seen = 11 / (1 - probabilities[0]) * alone * (1 - fraction)
     expected_uniques = 5 * model.staying_unique(shape, seen) + not_seen
@@ -133,7 +136,7 @@ def test_a_sample_without_uniques_is_told(uniques, note):
     # Those among groups not seen are expected all the same.
     shape, mean = estimate.parameters["shape"], estimate.parameters["mean"]
     none, *_ = group_in_sample(shape, mean, (210 + uniques) / 800, largest=0)
-    alone = nbinom.pmf(0, shape, shape / (shape + mean))
+    alone = scipy.stats.nbinom.pmf(0, shape, shape / (shape + mean))
     not_seen = (32 + uniques) / (1 - none) * alone * (1 - (210 + uniques) / 800)
     of_sample = uniques * estimate.p_unique_given_sample_unique
     assert estimate.expected_uniques == pytest.approx(not_seen + of_sample, rel=1e-6)

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
@@ -82,7 +82,7 @@ def test_two_way_margins_against_another_optimiser() -> None:
         targets = np.concatenate([margin.target.ravel() for margin in margins])
         return float(table_of(multipliers).sum() - targets @ multipliers)
 
-    best = minimize(dual, np.zeros(16), method="BFGS", options={"gtol": 1e-9})
+    best = scipy.optimize.minimize(dual, np.zeros(16), method="BFGS", options={"gtol": 1e-9})
     np.testing.assert_allclose(fitted.table, table_of(best.x), rtol=1e-5)
 
 

@@ -5,9 +5,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
@@ -66,18 +66,18 @@ def test_everybody_is_listed_by_their_own_chance():
     for value, probability in ((1, 0.7), (0, 0.2)):
         trials = runs * (people.column("sex") == value).sum()
         found = listed[people.column("sex") == value].sum()
-        assert stats.binomtest(int(found), int(trials), probability).pvalue > 1e-4
+        assert scipy.stats.binomtest(int(found), int(trials), probability).pvalue > 1e-4
     # Independent of each other: the number listed varies like a sum of independent draws (chi-square, 4000 people).
     expected = runs * chance
     statistic = ((listed - expected) ** 2 / (expected * (1 - chance))).sum()
-    assert 1e-4 < stats.chi2(n).cdf(statistic) < 1 - 1e-4
+    assert 1e-4 < scipy.stats.chi2(n).cdf(statistic) < 1 - 1e-4
 
 
 def test_every_set_of_a_size_is_equally_likely():
     people, draws = world(5), 6000
     sets = Counter(tuple(sorted(draw_people(people, generator(seed), size=2))) for seed in range(draws))
     assert set(sets) == set(itertools.combinations(range(5), 2))
-    assert stats.chisquare(list(sets.values())).pvalue > 1e-4
+    assert scipy.stats.chisquare(list(sets.values())).pvalue > 1e-4
 
 
 def test_with_a_size_chances_are_weights():
@@ -91,12 +91,12 @@ def test_with_a_size_chances_are_weights():
         for a, b in itertools.combinations(range(3), 2)
     }
     observed = [sets[pair] for pair in expected]
-    assert stats.chisquare(observed, [draws * p for p in expected.values()]).pvalue > 1e-4
+    assert scipy.stats.chisquare(observed, [draws * p for p in expected.values()]).pvalue > 1e-4
 
 
 def test_the_place_in_the_file_tells_nothing():
     first = [draw_people(world(4), generator(seed), coverage=1.0)[0] for seed in range(2000)]
-    assert stats.chisquare(np.bincount(first, minlength=4)).pvalue > 1e-4
+    assert scipy.stats.chisquare(np.bincount(first, minlength=4)).pvalue > 1e-4
 
 
 def test_only_those_who_can_be_listed_are():

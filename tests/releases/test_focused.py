@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from contract_worlds import SMALL, masking_world
-from hypothesis import given, settings
+from hypothesis import given
 from masking_worlds import small_worlds
+from tiers import examples
 
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.record_game import Constraint
@@ -15,7 +16,7 @@ from reidsim.releases.focused import FocusedSpace, space_of_all
 
 @pytest.mark.parametrize("no_attack", [False, True])
 @given(world=small_worlds(chain="two-stage", levels=True))
-@settings(max_examples=30)
+@examples(30)
 def test_the_best_reply_is_that_of_the_whole_space(no_attack, world):
     game = world.game.one_stage().record_game
     focused = replace(game, space=FocusedSpace(game.space, ("age", "state", "surname")))

@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
+from tiers import examples
 
 from reidsim.errors import InputError
 from reidsim.reports.coded_file import read_coded_file
@@ -120,7 +121,7 @@ def test_a_column_in_many_pieces_is_one_column(tmp_path, coded):
 
 
 @given(rows=st.lists(st.tuples(*[st.sampled_from(["", "a", "b b", "ü", '"', "x,y;z"])] * 2), min_size=2, max_size=9))
-@settings(max_examples=30)
+@examples(30)
 def test_text_and_parquet_of_the_same_people_have_the_same_codes(rows, tmp_path_factory):
     folder = tmp_path_factory.mktemp("people")
     frame = pd.DataFrame(rows, columns=["p", "q"])

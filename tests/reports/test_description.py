@@ -6,9 +6,10 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from tiers import examples
 
 from reidsim.errors import InputError
 from reidsim.linkage.uniqueness.ewens import ewens_uniqueness
@@ -36,7 +37,7 @@ def printed(description, width=80):
 
 
 @given(rows=st.lists(st.tuples(VALUES, VALUES, st.integers(0, 4)), min_size=1, max_size=15))
-@settings(max_examples=40)
+@examples(40)
 def test_a_file_is_described_as_a_count_describes_it(rows, tmp_path_factory):
     path = tmp_path_factory.mktemp("people") / "people.csv"
     # A row that counts somebody, so that there is one.
@@ -58,7 +59,7 @@ def test_a_file_is_described_as_a_count_describes_it(rows, tmp_path_factory):
 
 
 @given(data=st.data(), n_columns=st.integers(1, 4), n_rows=st.integers(1, 30), weighted=st.booleans())
-@settings(max_examples=60)
+@examples(60)
 def test_groups_are_told_apart_whatever_the_number_of_cells(data, n_columns, n_rows, weighted):
     # Codes below 2**31 in four columns: up to 2**124 cells.
     codes = st.sampled_from([0, 1, 2**31 - 2])

@@ -75,6 +75,7 @@ def test_reduced_scenarios_name_files():
     at_least(7, (text for name in EXHIBITS for text in files_in(load_scenario(name, EXHIBITS[name].reductions))))
 
 
+@pytest.mark.deep
 def test_the_command_makes_what_the_documentation_holds(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["reidsim", "gallery", "wan2015", "-o", str(tmp_path / "new")])
     with pytest.raises(SystemExit) as stop:
@@ -89,6 +90,7 @@ def test_the_command_makes_what_the_documentation_holds(tmp_path, monkeypatch, c
     assert (tmp_path / "new" / "gallery" / "wan2015.png").is_file()
 
 
+@pytest.mark.deep
 def test_a_page_of_some_says_which_and_does_not_take_the_place_of_more(tmp_path, monkeypatch):
     monkeypatch.setattr("reidsim.reports.gallery.page._exhibit", lambda name, pictures: f"## {name}\n")
     page = make_gallery(tmp_path, ["market", "wan2015", "market"])
@@ -107,6 +109,7 @@ def test_a_page_of_some_says_which_and_does_not_take_the_place_of_more(tmp_path,
         make_gallery(tmp_path, ["market"])
 
 
+@pytest.mark.deep
 def test_the_committed_page_begins_as_one_of_all_scenarios_does(tmp_path, monkeypatch):
     monkeypatch.setattr("reidsim.reports.gallery.page._exhibit", lambda name, pictures: f"## {name}\n")
     monkeypatch.chdir(tmp_path)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 from found import at_least
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tiers import examples
 
 from reidsim.bundled import bundled_folder, bundled_names, resolve
 from reidsim.errors import InputError
@@ -145,7 +146,7 @@ def test_an_override_does_not_lose_its_second_line():
     assert refusal or "cost" in str(parsed)
 
 
-@settings(deadline=None, max_examples=300, derandomize=True)
+@examples(300)
 @given(st.text())
 def test_any_text_is_an_override_or_an_input_error(text):
     parsed, refusal = result_or_refusal(parse_override, text)
@@ -156,7 +157,7 @@ def test_any_text_is_an_override_or_an_input_error(text):
         assert parsed[0] == text.partition("=")[0].strip()
 
 
-@settings(deadline=None, max_examples=300, derandomize=True)
+@examples(300)
 @given(st.text(alphabet="[]{}=.,\"'\\#0123456789-+_eTZ:truefalsnaif \n\r\t\0", max_size=40))
 def test_any_text_that_resembles_toml_is_a_value_or_an_input_error(value):
     parsed, refusal = result_or_refusal(parse_override, f"seed={value}")
@@ -293,7 +294,7 @@ def scratch(tmp_path_factory):
     return tmp_path_factory.mktemp("scratch") / "any.toml"
 
 
-@settings(deadline=None, max_examples=200, derandomize=True)
+@examples(200)
 @given(st.one_of(st.binary(), st.text(st.characters(codec="utf-8")).map(str.encode)))
 def test_any_bytes_are_a_scenario_or_an_input_error(scratch, content):
     scratch.write_bytes(content)
@@ -382,7 +383,7 @@ def test_the_writer_of_these_tests_writes_what_toml_reads(scratch):
         assert tomllib.loads(scratch.read_text(encoding="utf-8")) == content
 
 
-@settings(deadline=None, max_examples=300, derandomize=True)
+@examples(300)
 @given(mutations(WAN))
 def test_a_mutated_scenario_is_a_scenario_or_an_input_error(scratch, content):
     write_toml(scratch, content)
@@ -396,7 +397,7 @@ def scratch_town(tmp_path_factory):
     return folder / "town.toml"
 
 
-@settings(deadline=None, max_examples=300, derandomize=True)
+@examples(300)
 @given(mutations(SMALL))
 def test_a_mutated_scenario_can_be_built_or_is_an_input_error(scratch_town, content):
     write_toml(scratch_town, content)

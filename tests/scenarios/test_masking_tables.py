@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tiers import examples
 
 from reidsim.errors import InputError
 from reidsim.random_streams import replication_stream
@@ -40,7 +41,7 @@ def numbered(study):
 # Draws.
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(
     n_targets=st.integers(1, 60),
     n_registry=st.integers(60, 2_000),

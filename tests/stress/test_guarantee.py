@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_scenario import releases, study_of
 from stress_scenarios import write_town
+from tiers import examples
 
 from reidsim.experiments.stress.guarantee import guarantee_table, switch_point
 from reidsim.experiments.stress.outcomes import economics_at
@@ -25,7 +26,7 @@ def broken(study, strategies, safe, economics):
     return bool((outcome.attacked & safe).any())
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(releases())
 def test_errors_are_the_smallest_that_the_game_itself_says(small):
     """A little more error than told breaks the promise, a little less does not; no error does where none is told."""
@@ -56,7 +57,7 @@ def test_errors_are_the_smallest_that_the_game_itself_says(small):
                     assert attacked(row["breaking"] * (1 + side * 1e-9) + (1e-9 if parameter == "gain" else 0))
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(releases())
 def test_closed_form_and_bisection_agree(small):
     with study_of(small, policies=POLICIES) as study:
@@ -93,7 +94,7 @@ def test_the_sequential_adversary_is_asked_by_bisection(tmp_path):
         assert states == [False, True], parameter
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.floats(0.001, 0.999))
 def test_bisection_finds_where_attacks_set_in(place):
     assert switch_point(lambda value: value < place, 1.0, 0.0) == pytest.approx(place, abs=1e-14)

@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_games import amounts, game_of, small_games
+from tiers import examples
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.errors import InputError
@@ -63,7 +64,7 @@ def brute_force(points, i, criterion, quantile, no_attack):
     return values, max(values)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(uncertain_games(), st.sampled_from([0.1, 0.5, 0.75]), st.booleans())
 def test_robust_strategies_are_those_of_brute_force(drawn, quantile, no_attack):
     small, points = drawn
@@ -85,7 +86,7 @@ def test_robust_strategies_are_those_of_brute_force(drawn, quantile, no_attack):
             assert all(earlier <= best - 1e-13 * scale for earlier in values[:strategy])
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(uncertain_games())
 def test_criteria_keep_what_they_promise_and_no_other_promises_more(drawn):
     """The worst payoff of maximin is the highest worst payoff, its regret at least that of minimax regret."""

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tiers import examples
 
 from reidsim.experiments.stress.robustness import best_policies, complete_points, regret, robustness_table
 
@@ -15,7 +16,7 @@ payoff_tables = st.tuples(st.integers(1, 4), st.integers(1, 6)).flatmap(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(payoff_tables)
 def test_regret_is_never_negative_and_zero_for_the_best_at_each_point(payoffs):
     behind = regret(payoffs)
@@ -40,7 +41,7 @@ def test_regret_is_never_negative_and_zero_for_the_best_at_each_point(payoffs):
             assert np.isnan(margin[point])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(payoff_tables, st.sampled_from([0.0, 0.1, 0.5, 1.0]))
 def test_ranks_of_policies_are_those_of_their_definitions(payoffs, quantile):
     names = [f"policy-{number}" for number in range(len(payoffs))]

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tiers import examples
 
 from reidsim.experiments.stress.sensitivity import COLUMNS, analyse, morris_design, sobol_design
 
@@ -85,7 +86,7 @@ def test_morris_screening_orders_parameters_as_total_indices_do():
     assert sorted(names, key=total.get) == sorted(names, key=mu_star.get) == ["d", "c", "b", "a"]
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(
     method=st.sampled_from(["sobol", "morris"]),
     failed=st.sets(st.integers(0, 31), max_size=15),

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 import numba
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from reidsim.adversaries.sequential.attack import SequentialAttack, checked_group_sizes
 from reidsim.adversaries.sequential.exploit_values import ExploitValues, exploit_values
@@ -209,7 +209,7 @@ def expected_after_access(attack: SequentialAttack, belief: BinomialBelief) -> F
         return np.zeros(share.shape)
     distinct, position = np.unique(share, return_inverse=True)
     start = np.clip(np.floor((n + 1.0) * distinct), 1, min(last, n)).astype(np.int64)
-    weight = binom.pmf(start, n, distinct)
+    weight = scipy.stats.binom.pmf(start, n, distinct)
     mean_worth = _sum_binomial(worth[: last + 1], n, distinct, start, weight)
     return np.asarray(mean_worth[position].reshape(share.shape))
 

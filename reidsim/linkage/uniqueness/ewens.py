@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from scipy.stats import chi2
+import scipy
 
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.uniqueness.estimate import UniquenessEstimate, require_usable, sample_is_population
@@ -47,7 +47,7 @@ def ewens_uniqueness(frequencies: GroupFrequencies, population_size: int, *, lev
         return sample_is_population("ewens", frequencies)
     likelihood = PitmanLikelihood(frequencies)
     theta = likelihood.best_tau(1.0)
-    floor = likelihood.at(theta, 1.0) - float(chi2.ppf(level, 1)) / 2
+    floor = likelihood.at(theta, 1.0) - float(scipy.stats.chi2.ppf(level, 1)) / 2
     thetas = (theta, *likelihood.tau_range(1.0, floor))
     staying = [probability_of_staying_unique(t, 1.0, frequencies.records, population_size) for t in thetas]
     uniques = [uniques_given_sample(t, 1.0, frequencies, population_size) for t in thetas]

@@ -7,9 +7,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from scipy.optimize import brentq
 from scipy.special import gammaln
-from scipy.stats import chi2
 
 from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
@@ -102,7 +102,7 @@ def pitman_uniqueness(
         lambda log_b, floor: likelihood.tau_range(math.exp(log_b), floor),
         grid=[math.log(b) for b in _grid()],
         best=log_b,
-        drop=float(chi2.ppf(level, 1)) / 2,
+        drop=float(scipy.stats.chi2.ppf(level, 1)) / 2,
     )
     low, high = region.extremes(staying)
     uniques_low, uniques_high = region.extremes(uniques)

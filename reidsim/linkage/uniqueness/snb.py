@@ -6,10 +6,10 @@ import itertools
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import digamma
-from scipy.stats import chi2
 
 from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
@@ -195,7 +195,9 @@ def snb_uniqueness(frequencies: GroupFrequencies, population_size: int, *, level
     def uniques(log_shape: float, log_mean: float) -> float:
         return model.uniques(math.exp(log_shape), math.exp(log_mean))
 
-    region = LikelyRegion(model.profile, model.log_mean_range, grid=grid, best=best, drop=float(chi2.ppf(level, 1)) / 2)
+    region = LikelyRegion(
+        model.profile, model.log_mean_range, grid=grid, best=best, drop=float(scipy.stats.chi2.ppf(level, 1)) / 2
+    )
     low, high = region.extremes(staying)
     uniques_low, uniques_high = region.extremes(uniques)
     log_mean = model.best_log_mean(best)

@@ -8,13 +8,13 @@ from math import ceil
 
 import numpy as np
 import pandas as pd
+import scipy
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
-from scipy.stats import gaussian_kde
 
 from reidsim.errors import InputError
 from reidsim.releases.strategy_space import Floats
@@ -226,7 +226,7 @@ def _violin(axes: Axes, values: Floats, row: float, colour: str, *, tails: bool)
     # A density needs values that differ by more than rounding.
     spread = high - low > 1e-9 * max(abs(low), abs(high), 1.0)
     if spread:
-        kernel = gaussian_kde(values)
+        kernel = scipy.stats.gaussian_kde(values)
         tail = 2 * float(np.sqrt(kernel.covariance[0, 0])) if tails else 0.0
         at = np.linspace(low - tail, high + tail, _DENSITY_POINTS)
         density = kernel(at)

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_games import small_games
 from small_knowledge import probabilities
+from tiers import examples
 
 from reidsim.adversaries.knowledge.adversary import KnowledgeLinker, masking_lattice
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
@@ -55,7 +56,7 @@ def success(small, strategy, record, told):
 
 
 @given(case=games_and_knowledge())
-@settings(max_examples=40)
+@examples(40)
 def test_success_of_every_strategy(case):
     small, knowledge, told = case
     lattice = small.lattice()
@@ -81,7 +82,7 @@ def test_who_knows_everything_is_the_adversary_of_the_paper(small):
 
 
 @given(case=games_and_knowledge())
-@settings(max_examples=40)
+@examples(40)
 def test_the_publisher_best_responds_and_never_does_worse_than_against_full_knowledge(case):
     small, knowledge, told = case
     lattice = small.lattice()

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_knowledge import NAMES, cases, known_sets
+from tiers import examples
 
 from reidsim.adversaries.knowledge.assessment import assess
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
@@ -72,7 +73,7 @@ def test_generalizing_a_value_never_raises_a_risk(case, data):
 
 
 @given(case=cases())
-@settings(max_examples=30)
+@examples(30)
 def test_records_shared_as_they_are_may_be_left_out(case):
     short = assess(case.codes, case.knowledge, HALF).risks
     full = assess(case.codes, case.knowledge, HALF, released=case.codes, trees=TREES).risks

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_knowledge import NAMES, cases, expectation, known_sets, profiles, size_of
+from tiers import examples
 
 from reidsim.adversaries.knowledge.assessment import assess
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
@@ -37,7 +38,7 @@ def test_risks_are_expectations_over_all_outcomes(case, b):
 
 
 @given(case=cases(max_persons=5))
-@settings(max_examples=30)
+@examples(30)
 def test_overall_risk_is_the_expectation_of_the_network(case):
     overall = risks_of(case).overall(NETWORK)
 

@@ -4,9 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_knowledge import probabilities
+from tiers import examples
 
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
 from reidsim.adversaries.multistage.attack import MultistageAttack
@@ -82,7 +83,7 @@ def oracle(case, subject, strategy):
 
 
 @given(case=small_games())
-@settings(max_examples=40)
+@examples(40)
 def test_every_strategy_is_what_going_through_people_and_sets_gives(case):
     game = case[0]
     for strategy in range(game.space.size):
@@ -96,7 +97,7 @@ def test_every_strategy_is_what_going_through_people_and_sets_gives(case):
 
 
 @given(case=small_games(), no_attack=st.booleans())
-@settings(max_examples=40)
+@examples(40)
 def test_subjects_best_respond_whatever_the_solver(case, no_attack):
     game = case[0]
     best = []
@@ -117,7 +118,7 @@ def test_subjects_best_respond_whatever_the_solver(case, no_attack):
 
 
 @given(case=small_games())
-@settings(max_examples=30)
+@examples(30)
 def test_one_strategy_for_all_has_the_highest_mean(case):
     game = case[0]
     means = [
@@ -131,7 +132,7 @@ def test_one_strategy_for_all_has_the_highest_mean(case):
 
 
 @given(case=small_games())
-@settings(max_examples=20)
+@examples(20)
 def test_knowing_more_never_helps_the_subject_and_masking_what_nobody_links_on_never_does(case):
     game = case[0]
     knows_all = PartialKnowledgeGame(

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from small_knowledge import cases
+from tiers import examples
 
 from reidsim.adversaries.knowledge import assessment
 from reidsim.adversaries.knowledge.assessment import assess
@@ -74,7 +75,7 @@ def test_the_error_of_the_mean_over_one_person_is_that_persons():
 
 
 @given(case=cases(max_persons=6), seed=st.integers(0, 100))
-@settings(max_examples=30)
+@examples(30)
 def test_the_error_of_the_mean_is_that_of_its_values_trial_by_trial(case, seed):
     """The persons' values in each trial, by comparing records one by one."""
     trials = 12
@@ -117,7 +118,7 @@ def _told_always(knowledge: Knowledge) -> Knowledge:
 
 
 @given(case=cases())
-@settings(max_examples=20)
+@examples(20)
 def test_sets_that_cannot_be_are_never_drawn(case):
     rng = np.random.default_rng(5)
     possible = assess(case.codes, case.knowledge, HALF).sets

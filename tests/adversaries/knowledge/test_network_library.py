@@ -1,29 +1,35 @@
 """The overall probability against a Bayesian-network library that solves Fig. 1 of Xia et al. 2021 node by node."""
 
 import itertools
+from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_knowledge import NAMES, cases
+from tiers import examples
 
 from reidsim.adversaries.knowledge.assessment import assess
 from reidsim.adversaries.knowledge.network import Network
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness
 
-gum = pytest.importorskip("pyagrum", reason="a Bayesian-network library, in the extra test")
+
+@cache
+def gum():
+    """The library, which is slow to import."""
+    return pytest.importorskip("pyagrum", reason="a Bayesian-network library, in the extra test")
 
 
 def chance(net, name, probability):
     """Add a variable that is true with a probability, whatever the others are."""
-    net.add(gum.LabelizedVariable(name, name, 2))
+    net.add(gum().LabelizedVariable(name, name, 2))
     net.cpt(name).fillWith([1 - probability, probability])
 
 
 def outcome(net, name, parents, value):
     """Add a variable that its parents decide, or a chance that depends on them."""
-    net.add(gum.LabelizedVariable(name, name, 2))
+    net.add(gum().LabelizedVariable(name, name, 2))
     for parent in parents:
         net.addArc(parent, name)
     for states in itertools.product(*(range(net.variable(parent).domainSize()) for parent in parents)):
@@ -33,7 +39,7 @@ def outcome(net, name, parents, value):
 
 def fig_1(case, person, network, b):
     """The network of one person: what is known, the group, the three routes and their union."""
-    net = gum.BayesNet("Fig. 1")
+    net = gum().BayesNet("Fig. 1")
     told = []
     for number, source in enumerate(case.knowledge.sources):
         profile = source.profiles[source.profile_of_person[person]]
@@ -42,7 +48,7 @@ def fig_1(case, person, network, b):
             name = f"Y{number}{position}"
             outcome(net, name, [f"source{number}"], lambda holds, p=group.probability: p if holds else 0.0)
             told.append((name, group.attributes))
-    net.add(gum.LabelizedVariable("size", "size", case.n + 1))
+    net.add(gum().LabelizedVariable("size", "size", case.n + 1))
     for name, _ in told:
         net.addArc(name, "size")
     for states in itertools.product((0, 1), repeat=len(told)):
@@ -73,13 +79,13 @@ def fig_1(case, person, network, b):
     capabilities=st.tuples(*[st.sampled_from([0.0, 0.2, 0.5, 0.8, 1.0])] * 4),
     b=st.sampled_from([0.0, 0.24, 0.66, 1.0]),
 )
-@settings(max_examples=25)
+@examples(25)
 def test_the_overall_probability_is_the_one_that_the_network_gives(case, capabilities, b):
     network = Network(*capabilities)
     ours = assess(case.codes, case.knowledge, FixedUniqueness(b)).risks.overall(network)
     theirs = []
     for person in range(case.n):
-        inference = gum.LazyPropagation(fig_1(case, person, network, b))
+        inference = gum().LazyPropagation(fig_1(case, person, network, b))
         inference.makeInference()
         theirs.append(inference.posterior("re-identified")[1])
     np.testing.assert_allclose(ours, theirs, atol=1e-9)

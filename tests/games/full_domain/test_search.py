@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from full_domain_oracle import AMOUNTS, SmallDataset, datasets, game_of, permutations, variants
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tiers import examples
 
 from reidsim.errors import InputError
 from reidsim.games.full_domain.anytime import anytime_search, explore
@@ -35,7 +36,7 @@ def assert_solution(solution, game, expected, point=0):
     assert solution.adversary_payoff[point] == pytest.approx(adversary, abs=1e-7, rel=1e-9)
 
 
-@settings(max_examples=250)
+@examples(250)
 @given(variants(datasets()), st.booleans())
 def test_exact_search_is_the_best_of_all_nodes(small, prune):
     game = game_of(small)
@@ -156,7 +157,7 @@ def test_pareto_front_and_best_nodes(small):
 # The anytime search.
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(variants(datasets()), st.integers(1, 30))
 def test_anytime_search_never_reports_a_gap_that_the_optimum_contradicts(small, budget):
     game = game_of(small)

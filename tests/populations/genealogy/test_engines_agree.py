@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from reidsim.populations.genealogy import simupop_engine, vectorised
 from reidsim.populations.genealogy.genealogy import MAN
@@ -89,7 +89,7 @@ def excess(first, second):
     freedom = spread[varying] ** 4 / (
         variances[0][varying] ** 2 / (len(first) - 1) + variances[1][varying] ** 2 / (len(second) - 1)
     )
-    tolerance = stats.t.ppf(1 - 0.5e-3 / varying.sum(), freedom)
+    tolerance = scipy.stats.t.ppf(1 - 0.5e-3 / varying.sum(), freedom)
     return (difference[varying] / spread[varying] / tolerance).max()
 
 

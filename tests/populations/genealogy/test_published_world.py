@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from reidsim.populations.genealogy.statistics import (
     allele_frequencies,
@@ -93,7 +93,7 @@ def outside(runs, name):
     """Return the largest distance of a published figure from our mean, in half widths of its prediction interval."""
     ours = np.array([np.ravel(run[name]) for run in runs], dtype=np.float64)
     spread = ours.std(axis=0, ddof=1) * np.sqrt(1 + 1 / len(ours))
-    half_width = stats.t.ppf(1 - 0.5e-3 / ours.shape[1], len(ours) - 1) * spread
+    half_width = scipy.stats.t.ppf(1 - 0.5e-3 / ours.shape[1], len(ours) - 1) * spread
     return (np.abs(np.ravel(PUBLISHED[name]) - ours.mean(axis=0)) / half_width).max()
 
 

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from reidsim.errors import InputError
 from reidsim.populations.genealogy.genealogy import MAN, check_pedigree
@@ -68,7 +68,7 @@ def test_rates_of_mutation(one_village):
     counts = np.bincount(genealogy.mutations.locus, minlength=4)
     assert (counts[0], counts[3]) == (0, men)
     for locus in (1, 2):
-        assert stats.binomtest(int(counts[locus]), men, rates[locus]).pvalue > 1e-4
+        assert scipy.stats.binomtest(int(counts[locus]), men, rates[locus]).pvalue > 1e-4
 
 
 def test_nobody_can_marry(one_village, capfd):

@@ -8,9 +8,10 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+import scipy
+from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from tiers import examples
 
 from reidsim.errors import InputError
 from reidsim.populations.genealogy.columns import Columns
@@ -27,7 +28,7 @@ def assert_shares(counts, shares):
     expected = np.asarray(shares) * np.sum(counts)
     assert expected.min() > 5
     statistic = ((counts - expected) ** 2 / expected).sum()
-    assert statistic < stats.chi2.ppf(1 - 1e-5, len(expected) - 1)
+    assert statistic < scipy.stats.chi2.ppf(1 - 1e-5, len(expected) - 1)
 
 
 def children_of(genealogy):
@@ -69,7 +70,7 @@ def test_rates_of_mutation_change_nothing_but_haplotypes(one_village):
 # Shape
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     sizes=st.lists(st.integers(2, 40), min_size=1, max_size=4),
     generations=st.integers(1, 6),
@@ -233,7 +234,7 @@ def test_children_of_a_couple_are_poisson_without_zero(one_village):
     children = children_of(genealogy)
     pairs = genealogy.father[children].astype(np.int64) * len(genealogy) + genealogy.mother[children]
     sizes = np.unique(pairs, return_counts=True)[1]
-    shares = stats.poisson.pmf(np.arange(1, 6), 1.6) / (1 - np.exp(-1.6))
+    shares = scipy.stats.poisson.pmf(np.arange(1, 6), 1.6) / (1 - np.exp(-1.6))
     assert_shares(np.append(np.bincount(sizes)[1:6], (sizes > 5).sum()), np.append(shares, 1 - shares.sum()))
     assert sizes.mean() == pytest.approx(2.005, abs=ERRORS * 1.1 / np.sqrt(len(sizes)))
     # Siblings stand together.

@@ -1,0 +1,44 @@
+"""The suite's two tiers: how many examples a property is tried on in each, which cases, and which tier is run."""
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from hypothesis import HealthCheck, settings
+
+Case = TypeVar("Case")
+
+FAST_EXAMPLES = 10
+DEEP_EXAMPLES = 60  # where a test names no number
+
+# The first call of a compiled function takes seconds, so examples have no deadline; the same examples every time.
+for _name, _number in (("fast", FAST_EXAMPLES), ("deep", DEEP_EXAMPLES)):
+    settings.register_profile(
+        _name,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        max_examples=_number,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+
+_chosen = "fast"
+
+
+def choose(*, deep: bool) -> None:
+    """Load the tier's profile; before test modules are imported, as their decorators ask for it."""
+    global _chosen
+    _chosen = "deep" if deep else "fast"
+    settings.load_profile(_chosen)
+
+
+def examples(number: int) -> settings:
+    """Settings of a property that is tried on `number` examples in the deep tier, on at most ten in the fast one."""
+    return settings(max_examples=number if _chosen == "deep" else min(number, FAST_EXAMPLES))
+
+
+def cases(everything: Iterable[Case], few: Iterable[Case]) -> list[Case]:
+    """Return what a test is parametrised by: every case in the deep tier, some of them in the fast one."""
+    everything, few = list(everything), list(few)
+    assert few, "the fast tier would be without a case"
+    assert all(case in everything for case in few), "the fast tier has a case that the deep one has not"
+    return everything if _chosen == "deep" else few
