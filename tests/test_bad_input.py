@@ -524,7 +524,7 @@ def test_a_taken_output_is_refused_before_any_work_is_done(town, reidsim, monkey
     def too_late(*arguments, **options):
         raise AssertionError("the scenario was run although its results have nowhere to go")
 
-    monkeypatch.setattr("reidsim.experiments.record_run.build_study", too_late)
+    monkeypatch.setattr("reidsim.experiments.tables_run.build_study", too_late)
     for folder in ("people", PATIENTS, f"{PATIENTS}/out"):
         assert reidsim("run", SCENARIO, "-o", folder)[0] == 2
 

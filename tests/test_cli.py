@@ -398,14 +398,14 @@ def folder_is_being_written():
 SOLVING = """
 import sys
 from pathlib import Path
-import reidsim.experiments.record_run as runner
+import reidsim.experiments.tables_run as runner
 from reidsim.cli import main
 
 def told(*given, **named):
     Path("../solving").touch()
     return solve(*given, **named)
 
-solve, runner.solve_policies = runner.solve_policies, told
+solve, runner.play = runner.play, told
 sys.argv = ["reidsim", *sys.argv[1:]]
 main()
 """
@@ -437,7 +437,7 @@ import sys
 from pathlib import Path
 import numba
 import numpy as np
-import reidsim.experiments.record_run
+import reidsim.experiments.tables_run
 from reidsim.cli import main
 
 @numba.njit
@@ -452,7 +452,7 @@ def build(loaded):
     compute(200_000_000)
 
 compute(1)
-reidsim.experiments.record_run.build_study = build
+reidsim.experiments.tables_run.build_study = build
 sys.argv = ["reidsim", "run", "town.toml"]
 main()
 """
@@ -497,7 +497,7 @@ def test_ctrl_c_in_any_command_ends_with_code_130_and_one_line(town, reidsim_, m
     def interrupt(loaded):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("reidsim.experiments.record_run.build_study", interrupt)
+    monkeypatch.setattr("reidsim.experiments.tables_run.build_study", interrupt)
     code, out, err = reidsim_(command, "town.toml")
     assert (code, out) == (130, "")
     assert err.startswith("reidsim: interrupted")

@@ -88,7 +88,7 @@ def test_the_table_is_that_of_those_who_take_part(risk, policy, town, folder):
     assert 5 < stay.sum() < 38
     pd.read_csv(folder / "records.csv")[stay].to_csv(folder / "rest.csv", index=False)
     alone = load_scenario(town, {**changes, "agents": {}, "release.path": str(folder / "rest.csv")})
-    rest = reidsim.experiments.full_domain_run.run_full_domain(alone, lambda task, done, total: None).records
+    rest = reidsim.experiments.tables_run.run_tables(alone, lambda task, done, total: None).records
     found = result.records[stay].reset_index(drop=True)
     assert found["strategy"].astype(str).tolist() == rest["strategy"].astype(str).tolist()
     for column in ("publisher_payoff", "adversary_payoff", "success_probability", "utility"):
@@ -118,7 +118,7 @@ def test_linkers_of_the_table_are_made_anew_those_of_the_population_kept(town):
     top = study.lattice.size - 1
     assert set(study.linker("prosecutor").link(top).group_sizes.tolist()) == {40}
     few = np.minimum(study.released, 1)
-    part = taking_part(study, few)
+    part = study.among(few)
     assert set(part.linker("prosecutor").link(top).group_sizes.tolist()) == {few.sum()}
     assert part.linker("journalist") is study.linker("journalist")
     np.testing.assert_array_equal(part.released, few)
@@ -322,7 +322,7 @@ def test_types_with_prices_of_their_own_may_meet_records_with_theirs(town):
     changes = {"agents.types": types, "economics.columns": {"benefit": "worth", "loss": "worth"}}
     analytic = {"economics.columns": {"benefit": "worth", "loss": "worth"}, "economics.gain": 120, "agents": {}}
     loaded = load_scenario(town, analytic)
-    expected = reidsim.experiments.full_domain_run.run_full_domain(loaded, lambda task, done, total: None)
+    expected = reidsim.experiments.tables_run.run_tables(loaded, lambda task, done, total: None)
     found = reidsim.run(town, set=changes)
     np.testing.assert_allclose(found.records["publisher_payoff"], expected.records["publisher_payoff"], atol=1e-9)
     np.testing.assert_allclose(found.records["adversary_payoff"], expected.records["adversary_payoff"], atol=1e-9)

@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from reidsim.experiments.full_domain_run import describe_full_domain, run_full_domain
 
 from reidsim.errors import InputError
-from reidsim.experiments import full_domain_analysis, full_domain_run
+from reidsim.experiments import full_domain_analysis, tables_run
 from reidsim.experiments.full_domain_analysis import FullDomainAnalysis
 from reidsim.experiments.run_result import MEASURES
+from reidsim.experiments.tables_run import describe_tables, run_tables
 from reidsim.games.full_domain import best_splits
 from reidsim.releases.full_domain import released_class_sizes
 from reidsim.reports.illustration import illustrate
@@ -80,7 +80,7 @@ def folder(tmp_path_factory):
 
 def run(folder, **changes):
     loaded = load_scenario(folder / "ward.toml", {key.replace("__", "."): value for key, value in changes.items()})
-    return run_full_domain(loaded, lambda task, done, total: None)
+    return run_tables(loaded, lambda task, done, total: None)
 
 
 @pytest.fixture(scope="module", params=["prosecutor", "journalist"])
@@ -363,11 +363,11 @@ def test_a_results_folder_with_figures(result, tmp_path):
 
 
 def test_check_says_how_large_the_game_is(folder, monkeypatch):
-    text = describe_full_domain(load_scenario(folder / "ward.toml"))
+    text = describe_tables(load_scenario(folder / "ward.toml"))
     assert text.startswith("40 records in ")
     assert text.endswith("16 nodes, 90 people")
-    monkeypatch.setattr(full_domain_run, "_MANY_NODES", 15)
-    assert 'publisher.search = "anytime" has a budget' in describe_full_domain(load_scenario(folder / "ward.toml"))
+    monkeypatch.setattr(tables_run, "_MANY_NODES", 15)
+    assert 'publisher.search = "anytime" has a budget' in describe_tables(load_scenario(folder / "ward.toml"))
 
 
 def test_without_analysis_there_are_the_tables_of_the_policies(folder):

@@ -22,11 +22,11 @@ from paper_oracle import PaperGame
 
 from reidsim.experiments.analysis import strategy_table
 from reidsim.experiments.tables_run import summarise
-from reidsim.kinds.tables.outcomes import equilibria_of, play
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.lattice_search import lattice_search
 from reidsim.games.record_game import Constraint
+from reidsim.kinds.tables.outcomes import equilibria_of, play
 from reidsim.kinds.tables.study import build_study
 from reidsim.scenarios.load import load_scenario
 
