@@ -30,9 +30,9 @@ from reidsim.games.masking.fixed_policies import MASKING_POLICIES, solve_policy
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.greedy import greedy
 from reidsim.games.masking.same_strategy import same_strategy
+from reidsim.kinds.masking.study import build_masking_study
 from reidsim.releases.masking import MaskingSpace, entropy
 from reidsim.scenarios.load import load_scenario
-from reidsim.scenarios.masking import build_masking_study
 
 GAIN, LOSS, COST, BENEFIT, THETA, N_E = 150.0, 150.0, 10.0, 100.0, 0.5, 10_000.0
 RATES = 1e-3 * np.array(

@@ -9,8 +9,8 @@ from found import at_least
 
 import reidsim
 from reidsim.experiments.masking_policies import SOLVERS
+from reidsim.kinds.masking.schema import SubjectsSection
 from reidsim.reports.illustration import illustrate
-from reidsim.scenarios.masking_schema import SubjectsSection
 from reidsim.scenarios.schema import RECORD_COLUMNS
 
 TEXT = (Path(__file__).resolve().parents[1] / "docs" / "masking.md").read_text(encoding="utf-8")

@@ -19,11 +19,11 @@ from tiers import examples
 import reidsim
 from reidsim.cli import main
 from reidsim.errors import InputError
+from reidsim.kinds.masking.schema import GeneralizedAttribute
 from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.shared.file import SEAL, csv_bytes, sealed, sidecar_of, verify_shared, write_shared
 from reidsim.reports.shared.forms import group_label
 from reidsim.reports.shared.records import class_sizes, shared_records
-from reidsim.scenarios.masking_schema import GeneralizedAttribute
 from reidsim.tables import delimited_line, read_table
 
 # Cells that a file handed over must neither change nor lose.

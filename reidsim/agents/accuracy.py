@@ -43,6 +43,7 @@ class InaccurateLinker:
         return Linkage(
             np.asarray(right.group_sizes / self.accuracy),
             np.asarray(right.believed_group_sizes / self.expected_accuracy),
+            by_chance=True,
         )
 
 

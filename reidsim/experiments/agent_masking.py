@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
 
-from reidsim.adversaries.multistage.attack import MultistageAttack
-from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.agents.profile import Setting
-from reidsim.errors import InputError
 from reidsim.experiments.agent_run import (
     PlayedPolicy,
     analysis_of,
@@ -21,22 +16,18 @@ from reidsim.experiments.agent_run import (
     solver_facts,
     with_participation,
 )
-from reidsim.experiments.masking_policies import play_policy as solve_alone
 from reidsim.experiments.masking_policies import record_table
 from reidsim.experiments.masking_run import game_warnings
 from reidsim.experiments.release_file import release_file_facts
 from reidsim.experiments.results import Clock, make_manifest
 from reidsim.experiments.run_result import Progress, RunResult, run_table
-from reidsim.games.defenders.defender import withholding
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.masking.game import MaskingGame
-from reidsim.games.masking.several_adversaries import best_against_several
-from reidsim.games.record_game import WITHHELD, Choice, RecordGame
-from reidsim.scenarios.agents_masking import FIXED_POLICIES, masking_setting
+from reidsim.kinds.masking.rounds import setting_of
+from reidsim.kinds.masking.schema import MaskingScenario
+from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.masking import MaskingStudy, build_masking_study
-from reidsim.scenarios.masking_schema import MaskingPolicy, MaskingScenario
 from reidsim.wording import counted
 
 
@@ -75,7 +66,7 @@ def run_masking_agents(loaded: LoadedScenario[MaskingScenario], report: Progress
         played += here
         runs.append(run_table(loaded.name, scenario.seed, replication, run_means(here, policies)))
         if replication == 0:
-            last: dict[MaskingPolicy, Equilibrium] = {policy: first[policy].last for policy in policies}
+            last: dict[str, Equilibrium] = {policy: first[policy].last for policy in policies}
             records = record_table(study, games[0], last)
             warnings = (*budget_warnings(setting.profiles), *game_warnings(games[0], last))
             if agents.participation is not None:
@@ -98,54 +89,8 @@ def run_masking_agents(loaded: LoadedScenario[MaskingScenario], report: Progress
 def subject_setting(
     study: MaskingStudy, games: tuple[MaskingGame, MaskingGame], policy: str, replication: int = 0, draw: int = 0
 ) -> Setting:
-    """Return the world in which data subjects follow a policy.
-
-    Parameters
-    ----------
-    study : MaskingStudy
-    games : tuple of MaskingGame
-        As they are and as subjects believe them to be, in this replication.
-    policy : str
-    replication, draw : int
-        Which draw of the tables, and which of several runs of all rounds on it.
-    """
-    agents = _agents_of(study.scenario)
-    solve = solver_of(study, games[1], replication)
-    return masking_setting(study, agents, games, policy, solve, replication * agents.draws + draw)
-
-
-def solver_of(study: MaskingStudy, believed: MaskingGame, replication: int) -> Callable[[str, RecordGame], Choice]:
-    """Return what picks the strategies of a policy against any adversaries.
-
-    One adversary who attacks in stages is played by the scenario's own solver, several by best-first search where they
-    attack in two stages at most, and else by branch and bound.
-    """
-
-    def solve(policy: str, game: RecordGame) -> Choice:
-        alone = isinstance(game.adversary, MultistageAttack) and isinstance(game.linker, MultistageLinker)
-        if alone or policy in FIXED_POLICIES:
-            played = believed if policy in FIXED_POLICIES else _as_masking_game(believed, game)
-            found = solve_alone(study, played, played, policy, replication)  # type: ignore[arg-type]
-            return Choice(found.strategies, found.solver, found.evaluated, found.exact)
-        if policy == "opt-in":
-            everything = np.full(game.n_records, game.space.most_specific, dtype=np.int64)
-            payoff = game.outcome(game.space.most_specific).publisher_payoff
-            one = np.ones(game.n_records, dtype=np.int64)
-            return Choice(np.where(payoff > 0, everything, WITHHELD), policy, one, exact=True)
-        if policy in ("masking", "no-attack-masking", "one-stage-masking"):
-            return withholding(game, best_against_several(game, no_attack=policy == "no-attack-masking"))
-        raise InputError(
-            "not against several adversaries", source=study.loaded.path, where="subjects.policies", found=policy
-        )
-
-    return solve
-
-
-def _as_masking_game(believed: MaskingGame, game: RecordGame) -> MaskingGame:
-    """Return a record game against one adversary who attacks in stages as a game of the compiled solvers."""
-    assert isinstance(game.adversary, MultistageAttack)  # noqa: S101 # as the caller has seen
-    assert isinstance(game.linker, MultistageLinker)  # noqa: S101
-    return type(believed)(believed.space, game.adversary, game.linker.world, game.benefit, game.loss)
+    """Return the world in which data subjects follow a policy; see `reidsim.kinds.masking.rounds.setting_of`."""
+    return setting_of(study, _agents_of(study.scenario), games, policy, replication, draw)
 
 
 def _agents_of(scenario: MaskingScenario) -> AgentsSection:

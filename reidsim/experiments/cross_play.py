@@ -17,11 +17,11 @@ from reidsim.experiments.results import Clock, make_manifest, write_json, write_
 from reidsim.experiments.run_result import Progress
 from reidsim.games.cross_play import CrossPlay
 from reidsim.games.cross_play import cross_play as play_all
+from reidsim.kinds.masking.study import build_masking_study, is_masking
 from reidsim.kinds.tables.study import build_study, is_tables
 from reidsim.linkage.number_checks import check_share
 from reidsim.scenarios.attack_recipe import require_recipe
 from reidsim.scenarios.load import LoadedScenario, load_scenario
-from reidsim.scenarios.masking import build_masking_study, is_masking
 from reidsim.scenarios.opponent_types import types_of_subjects, types_of_tables
 from reidsim.scenarios.opponents import Opponents, opponents_of_subjects, opponents_of_tables
 from reidsim.scenarios.schema import ScenarioHead

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.defenders.defender import Defender
-from reidsim.games.defenders.fixed import FixedForms, OptIn
-from reidsim.games.defenders.same_form import SameForm
-from reidsim.games.masking.fixed_policies import PublishedPolicy, fixed_choice
+from reidsim.kinds.masking import policies as masking_policies
+from reidsim.kinds.masking.study import MaskingStudy
 from reidsim.kinds.tables.policies import POLICIES, policy_named
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.random_streams import replication_stream
-from reidsim.releases.cell_suppression import k_anonymous_cells
-from reidsim.scenarios.masking import MaskingStudy
 
 
 class Defenders(NamedTuple):
@@ -51,26 +46,17 @@ def table_defenders(study: TablesStudy) -> Defenders:
     return Defenders([policy_named(name).defender(study, 0) for name in names], ())
 
 
+# The policies of data subjects in the order of rows.
+_OF_SUBJECTS = (
+    "masking", "no-attack-masking", "greedy-masking", "anytime-masking", "same-strategy", "opt-in", "no-protection",
+    "demographics-only", "random-opt-in", "random-masking", "k-anonymity",
+)  # fmt: skip
+
+
 def subject_defenders(study: MaskingStudy) -> Defenders:
-    """Return the defenders of a masking scenario, by the names of its policies where it has them."""
-    game, _ = study.games(0)
-    section, seed = study.scenario.subjects, study.scenario.seed
-    most = section.most_evaluated
-    defenders: list[Defender] = [
-        BestReply("masking", may_withhold=True),
-        BestReply("no-attack-masking", no_attack=True, may_withhold=True),
-        BestReply("greedy-masking", may_withhold=True, search="greedy"),
-        BestReply("anytime-masking", may_withhold=True, search="anytime", most_evaluated=most),
-        SameForm("same-strategy"),
-        OptIn(),
-    ]
-    fixed: tuple[PublishedPolicy, ...] = ("no-protection", "demographics-only", "random-opt-in", "random-masking")
-    rates = {"opt_in_rate": section.opt_in_rate, "sharing_rate": section.sharing_rate}
-    for policy in fixed:
-        chosen = fixed_choice(game, policy, replication_stream(seed, "policies", 0), **rates)
-        defenders.append(FixedForms(policy, chosen.strategies))
-    if game.n_records >= section.k and not section.always_shared:
-        values = game.world.targets.matrix(section.attributes)
-        cells = k_anonymous_cells(values, section.k, study.weights(game.world))
-        defenders.append(FixedForms("k-anonymity", game.space.masking(cells)))
-    return Defenders(defenders, ())
+    """Return the defenders of a masking scenario in its first draw: its kind's policies, and those of the scenario."""
+    section, n = study.scenario.subjects, study.games(0)[0].n_records
+    anonymous = n >= section.k and not section.always_shared
+    names = [name for name in _OF_SUBJECTS if name != "k-anonymity" or anonymous]
+    names += [name for name in section.policies if name not in names]
+    return Defenders([masking_policies.policy_named(name).defender(study, 0) for name in names], ())

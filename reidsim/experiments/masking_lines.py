@@ -9,10 +9,10 @@ import pandas as pd
 
 from reidsim.errors import InputError
 from reidsim.experiments.masking_policies import play_policies, summarise
+from reidsim.kinds.masking.schema import MaskingLine, MaskingScenario
+from reidsim.kinds.masking.study import build_masking_study
 from reidsim.overrides import override, validated_after
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.masking import build_masking_study
-from reidsim.scenarios.masking_schema import MaskingLine, MaskingScenario
 
 # Measures that lines are drawn of.
 LINE_MEASURES = ("publisher_payoff", "utility", "risk", "usefulness", "usefulness_fairness")
@@ -46,7 +46,7 @@ def line_table(loaded: LoadedScenario[MaskingScenario], progress: Progress | Non
             if progress is not None:
                 progress(done, total)
             truth, believed = study.games(replication)
-            equilibria = play_policies(study, truth, believed, replication)
+            equilibria = play_policies(study, replication)
             summary = summarise(study, truth, equilibria)[list(LINE_MEASURES)].reset_index()
             rows.append(summary.assign(line=line.title or line.key, value=label, replication=replication))
             done += 1

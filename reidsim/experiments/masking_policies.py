@@ -10,79 +10,38 @@ import numpy as np
 import pandas as pd
 
 from reidsim.adversaries.multistage.world import MultistageWorld
+from reidsim.errors import InputError
+from reidsim.games.defenders.defender import outcome_of, paid_in
 from reidsim.games.equilibrium import Equilibrium
-from reidsim.games.masking.anytime import BoundedChoice, anytime
-from reidsim.games.masking.backward_induction import masking_backward_induction
-from reidsim.games.masking.best_first import best_first
-from reidsim.games.masking.fixed_policies import Solver, game_of_policy, solve_policy
+from reidsim.games.masking.anytime import BoundedChoice
 from reidsim.games.masking.game import MaskingGame
-from reidsim.games.masking.greedy import greedy
 from reidsim.games.masking.measures import birth_decades, fairness, fairness_of_usefulness, state_groups, usefulness
-from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame, exhaustive, same_strategy_of_records
-from reidsim.games.masking.same_strategy import same_strategy
 from reidsim.games.measures import averages
-from reidsim.games.record_game import WITHHELD, Choice
-from reidsim.random_streams import replication_stream
-from reidsim.releases.cell_suppression import k_anonymous_cells
-from reidsim.scenarios.masking import MaskingStudy
-from reidsim.scenarios.masking_schema import MaskingPolicy
+from reidsim.games.record_game import WITHHELD
+from reidsim.kinds.masking.policies import policy_named
+from reidsim.kinds.masking.study import MaskingStudy
 
-SOLVERS: dict[str, Solver] = {
-    "best-first": best_first,
-    "backward-induction": masking_backward_induction,
-    "greedy": greedy,
-    "anytime": anytime,
-}
-# Those that play against partial knowledge: best-first leaves it to branch and bound.
-KNOWLEDGE_SOLVERS: dict[str, Solver] = {"best-first": best_first, "backward-induction": exhaustive}
 # Attributes whose groups fairness compares (Wan et al. 2021, note S8).
 _GROUPINGS: dict[str, Callable[[Any], Any]] = {"age": birth_decades, "state": state_groups}
 
 
-def play_policies(
-    study: MaskingStudy, truth: MaskingGame, believed: MaskingGame, replication: int
-) -> dict[MaskingPolicy, Equilibrium]:
-    """Play every policy of a scenario; see `play_policy`."""
-    policies = study.scenario.subjects.policies
-    return {policy: play_policy(study, truth, believed, policy, replication) for policy in policies}
+def play_policies(study: MaskingStudy, draw: int) -> dict[str, Equilibrium]:
+    """Play every policy of a scenario in a draw of its tables; see `play_policy`."""
+    return {policy: play_policy(study, policy, draw) for policy in study.scenario.subjects.policies}
 
 
-def play_policy(
-    study: MaskingStudy, truth: MaskingGame, believed: MaskingGame, policy: MaskingPolicy, replication: int
-) -> Equilibrium:
+def play_policy(study: MaskingStudy, policy: str, draw: int) -> Equilibrium:
     """Choose strategies by a policy in the game that subjects believe in, and evaluate them in the true one."""
-    section = study.scenario.subjects
-    if policy == "same-strategy":
-        one_for_all = same_strategy_of_records if isinstance(believed, PartialKnowledgeGame) else same_strategy
-        return truth.evaluate(one_for_all(believed))
-    if policy == "k-anonymity":
-        values = truth.world.targets.matrix(section.attributes)
-        strategies = truth.space.masking(k_anonymous_cells(values, section.k, study.weights(truth.world)))
-        return truth.evaluate(Choice(strategies, policy, np.zeros(len(strategies), dtype=np.int64), exact=False))
-    rng = replication_stream(study.scenario.seed, "policies", replication)
-    choices: list[Choice] = []
-    solvers = KNOWLEDGE_SOLVERS if isinstance(believed, PartialKnowledgeGame) else SOLVERS
-
-    def solver(game: MaskingGame, **options: bool) -> Choice:
-        limit = {"most_evaluated": section.most_evaluated} if section.solver == "anytime" else {}
-        choices.append(solvers[section.solver](game, **limit, **options))
-        return choices[-1]
-
-    chosen = solve_policy(
-        believed,
-        policy,
-        rng,
-        solver=solver,
-        opt_in_rate=section.opt_in_rate,
-        sharing_rate=section.sharing_rate,
-    )
-    if truth is not believed:
-        choice = Choice(chosen.strategies, chosen.solver, chosen.evaluated, chosen.exact)
-        chosen = game_of_policy(truth, policy).evaluate(choice)
-    return replace(chosen, gap=choices[0].gap) if choices and isinstance(choices[0], BoundedChoice) else chosen
+    world, defender = study.world(draw), policy_named(policy).defender(study, draw)
+    try:
+        choice = defender.choose(world.belief)
+    except InputError as error:
+        raise error.located(study.loaded.path) from None
+    found = outcome_of(paid_in(defender, world.truth, choice), choice)
+    return replace(found, gap=choice.gap) if isinstance(choice, BoundedChoice) else found
 
 
-def summarise(study: MaskingStudy, game: MaskingGame, equilibria: Mapping[MaskingPolicy, Equilibrium]) -> pd.DataFrame:
+def summarise(study: MaskingStudy, game: MaskingGame, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
     """Average the outcomes of each policy over subjects.
 
     Returns
@@ -114,9 +73,7 @@ def summarise(study: MaskingStudy, game: MaskingGame, equilibria: Mapping[Maskin
     return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"))
 
 
-def record_table(
-    study: MaskingStudy, game: MaskingGame, equilibria: Mapping[MaskingPolicy, Equilibrium]
-) -> pd.DataFrame:
+def record_table(study: MaskingStudy, game: MaskingGame, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
     """Return one row per subject and policy of a replication, with the attributes as released (missing if masked).
 
     Returns

@@ -12,7 +12,7 @@ import pandas as pd
 from reidsim.adversaries.knowledge.sets import count_sets, enumerate_sets
 from reidsim.errors import InputError
 from reidsim.experiments.masking_lines import line_points, line_table
-from reidsim.experiments.masking_policies import KNOWLEDGE_SOLVERS, play_policy, record_table, summarise
+from reidsim.experiments.masking_policies import play_policy, record_table, summarise
 from reidsim.experiments.release_file import release_file_facts
 from reidsim.experiments.results import Clock, make_manifest
 from reidsim.experiments.run_result import AnalysisTables, Progress, RunResult, run_table
@@ -20,9 +20,10 @@ from reidsim.experiments.search_path import search_path_table
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
+from reidsim.kinds.masking.schema import MaskingScenario
+from reidsim.kinds.masking.solving import GENERAL_SOLVERS
+from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.masking import MaskingStudy, build_masking_study
-from reidsim.scenarios.masking_schema import MaskingPolicy, MaskingScenario
 from reidsim.wording import counted
 
 
@@ -76,10 +77,10 @@ def run_masking(loaded: LoadedScenario[MaskingScenario], report: Progress) -> Ru
         truth, believed = study.games(replication)
         if replication == 0:
             check_policies(study, truth)
-        equilibria: dict[MaskingPolicy, Equilibrium] = {}
+        equilibria: dict[str, Equilibrium] = {}
         for policy in scenario.subjects.policies:
             begun = time.perf_counter()
-            equilibria[policy] = play_policy(study, truth, believed, policy, replication)
+            equilibria[policy] = play_policy(study, policy, replication)
             seconds = time.perf_counter() - begun
             runtimes.append({"replication": replication, "policy": policy, "seconds": seconds})
         rows.append(run_table(loaded.name, scenario.seed, replication, summarise(study, truth, equilibria)))
@@ -117,7 +118,7 @@ def run_masking(loaded: LoadedScenario[MaskingScenario], report: Progress) -> Ru
 
 
 def search_path(
-    study: MaskingStudy, truth: MaskingGame, believed: MaskingGame, equilibria: Mapping[MaskingPolicy, Equilibrium]
+    study: MaskingStudy, truth: MaskingGame, believed: MaskingGame, equilibria: Mapping[str, Equilibrium]
 ) -> pd.DataFrame:
     """Return the greedy search of the record that the scenario names; an empty table if it names none."""
     record = study.scenario.analysis.search_path
@@ -141,7 +142,7 @@ def _knowledge_facts(game: PartialKnowledgeGame) -> dict[str, object]:
     }
 
 
-def game_warnings(game: MaskingGame, equilibria: Mapping[MaskingPolicy, Equilibrium]) -> tuple[str, ...]:
+def game_warnings(game: MaskingGame, equilibria: Mapping[str, Equilibrium]) -> tuple[str, ...]:
     """Return what a reader of the outcomes should know about the targets and the strategies found."""
     warnings = []
     registered = game.world.registered
@@ -161,28 +162,18 @@ def game_warnings(game: MaskingGame, equilibria: Mapping[MaskingPolicy, Equilibr
 
 def check_policies(study: MaskingStudy, game: MaskingGame) -> None:
     """Refuse what a policy cannot do before anything is played."""
-    section = study.scenario.subjects
+    section, adversary = study.scenario.subjects, study.scenario.adversary
     if "k-anonymity" in section.policies and game.n_records < section.k:
         raise InputError(
             "too few records for k-anonymity", source=study.loaded.path, where="subjects.k", found=section.k,
             expected=f"at most {game.n_records}, the number of subjects",
         )  # fmt: skip
-    if isinstance(game, PartialKnowledgeGame):
-        if section.solver not in KNOWLEDGE_SOLVERS:
-            raise InputError(
-                "not against partial knowledge", source=study.loaded.path, where="subjects.solver",
-                found=section.solver, expected=f"one of {', '.join(KNOWLEDGE_SOLVERS)}",
-            )  # fmt: skip
+    if game.is_compiled or section.solver in GENERAL_SOLVERS:
         return
-    if game.is_compiled:
-        return
-    stages = ", ".join(stage.stage for stage in study.scenario.adversary.stages)
-    for where, found, refused in (
-        ("subjects.solver", section.solver, section.solver != "best-first"),
-        ("subjects.policies", "same-strategy", "same-strategy" in section.policies),
-    ):
-        if refused:
-            raise InputError(
-                f"not for an attack of the stages {stages}", source=study.loaded.path, where=where, found=found,
-                expected="solver best-first, and no policy same-strategy",
-            )  # fmt: skip
+    stages = ", ".join(stage.stage for stage in adversary.stages)
+    attacked = "partial knowledge" if adversary.knowledge is not None else f"an attack of the stages {stages}"
+    against = attacked if adversary.planner == "one-shot" else f"planner {adversary.planner!r}"
+    raise InputError(
+        f"not against {against}", source=study.loaded.path, where="subjects.solver", found=section.solver,
+        expected=f"one of {', '.join(GENERAL_SOLVERS)}",
+    )  # fmt: skip

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from reidsim.bundled import BUNDLED, data_file
 from reidsim.errors import InputError
+from reidsim.kinds.masking.schema import MaskingScenario
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.masking_schema import MaskingScenario
 from reidsim.scenarios.schema import ScenarioHead
 
 # Folder of the files of scenarios that come with reidsim.

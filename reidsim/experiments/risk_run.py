@@ -22,10 +22,10 @@ from reidsim.experiments.risk_tables import (
     source_table,
 )
 from reidsim.experiments.run_result import AnalysisTables, Progress, RunResult
+from reidsim.kinds.assessment.release import Release
+from reidsim.kinds.assessment.schema import RiskScenario
+from reidsim.kinds.assessment.study import RiskStudy, build_risk_study
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.risk import RiskStudy, build_risk_study
-from reidsim.scenarios.risk_release import Release
-from reidsim.scenarios.risk_schema import RiskScenario
 from reidsim.wording import counted
 
 RISK_MEASURES = ("prosecutor_risk", "journalist_risk", "marketer_risk", "overall_risk")

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from reidsim.adversaries.knowledge.assessment import Assessment
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.network import Network
-from reidsim.scenarios.risk import RiskStudy
-from reidsim.scenarios.risk_release import Release
-from reidsim.scenarios.risk_schema import WORST_CASE, SettingsSection
+from reidsim.kinds.assessment.release import Release
+from reidsim.kinds.assessment.schema import WORST_CASE, SettingsSection
+from reidsim.kinds.assessment.study import RiskStudy
 
 Floats = NDArray[np.float64]
 

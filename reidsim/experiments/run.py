@@ -13,10 +13,10 @@ from reidsim.experiments.masking_run import describe_masking, run_masking
 from reidsim.experiments.risk_run import describe_risk, run_risk
 from reidsim.experiments.run_result import Progress, RunResult
 from reidsim.experiments.tables_run import describe_tables, run_tables
+from reidsim.kinds.assessment.schema import RiskScenario
+from reidsim.kinds.masking.schema import MaskingScenario
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.scenarios.load import LoadedScenario, load_scenario
-from reidsim.scenarios.masking_schema import MaskingScenario
-from reidsim.scenarios.risk_schema import RiskScenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.wording import counted
 

@@ -13,7 +13,6 @@ from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.masking.fixed_policies import game_of_policy
 from reidsim.games.masking.game import MaskingGame, is_ahead
 from reidsim.games.record_game import WITHHELD, Choice
-from reidsim.scenarios.masking_schema import MaskingPolicy
 
 # Returns the text of an attribute's value.
 Label = Callable[[str, int], str]
@@ -73,7 +72,7 @@ def greedy_path(game: MaskingGame, record: int) -> tuple[int, ...]:
 
 
 def search_path_table(
-    game: MaskingGame, believed: MaskingGame, record: int, equilibria: Mapping[MaskingPolicy, Equilibrium], label: Label
+    game: MaskingGame, believed: MaskingGame, record: int, equilibria: Mapping[str, Equilibrium], label: Label
 ) -> pd.DataFrame:
     """Tell what each strategy of a greedy search leads to, and which policies recommend it.
 

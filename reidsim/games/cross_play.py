@@ -14,7 +14,7 @@ from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.errors import InputError, nearest
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
 from reidsim.games.defenders.best_reply import BestReply
-from reidsim.games.defenders.defender import Defender, Game, outcome_of, record_game_of
+from reidsim.games.defenders.defender import Defender, Game, outcome_of, paid_in, record_game_of
 from reidsim.games.record_game import Choice
 from reidsim.releases.focused import space_of_all
 
@@ -153,20 +153,20 @@ def cross_play(
         against_each = [defender.name for defender in defenders if defender.plans][:1]
     cannot: dict[str, InputError] = {}
 
-    def played(opponent: Opponent, choice: Choice) -> NDArray[np.float64] | None:
+    def played(opponent: Opponent, choice: Choice, defender: Defender) -> NDArray[np.float64] | None:
         """Return what comes of a choice; None, for good, once the adversary has found that it cannot play."""
         if opponent.name not in cannot:
             try:
-                return _averages(opponent.truth, choice, weights)
+                return _averages(paid_in(defender, opponent.truth, choice), choice, weights)
             except InputError as error:
                 # Some find it only in some form of the records, such as one that 2.5 people share.
                 cannot[opponent.name] = error
         return None
 
-    best = {}
+    best, best_reply = {}, BestReply(may_withhold=True)
     for opponent in opponents:
         try:
-            best[opponent.name] = played(opponent, BestReply(may_withhold=True).choose(opponent.truth))
+            best[opponent.name] = played(opponent, best_reply.choose(opponent.truth), best_reply)
         except InputError as error:
             cannot[opponent.name] = error
     left_out = []
@@ -184,7 +184,7 @@ def cross_play(
             left_out.append(f"defender {defender.name!r} cannot play: {error}")
             continue
         for opponent in playing:
-            measures, most = played(opponent, choice), best[opponent.name]
+            measures, most = played(opponent, choice, defender), best[opponent.name]
             if measures is not None and most is not None:
                 regret = _regret(most[0], measures[0], opponent.truth)
                 rows.append((defender.name, against, opponent.name, *measures, regret))

@@ -7,11 +7,11 @@ from typing import Literal
 
 from reidsim.agents.phases import FIRST_STREAMS, PHASES, Phase
 from reidsim.errors import InputError
+from reidsim.kinds.masking.schema import MaskingScenario
 from reidsim.kinds.tables.schema import TablesEconomicsSection, TablesScenario
 from reidsim.scenarios.agents import OWN_ADVERSARY
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.masking_schema import MaskingScenario
 from reidsim.scenarios.schema import ScenarioHead
 
 # Scenarios that may have agents.

@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 
 from reidsim.experiments.masking_policies import play_policy, summarise
+from reidsim.kinds.masking.study import MaskingStudy, build_masking_study, is_masking
 from reidsim.reports.ledger import Entry, Ledger
 from reidsim.scenarios.load import load_scenario
-from reidsim.scenarios.masking import MaskingStudy, build_masking_study, is_masking
-from reidsim.scenarios.masking_schema import MaskingPolicy
 
 _REPLICATIONS = 8
 
@@ -27,7 +26,7 @@ three standard deviations over our draws, and at least half a unit of its last d
 """
 
 # Table 2: mean and standard deviation over subjects of payoff, utility and privacy.
-_TABLE_2: dict[MaskingPolicy, tuple[tuple[float, float], ...]] = {
+_TABLE_2: dict[str, tuple[tuple[float, float], ...]] = {
     "no-protection": ((-13.31, 57.65), (1.0, 0.0), (0.2446, 0.3844)),
     "demographics-only": ((-1.92, 33.38), (0.298, 0.0), (0.8141, 0.2225)),
     "random-opt-in": ((-0.62, 11.96), (0.043, 0.2029), (0.9672, 0.173)),
@@ -74,7 +73,7 @@ def _draws(study: MaskingStudy) -> pd.DataFrame:
     rows = []
     for replication in range(_REPLICATIONS):
         game, believed = study.games(replication)
-        equilibria = {policy: play_policy(study, game, believed, policy, replication) for policy in _TABLE_2}
+        equilibria = {policy: play_policy(study, policy, replication) for policy in _TABLE_2}
         summary = summarise(study, game, equilibria)
         for policy, equilibrium in equilibria.items():
             privacy = 1 - np.where(equilibrium.attacked, equilibrium.success_probability, 0.0)

@@ -9,13 +9,13 @@ import pandas as pd
 
 from reidsim.adversaries.knowledge.uniqueness import EstimatedUniqueness
 from reidsim.experiments.risk_run import RiskAnalysis, run_risk
+from reidsim.kinds.assessment.schema import WORST_CASE
+from reidsim.kinds.assessment.study import RiskStudy, build_risk_study, is_risk
 from reidsim.linkage.equivalence import distinct_rows
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.uniqueness.estimators import estimate_uniqueness
 from reidsim.reports.ledger import Entry, Ledger
 from reidsim.scenarios.load import load_scenario
-from reidsim.scenarios.risk import RiskStudy, build_risk_study, is_risk
-from reidsim.scenarios.risk_schema import WORST_CASE
 
 # By table, adversary and quartile: percentage points within which a reduction counts as reproduced.
 #

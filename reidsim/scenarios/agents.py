@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from reidsim.adversaries.response import Adversary
+from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.agents.profile import (
     AdversaryProfile,
     Enforcement,
@@ -46,6 +48,32 @@ def detection_intercept(agents: AgentsSection) -> float:
     # Beyond these the logistic function is 0 or 1 to the last digit.
     share = min(max(agents.enforcement.detection, 1e-300), 1 - 1e-16)
     return math.log(share / (1.0 - share))
+
+
+def sequential_rules(agents: AgentsSection) -> dict[str, float]:
+    """Return what a sequential attack reckons with where the environment detects and fines; nothing if it does not."""
+    if not agents.enforcement.detection > 0:
+        return {}
+    return {
+        "penalty": agents.enforcement.fine,
+        "detection_intercept": detection_intercept(agents),
+        "detection_slope": 0.0,
+    }
+
+
+def outlays_of(adversary: Adversary) -> dict[str, float | bool]:
+    """Return the fields of a profile that say what attacks of a sequential planner cost; none of other planners."""
+    if not isinstance(adversary, SequentialAdversary):
+        return {}
+    attack = adversary.attack
+    return {
+        # The attack reckons with fines itself.
+        "expected_fine": 0.0,
+        "access_outlay": attack.access_cost + attack.link_cost,
+        "exploit_outlay": attack.exploit_cost,
+        "cheapest": attack.access_cost + attack.link_cost + attack.exploit_cost,
+        "single_exploit": False,
+    }
 
 
 def profile_of(

@@ -9,7 +9,8 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, listed, nearest
-from reidsim.scenarios.masking_schema import InferSurnameSection, Share, StageSection
+from reidsim.scenarios.adversary_schema import Share
+from reidsim.scenarios.attack_stages import InferSurnameSection, StageSection
 from reidsim.validation import Section, read_toml, validated
 
 

@@ -14,16 +14,16 @@ from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
 from reidsim.games.cross_play import MOST_FORMS, Opponent
 from reidsim.games.defenders.defender import Game
-from reidsim.games.record_game import Choice, RecordGame
+from reidsim.games.record_game import RecordGame
 from reidsim.games.type_replies import average_type
+from reidsim.kinds.masking.rounds import setting_of as subject_setting
+from reidsim.kinds.masking.study import MaskingStudy
 from reidsim.kinds.tables.rounds import setting_of
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.focused import FocusedSpace
 from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Floats, StrategySpace
-from reidsim.scenarios.agents_masking import masking_setting
 from reidsim.scenarios.agents_schema import AgentsSection
-from reidsim.scenarios.masking import MaskingStudy
 from reidsim.scenarios.opponents import Opponents
 
 # The column of all types together, and what a defender may plan against besides.
@@ -82,7 +82,7 @@ def types_of_subjects(study: MaskingStudy) -> TypeOpponents:
         return TypeOpponents(left_out=(f"types cannot play: there are more than {MOST_FORMS:,} forms", LEFT_OUT))
     return _of_setting(
         agents,
-        lambda: masking_setting(study, agents, games, "masking", _nobody_solves, 0),
+        lambda: subject_setting(study, agents, games, "masking"),
         FocusedSpace(games[0].space, _looked_at(games[0].attack)),
     )
 
@@ -167,8 +167,3 @@ def _looked_at(attack: MultistageAttack) -> tuple[str, ...]:
     for stage in attack.stages:
         names += stage.loci if isinstance(stage, InferSurname) else stage.on
     return tuple(dict.fromkeys(names))
-
-
-def _nobody_solves(*_: object) -> Choice:
-    """Stand for the policies of a world: defenders of cross-play choose for themselves."""
-    raise AssertionError("asked for the policy of a world")

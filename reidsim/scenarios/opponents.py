@@ -18,13 +18,13 @@ from reidsim.games.defenders.defender import Game, record_game_of
 from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaskingSpace
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import RecordGame
+from reidsim.kinds.masking.schema import MaskingScenario
+from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.focused import FocusedSpace
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.adversary_schema import AdversarySection, SequentialSection
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.masking import MaskingStudy, build_masking_study
-from reidsim.scenarios.masking_schema import MaskingScenario
 from reidsim.validation import validated
 
 ADVERSARIES = ("one-shot", "fmdp", "multistage", "partial-knowledge", "always", "never", "random")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from reidsim.kinds.masking.schema import MaskingScenario
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.masking_schema import MaskingScenario
 from reidsim.scenarios.schema import ScenarioHead
 
 Value = float | str

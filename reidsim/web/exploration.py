@@ -14,12 +14,12 @@ from reidsim.agents.model import ReidentificationModel
 from reidsim.errors import InputError
 from reidsim.experiments.agent_masking import subject_setting
 from reidsim.experiments.run import run_once
+from reidsim.kinds.masking.study import build_masking_study, is_masking
 from reidsim.kinds.tables.rounds import require_playable, setting_of
 from reidsim.kinds.tables.study import build_study, is_tables
 from reidsim.overrides import override, validated_after
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.masking import build_masking_study, is_masking
 from reidsim.scenarios.schema import RECORD_COLUMNS, ScenarioHead
 from reidsim.web.controls import Value
 

@@ -17,9 +17,9 @@ from reidsim.games.cross_play import CROSS_PLAY_COLUMNS
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.defenders.defender import outcome_of
 from reidsim.games.masking.game import MaskingGame
+from reidsim.kinds.masking.study import build_masking_study
 from reidsim.reports.cross_play_table import cross_play_tables, illustrate_cross_play
 from reidsim.scenarios.load import load_scenario
-from reidsim.scenarios.masking import build_masking_study
 from reidsim.scenarios.opponents import ADVERSARIES, opponents_of_subjects
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"

@@ -10,9 +10,9 @@ import reidsim
 from reidsim.errors import InputError
 from reidsim.experiments.cross_play import cross_play
 from reidsim.games.type_replies import replies_to_types
+from reidsim.kinds.masking.study import build_masking_study
 from reidsim.kinds.tables.study import build_study
 from reidsim.scenarios.load import load_scenario
-from reidsim.scenarios.masking import build_masking_study
 from reidsim.scenarios.opponent_types import (
     AVERAGE_TYPE,
     LEFT_OUT,

@@ -8,8 +8,8 @@ from wan2021_oracle import supported_weights
 import reidsim
 from reidsim import cross_play, stress
 from reidsim.errors import InputError
+from reidsim.kinds.masking.study import build_masking_study
 from reidsim.scenarios.load import load_scenario
-from reidsim.scenarios.masking import build_masking_study
 
 EVERY_POLICY = [
     "no-protection", "demographics-only", "random-opt-in", "random-masking", "opt-in", "masking", "no-attack-masking",

@@ -6,9 +6,9 @@ import pytest
 from pydantic import ValidationError
 
 from reidsim.errors import InputError
+from reidsim.kinds.masking.schema import MaskingScenario
 from reidsim.scenarios.kind import schemas
 from reidsim.scenarios.load import load_scenario
-from reidsim.scenarios.masking_schema import MaskingScenario
 from reidsim.validation import validated
 
 SMALLEST = {

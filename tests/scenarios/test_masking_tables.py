@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from reidsim.errors import InputError
+from reidsim.kinds.masking.study import build_masking_study
 from reidsim.random_streams import replication_stream
 from reidsim.scenarios.load import load_scenario
-from reidsim.scenarios.masking import build_masking_study
 
 SMALL = {
     "population.recipe": "ystr-genealogy-small",

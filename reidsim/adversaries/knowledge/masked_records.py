@@ -91,8 +91,8 @@ class MaskedRecordLinker:
             return found
         believed = found.believed_group_sizes[rows]
         if found.group_sizes is found.believed_group_sizes:
-            return Linkage(believed, believed)
-        return Linkage(found.group_sizes[rows], believed)
+            return Linkage(believed, believed, by_chance=True)
+        return Linkage(found.group_sizes[rows], believed, by_chance=True)
 
 
 def _require_nested(name: str, levels: Sequence[NDArray[np.int64]]) -> None:

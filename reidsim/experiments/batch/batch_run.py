@@ -35,8 +35,8 @@ from reidsim.experiments.batch.tasks import COMPLETE, FAILED, KILLED, TIMEOUT, R
 from reidsim.experiments.masking_run import MaskingAnalysis, run_masking
 from reidsim.experiments.results import Clock, make_manifest, require_free
 from reidsim.experiments.run_result import Illustrator, Progress, RunResult
+from reidsim.kinds.masking.study import is_masking
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.masking import is_masking
 from reidsim.scenarios.schema import ScenarioHead
 
 _NOT_COMPLETE = (FAILED, TIMEOUT, KILLED)

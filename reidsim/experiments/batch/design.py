@@ -14,10 +14,10 @@ import pandas as pd
 
 from reidsim.errors import InputError
 from reidsim.experiments.batch.sampling import draw_points
+from reidsim.kinds.masking.schema import MaskingScenario
 from reidsim.overrides import override
 from reidsim.scenarios.design_schema import SweepSection, SweepValues
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.masking_schema import MaskingScenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import validated
 

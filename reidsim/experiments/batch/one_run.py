@@ -19,10 +19,10 @@ from reidsim.experiments.masking_run import check_policies, game_warnings
 from reidsim.experiments.run_result import RunResult
 from reidsim.experiments.tables_run import summary_of_run
 from reidsim.games.equilibrium import Equilibrium
+from reidsim.kinds.masking.study import MaskingStudy
 from reidsim.kinds.tables.outcomes import PolicyOutcome, play, warnings_of
 from reidsim.kinds.tables.study import TablesStudy, is_tables
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.masking import MaskingStudy
 from reidsim.scenarios.schema import ScenarioHead
 
 # What tells rows of a run apart, in the games that have it; the other columns are measures.
@@ -105,12 +105,12 @@ class ScenarioWork:
 
     def _run_masking(self, loaded: LoadedScenario[ScenarioHead], replication: int) -> tuple[Tables, tuple[str, ...]]:
         study: MaskingStudy = self._studies.get(loaded)
-        truth, believed = study.games(replication)
+        truth, _ = study.games(replication)
         check_policies(study, truth)
         equilibria, seconds = {}, []
         for policy in study.scenario.subjects.policies:
             begun = time.perf_counter()
-            equilibria[policy] = play_policy(study, truth, believed, policy, replication)
+            equilibria[policy] = play_policy(study, policy, replication)
             seconds.append(time.perf_counter() - begun)
         runs = summarise_masking(study, truth, equilibria).reset_index()
         tables: Tables = {

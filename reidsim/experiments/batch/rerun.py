@@ -18,7 +18,7 @@ from reidsim.experiments.batch.statistics_tables import ERROR
 from reidsim.experiments.batch.tables import batch_tables
 from reidsim.experiments.batch.tasks import COMPLETE, RunOutcome, RunTask, code_version
 from reidsim.experiments.run_result import Progress, RunResult
-from reidsim.scenarios.masking import is_masking
+from reidsim.kinds.masking.study import is_masking
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from reidsim.kinds.masking.schema import MaskingScenario
+from reidsim.kinds.masking.study import build_masking_study
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.study import TablesStudy, build_study, is_tables
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.masking import build_masking_study
-from reidsim.scenarios.masking_schema import MaskingScenario
 from reidsim.scenarios.schema import ScenarioHead
 
 _BUILDERS: Mapping[type[ScenarioHead], Callable[[Any], Any]] = {

@@ -16,10 +16,10 @@ from reidsim.experiments.stress.outcomes import can_be_played_at_once, chosen_po
 from reidsim.experiments.stress.parts import curve_points
 from reidsim.experiments.stress.planning import believed_values
 from reidsim.games.measures import MEASURES
+from reidsim.kinds.masking.schema import MaskingScenario
 from reidsim.kinds.tables.study import is_of_records
 from reidsim.scenarios.design_schema import UncertaintySection
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.masking_schema import MaskingScenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.stress_schema import RobustnessSection, SensitivitySection, StressSection
 

@@ -11,9 +11,9 @@ from reidsim.experiments.batch import Executor
 from reidsim.experiments.batch.points import run_points
 from reidsim.experiments.masking_lines import LINE_MEASURES, line_points
 from reidsim.experiments.run_result import Progress
+from reidsim.kinds.masking.schema import MaskingLine
+from reidsim.kinds.masking.study import is_masking
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.masking import is_masking
-from reidsim.scenarios.masking_schema import MaskingLine
 from reidsim.scenarios.schema import ScenarioHead
 
 

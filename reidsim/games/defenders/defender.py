@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -40,6 +41,16 @@ class Defender(Protocol):
             If the defender cannot play this game.
         """
         ...
+
+
+def paid_in(defender: Defender, game: Game, choice: Choice) -> Game:
+    """Return the game in which a defender's choice is paid, given the true one.
+
+    Most are paid in the game itself. One whose choice changes what linkage yields, or that is by definition about an
+    adversary who knows less, says so by a method `paid_in`.
+    """
+    own: Callable[[Game, Choice], Game] | None = getattr(defender, "paid_in", None)
+    return game if own is None else own(game, choice)
 
 
 def require_comparable(name: str, n_forms: int) -> None:

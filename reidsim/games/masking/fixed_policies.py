@@ -84,7 +84,7 @@ def game_of_policy(game: MaskingGame, policy: str) -> MaskingGame:
 
 def fixed_choice(
     game: MaskingGame,
-    policy: PublishedPolicy,
+    policy: str,
     rng: np.random.Generator,
     *,
     opt_in_rate: float = 0.05,

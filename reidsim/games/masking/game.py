@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ from reidsim.adversaries.multistage.two_stage import (
     reply_to,
 )
 from reidsim.adversaries.multistage.world import MultistageWorld
-from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.adversaries.response import INDIFFERENCE, Adversary
 from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
@@ -125,6 +125,8 @@ class MaskingGame:
     world : MultistageWorld
     benefit, loss : float or ndarray of shape (n_targets,)
         In currency units per record.
+    planner : Adversary, optional
+        Who decides, and what it does, with what the stages of the attack yield; the attack itself, if not given.
 
     Raises
     ------
@@ -137,6 +139,7 @@ class MaskingGame:
     world: MultistageWorld
     benefit: float | Floats = 100.0
     loss: float | Floats = 150.0
+    planner: Adversary | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         # Refuses what cannot be played, and reads the amounts as one per record.
@@ -152,7 +155,7 @@ class MaskingGame:
     @property
     def is_compiled(self) -> bool:
         """Whether the attack is one for which there are compiled solvers."""
-        return is_two_stage(self.attack, self.space)
+        return self.planner is None and is_two_stage(self.attack, self.space)
 
     def one_stage(self) -> MaskingGame:
         """Return the game against the same adversary without inference."""
@@ -162,7 +165,8 @@ class MaskingGame:
     def record_game(self) -> RecordGame:
         """The same game for solvers that know nothing of masking."""
         linker = MultistageLinker(self.attack, self.world, self.space)
-        return RecordGame(self.space, linker, self.attack, np.asarray(self.benefit), np.asarray(self.loss))
+        adversary = self.planner or self.attack
+        return RecordGame(self.space, linker, adversary, np.asarray(self.benefit), np.asarray(self.loss))
 
     @cached_property
     def attack_arrays(self) -> TwoStageArrays:

@@ -70,7 +70,7 @@ class PartialKnowledgeGame(MaskingGame):
         """The same game for solvers that know nothing of masking."""
         register = self.world.resource(self.attack.identify.resource)
         linker = MaskedRecordLinker(self.space, self.world.targets, register, self.knowledge, self.world.registered)
-        adversary = OneShotAdversary(self.attack.gain, self.attack.cost)
+        adversary = self.planner or OneShotAdversary(self.attack.gain, self.attack.cost)
         return RecordGame(self.space, linker, adversary, np.asarray(self.benefit), np.asarray(self.loss))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from reidsim.kinds.assessment.schema import RiskScenario
 from reidsim.scenarios.kind import Kind
-from reidsim.scenarios.risk_schema import RiskScenario
 
 ASSESSMENT = Kind(
     name="risk",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from reidsim.kinds.masking.schema import MaskingScenario
 from reidsim.scenarios.kind import Kind
-from reidsim.scenarios.masking_schema import MaskingScenario
 
 MASKING = Kind(
     name="masking",

@@ -15,13 +15,12 @@ from reidsim.scenarios.parts import installed
 
 if TYPE_CHECKING:
     from reidsim.games.defenders.defender import Defender, Game
-    from reidsim.games.record_game import Choice, RecordGame
+    from reidsim.games.record_game import Choice
     from reidsim.kinds.tables.study import TablesStudy
 
 Unit = Literal["record", "table"]
 # How much of a lattice a policy walks: all of it, what its search leaves, or nothing.
 Walk = Literal["always", "search", "never"]
-Choose = Callable[["TablesStudy", "RecordGame"], "Choice"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +67,13 @@ class TablesDefender:
         from reidsim.kinds.tables.solving import choose
 
         return choose(self.study, self.name, record_game_of(game))
+
+    def paid_in(self, game: Game, choice: Choice) -> Game:
+        """Return the game in which a choice is paid; see `reidsim.games.defenders.defender.paid_in`."""
+        from reidsim.games.defenders.defender import record_game_of
+        from reidsim.kinds.tables.solving import truth_of
+
+        return truth_of(self.study, self.name, choice, record_game_of(game))
 
 
 def _defender(name: str, *, plans: bool) -> Callable[[TablesStudy, int], Defender]:

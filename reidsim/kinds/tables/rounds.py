@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
 from reidsim.adversaries.response import Adversary
-from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.agents.accuracy import InaccurateLinker
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
 from reidsim.errors import InputError, listed
@@ -20,10 +19,11 @@ from reidsim.kinds.tables.study import TablesStudy
 from reidsim.scenarios.adversary_schema import Risk
 from reidsim.scenarios.agents import (
     check_resources,
-    detection_intercept,
     economics_of,
+    outlays_of,
     profile_of,
     rules_of,
+    sequential_rules,
     types_of,
 )
 from reidsim.scenarios.agents_equipment import (
@@ -183,36 +183,24 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
 
 def _profile(name: str, equip: _Equip, economics: EconomicsSection) -> AdversaryProfile:
     """Return the profile of a type under some economics."""
-    more: dict[str, object] = {}
-    planner = equip.adversary(economics)
-    if isinstance(planner, SequentialAdversary):
-        attack = planner.attack
-        more = {
-            "expected_fine": 0.0,
-            "access_outlay": attack.access_cost + attack.link_cost,
-            "exploit_outlay": attack.exploit_cost,
-            "cheapest": attack.access_cost + attack.link_cost + attack.exploit_cost,
-            "single_exploit": False,
-        }
-    return profile_of(name, equip.section, economics, equip.agents, equip, **more)
+    return profile_of(name, equip.section, economics, equip.agents, equip, **outlays_of(equip.adversary(economics)))
 
 
 def study_of_type(study: TablesStudy, section: AgentTypeSection, agents: AgentsSection) -> TablesStudy:
     """Return the study in which a type is the only adversary."""
     adversary = study.scenario.adversary
     planner = section.planner or adversary.planner
-    change: dict[str, object] = {"planner": planner if planner not in ("always", "never", "random") else "one-shot"}
+    # Types that attack without planning need nothing of the scenario's adversary.
+    change: dict[str, object] = {
+        "planner": "one-shot" if section.planner in ("always", "never", "random") else planner,
+        "parameters": adversary.parameters if planner == adversary.planner else {},
+    }
     if section.knowledge is not None:
         change |= {"knowledge": section.knowledge, "stages": None}
     elif section.holds is not None or section.buys:
         change |= {"knowledge": None, "stages": None}
-    if planner == "fmdp" and agents.enforcement.detection > 0:
-        rules = {
-            "penalty": agents.enforcement.fine,
-            "detection_intercept": detection_intercept(agents),
-            "detection_slope": 0.0,
-        }
-        change["sequential"] = adversary.sequential.model_copy(update=rules)
+    if planner == "fmdp":
+        change["sequential"] = adversary.sequential.model_copy(update=sequential_rules(agents))
     return study.with_adversary(adversary.model_copy(update=change))
 
 

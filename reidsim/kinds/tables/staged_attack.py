@@ -26,8 +26,7 @@ from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.scenarios.attack_recipe import AttackRecipe, AttackResourceSection, load_attack_recipe
-from reidsim.scenarios.masking import mutation_rates
-from reidsim.scenarios.masking_schema import IdentifySection, InferByLinkageSection, StageSection
+from reidsim.scenarios.attack_stages import IdentifySection, InferByLinkageSection, StageSection, mutation_rates
 from reidsim.tables import numbers, read_table, require_columns
 
 Integers = NDArray[np.int64]

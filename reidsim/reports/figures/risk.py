@@ -13,11 +13,11 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from reidsim.errors import InputError
+from reidsim.kinds.assessment.schema import WORST_CASE
 from reidsim.releases.strategy_space import Floats
 from reidsim.reports.figures.inputs import checked, only_value, refuse_repeated
 from reidsim.reports.figures.spacing import scale_axis
 from reidsim.reports.figures.style import BLACK, GREY, SKY_BLUE, label_axes, legend_below, looks, new_figure
-from reidsim.scenarios.risk_schema import WORST_CASE
 
 _RISKS = {"journalist": "Journalist risk", "prosecutor": "Prosecutor risk", "marketer": "Marketer risk"}
 _BINS = 20

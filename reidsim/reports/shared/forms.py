@@ -10,9 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError, listed, nearest
+from reidsim.kinds.masking.schema import GeneralizedAttribute
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.scenarios.masking_schema import GeneralizedAttribute
 
 # What the column `strategy` says of records that are not shared at all.
 _NOT_SHARED = ("withheld", "nothing")

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from reidsim.drafts.profile import profile_table
 from reidsim.errors import InputError, listed
 from reidsim.experiments.release_file import find_release_file, sha256_of
+from reidsim.kinds.masking.schema import GeneralizedAttribute, MaskingScenario
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.releases.adult import read_adult
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.forms import chosen_forms
 from reidsim.scenarios.kind import kind_named, kind_names
-from reidsim.scenarios.masking_schema import GeneralizedAttribute, MaskingScenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.tables import read_table, require_columns
 from reidsim.validation import validated

@@ -14,6 +14,12 @@ from numpy.typing import NDArray
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.bundled import data_file, resolve
 from reidsim.errors import InputError
+from reidsim.kinds.masking.schema import (
+    TARGETS,
+    MaskingScenario,
+    ResourceSection,
+    TableSection,
+)
 from reidsim.linkage.row_groups import RowGroups
 from reidsim.populations.catalogue import as_individuals, make
 from reidsim.populations.counted import natural_categories
@@ -22,12 +28,6 @@ from reidsim.populations.genealogy.people import genealogy_individuals
 from reidsim.populations.individuals import Individuals
 from reidsim.populations.sampling import UNKNOWN
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.masking_schema import (
-    TARGETS,
-    MaskingScenario,
-    ResourceSection,
-    TableSection,
-)
 from reidsim.tables import read_table, require_columns
 
 AGE, BIRTH_YEAR = "age", "birth_year"

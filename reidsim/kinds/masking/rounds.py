@@ -11,27 +11,35 @@ from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, Stage
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary
-from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting, Solve
+from reidsim.adversaries.sequential.adversary import SequentialAdversary
+from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
 from reidsim.errors import InputError, listed
-from reidsim.games.masking.fixed_policies import game_of_policy
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import Linker
-from reidsim.scenarios.agents import check_resources, economics_of, profile_of, rules_of, types_of
+from reidsim.kinds.masking.policies import policy_named
+from reidsim.kinds.masking.schema import MaskingScenario
+from reidsim.kinds.masking.solving import game_of
+from reidsim.kinds.masking.study import MaskingStudy
+from reidsim.scenarios.agents import (
+    check_resources,
+    economics_of,
+    outlays_of,
+    profile_of,
+    rules_of,
+    sequential_rules,
+    types_of,
+)
 from reidsim.scenarios.agents_equipment import needs_resources, simple_planner
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
-from reidsim.scenarios.masking import MaskingStudy
-from reidsim.scenarios.masking_schema import MaskingScenario
+from reidsim.scenarios.planners import planner, sequential_attack
 from reidsim.scenarios.schema import EconomicsSection
-
-# Policies that do not depend on who attacks.
-FIXED_POLICIES = ("no-protection", "demographics-only", "random-opt-in", "random-masking", "k-anonymity")
 
 
 @dataclass(eq=False)
 class _MaskingEquip:
     """Equips a type of a masking scenario; see `reidsim.agents.profile.Equip`."""
 
-    scenario: MaskingScenario
+    study: MaskingStudy
     truth: MaskingGame
     believed: MaskingGame
     section: AgentTypeSection
@@ -40,11 +48,11 @@ class _MaskingEquip:
 
     def __call__(self, holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment | None:
         game = self.believed if believed else self.truth
-        held = holds if self.needs_resources else frozenset(self.scenario.resources)
+        held = holds if self.needs_resources else frozenset(self.study.scenario.resources)
         if game.attack.identify.resource not in held:
             return None
-        truth = self.scenario.economics
-        economics = self.scenario.beliefs.of(truth) if believed else truth
+        truth = self.study.scenario.economics
+        economics = self.study.scenario.beliefs.of(truth) if believed else truth
         attack = replace(game.attack, stages=stages_with(game.attack, held))
         # What a game links by besides stages, such as partial knowledge, is in its linker.
         key = (held, believed and self.believed is not self.truth)
@@ -52,20 +60,32 @@ class _MaskingEquip:
             inferring = attack.inferences or type(game.record_game.linker) is MultistageLinker
             linker = MultistageLinker(attack, game.world, game.space) if inferring else game.record_game.linker
             self._linkers[key] = linker
-        return Equipment(self._linkers[key], self._adversary(attack, game, economics))
+        return Equipment(self._linkers[key], self.adversary(attack, game, economics))
 
     @property
     def needs_resources(self) -> bool:
         """Whether the type holds less than all resources from the start."""
         return needs_resources(self.section)
 
-    def _adversary(self, attack: MultistageAttack, game: MaskingGame, economics: EconomicsSection) -> Adversary:
+    def adversary(self, attack: MultistageAttack, game: MaskingGame, economics: EconomicsSection) -> Adversary:
+        """Return the planner of the type under some economics, with the stages that it can carry out."""
         own = economics_of(self.section, economics, self.agents)
-        simple = simple_planner(self.section, own, self.scenario.seed, self.agents)
+        simple = simple_planner(self.section, own, self.study.scenario.seed, self.agents)
         if simple is not None:
             return simple
-        gain, cost = own.adversary_gain, own.cost
-        if isinstance(game.record_game.adversary, MultistageAttack) and self.section.planner is None:
+        gain, cost, adversary = own.adversary_gain, own.cost, self.study.scenario.adversary
+        name = self.section.planner or adversary.planner
+        if name == "fmdp":
+            # The sequential attack reckons with fines itself.
+            cost = economics.cost if self.section.cost is None else self.section.cost
+            rules = adversary.sequential.model_copy(update=sequential_rules(self.agents))
+            registered = game.world.registered
+            coverage = 1.0 if registered is None else float(registered.mean())
+            return SequentialAdversary(sequential_attack(rules, gain, cost, coverage=coverage))
+        if name != "one-shot":
+            return planner(adversary, gain, cost, loaded=self.study.loaded)
+        in_stages = self.study.knowledge is None
+        if in_stages and self.section.planner is None:
             return replace(attack, gain=gain, cost=cost)
         return OneShotAdversary(gain, cost)
 
@@ -92,7 +112,7 @@ def stages_with(attack: MultistageAttack, holds: Holdings) -> tuple[Stage, ...]:
 
 
 def masking_profiles(
-    scenario: MaskingScenario, agents: AgentsSection, truth: MaskingGame, believed: MaskingGame
+    study: MaskingStudy, agents: AgentsSection, truth: MaskingGame, believed: MaskingGame
 ) -> tuple[AdversaryProfile, ...]:
     """Return the types of adversary of a masking scenario.
 
@@ -101,25 +121,33 @@ def masking_profiles(
     InputError
         If a type lacks a resource that it needs, or what it names does not exist.
     """
+    scenario = study.scenario
     _check_prices(scenario, agents)
     check_resources(agents, scenario.resources)
     profiles = []
     for name, section in types_of(agents).items():
-        equip = _MaskingEquip(scenario, truth, believed, section, agents)
+        equip = _MaskingEquip(study, truth, believed, section, agents)
         _check_type(name, section, equip, truth.attack.identify.resource)
-        as_believed = profile_of(name, section, scenario.beliefs.of(scenario.economics), agents, equip)
-        profile = profile_of(name, section, scenario.economics, agents, equip)
+        believed_economics = scenario.beliefs.of(scenario.economics)
+        as_believed = profile_of(
+            name, section, believed_economics, agents, equip,
+            **outlays_of(equip.adversary(believed.attack, believed, believed_economics)),
+        )  # fmt: skip
+        profile = profile_of(
+            name, section, scenario.economics, agents, equip,
+            **outlays_of(equip.adversary(truth.attack, truth, scenario.economics)),
+        )  # fmt: skip
         profiles.append(replace(profile, believed=as_believed))
     return tuple(profiles)
 
 
-def masking_setting(
+def setting_of(
     study: MaskingStudy,
     agents: AgentsSection,
     games: tuple[MaskingGame, MaskingGame],
     policy: str,
-    solve: Solve,
-    draw: int,
+    replication: int = 0,
+    draw: int = 0,
 ) -> Setting:
     """Return the world in which data subjects follow a policy.
 
@@ -131,19 +159,17 @@ def masking_setting(
         As it is and as subjects believe it to be, in one draw of the tables.
     policy : str
         Two of the policies are played against adversaries who infer nothing.
-    solve : callable
-        See `Setting`.
-    draw : int
-        Which of all draws of rounds this is.
+    replication, draw : int
+        Which draw of the tables, and which of several runs of all rounds on it.
 
     Raises
     ------
     InputError
         As `masking_profiles`; names the file.
     """
-    truth, believed = (game_of_policy(game, policy) for game in games)
+    truth, believed = (_without_inference(policy, game) for game in games)
     try:
-        profiles = masking_profiles(study.scenario, agents, truth, believed)
+        profiles = masking_profiles(study, agents, truth, believed)
     except InputError as error:
         raise error.located(study.loaded.path) from None
     return Setting(
@@ -153,12 +179,18 @@ def masking_setting(
         loss=np.asarray(truth.loss),
         believed_loss=np.asarray(believed.loss),
         profiles=profiles,
-        solve=solve,
-        is_fixed=FIXED_POLICIES.__contains__,
+        solve=lambda name, game: policy_named(name).defender(study, replication).choose(game),
+        is_fixed=lambda policy: policy_named(policy).is_rule,
         seed=study.scenario.seed,
-        replication=draw,
+        replication=replication * agents.draws + draw,
         **rules_of(agents),
     )
+
+
+def _without_inference(policy: str, game: MaskingGame) -> MaskingGame:
+    played = game_of(policy, game)
+    assert isinstance(played, MaskingGame)  # noqa: S101 - as given, said for the type checker
+    return played
 
 
 def _check_prices(scenario: MaskingScenario, agents: AgentsSection) -> None:
@@ -174,9 +206,8 @@ def _check_prices(scenario: MaskingScenario, agents: AgentsSection) -> None:
 
 def _check_type(name: str, section: AgentTypeSection, equip: _MaskingEquip, register: str) -> None:
     where = f"agents.types.{name}"
-    if section.planner == "fmdp" or section.knowledge is not None:
-        key = "planner" if section.planner == "fmdp" else "knowledge"
-        raise InputError("not in a masking game", where=f"{where}.{key}", found=getattr(section, key))
+    if section.knowledge is not None:
+        raise InputError("not in a masking game", where=f"{where}.knowledge", found=section.knowledge)
     if section.accuracy < 1 or section.expected_accuracy is not None:
         raise InputError("accuracy is not of masking scenarios", where=f"{where}.accuracy", found=section.accuracy)
     if equip.needs_resources and register not in {*(section.holds or ()), *section.buys}:

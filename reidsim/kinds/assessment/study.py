@@ -16,13 +16,13 @@ from reidsim.adversaries.knowledge.network import Network
 from reidsim.adversaries.knowledge.uniqueness import EstimatedUniqueness, KnownPopulation, UniquenessModel
 from reidsim.bundled import resolve
 from reidsim.errors import InputError
+from reidsim.kinds.assessment.release import Release, population_over, read_release
+from reidsim.kinds.assessment.schema import RISK_COLUMNS, WORST_CASE, RiskScenario
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.domain import Domain
 from reidsim.populations.population import Population
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.risk_release import Release, population_over, read_release
-from reidsim.scenarios.risk_schema import RISK_COLUMNS, WORST_CASE, RiskScenario
 from reidsim.scenarios.schema import ScenarioHead
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.errors import InputError, listed
+from reidsim.kinds.assessment.schema import RiskReleaseSection, RiskScenario, TreeSection
 from reidsim.linkage.value_tree import TOP, ValueTree
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute, Codes, Domain
@@ -16,7 +17,6 @@ from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import SUPPRESSED, hierarchy_from_rows
 from reidsim.releases.hierarchy_file import read_hierarchy_rows
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.risk_schema import RiskReleaseSection, RiskScenario, TreeSection
 from reidsim.tables import read_table, require_columns
 
 

@@ -8,17 +8,19 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, listed, nearest
-from reidsim.games.masking.fixed_policies import PublishedPolicy
+from reidsim.kinds.masking.policies import PolicyName
+from reidsim.scenarios.adversary_schema import PlannerSection, Share
 from reidsim.scenarios.agents_schema import AgentsSection
-from reidsim.scenarios.analysis_schema import Money
+from reidsim.scenarios.attack_stages import (
+    IdentifySection,
+    StageSection,
+)
 from reidsim.scenarios.schema import RECORD_COLUMNS, BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.validation import Section
 
 TARGETS = "targets"
 
-Share = Annotated[float, Field(ge=0, le=1)]
 Years = Annotated[int, Field(ge=1)]
-MaskingPolicy = Literal[PublishedPolicy, "same-strategy", "k-anonymity"]
 
 
 def _refuse_repeated(names: tuple[str, ...], where: str) -> None:
@@ -85,60 +87,8 @@ class ResourceSection(TableSection):
         return self
 
 
-class InferSurnameSection(Section):
-    """A surname inferred from loci through a genealogy."""
-
-    stage: Literal["infer-surname"] = Field(description="a surname from loci")
-    resource: str = Field(description="the genealogy")
-    infers: str = Field(default="surname", description="attribute of the genealogy that is inferred")
-    loci: tuple[str, ...] | None = Field(
-        default=None,
-        min_length=1,
-        description="used where shared; if not given all that subjects can share and the genealogy carries, in files "
-        "but for attributes that other stages link on",
-    )
-    method: Literal["tmrca", "nearest-neighbour"] = Field(
-        default="tmrca",
-        description="the surname of the candidate of the nearest common ancestor, or of the man who differs least in "
-        "repeats",
-    )
-    mutation_rates: str | None = Field(
-        default=None, description="file with columns `locus` and `mutation_rate`; the bundled loci if not given"
-    )
-    effective_population: Annotated[float, Field(gt=0)] = Field(
-        default=10_000.0, description="N of the time to a common ancestor"
-    )
-    candidate_share: Share = Field(default=0.8, description="share of the most agreements that makes a candidate")
-    price: Money = Field(default=0.0, description="price of using the stage")
-
-
-class InferByLinkageSection(Section):
-    """An attribute inferred as the most frequent value among the rows that match."""
-
-    stage: Literal["infer-by-linkage"] = Field(description="the most frequent value among rows that match")
-    resource: str = Field(description="table that is linked to")
-    infers: str = Field(description="attribute that is inferred")
-    on: tuple[str, ...] = Field(
-        min_length=1, description="attributes that must match where they are known, shared or inferred"
-    )
-    price: Money = Field(default=0.0, description="price of using the stage")
-
-
-class IdentifySection(Section):
-    """Naming one of the people who match: the last stage."""
-
-    stage: Literal["identify"] = Field(description="names one of those who match")
-    resource: str = Field(description="the registry, in which people are looked up")
-    on: tuple[str, ...] = Field(
-        default=(), description="attributes that must match where they are known; without any everybody matches"
-    )
-
-
-StageSection = Annotated[InferSurnameSection | InferByLinkageSection | IdentifySection, Field(discriminator="stage")]
-
-
-class MaskingAdversarySection(Section):
-    """How the adversary attacks: in stages, or once with what it may know about the subjects."""
+class MaskingAdversarySection(PlannerSection):
+    """How the adversary links, in stages or with what it may know about the subjects, and how it plans."""
 
     confidence_threshold: Share = Field(default=0.5, description="theta: an inference of less confidence is not used")
     stages: tuple[StageSection, ...] = Field(
@@ -153,6 +103,20 @@ class MaskingAdversarySection(Section):
         default=None, description="instead of stages: name of a bundled knowledge recipe, or path of one"
     )
     resource: str | None = Field(default=None, description="with `knowledge`: where people are looked up")
+
+    @model_validator(mode="after")
+    def _plans_on_stages(self) -> MaskingAdversarySection:
+        if self.sequential.registry is not None:
+            raise InputError(
+                "people are looked up in a resource of the scenario", where="sequential.registry",
+                found=self.sequential.registry, expected="the resource that the last stage names",
+            )  # fmt: skip
+        if self.plans_sequentially and self.sequential.belief == "unknown":
+            raise InputError(
+                "groups of an adversary who links in stages or by knowledge are known", where="sequential.belief",
+                found="unknown", expected="known",
+            )  # fmt: skip
+        return self
 
     @model_validator(mode="after")
     def _one_way(self) -> MaskingAdversarySection:
@@ -222,7 +186,7 @@ class SubjectsSection(Section):
     generalize: dict[str, GeneralizedAttribute] = Field(
         default={}, description="attribute = its levels between shared and masked"
     )
-    policies: tuple[MaskingPolicy, ...] = Field(
+    policies: tuple[PolicyName, ...] = Field(
         default=("opt-in", "masking", "no-attack-masking"),
         min_length=1,
         description="policies compared, the columns of the table, each once",

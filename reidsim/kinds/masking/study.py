@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import TypeGuard
 
 import numpy as np
@@ -13,31 +12,29 @@ from numpy.typing import NDArray
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname, Stage
 from reidsim.adversaries.multistage.world import MultistageWorld
-from reidsim.bundled import bundled_folder, data_file
 from reidsim.errors import InputError, nearest
 from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaskingSpace
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
+from reidsim.kinds.masking.knowledge import KnowledgeOfSubjects
+from reidsim.kinds.masking.schema import MaskingBeliefsSection, MaskingScenario
+from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables, masking_tables
 from reidsim.linkage.surname_inference.tmrca import Ancestry
 from reidsim.random_streams import replication_stream
 from reidsim.releases.masking import MaskingSpace, entropy, minority_weights
-from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.masking_knowledge import KnowledgeOfSubjects
-from reidsim.scenarios.masking_schema import (
+from reidsim.scenarios.attack_stages import (
     IdentifySection,
     InferByLinkageSection,
     InferSurnameSection,
-    MaskingBeliefsSection,
-    MaskingScenario,
     StageSection,
+    mutation_rates,
 )
-from reidsim.scenarios.masking_tables import NO_ALLELE, MaskingTables, masking_tables
+from reidsim.scenarios.kind import World
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.planners import planner
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
-from reidsim.tables import numbers, read_table, require_columns
 
 Floats = NDArray[np.float64]
-
-_BUNDLED_RATES = "ystr-loci.csv.gz"
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,20 +55,37 @@ class MaskingStudy:
     tables: MaskingTables
     stages: tuple[Stage, ...]
     knowledge: KnowledgeOfSubjects | None = None
+    _drawn: dict[int, tuple[MaskingGame, MaskingGame]] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def scenario(self) -> MaskingScenario:
         """The scenario as run."""
         return self.loaded.scenario
 
-    def games(self, replication: int) -> tuple[MaskingGame, MaskingGame]:
-        """Draw the tables of a replication and return the game as it is, and as subjects believe it to be.
+    @property
+    def draws(self) -> int:
+        """How often tables are drawn."""
+        return self.scenario.replications
+
+    def world(self, draw: int = 0) -> World:
+        """Return the games of a draw of the tables; every subject stands for itself."""
+        truth, belief = self.games(draw)
+        return World(truth, belief, np.ones(truth.n_records, dtype=np.int64))
+
+    def games(self, draw: int) -> tuple[MaskingGame, MaskingGame]:
+        """Draw the tables and return the game as it is, and as subjects believe it to be; the last ones are kept.
 
         Raises
         ------
         InputError
             If the attack or the analysis does not fit the tables.
         """
+        if draw not in self._drawn:
+            self._drawn.clear()
+            self._drawn[draw] = self._games(draw)
+        return self._drawn[draw]
+
+    def _games(self, replication: int) -> tuple[MaskingGame, MaskingGame]:
         scenario = self.scenario
         try:
             world = self.tables.draw(replication_stream(scenario.seed, "tables", replication))
@@ -145,16 +159,20 @@ class MaskingStudy:
 
     def _game(self, world: MultistageWorld, space: MaskingSpace, economics: EconomicsSection) -> MaskingGame:
         adversary = self.scenario.adversary
-        attack = MultistageAttack(
-            self.stages, economics.adversary_gain, economics.cost, adversary.confidence_threshold,
-            adversary.overconfident,
-        )  # fmt: skip
+        gain, cost = economics.adversary_gain, economics.cost
+        attack = MultistageAttack(self.stages, gain, cost, adversary.confidence_threshold, adversary.overconfident)
+        planned = None
+        if adversary.planner != "one-shot":
+            registered = world.registered
+            coverage = 1.0 if registered is None else float(registered.mean())
+            planned = planner(adversary, gain, cost, loaded=self.loaded, coverage=coverage)
+        amounts = (economics.benefit, economics.loss)
         if self.knowledge is not None:
             about = self.knowledge.about(world.targets)
-            return PartialKnowledgeGame(space, attack, world, economics.benefit, economics.loss, knowledge=about)
+            return PartialKnowledgeGame(space, attack, world, *amounts, planner=planned, knowledge=about)
         if isinstance(space, PartialMaskingSpace):
-            return PartialMaskingGame(space, attack, world, economics.benefit, economics.loss)
-        return MaskingGame(space, attack, world, economics.benefit, economics.loss)
+            return PartialMaskingGame(space, attack, world, *amounts, planner=planned)
+        return MaskingGame(space, attack, world, *amounts, planner=planned)
 
     def _check_search_path(self, game: MaskingGame) -> None:
         record, where = self.scenario.analysis.search_path, "analysis.search_path"
@@ -293,29 +311,6 @@ def _stage(section: StageSection, loaded: LoadedScenario[MaskingScenario], table
         section.candidate_share,
         section.price,
     )
-
-
-def mutation_rates(file: str | None, folder: Path, loci: tuple[str, ...]) -> Floats:
-    """Return the mutation rates of loci from a file, or the bundled ones, shape (n_loci,).
-
-    Raises
-    ------
-    InputError
-        If the file cannot be used, or lacks a locus.
-    """
-    if file is None:
-        path = bundled_folder("populations") / "figures" / _BUNDLED_RATES
-    else:
-        path = data_file(file, folder, "scenarios")
-    frame = read_table(path, comment="#")
-    require_columns(frame, ["locus", "mutation_rate"], path)
-    rates = dict(zip(frame["locus"], numbers(frame, "mutation_rate", path), strict=True))
-    for locus in loci:
-        if locus not in rates:
-            raise InputError(
-                "locus without a mutation rate", source=path, where=f"locus {locus!r}", hint=nearest(locus, rates)
-            )
-    return np.array([rates[locus] for locus in loci])
 
 
 def _grouping(labels: tuple[str, ...], level: tuple[tuple[str, ...], ...], where: str) -> NDArray[np.int64]:

@@ -10,8 +10,8 @@ from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.load import RecordsFile, load_knowledge
 from reidsim.adversaries.multistage.world import PersonTable
 from reidsim.errors import InputError
+from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables
 from reidsim.populations.domain import Attribute, Domain
-from reidsim.scenarios.masking_tables import NO_ALLELE, MaskingTables
 
 
 @dataclass(frozen=True, eq=False)

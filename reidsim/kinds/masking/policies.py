@@ -1,0 +1,167 @@
+"""Every policy of data subjects who mask: its name, its words, and the defender that follows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import AfterValidator, WithJsonSchema
+
+from reidsim.errors import InputError, listed, nearest
+from reidsim.scenarios.adversary_schema import names_object
+from reidsim.scenarios.kind import Policy
+from reidsim.scenarios.parts import installed
+
+if TYPE_CHECKING:
+    from reidsim.games.defenders.defender import Defender, Game
+    from reidsim.games.record_game import Choice
+    from reidsim.kinds.masking.study import MaskingStudy
+
+# Which search a policy asks for: that of the scenario, or one of its own.
+Search = Literal["scenario", "greedy", "anytime"]
+
+
+@dataclass(frozen=True)
+class MaskingPolicy(Policy):
+    """A policy of data subjects who mask.
+
+    Parameters
+    ----------
+    is_game : bool
+        Whether it searches all strategies of each subject.
+    search : {"scenario", "greedy", "anytime"}
+        Whose search that is.
+    without_inference : bool
+        Whether it is played against the same adversary without inference.
+    others
+        See `Policy`.
+    """
+
+    is_game: bool = False
+    search: Search = "scenario"
+    without_inference: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class MaskingDefender:
+    """Follows a policy of a study in any game on the subjects of a draw.
+
+    Parameters
+    ----------
+    name : str
+    plans : bool
+    study : MaskingStudy
+    draw : int
+    """
+
+    name: str
+    plans: bool
+    study: MaskingStudy
+    draw: int
+
+    def choose(self, game: Game) -> Choice:
+        """Return the strategy of each subject; see `Defender`."""
+        from reidsim.kinds.masking.solving import choose
+
+        return choose(self.study, self.name, game, self.draw)
+
+    def paid_in(self, game: Game, choice: Choice) -> Game:
+        """Return the game in which a choice is paid; see `reidsim.games.defenders.defender.paid_in`."""
+        from reidsim.kinds.masking.solving import game_of
+
+        return game_of(self.name, game)
+
+
+def _defender(name: str, *, plans: bool) -> Callable[[MaskingStudy, int], Defender]:
+    return lambda study, draw: MaskingDefender(name, plans, study, draw)
+
+
+def _policy(
+    name: str,
+    label: str,
+    words: str,
+    *,
+    is_rule: bool = False,
+    forbids_attacks: bool = False,
+    by_agents: bool = True,
+    is_game: bool = False,
+    search: Search = "scenario",
+    without_inference: bool = False,
+) -> MaskingPolicy:
+    return MaskingPolicy(
+        name, label, words, _defender(name, plans=not is_rule), is_rule, forbids_attacks, False, by_agents, is_game,
+        search, without_inference,
+    )  # fmt: skip
+
+
+POLICIES: dict[str, MaskingPolicy] = {
+    policy.name: policy
+    for policy in (
+        _policy("no-protection", "No protection", "every attribute is shared", is_rule=True),
+        _policy(
+            "demographics-only", "Demographics only", "only the attributes that are linked on are shared", is_rule=True,
+            without_inference=True,
+        ),
+        _policy("random-opt-in", "Random opt-in", "everything or nothing, at random", is_rule=True),
+        _policy("random-masking", "Random masking", "each attribute is shared at random", is_rule=True),
+        _policy("opt-in", "Opt-in game", "everything if that pays, else nothing"),
+        _policy("masking", "Masking game", "the attributes that pay most", is_game=True),
+        _policy(
+            "no-attack-masking", "No-Attack masking game", "the attributes that pay most of those with which no attack "
+            "pays", forbids_attacks=True, is_game=True,
+        ),
+        _policy(
+            "one-stage-masking", "One-stage masking game", "the masking game against an adversary who infers nothing",
+            is_game=True, without_inference=True,
+        ),
+        _policy("same-strategy", "Same strategy", "the attributes that pay most if all subjects share the same ones"),
+        _policy(
+            "k-anonymity", "k-anonymity", "cells suppressed until every record has k alike, the cheapest first",
+            is_rule=True,
+        ),
+        _policy(
+            "greedy-masking", "Greedy masking", "the masking game by greedy search", by_agents=False, is_game=True,
+            search="greedy",
+        ),
+        _policy(
+            "anytime-masking", "Anytime masking", "the masking game within a number of strategies", by_agents=False,
+            is_game=True, search="anytime",
+        ),
+    )
+}  # fmt: skip
+
+
+def policy_named(name: str) -> Policy:
+    """Return a policy by its name: one of the package, of an installed package, or of a user's module.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    if name in POLICIES:
+        return POLICIES[name]
+    others = installed("policies")
+    if name in others or names_object(name):
+        return own_policy(name, "subjects.policies")
+    known = (*POLICIES, *others)
+    raise InputError("value not allowed", found=name, expected=f"one of {listed(known, 20)}", hint=nearest(name, known))
+
+
+def own_policy(name: str, where: str) -> Policy:
+    """Return a policy that makes its defender when asked; `where` is the key that names it."""
+
+    def defender(study: MaskingStudy, draw: int) -> Defender:
+        made: Defender = study.loaded.part("policies", name, where)()
+        return made
+
+    return Policy(name, name, "a policy of one's own", defender, by_agents=False)
+
+
+def _known(name: str) -> str:
+    policy_named(name)
+    return name
+
+
+PolicyName = Annotated[str, AfterValidator(_known), WithJsonSchema({"type": "string", "enum": list(POLICIES)})]

@@ -1,0 +1,125 @@
+"""How each policy of data subjects picks strategies in a game, and in which game it is paid.
+
+One adversary who attacks in two stages is played by compiled searches, any others by searches of the same optimum.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reidsim.adversaries.multistage.attack import MultistageAttack
+from reidsim.adversaries.multistage.linkage import MultistageLinker
+from reidsim.errors import InputError
+from reidsim.games.backward_induction import backward_induction
+from reidsim.games.defenders.defender import Game, withholding
+from reidsim.games.defenders.fixed import OptIn
+from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaskingSpace
+from reidsim.games.masking.anytime import anytime
+from reidsim.games.masking.backward_induction import masking_backward_induction
+from reidsim.games.masking.best_first import best_first
+from reidsim.games.masking.fixed_policies import fixed_choice
+from reidsim.games.masking.game import MaskingGame
+from reidsim.games.masking.greedy import greedy
+from reidsim.games.masking.partial_knowledge import exhaustive, same_strategy_of_records
+from reidsim.games.masking.same_strategy import same_strategy
+from reidsim.games.masking.several_adversaries import best_against_several
+from reidsim.games.record_game import Choice, Constraint, RecordGame
+from reidsim.kinds.masking.policies import POLICIES
+from reidsim.kinds.masking.study import MaskingStudy
+from reidsim.random_streams import replication_stream
+from reidsim.releases.cell_suppression import k_anonymous_cells
+from reidsim.releases.masking import MaskingSpace
+
+# Solvers of games without compiled searches.
+GENERAL_SOLVERS = ("best-first", "backward-induction")
+
+
+def choose(study: MaskingStudy, policy: str, game: Game, draw: int) -> Choice:
+    """Pick the strategy of each subject in the game that subjects believe in.
+
+    Parameters
+    ----------
+    study : MaskingStudy
+    policy : str
+    game : MaskingGame or RecordGame
+        Against the adversaries as subjects believe them to be; on the subjects of the draw.
+    draw : int
+
+    Raises
+    ------
+    InputError
+        If the policy cannot be played in this game.
+    """
+    if POLICIES[policy].is_rule:
+        return _rule(study, policy, draw)
+    if isinstance(game, RecordGame):
+        alone = _as_masking_game(game)
+        return _against_several(study, policy, game) if alone is None else choose(study, policy, alone, draw)
+    if policy == "opt-in":
+        return OptIn().choose(game)
+    if policy == "same-strategy":
+        return same_strategy(game) if game.is_compiled else same_strategy_of_records(game)
+    played = game_of(policy, game)
+    assert isinstance(played, MaskingGame)  # noqa: S101 - as given, said for the type checker
+    return _searched(study, policy, played)
+
+
+def game_of(policy: str, game: Game) -> Game:
+    """Return the game in which a policy is played and paid: without inference for two of them."""
+    if policy in POLICIES and POLICIES[policy].without_inference and isinstance(game, MaskingGame):
+        return game.one_stage()
+    return game
+
+
+def _searched(study: MaskingStudy, policy: str, game: MaskingGame) -> Choice:
+    section, rule = study.scenario.subjects, POLICIES[policy]
+    solver = section.solver if rule.search == "scenario" else rule.search
+    no_attack = rule.forbids_attacks
+    if not game.is_compiled and solver not in GENERAL_SOLVERS:
+        raise InputError(
+            "not against this adversary", where="subjects.solver", found=solver,
+            expected=f"one of {', '.join(GENERAL_SOLVERS)}",
+        )  # fmt: skip
+    if solver == "best-first":
+        return best_first(game, no_attack=no_attack)
+    if solver == "backward-induction":
+        general = not game.is_compiled
+        return (exhaustive if general else masking_backward_induction)(game, no_attack=no_attack)
+    if solver == "greedy":
+        return greedy(game, no_attack=no_attack)
+    return anytime(game, most_evaluated=section.most_evaluated, no_attack=no_attack)
+
+
+def _rule(study: MaskingStudy, policy: str, draw: int) -> Choice:
+    """Return what a rule prescribes, which does not depend on any adversary."""
+    section, (game, _) = study.scenario.subjects, study.games(draw)
+    if policy == "k-anonymity":
+        values = game.world.targets.matrix(section.attributes)
+        strategies = game.space.masking(k_anonymous_cells(values, section.k, study.weights(game.world)))
+        return Choice(strategies, policy, np.zeros(len(strategies), dtype=np.int64), exact=False)
+    rng = replication_stream(study.scenario.seed, "policies", draw)
+    return fixed_choice(game, policy, rng, opt_in_rate=section.opt_in_rate, sharing_rate=section.sharing_rate)
+
+
+def _as_masking_game(game: RecordGame) -> MaskingGame | None:
+    """Return a record game against one adversary who attacks in stages as one of the compiled searches."""
+    adversary, linker, space = game.adversary, game.linker, game.space
+    if not (isinstance(adversary, MultistageAttack) and isinstance(linker, MultistageLinker)):
+        return None
+    if isinstance(space, PartialMaskingSpace):
+        return PartialMaskingGame(space, adversary, linker.world, game.benefit, game.loss)
+    if isinstance(space, MaskingSpace):
+        return MaskingGame(space, adversary, linker.world, game.benefit, game.loss)
+    return None
+
+
+def _against_several(study: MaskingStudy, policy: str, game: RecordGame) -> Choice:
+    rule = POLICIES[policy]
+    if policy == "opt-in":
+        return OptIn().choose(game)
+    if rule.is_game and rule.search == "scenario":
+        if study.scenario.subjects.solver == "backward-induction":
+            constraint = Constraint(no_attack=rule.forbids_attacks)
+            return withholding(game, backward_induction(game, {"": constraint})[""])
+        return withholding(game, best_against_several(game, no_attack=rule.forbids_attacks))
+    raise InputError("not against several adversaries", where="subjects.policies", found=policy)
