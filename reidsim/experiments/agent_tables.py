@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import numpy as np
+
 from reidsim.experiments.agent_run import (
     analysis_of,
     budget_warnings,
@@ -18,7 +20,7 @@ from reidsim.experiments.results import Clock, make_manifest
 from reidsim.experiments.run_result import Progress, RunResult, run_table
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.kinds.tables.outcomes import facts_of, record_table, warnings_of_records, warnings_of_withheld
-from reidsim.kinds.tables.policies import policy_named
+from reidsim.kinds.tables.policies import POLICIES, policy_named
 from reidsim.kinds.tables.rounds import setting_of
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.study import TablesStudy, build_study
@@ -55,13 +57,25 @@ def run_table_agents(loaded: LoadedScenario[TablesScenario], report: Progress) -
     facts = {
         **facts_of(study),
         **release_file_facts(loaded),
-        "policies": solver_facts(last, study.cell_of_record),
+        "policies": _facts_of_policies(study, last),
     }
     seed = loaded.scenario.seed
     manifest = make_manifest(loaded, clock.laps, facts)
     runs = run_table(loaded.name, seed, 0, run_means(played, policies))
     warnings = (*budget_warnings(world.profiles), *_warnings(study, last))
     return RunResult(loaded.name, runs, records, analysis_of(played), manifest, warnings)
+
+
+def _facts_of_policies(study: TablesStudy, last: Mapping[str, Equilibrium]) -> dict[str, dict[str, object]]:
+    """Say by policy what was chosen in the last round, and how."""
+    facts = solver_facts(last, study.cell_of_record)
+    unit = study.scenario.publisher.unit
+    for policy, equilibrium in last.items():
+        one_node = policy in POLICIES and POLICIES[policy].walks(unit) == "search"
+        nodes = np.unique(equilibrium.strategies[~equilibrium.withheld]).tolist() if one_node else []
+        facts[policy]["node"] = [study.lattice.describe(node) for node in nodes]
+        facts[policy]["nodes_evaluated"] = int(equilibrium.evaluated.max(initial=0))
+    return facts
 
 
 def _warnings(study: TablesStudy, last: Mapping[str, Equilibrium]) -> Iterator[str]:

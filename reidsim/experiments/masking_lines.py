@@ -45,7 +45,7 @@ def line_table(loaded: LoadedScenario[MaskingScenario], progress: Progress | Non
         for replication in range(point.scenario.replications):
             if progress is not None:
                 progress(done, total)
-            truth, believed = study.games(replication)
+            truth, _ = study.games(replication)
             equilibria = play_policies(study, replication)
             summary = summarise(study, truth, equilibria)[list(LINE_MEASURES)].reset_index()
             rows.append(summary.assign(line=line.title or line.key, value=label, replication=replication))

@@ -72,7 +72,7 @@ def _draws(study: MaskingStudy) -> pd.DataFrame:
     """Return one row per draw and policy: mean and standard deviation over subjects, and measures of the dataset."""
     rows = []
     for replication in range(_REPLICATIONS):
-        game, believed = study.games(replication)
+        game, _ = study.games(replication)
         equilibria = {policy: play_policy(study, policy, replication) for policy in _TABLE_2}
         summary = summarise(study, game, equilibria)
         for policy, equilibrium in equilibria.items():

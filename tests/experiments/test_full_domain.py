@@ -9,9 +9,9 @@ import pytest
 from reidsim.errors import InputError
 from reidsim.experiments import full_domain_analysis, tables_run
 from reidsim.experiments.full_domain_analysis import FullDomainAnalysis
-from reidsim.experiments.run_result import MEASURES
 from reidsim.experiments.tables_run import describe_tables, run_tables
 from reidsim.games.full_domain import best_splits
+from reidsim.games.measures import MEASURES
 from reidsim.releases.full_domain import released_class_sizes
 from reidsim.reports.illustration import illustrate
 from reidsim.scenarios.load import load_scenario

@@ -59,7 +59,7 @@ def test_cells_hierarchies_and_prices(folder):
     assert study.released.sum() == study.n_records == 4
     assert sorted(study.released.tolist()) == [1, 1, 2]
     assert [getattr(study.prices, name).item() for name in ("benefit", "loss", "gain", "cost")] == [100, 60, 60, 4]
-    assert study.game("prosecutor", study.prices).sizes_at(0)[study.cell_of_record].tolist() == [2, 1, 1, 2]
+    assert study.node_game("prosecutor", study.prices).sizes_at(0)[study.cell_of_record].tolist() == [2, 1, 1, 2]
 
 
 def test_information_loss_counts_the_rows_of_the_hierarchy(folder):
@@ -89,8 +89,8 @@ def study_of_plain(folder):
 def test_the_population_as_a_table(folder):
     study = study_of(folder, population={"path": str(folder / "people.csv")}, **JOURNALIST)
     assert study.population.total == 10
-    assert study.game("journalist", study.prices).sizes_at(0)[study.cell_of_record].tolist() == [5, 2, 3, 5]
-    assert study.game("prosecutor", study.prices).sizes_at(0)[study.cell_of_record].tolist() == [2, 1, 1, 2]
+    assert study.node_game("journalist", study.prices).sizes_at(0)[study.cell_of_record].tolist() == [5, 2, 3, 5]
+    assert study.node_game("prosecutor", study.prices).sizes_at(0)[study.cell_of_record].tolist() == [2, 1, 1, 2]
 
 
 @pytest.mark.parametrize("counts", ["5,2,3", "5.5,2.25,3.5"])
@@ -101,7 +101,7 @@ def test_the_population_as_counts_by_cell(folder, counts):
     (folder / "town.toml").write_text(recipe)
     study = study_of(folder, population={"recipe": str(folder / "town.toml")}, **JOURNALIST)
     expected = dict(zip("abc", map(float, counts.split(",")), strict=True))
-    sizes = study.game("journalist", study.prices).sizes_at(0)[study.cell_of_record].tolist()
+    sizes = study.node_game("journalist", study.prices).sizes_at(0)[study.cell_of_record].tolist()
     assert sizes == [expected[cell] for cell in "abca"]
 
 
@@ -120,7 +120,7 @@ def test_records_with_one_value_and_several_prices_hide_among_each_other(folder)
     (folder / "records.csv").write_text("age;sex;worth\n30;F;10\n30;F;20\n")
     study = study_of(folder, economics__columns={"benefit": "worth"})
     assert study.lattice.n_records == 2
-    assert study.game("prosecutor", study.prices).sizes_at(0).tolist() == [2, 2]
+    assert study.node_game("prosecutor", study.prices).sizes_at(0).tolist() == [2, 2]
 
 
 def test_the_bundled_study_is_that_of_wan2015():
@@ -134,7 +134,7 @@ def test_the_bundled_study_is_that_of_wan2015():
 def test_minimum_levels_and_safe_harbor(folder):
     study = study_of(folder, attributes__age__minimum_level=1)
     assert study.minimum == (1, 0)
-    assert study.game("prosecutor", study.prices).lowest == (1, 0)
+    assert study.node_game("prosecutor", study.prices).lowest == (1, 0)
     study = study_of(folder, safe_harbor={"age": "age"})
     assert study.safe_harbor_minimum == (0, 0)
 
@@ -357,5 +357,5 @@ def test_a_hierarchy_of_a_header_alone(folder):
 
 
 def test_a_scenario_of_another_game_is_refused():
-    with pytest.raises(InputError, match="a scenario of another game; expected full-domain"):
-        build_study(load_scenario("wan2015"))
+    with pytest.raises(InputError, match="a scenario of another kind; expected tables"):
+        build_study(load_scenario("wan2021"))

@@ -192,8 +192,7 @@ def test_the_table_averages_over_records_that_have_cells_of_their_own(clinic):
     assert row["publisher_payoff"] == pytest.approx(100 - 150 * risk)
     assert row["adversary_payoff"] == pytest.approx(150 * risk - 20 * 7 / 9)
     # What others see is the same, but for forms drawn at random and plans against all.
-    others = ["basic vs one-shot", "no-attack vs one-shot", "multi-dimensional vs one-shot", "opt-in vs one-shot",
-              "k-anonymity", "no-protection"]  # fmt: skip
+    others = ["basic vs one-shot", "k-anonymity", "no-protection"]
     for measure in ("publisher_payoff", "adversary_payoff", "risk"):
         same = play.matrix(measure).drop(columns="multistage").loc[others]
         pd.testing.assert_frame_equal(same, without.matrix(measure).loc[others])
@@ -336,7 +335,11 @@ def test_a_recipe_may_be_given_with_the_call_but_not_to_a_masking_scenario(clini
     monkeypatch.chdir(path.parent)
     beside = cross_play(path)
     called = cross_play(path, set={"adversary": {}}, stages="attack.toml")
-    pd.testing.assert_frame_equal(beside.table, called.table)
+    # Whose attack it is differs, and so whom most defenders plan against: not those who plan against each in turn.
+    assert (beside.manifest["own_adversary"], called.manifest["own_adversary"]) == ("multistage", "one-shot")
+    each, other = (play.table[play.table["defender"] == "basic"] for play in (beside, called))
+    assert set(each["adversary"]) == {"one-shot", "fmdp", "multistage", "always", "never", "random"}
+    pd.testing.assert_frame_equal(each, other)
     assert called.manifest["cross_play"]["stages"] == "attack.toml"
     with pytest.raises(InputError, match=r"stages: a masking scenario has stages of its own; found 'attack.toml'"):
         cross_play("wan2021", set={"population.recipe": "ystr-genealogy-small"}, stages="attack.toml")

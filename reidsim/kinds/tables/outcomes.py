@@ -290,6 +290,7 @@ def facts_of_policies(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome])
             "solver": equilibrium.solver,
             "proved_optimal": equilibrium.exact,
             "gap": None if np.isnan(found.gap) else found.gap,
+            "nodes_evaluated": int(equilibrium.evaluated.max(initial=0)),
             "strategies_evaluated_per_record": round(float(equilibrium.evaluated[study.cell_of_record].mean()), 3),
             "withheld": int(study.released[equilibrium.withheld].sum()),
         }

@@ -286,9 +286,7 @@ class TablesScenario(ScenarioHead):
         default=None, description="who exists; needed under journalist risk, and wherever something is drawn"
     )
     release: ReleaseSection = Field(description="which records are shared")
-    attributes: dict[str, AttributeSection] = Field(
-        min_length=1, description="the quasi-identifiers, in the order of the lattice"
-    )
+    attributes: dict[str, AttributeSection] = Field(description="the quasi-identifiers, in the order of the lattice")
     economics: TablesEconomicsSection = Field(description="what is true")
     beliefs: TablesBeliefsSection = Field(
         default=TablesBeliefsSection(), description="what the publisher believes instead"
@@ -317,6 +315,10 @@ class TablesScenario(ScenarioHead):
 
     @model_validator(mode="after")
     def _consistent(self) -> TablesScenario:
+        if not self.attributes:
+            raise InputError(
+                "no quasi-identifiers", where="attributes", expected="a section such as [attributes.age] for each"
+            )
         taken = [name for name in self.attributes if name in _TAKEN]
         if taken:
             raise InputError("name of a column of the results", where="attributes", found=taken[0])
