@@ -124,7 +124,7 @@ def test_a_result_says_what_made_it(result):
 
 
 def test_values_and_seed_can_be_replaced(town):
-    changed = reidsim.run(town, set={"economics.loss": 0, "publisher.policies": ["basic"]}, seed=12)
+    changed = reidsim.run(town, overrides={"economics.loss": 0, "publisher.policies": ["basic"]}, seed=12)
     assert changed.summary.loc["basic", "publisher_payoff"] == 100
     assert changed.manifest["seed"] == 12
     assert changed.manifest["content"]["economics"]["loss"] == 0
@@ -132,20 +132,20 @@ def test_values_and_seed_can_be_replaced(town):
 
 @pytest.mark.parametrize("number", [np.int64(0), np.float64(0), np.int32(0), np.float32(0)], ids=lambda n: n.dtype.name)
 def test_values_can_be_numbers_of_numpy_as_loops_over_arrays_give_them(town, number):
-    changed = reidsim.run(town, set={"economics.loss": number, "publisher.policies": ["basic"]})
+    changed = reidsim.run(town, overrides={"economics.loss": number, "publisher.policies": ["basic"]})
     assert changed.summary.loc["basic", "publisher_payoff"] == 100
 
 
 def test_the_callers_values_are_left_as_they_are(town):
     values = {"economics": {"benefit": 100, "loss": 60, "cost": 10}, "economics.cost": 11}
-    reidsim.run(town, set=values)
+    reidsim.run(town, overrides=values)
     assert values == {"economics": {"benefit": 100, "loss": 60, "cost": 10}, "economics.cost": 11}
 
 
 def test_progress_is_told_what_is_done_and_how_much(town):
     calls = []
     record = {"age": "30", "sex": "F", "district": "N1"}
-    reidsim.run(town, set={"analysis.strategies": record}, progress=lambda *call: calls.append(call))
+    reidsim.run(town, overrides={"analysis.strategies": record}, progress=lambda *call: calls.append(call))
     assert all(isinstance(task, str) and 0 <= done <= total for task, done, total in calls)
     assert ("solving", 18, 18) in calls
     assert ("analysing", 1, 1) in calls
@@ -156,7 +156,7 @@ def test_progress_is_told_what_is_done_and_how_much(town):
     [
         ("wan2051", {}, "did you mean 'wan2021'"),
         ("nowhere.toml", {}, "nowhere.toml: no such file"),
-        ("wan2015", {"set": {"economics.los": 1}}, r"economics\.los: unknown key"),
+        ("wan2015", {"overrides": {"economics.los": 1}}, r"economics\.los: unknown key"),
         ("wan2015", {"seed": -1}, "seed: value not allowed; found -1"),
     ],
 )

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.deprecation import formerly
 from reidsim.errors import InputError
 from reidsim.experiments.cross_play_defenders import (
     Defenders,
@@ -88,10 +89,11 @@ class CrossPlayResult:
         return folder
 
 
+@formerly(overrides="set")
 def cross_play(
     scenario: str | Path,
     *,
-    set: Mapping[str, object] | None = None,
+    overrides: Mapping[str, object] | None = None,
     seed: int | None = None,
     knowledge: str | None = None,
     stages: str | Path | None = None,
@@ -104,7 +106,7 @@ def cross_play(
     ----------
     scenario : str or Path
         Name of a bundled scenario of a record-level, masking or dataset-level game, or a TOML file.
-    set : mapping of str to object, optional
+    overrides : mapping of str to object, optional
         Values by key path that replace the scenario's.
     seed : int, optional
         Root of all random draws; the scenario's, if not given.
@@ -132,7 +134,7 @@ def cross_play(
     >>> import reidsim
     >>> reidsim.cross_play("wan2015").matrix("regret")  # doctest: +SKIP
     """
-    loaded = load_scenario(scenario, set, seed=seed)
+    loaded = load_scenario(scenario, overrides, seed=seed)
     return cross_play_loaded(loaded, knowledge=knowledge, stages=stages, attack_rate=attack_rate, progress=progress)
 
 

@@ -25,7 +25,7 @@ OUTCOMES = [
 
 
 def run(**changes):
-    return reidsim.run("wan2021", set=SMALL | {key.replace("__", "."): value for key, value in changes.items()})
+    return reidsim.run("wan2021", overrides=SMALL | {key.replace("__", "."): value for key, value in changes.items()})
 
 
 @pytest.fixture(scope="module")
@@ -250,7 +250,7 @@ def test_a_stage_that_does_not_pay_is_left_out(chain):
 
 def test_a_chain_of_three_stages_has_no_search_path(chain):
     with pytest.raises(InputError, match=r"chain\.toml: analysis\.search_path: greedy search is of two-stage attacks"):
-        reidsim.run(chain, set={"analysis.search_path": 0})
+        reidsim.run(chain, overrides={"analysis.search_path": 0})
 
 
 def test_targets_who_are_not_registered_are_reported(chain, tmp_path):
@@ -316,7 +316,7 @@ TABLE_2 = {
 
 @pytest.fixture(scope="module")
 def published():
-    return reidsim.run("wan2021", set={"replications": 3}).summary
+    return reidsim.run("wan2021", overrides={"replications": 3}).summary
 
 
 @pytest.mark.parametrize("policy", TABLE_2)

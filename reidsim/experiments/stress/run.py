@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from reidsim.deprecation import formerly
 from reidsim.errors import InputError
 from reidsim.experiments.batch import Executor
 from reidsim.experiments.results import Clock, make_manifest
@@ -51,10 +52,11 @@ from reidsim.scenarios.stress_schema import PolicyMapSection, RobustnessSection,
 from reidsim.validation import validated
 
 
+@formerly(overrides="set")
 def stress(
     scenario: str | Path,
     *,
-    set: Mapping[str, object] | None = None,
+    overrides: Mapping[str, object] | None = None,
     seed: int | None = None,
     method: str | None = None,
     samples: int | None = None,
@@ -68,7 +70,7 @@ def stress(
     ----------
     scenario : str or Path
         Name of a bundled scenario, or a TOML file, with a section ``stress``, ``uncertainty`` or both.
-    set : mapping of str to object, optional
+    overrides : mapping of str to object, optional
         Values by key path that replace the scenario's.
     seed : int, optional
         Root of all random draws; the scenario's, if not given.
@@ -92,7 +94,7 @@ def stress(
     InputError
         If the scenario or a file it names cannot be used, or asks for what its game does not have.
     """
-    loaded = load_scenario(scenario, set, seed=seed)
+    loaded = load_scenario(scenario, overrides, seed=seed)
     return stress_loaded(
         with_method(loaded, method, samples),
         executor=executor,
