@@ -18,6 +18,7 @@ from reidsim.random_streams import random_stream, replication_stream
 from reidsim.releases.cell_suppression import k_anonymous_cells
 from reidsim.scenarios.build import RecordStudy
 from reidsim.scenarios.full_domain import FullDomainStudy
+from reidsim.scenarios.given import given_policies
 from reidsim.scenarios.masking import MaskingStudy
 
 # Forms that the search with a budget works out where a scenario does not say how many.
@@ -59,6 +60,7 @@ def record_defenders(study: RecordStudy) -> Defenders:
     defenders.append(KAnonymity(study.scenario.publisher.k, weights))
     fixed = {"no-protection": lattice.most_specific, "suppress-all": lattice.size - 1}
     defenders += [*(FixedForms(name, form) for name, form in fixed.items()), _at_random(study, lattice.size)]
+    defenders += given_policies(study.loaded.given, study.scenario.publisher.policies)
     return Defenders(defenders, () if in_rounds else (_NO_ROUNDS,))
 
 
@@ -92,6 +94,7 @@ def dataset_defenders(study: FullDomainStudy) -> Defenders:
     )  # fmt: skip
     defenders += [FixedForms(rule, fixed_strategies(rule, study)) for rule in rules]
     defenders += [KAnonymity(publisher.k, released, limit, lowest), _at_random(study, lattice.size)]
+    defenders += given_policies(study.loaded.given, publisher.policies)
     return Defenders(defenders, () if in_rounds else (_NO_ROUNDS,))
 
 

@@ -28,6 +28,7 @@ from reidsim.releases.full_domain import released_class_sizes, released_table
 from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.full_domain import FullDomainStudy
 from reidsim.scenarios.full_domain_schema import Risk
+from reidsim.scenarios.given import given_policies
 
 # What the outcome of multi-dimensional recoding calls its solver.
 SPLITS = "splits"
@@ -110,6 +111,13 @@ def play_full_domain(study: FullDomainStudy, policy: str) -> PolicyOutcome:
     if is_fixed(policy):
         strategies = fixed_strategies(policy, study)
         return PolicyOutcome(_equilibrium(study, strategies, truth, "fixed", 0), np.nan, 0)
+    if policy in study.loaded.given:
+        (own,) = given_policies(study.loaded.given, [policy])
+        believed = study.record_game(study.linker(study.planned_risk), study.believed(study.prices))
+        choice = own.choose(believed)
+        payout = float(evaluate(believed, choice).publisher_payoff @ study.released)
+        equilibrium = evaluate(study.record_game(truth, study.prices), choice)
+        return PolicyOutcome(equilibrium, payout, int(choice.evaluated.max()), exact=choice.exact)
     game = planned_game(study, policy, study.planned_risk, study.believed(study.prices))
     if policy.startswith("record-level"):
         best = record_level(game)

@@ -17,6 +17,7 @@ from reidsim.games.lattice_search import lattice_search
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.scenarios.build import RecordStudy
+from reidsim.scenarios.given import given_policies
 
 
 def solve_policies(study: RecordStudy, *, progress: Callable[[int, int], None] | None = None) -> dict[str, Equilibrium]:
@@ -28,10 +29,11 @@ def solve_policies(study: RecordStudy, *, progress: Callable[[int, int], None] |
         Per policy, in the scenario's order; arrays over the distinct cells of the records.
     """
     policies: tuple[str, ...] = study.scenario.publisher.policies
-    constraints = {name: constraint_of(name, study) for name in policies if not is_fixed(name)}
+    own = {policy.name: policy.choose(study.belief) for policy in given_policies(study.loaded.given, policies)}
+    constraints = {name: constraint_of(name, study) for name in policies if not is_fixed(name) and name not in own}
     choices = _solve(study.belief, constraints, study.scenario.publisher.solver, progress)
     fixed = {name: fixed_choice(name, study) for name in policies if is_fixed(name)}
-    return {name: evaluate(study.truth, {**choices, **fixed}[name]) for name in policies}
+    return {name: evaluate(study.truth, {**own, **choices, **fixed}[name]) for name in policies}
 
 
 def is_fixed(policy: str) -> bool:

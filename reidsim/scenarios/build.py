@@ -29,6 +29,7 @@ from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population_of
 from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.attack_recipe import check_attack_recipe
+from reidsim.scenarios.given import given_adversary, given_population
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.records import read_release
 from reidsim.scenarios.schema import EconomicsSection, RecordScenario, SafeHarborSection, ScenarioHead
@@ -126,6 +127,10 @@ class RecordStudy:
 
     def adversary(self, economics: EconomicsSection) -> Adversary:
         """Return the scenario's adversary under some economics."""
+        if self.scenario.adversary.planner in self.loaded.given:
+            return given_adversary(
+                self.loaded.given, self.scenario.adversary.planner, economics.adversary_gain, economics.cost
+            )
         if self.scenario.adversary.planner == "one-shot":
             return OneShotAdversary(economics.adversary_gain, economics.cost)
         known = self.scenario.adversary.sequential.belief == "known"
@@ -239,9 +244,13 @@ def _registry(
     if adversary.planner != "fmdp" or adversary.sequential.registry is None:
         return None
     where = "adversary.sequential.registry"
-    recipe = resolve(adversary.sequential.registry, "populations", "population", base=loaded.folder)
+    name = adversary.sequential.registry
     try:
-        registry = load_population(recipe).marginal(lattice.domain.names)
+        if name in loaded.given:
+            registry = given_population(loaded.given, name)
+        else:
+            registry = load_population(resolve(name, "populations", "population", base=loaded.folder))
+        registry = registry.marginal(lattice.domain.names)
     except InputError as error:
         raise error.located(where=where) from None
     if registry.total > people.total:

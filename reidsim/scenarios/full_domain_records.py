@@ -19,7 +19,7 @@ from reidsim.populations.sampling import complete_records
 from reidsim.random_streams import random_stream
 from reidsim.releases.adult import read_adult
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy, hierarchy_from_rows, require_rows_of_values
-from reidsim.releases.hierarchy_file import check_header, read_hierarchy_rows
+from reidsim.releases.hierarchy_file import check_header
 from reidsim.releases.records import records_of, redraw_top_code, select_columns
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.full_domain_schema import (
@@ -28,6 +28,7 @@ from reidsim.scenarios.full_domain_schema import (
     FullDomainScenario,
     HierarchyFile,
 )
+from reidsim.scenarios.given import given_population, given_table, table_rows
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.records import hierarchy_of, require_attribute
 from reidsim.tables import DELIMITERS, numbers, read_table, require_columns
@@ -104,7 +105,7 @@ def read_full_domain(loaded: LoadedScenario[FullDomainScenario]) -> ReleasedReco
     people, rows_of_people = _people(loaded, in_records)
     files = [records] if rows_of_people is None else [records, rows_of_people]
     tables = {
-        name: _hierarchy_rows(name, a, loaded.folder, _used(name, files, people))
+        name: _hierarchy_rows(name, a, loaded, _used(name, files, people))
         for name, a in attributes.items()
         if isinstance(a.hierarchy, HierarchyFile)
     }
@@ -155,6 +156,8 @@ def _records(loaded: LoadedScenario[FullDomainScenario]) -> tuple[str | Path, pd
         assert section.table is not None  # noqa: S101 - held by the schema, said for the type checker
         recipe = resolve(section.table, "populations", "population", base=loaded.folder)
         return section.table, records_of(load_population(recipe))
+    if section.path in loaded.given:
+        return section.path, given_table(loaded.given, section.path)
     path = data_file(section.path, loaded.folder, "scenarios")
     try:
         return path, read_adult(path) if section.format == "adult" else _delimited(loaded, path)
@@ -191,7 +194,7 @@ def _people(
     if section is None:
         return None, None
     if section.path is None:
-        population = _recipe(section, loaded.folder)
+        population = _recipe(section, loaded)
         for name in attributes:
             require_attribute(population, name)
         return population.marginal(tuple(attributes)), None
@@ -208,9 +211,11 @@ def _people(
     return people, _Rows(path, labels, in_people)
 
 
-def _recipe(section: FullDomainPopulationSection, folder: Path) -> Population:
+def _recipe(section: FullDomainPopulationSection, loaded: LoadedScenario[FullDomainScenario]) -> Population:
     assert section.recipe is not None  # noqa: S101 - held by the schema, said for the type checker
-    recipe = resolve(section.recipe, "populations", "population", base=folder)
+    if section.recipe in loaded.given:
+        return given_population(loaded.given, section.recipe)
+    recipe = resolve(section.recipe, "populations", "population", base=loaded.folder)
     return load_population(recipe, counts=section.counts, seed=section.seed)
 
 
@@ -224,11 +229,13 @@ def _used(name: str, files: Sequence[_Rows], people: Population | None) -> set[s
     return used
 
 
-def _hierarchy_rows(name: str, attribute: FullDomainAttributeSection, folder: Path, used: set[str]) -> list[list[str]]:
-    section = attribute.hierarchy
+def _hierarchy_rows(
+    name: str, attribute: FullDomainAttributeSection, loaded: LoadedScenario[FullDomainScenario], used: set[str]
+) -> list[list[str]]:
+    section, folder = attribute.hierarchy, loaded.folder
     assert isinstance(section, HierarchyFile)  # noqa: S101 - held by the caller, said for the type checker
     try:
-        rows = read_hierarchy_rows(folder / section.file, delimiter=section.delimiter)
+        rows = table_rows(section, folder, loaded.given)
         if section.header and len(rows) < 2:
             raise InputError("the file has no rows besides its header")
         check_header(rows, header=section.header, used=used, names={name, attribute.column or name})

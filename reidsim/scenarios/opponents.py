@@ -33,7 +33,6 @@ from reidsim.scenarios.masking import MaskingStudy, build_masking_study
 from reidsim.scenarios.masking_schema import MaskingScenario
 from reidsim.scenarios.schema import RecordScenario, SequentialSection
 from reidsim.scenarios.staged_attack import StagedAttack
-from reidsim.validation import validated
 
 ADVERSARIES = ("one-shot", "fmdp", "multistage", "partial-knowledge", "always", "never", "random")
 
@@ -116,10 +115,14 @@ def opponents_of_records(
         truth, belief = (replace(record_game_of(game), linker=attack.linker) for game in simple(attack.by))
         return truth, belief
 
+    others = {"fmdp": sequential, "partial-knowledge": informed, "multistage": in_stages}
+    if section.planner in study.loaded.given:
+        own = section.planner
+        others[own] = lambda: _games(study)
     return _opponents(
         own,
         simple,
-        {"fmdp": sequential, "partial-knowledge": informed, "multistage": in_stages},
+        others,
         rate,
         _asked_for(knowledge, staged),
     )
@@ -190,7 +193,7 @@ def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, 
         if knowledge is None:
             raise InputError(NO_RECIPE, expected="adversary.knowledge, or the option --knowledge")
         written: dict[str, object] = {"knowledge": knowledge, "resource": study.scenario.register}
-        truth, belief = build_masking_study(_reloaded(study.loaded, MaskingScenario, written)).games(0)
+        truth, belief = build_masking_study(_reloaded(study.loaded, written)).games(0)
         return _focused(truth), _focused(belief)
 
     def in_stages() -> Games:
@@ -234,7 +237,7 @@ def _opponents(
         **others,
     }
     opponents, left_out = [], []
-    for name in ADVERSARIES:
+    for name in dict.fromkeys((*ADVERSARIES, *makers)):
         try:
             truth, belief = makers[name]()
             # What only the first reply shows, such as group sizes that a planner cannot take.
@@ -278,7 +281,7 @@ def _inferring(staged: StagedAttack | None) -> StagedAttack:
 
 def _with_adversary(study: RecordStudy, adversary: dict[str, object]) -> RecordStudy:
     """Return the study of the same scenario with another adversary."""
-    loaded = _reloaded(study.loaded, RecordScenario, adversary)
+    loaded = _reloaded(study.loaded, adversary)
     # An attack in stages is given by itself.
     own = study.scenario.adversary.model_copy(update={"stages": None})
     if loaded.scenario.adversary.model_copy(update={"stages": None}) == own:
@@ -293,11 +296,11 @@ def _with_adversary(study: RecordStudy, adversary: dict[str, object]) -> RecordS
     )  # fmt: skip
 
 
-def _reloaded(loaded: LoadedScenario[S], model: type[S], adversary: dict[str, object]) -> LoadedScenario[S]:
+def _reloaded(loaded: LoadedScenario[S], adversary: dict[str, object]) -> LoadedScenario[S]:
     """Read a scenario again with another adversary, without what depends on the adversary or is not played."""
     content = {key: value for key, value in loaded.content.items() if key not in _NOT_PLAYED}
     content["adversary"] = adversary
-    return LoadedScenario(loaded.name, loaded.path, validated(model, content, loaded.path), content)
+    return loaded.with_content(content)
 
 
 def _games(study: RecordStudy) -> Games:

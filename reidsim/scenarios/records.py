@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -16,10 +17,11 @@ from reidsim.populations.population import Population
 from reidsim.populations.sampling import complete_records
 from reidsim.random_streams import random_stream
 from reidsim.releases.adult import read_adult
-from reidsim.releases.hierarchy import Hierarchy
-from reidsim.releases.hierarchy_file import check_header, read_hierarchy, read_hierarchy_rows
+from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy, hierarchy_from_rows
+from reidsim.releases.hierarchy_file import check_header
 from reidsim.releases.hierarchy_rules import group_levels, interval_levels, prefix_levels, suppression_level
 from reidsim.releases.records import code_records, records_of, redraw_top_code, select_columns
+from reidsim.scenarios.given import given_population, given_table, table_rows
 from reidsim.scenarios.hierarchy_schema import Groups, HierarchySection, Intervals, Prefix, Suppress, Table
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import AttributeSection, RecordScenario
@@ -46,7 +48,7 @@ def read_release(loaded: LoadedScenario[RecordScenario]) -> tuple[Population | N
     labels = select_columns(frame, in_records, {name: a.values for name, a in attributes.items()}, source)
     if population is None:
         domain = Domain(
-            tuple(Attribute(name, _categories(name, a, labels[name], loaded.folder)) for name, a in attributes.items())
+            tuple(Attribute(name, _categories(name, a, labels[name], loaded)) for name, a in attributes.items())
         )
         codes = code_records(labels, domain, source, in_records)
         if any(attribute.top_code is not None for attribute in attributes.values()):
@@ -66,7 +68,7 @@ def read_release(loaded: LoadedScenario[RecordScenario]) -> tuple[Population | N
         except InputError as error:
             raise error.located(source) from None
     hierarchies = tuple(
-        hierarchy_of(domain[name], attribute.hierarchy, loaded.folder, f"attributes.{name}.hierarchy")
+        hierarchy_of(domain[name], attribute.hierarchy, loaded.folder, f"attributes.{name}.hierarchy", loaded.given)
         for name, attribute in attributes.items()
     )
     return population, codes, hierarchies
@@ -76,6 +78,8 @@ def _population(loaded: LoadedScenario[RecordScenario]) -> Population | None:
     section = loaded.scenario.population
     if section is None:
         return None
+    if section.recipe in loaded.given:
+        return given_population(loaded.given, section.recipe)
     recipe = resolve(section.recipe, "populations", "population", base=loaded.folder)
     return load_population(recipe, counts=section.counts, seed=section.seed)
 
@@ -95,6 +99,8 @@ def require_attribute(population: Population, name: str) -> None:
 
 def _release_table(loaded: LoadedScenario[RecordScenario]) -> tuple[str | Path, pd.DataFrame]:
     section = loaded.scenario.release
+    if section.path is not None and section.path in loaded.given:
+        return section.path, given_table(loaded.given, section.path)
     if section.path is not None:
         path = data_file(section.path, loaded.folder, "scenarios")
         try:
@@ -122,11 +128,13 @@ def columns_of_release(
     return source, select_columns(frame, columns, {}, source)
 
 
-def _categories(name: str, attribute: AttributeSection, labels: pd.Series[str], folder: Path) -> tuple[str, ...]:
+def _categories(
+    name: str, attribute: AttributeSection, labels: pd.Series[str], loaded: LoadedScenario[RecordScenario]
+) -> tuple[str, ...]:
     """Return the categories of an attribute without a population: its hierarchy file's, else those in the records."""
     if isinstance(attribute.hierarchy, Table):
-        path = folder / attribute.hierarchy.file
-        rows = read_hierarchy_rows(path, delimiter=attribute.hierarchy.delimiter)
+        path = loaded.folder / attribute.hierarchy.file
+        rows = table_rows(attribute.hierarchy, loaded.folder, loaded.given)
         try:
             check_header(rows, header=False, used=set(labels), names={name, attribute.column or name})
         except InputError as error:
@@ -139,19 +147,21 @@ def _categories(name: str, attribute: AttributeSection, labels: pd.Series[str], 
     return natural_categories(labels)
 
 
-def hierarchy_of(attribute: Attribute, section: HierarchySection, folder: Path, where: str) -> Hierarchy:
+def hierarchy_of(
+    attribute: Attribute, section: HierarchySection, folder: Path, where: str, given: Mapping[str, Any] | None = None
+) -> Hierarchy:
     """Make the hierarchy that a scenario asks for at the key `where`."""
     try:
         if isinstance(section, Suppress):
             return Hierarchy.from_labels(attribute, [suppression_level(attribute)])
         if isinstance(section, Table):
-            return read_hierarchy(
-                attribute,
-                folder / section.file,
-                delimiter=section.delimiter,
-                suppress=section.suppress,
-                costless_levels=section.costless_levels,
-            )
+            rows = table_rows(section, folder, given or {})
+            if section.suppress:
+                rows = [[*row, SUPPRESSED] for row in rows]
+            try:
+                return hierarchy_from_rows(attribute, rows, costless_levels=section.costless_levels)
+            except InputError as error:
+                raise error.located(folder / section.file) from None
         levels = _ruled_levels(attribute, section)
         if section.suppress:
             levels.append(suppression_level(attribute))

@@ -23,6 +23,7 @@ from reidsim.games.parameter_grid import Options, ParameterPoints, best_options,
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.build import RecordStudy
+from reidsim.scenarios.given import given_policies
 from reidsim.scenarios.schema import EconomicsSection
 
 # Keys of a scenario that only change money, and so none of what linkage yields.
@@ -86,6 +87,8 @@ class SolvedPoints:
         """Solve the game believed in; see `RecordPoints`."""
         if is_fixed(policy):
             return SolvedPlan(self.study, fixed_choice(policy, self.study))
+        for own in given_policies(self.study.loaded.given, [policy]):
+            return self.play(own.choose(self.study.game(believed)).strategies)
         game, constraint = self.study.game(believed), constraint_of(policy, self.study)
         solver = self.study.scenario.publisher.solver
         if solver == "backward-induction":
@@ -139,6 +142,8 @@ class OneShotPoints:
         """Pick the best of the strategies kept; see `RecordPoints`."""
         if is_fixed(policy):
             return self.play(fixed_choice(policy, self.study).strategies)
+        for own in given_policies(self.study.loaded.given, [policy]):
+            return self.play(own.choose(self.study.game(believed)).strategies)
         constraint = constraint_of(policy, self.study)
         restricted = constraint.minimum is not None
         if restricted not in self._thinned:

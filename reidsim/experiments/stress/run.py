@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,6 @@ from reidsim.scenarios.design_schema import UncertaintySection
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.stress_schema import PolicyMapSection, RobustnessSection, SensitivitySection
-from reidsim.validation import validated
 
 
 @formerly(overrides="set")
@@ -121,14 +121,13 @@ def with_method(
     section["sensitivity"] = {**section.get("sensitivity", {}), **given}
     content["stress"] = section
     try:
-        scenario = validated(type(loaded.scenario), content, loaded.path)
+        return replace(loaded.with_content(content), origins=loaded.origins)
     except InputError as error:
         # The file itself is valid, so it is what was given that is not.
         raise InputError(
             error.problem, source="--method" if samples is None else "--samples", found=error.found,
             expected=error.expected, hint=error.hint,
         ) from None  # fmt: skip
-    return LoadedScenario(loaded.name, loaded.path, scenario, content, loaded.origins)
 
 
 def stress_loaded(
