@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+import reidsim
 from reidsim.deprecation import formerly
 from reidsim.errors import InputError
 from reidsim.experiments.cross_play_defenders import (
@@ -33,6 +34,11 @@ from reidsim.scenarios.opponent_types import types_of_dataset, types_of_records,
 from reidsim.scenarios.opponents import Opponents, opponents_of_dataset, opponents_of_records, opponents_of_subjects
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.staged_attack import staged_dataset, staged_records
+from reidsim.wording import counted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 # Draws the figures of a result into a folder; returns the files' names.
 CrossPlayIllustrator = Callable[["CrossPlayResult", Path], list[str]]
@@ -69,6 +75,17 @@ class CrossPlayResult:
     def matrix(self, measure: str) -> pd.DataFrame:
         """Return one measure, defenders as rows and adversaries as columns; see `CrossPlay`."""
         return self.play.matrix(measure)
+
+    def __repr__(self) -> str:
+        return (
+            f"CrossPlayResult({self.name!r}: {counted(self.table['defender'].nunique(), 'defender')}, "
+            f"{counted(self.table['adversary'].nunique(), 'adversary', 'adversaries')})"
+        )
+
+    def plot(self) -> Figure:
+        """Draw payoff and risk, defenders against adversaries; see `reidsim.plot`."""
+        figure: Figure = reidsim.plot(self)
+        return figure
 
     def save(self, folder: str | Path, *, illustrate: CrossPlayIllustrator | None = None) -> Path:
         """Write the results folder: manifest, table, and figures if `illustrate` is given.

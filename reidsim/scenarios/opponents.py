@@ -118,7 +118,8 @@ def opponents_of_records(
     others = {"fmdp": sequential, "partial-knowledge": informed, "multistage": in_stages}
     if section.planner in study.loaded.given:
         own = section.planner
-        others[own] = lambda: _games(study)
+        if own not in ADVERSARIES or section.knowledge is not None:
+            others[own] = lambda: _games(study)
     return _opponents(
         own,
         simple,
