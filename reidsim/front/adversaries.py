@@ -15,6 +15,7 @@ from reidsim.adversaries.response import Adversary, Linkage, Response
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import BinomialBelief, Plan, plan_known, plan_unknown
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks
+from reidsim.errors import InputError
 from reidsim.linkage.number_checks import check_share
 from reidsim.populations.population import Population
 from reidsim.releases.strategy_space import Rows
@@ -139,8 +140,13 @@ class Sequential(_Links):
             If a parameter is out of its range.
         """
         sizes: NDArray[np.number] = np.asarray(group_sizes)
-        if registry_size is None or match_probability is None:
+        if registry_size is None and match_probability is None:
             return plan_known(self.attack, sizes)
+        if registry_size is None or match_probability is None:
+            raise InputError(
+                "unknown groups are told by both", source="Sequential.plan", where="registry_size, match_probability",
+                expected="both or neither",
+            )  # fmt: skip
         return plan_unknown(self.attack, sizes, BinomialBelief(registry_size, np.asarray(match_probability)))
 
     @property

@@ -39,11 +39,21 @@ def named_arguments() -> Iterator[None]:
         raise InputError(
             error.problem,
             source=GAME,
-            where=None if error.where is None else argument_of(error.where),
+            where=None if error.where is None else _place(error.where, error.problem),
             found=error.found,
             expected=error.expected,
             hint=error.hint,
         ) from None
+
+
+def _place(where: str, problem: str) -> str:
+    point, colon, key = where.partition(": ")
+    if point.startswith("point ") and colon:
+        return f"{point}: {argument_of(key)}"
+    if problem == "unknown key" and "." not in where:
+        # No argument makes a section that does not exist.
+        return f"argument 'overrides', {where}"
+    return argument_of(where)
 
 
 def argument_of(where: str) -> str:

@@ -255,6 +255,8 @@ class Game:
             Lowest and highest value of ``benefit``, ``loss``, ``gain`` or ``cost``, each between them as likely; or a
             distribution as a scenario file has it. Other keys have ``__`` in place of dots.
         """
+        if not ranges and parts is None:
+            raise InputError("nothing uncertain", source="Game.stress", expected="ranges, such as loss=(100, 500)")
         sections: dict[str, object] = {} if parts is None else {"stress": dict(parts)}
         if ranges:
             uncertain: dict[str, Any] = {_key(name): _distribution(name, given) for name, given in ranges.items()}
