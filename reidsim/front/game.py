@@ -77,7 +77,7 @@ class Game:
     >>> game
     Game(3 records, one-shot, unit='record')
     >>> game.play(["basic", "no-attack"]).summary["publisher_payoff"].round(2).to_dict()
-    {'basic': 25.0, 'no-attack': 25.0}
+    {'basic': 40.88, 'no-attack': 40.88}
     """
 
     records: Records
