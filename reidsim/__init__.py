@@ -1,9 +1,18 @@
 """Game-theoretic simulation of re-identification.
 
->>> import reidsim
+A game is made of records, people, an adversary and prices, and then played:
+
+>>> import pandas, reidsim
+>>> patients = pandas.DataFrame({"age": [30, 34, 52], "sex": ["F", "F", "M"]})
+>>> records = reidsim.Records(patients, {"age": reidsim.intervals(5), "sex": "suppress"})
+>>> game = reidsim.Game(records, adversary=reidsim.OneShot(gain=60, cost=40), benefit=100, loss=300)
+>>> game.play(["basic", "no-attack"])
+RunResult('game': basic, no-attack)
+
+Scenario files, the bundled ones among them, are run by name:
+
 >>> result = reidsim.run("wan2015")  # doctest: +SKIP
 >>> result.summary  # doctest: +SKIP
->>> result.records  # doctest: +SKIP
 """
 
 from __future__ import annotations
@@ -13,94 +22,129 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reidsim.adversaries.multistage.attack import MultistageAttack
-    from reidsim.adversaries.one_shot import OneShotAdversary
+    from reidsim.adversaries.multistage.attack import MultistageAttack as MultistageAttack
+    from reidsim.adversaries.one_shot import OneShotAdversary as OneShotAdversary
     from reidsim.adversaries.response import Response
     from reidsim.errors import InputError
     from reidsim.experiments.cross_play import cross_play
     from reidsim.experiments.run import run, run_batch
     from reidsim.experiments.run_result import RunResult
     from reidsim.experiments.stress.run import stress
-    from reidsim.games.equilibrium import Equilibrium
-    from reidsim.games.masking.game import MaskingGame
-    from reidsim.games.record_game import RecordGame
-    from reidsim.populations.catalogue import load_individuals, load_population, load_resource
-    from reidsim.populations.domain import Attribute, Domain
-    from reidsim.populations.genealogy.genealogy import Genealogy
-    from reidsim.populations.genealogy.make import make_genealogy
-    from reidsim.populations.individuals import Individuals
+    from reidsim.front.adversaries import Always, Never, OneShot, Own, Random, Sequential
+    from reidsim.front.game import Game
+    from reidsim.front.hierarchies import groups, intervals, prefix, suppress
+    from reidsim.front.masking import masking_game, solve_masking
+    from reidsim.front.records import Records
+    from reidsim.games.equilibrium import Equilibrium as Equilibrium
+    from reidsim.games.masking.game import MaskingGame as MaskingGame
+    from reidsim.games.record_game import Choice
+    from reidsim.games.record_game import RecordGame as RecordGame
+    from reidsim.populations.catalogue import load_individuals as load_individuals
+    from reidsim.populations.catalogue import load_population
+    from reidsim.populations.catalogue import load_resource as load_resource
+    from reidsim.populations.domain import Attribute as Attribute
+    from reidsim.populations.domain import Domain as Domain
+    from reidsim.populations.genealogy.genealogy import Genealogy as Genealogy
+    from reidsim.populations.genealogy.make import make_genealogy as make_genealogy
+    from reidsim.populations.individuals import Individuals as Individuals
     from reidsim.populations.populate import populate
     from reidsim.populations.population import Population
-    from reidsim.populations.resources import ExternalResource
+    from reidsim.populations.resources import ExternalResource as ExternalResource
     from reidsim.releases.hierarchy import Hierarchy
-    from reidsim.releases.lattice import GeneralizationLattice
-    from reidsim.releases.masking import MaskingSpace
+    from reidsim.releases.lattice import GeneralizationLattice as GeneralizationLattice
+    from reidsim.releases.masking import MaskingSpace as MaskingSpace
     from reidsim.reports.description import describe_file
+    from reidsim.reports.figures.outcome import plot
     from reidsim.scenarios.load import load_scenario
+
 
 __version__ = version("reidsim")
 
-_HOMES = {
+# What can be done, then what it is done with, then how values are generalized.
+_VERBS = {
+    "run": "reidsim.experiments.run",
+    "run_batch": "reidsim.experiments.run",
+    "cross_play": "reidsim.experiments.cross_play",
+    "stress": "reidsim.experiments.stress.run",
+    "plot": "reidsim.reports.figures.outcome",
+    "populate": "reidsim.populations.populate",
+    "describe_file": "reidsim.reports.description",
+    "load_scenario": "reidsim.scenarios.load",
+    "load_population": "reidsim.populations.catalogue",
+    "masking_game": "reidsim.front.masking",
+    "solve_masking": "reidsim.front.masking",
+    "intervals": "reidsim.front.hierarchies",
+    "prefix": "reidsim.front.hierarchies",
+    "groups": "reidsim.front.hierarchies",
+    "suppress": "reidsim.front.hierarchies",
+}
+_THINGS = {
+    "Game": "reidsim.front.game",
+    "Records": "reidsim.front.records",
+    "Population": "reidsim.populations.population",
+    "Hierarchy": "reidsim.releases.hierarchy",
+    "OneShot": "reidsim.front.adversaries",
+    "Sequential": "reidsim.front.adversaries",
+    "Always": "reidsim.front.adversaries",
+    "Never": "reidsim.front.adversaries",
+    "Random": "reidsim.front.adversaries",
+    "Own": "reidsim.front.adversaries",
+    "Response": "reidsim.adversaries.response",
+    "Choice": "reidsim.games.record_game",
+    "RunResult": "reidsim.experiments.run_result",
+    "InputError": "reidsim.errors",
+}
+# What lies below games: each is at home in its module, and can be had from here.
+_BELOW = {
     "Attribute": "reidsim.populations.domain",
     "Domain": "reidsim.populations.domain",
     "Equilibrium": "reidsim.games.equilibrium",
     "ExternalResource": "reidsim.populations.resources",
     "Genealogy": "reidsim.populations.genealogy.genealogy",
     "GeneralizationLattice": "reidsim.releases.lattice",
-    "Hierarchy": "reidsim.releases.hierarchy",
     "Individuals": "reidsim.populations.individuals",
-    "InputError": "reidsim.errors",
     "MaskingGame": "reidsim.games.masking.game",
     "MaskingSpace": "reidsim.releases.masking",
     "MultistageAttack": "reidsim.adversaries.multistage.attack",
     "OneShotAdversary": "reidsim.adversaries.one_shot",
-    "Population": "reidsim.populations.population",
     "RecordGame": "reidsim.games.record_game",
-    "Response": "reidsim.adversaries.response",
-    "RunResult": "reidsim.experiments.run_result",
-    "cross_play": "reidsim.experiments.cross_play",
-    "describe_file": "reidsim.reports.description",
     "load_individuals": "reidsim.populations.catalogue",
-    "load_population": "reidsim.populations.catalogue",
     "load_resource": "reidsim.populations.catalogue",
-    "load_scenario": "reidsim.scenarios.load",
     "make_genealogy": "reidsim.populations.genealogy.make",
-    "populate": "reidsim.populations.populate",
-    "run": "reidsim.experiments.run",
-    "run_batch": "reidsim.experiments.run",
-    "stress": "reidsim.experiments.stress.run",
 }
+_HOMES = {**_VERBS, **_THINGS, **_BELOW}
 
-__all__ = [
-    "Attribute",
-    "Domain",
-    "Equilibrium",
-    "ExternalResource",
-    "Genealogy",
-    "GeneralizationLattice",
-    "Hierarchy",
-    "Individuals",
-    "InputError",
-    "MaskingGame",
-    "MaskingSpace",
-    "MultistageAttack",
-    "OneShotAdversary",
-    "Population",
-    "RecordGame",
-    "Response",
-    "RunResult",
-    "__version__",
-    "cross_play",
-    "describe_file",
-    "load_individuals",
-    "load_population",
-    "load_resource",
-    "load_scenario",
-    "make_genealogy",
-    "populate",
+__all__ = [  # noqa: RUF022 - verbs first
     "run",
     "run_batch",
+    "cross_play",
     "stress",
+    "plot",
+    "populate",
+    "describe_file",
+    "load_scenario",
+    "load_population",
+    "masking_game",
+    "solve_masking",
+    "intervals",
+    "prefix",
+    "groups",
+    "suppress",
+    "Game",
+    "Records",
+    "Population",
+    "Hierarchy",
+    "OneShot",
+    "Sequential",
+    "Always",
+    "Never",
+    "Random",
+    "Own",
+    "Response",
+    "Choice",
+    "RunResult",
+    "InputError",
+    "__version__",
 ]
 
 

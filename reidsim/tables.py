@@ -287,3 +287,42 @@ def numbers(frame: pd.DataFrame, column: str, source: Path) -> pd.Series[float]:
             found=frame[column].iloc[row],
         )
     return values
+
+
+def text_table(frame: pd.DataFrame, source: str) -> pd.DataFrame:
+    """Return a table in memory as `read_table` returns one of a file: every value as text, without spaces around it.
+
+    Whole numbers have no decimals, whatever their type; missing values are empty.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    source : str
+        What messages call it.
+
+    Raises
+    ------
+    InputError
+        If it has no rows, or a column without a name of its own.
+    """
+    names = [str(name).strip() for name in frame.columns]
+    repeated = [name for name in names if names.count(name) > 1]
+    if repeated:
+        raise InputError("column named twice", source=source, found=repeated[0])
+    if not len(frame) or not names:
+        raise InputError("the table has no rows or no columns", source=source, expected="at least one of each")
+    columns = [text_column(frame.iloc[:, position]) for position in range(len(names))]
+    return pd.DataFrame(dict(zip(names, columns, strict=True)))
+
+
+def text_column(column: pd.Series[Any]) -> pd.Series[str]:
+    """Return a column as text; see `text_table`."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(column.cat.categories.dtype)
+    missing = column.isna().to_numpy()
+    text = column.astype("str").str.strip()
+    if pd.api.types.is_float_dtype(column.dtype):
+        # Beyond 2**53 not every whole number is a float, and none has decimals to lose.
+        whole = ((column == column.round()) & (column.abs() < 2**53)).fillna(False).to_numpy(dtype=bool)
+        text = text.mask(whole, column.where(whole, 0).astype("int64").astype("str"))
+    return pd.Series(text.mask(missing, "").to_numpy(), dtype="str")

@@ -1,5 +1,6 @@
 """The package as seen from Python: ``import reidsim``."""
 
+import builtins
 import inspect
 import shutil
 import subprocess
@@ -64,9 +65,48 @@ def test_every_public_method_is_documented(name):
     assert undocumented == []
 
 
-def test_public_names_are_listed_in_order_and_nothing_else_is():
-    assert list(reidsim.__all__) == sorted(reidsim.__all__, key=lambda name: (not name[0].isupper(), name))
+def test_public_names_are_few_verbs_first_and_nothing_else_is_listed():
+    names = [name for name in reidsim.__all__ if not name.startswith("__")]
+    assert [name for name in names if name[0].islower()] == names[: sum(name[0].islower() for name in names)]
+    assert len(names) <= 30
     assert dir(reidsim) == sorted(reidsim.__all__)
+
+
+@pytest.mark.parametrize("name", sorted(reidsim._BELOW))
+def test_what_lies_below_is_at_home_in_its_module_and_can_be_had_by_its_name(name):
+    assert name not in dir(reidsim)
+    thing = getattr(reidsim, name)
+    assert thing.__module__ == reidsim._BELOW[name]
+    assert inspect.getdoc(thing)
+
+
+@pytest.mark.parametrize("name", [name for name in reidsim.__all__ if not name.startswith("__")])
+def test_no_parameter_hides_what_python_itself_has(name):
+    thing = getattr(reidsim, name)
+    own = [value for key, value in vars(thing).items() if not key.startswith("_")] if inspect.isclass(thing) else []
+    for function in [thing, *own]:
+        if callable(function):
+            assert not set(inspect.signature(function).parameters) & set(dir(builtins)), function
+
+
+FORMER_NAMES = {
+    "run": lambda old: reidsim.run("wan2015", **old),
+    "run_batch": lambda old: reidsim.run_batch("wan2015", **old),
+    "cross_play": lambda old: reidsim.cross_play("wan2015", **old),
+    "stress": lambda old: reidsim.stress("wan2015", **old),
+    "populate": lambda old: reidsim.populate("tennessee-2010", "/nowhere/people.parquet", **old),
+}
+
+
+@pytest.mark.parametrize("name", FORMER_NAMES)
+def test_a_former_name_of_a_parameter_works_and_warns(name):
+    """What is given by it is used: an unknown key is an error of that key."""
+    says = rf"{name}\(\): argument 'set' is now called 'overrides'"
+    with pytest.warns(DeprecationWarning, match=says) as caught, pytest.raises(reidsim.InputError, match="nonsense"):
+        FORMER_NAMES[name]({"set": {"nonsense": 1}})
+    assert caught[0].filename == __file__
+    with pytest.raises(TypeError, match="former name 'set'"):
+        FORMER_NAMES[name]({"set": {}, "overrides": {}})
 
 
 def test_a_star_import_brings_the_public_names():
@@ -125,7 +165,7 @@ def test_a_result_says_what_made_it(result):
 
 
 def test_values_and_seed_can_be_replaced(town):
-    changed = reidsim.run(town, set={"economics.loss": 0, "publisher.policies": ["basic"]}, seed=12)
+    changed = reidsim.run(town, overrides={"economics.loss": 0, "publisher.policies": ["basic"]}, seed=12)
     assert changed.summary.loc["basic", "publisher_payoff"] == 100
     assert changed.manifest["seed"] == 12
     assert changed.manifest["content"]["economics"]["loss"] == 0
@@ -133,20 +173,20 @@ def test_values_and_seed_can_be_replaced(town):
 
 @pytest.mark.parametrize("number", [np.int64(0), np.float64(0), np.int32(0), np.float32(0)], ids=lambda n: n.dtype.name)
 def test_values_can_be_numbers_of_numpy_as_loops_over_arrays_give_them(town, number):
-    changed = reidsim.run(town, set={"economics.loss": number, "publisher.policies": ["basic"]})
+    changed = reidsim.run(town, overrides={"economics.loss": number, "publisher.policies": ["basic"]})
     assert changed.summary.loc["basic", "publisher_payoff"] == 100
 
 
 def test_the_callers_values_are_left_as_they_are(town):
     values = {"economics": {"benefit": 100, "loss": 60, "cost": 10}, "economics.cost": 11}
-    reidsim.run(town, set=values)
+    reidsim.run(town, overrides=values)
     assert values == {"economics": {"benefit": 100, "loss": 60, "cost": 10}, "economics.cost": 11}
 
 
 def test_progress_is_told_what_is_done_and_how_much(town):
     calls = []
     record = {"age": "30", "sex": "F", "district": "N1"}
-    reidsim.run(town, set={"analysis.strategies": record}, progress=lambda *call: calls.append(call))
+    reidsim.run(town, overrides={"analysis.strategies": record}, progress=lambda *call: calls.append(call))
     assert all(isinstance(task, str) and 0 <= done <= total for task, done, total in calls)
     assert ("solving", 18, 18) in calls
     assert ("analysing", 1, 1) in calls
@@ -157,7 +197,7 @@ def test_progress_is_told_what_is_done_and_how_much(town):
     [
         ("wan2051", {}, "did you mean 'wan2021'"),
         ("nowhere.toml", {}, "nowhere.toml: no such file"),
-        ("wan2015", {"set": {"economics.los": 1}}, r"economics\.los: unknown key"),
+        ("wan2015", {"overrides": {"economics.los": 1}}, r"economics\.los: unknown key"),
         ("wan2015", {"seed": -1}, "seed: value not allowed; found -1"),
     ],
 )

@@ -118,7 +118,7 @@ def test_results_page_documents_every_file_and_column(page_folder: Path) -> None
     record = {"age": "70", "sex": "F", "village": "Dale"}
     result = reidsim.run(
         "clinic.toml",
-        set={
+        overrides={
             "publisher.policies": ["safe-harbor", "basic"],
             "safe_harbor": {"age": "age"},
             "analysis.strategies": record,
@@ -130,7 +130,7 @@ def test_results_page_documents_every_file_and_column(page_folder: Path) -> None
     Path("registry.toml").write_text('kind = "registry"\npopulation = "valley.toml"\nsize = 80\nseed = 1\n')
     sequential = reidsim.run(
         "clinic.toml",
-        set={
+        overrides={
             "adversary": {"planner": "fmdp", "sequential": {"registry": "registry.toml"}},
             "analysis.sequential": {
                 "beliefs": True,

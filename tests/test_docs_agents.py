@@ -64,7 +64,7 @@ def test_the_page_is_linked():
 
 def test_numbers_told_in_the_text_are_those_of_the_scenarios():
     """Almost half of the subjects leave after the first round of `market`, and only half of those return."""
-    rounds = reidsim.run("market", set={"publisher.policies": ["basic", "no-attack"]}).analysis.rounds
+    rounds = reidsim.run("market", overrides={"publisher.policies": ["basic", "no-attack"]}).analysis.rounds
     participation = rounds.pivot_table("participation", "round", "policy", observed=True)
     lost = participation["basic"].iloc[0] - participation["basic"].iloc[1]
     assert 0.4 < lost < 0.5

@@ -32,7 +32,7 @@ def test_tables_and_the_manifest(tmp_path, monkeypatch):
         (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
     changes = {"replications": 2, "sweep.values": {"economics.loss": [100, 200]}}
-    result = reidsim.run_batch("valley.toml", set=changes, executor="serial", folder="out")
+    result = reidsim.run_batch("valley.toml", overrides=changes, executor="serial", folder="out")
     common = {"economics.loss", *parts(TEXT)}
     for name, table in {"runs": result.runs, **result.analysis.tables()}.items():
         rows = rows_of(parts(TEXT)[f"{name}.parquet"], "column")

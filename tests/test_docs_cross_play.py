@@ -34,8 +34,8 @@ def played(tmp_path_factory):
     for name, text in re.findall(r'^```\w+ title="([\w.]+)"\n(.*?)^```$', TEXT, re.MULTILINE | re.DOTALL):
         (folder / name).write_text(text, encoding="utf-8")
     scenario = folder / "clinic.toml"
-    by_record = cross_play(scenario, set={"safe_harbor": {"age": "age"}}, knowledge=str(folder / "club.toml"))
-    return by_record, cross_play(scenario, set=DATASET), folder
+    by_record = cross_play(scenario, overrides={"safe_harbor": {"age": "age"}}, knowledge=str(folder / "club.toml"))
+    return by_record, cross_play(scenario, overrides=DATASET), folder
 
 
 def test_adversaries_are_described():

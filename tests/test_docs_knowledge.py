@@ -51,7 +51,7 @@ def test_every_file_and_column_of_results_is_documented(tmp_path: Path, monkeypa
     capabilities = {name: [0.2, 0.5] for name in ("p_m", "p_fm", "p_cu", "p_c")}
     result = reidsim.run(
         "xia2021",
-        set={
+        overrides={
             "release.sizes": [50, 100],
             "release.samples": 2,
             "analysis.settings": capabilities,

@@ -41,7 +41,7 @@ def everything(tmp_path_factory):
     for name, text in re.findall(r'^```\w+ title="([\w.]+)"\n(.*?)^```$', TEXT, re.MULTILINE | re.DOTALL):
         (folder / name).write_text(text, encoding="utf-8")
     line = {"key": "economics.loss", "values": [100, 200], "replications": 1}
-    result = reidsim.run(folder / "own.toml", set={"analysis.lines": [line]})
+    result = reidsim.run(folder / "own.toml", overrides={"analysis.lines": [line]})
     return result, result.save(folder / "all", illustrate=illustrate)
 
 

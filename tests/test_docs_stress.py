@@ -27,7 +27,7 @@ def everything(tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
     for name, text in re.findall(r'^```\w+ title="([\w.]+)"\n(.*?)^```$', TEXT, re.MULTILINE | re.DOTALL):
         (folder / name).write_text(text, encoding="utf-8")
-    result = stress(folder / "town.toml", set={"stress.sensitivity.samples": 4, "uncertainty.samples": 5})
+    result = stress(folder / "town.toml", overrides={"stress.sensitivity.samples": 4, "uncertainty.samples": 5})
     return result, result.save(folder / "all", illustrate=illustrate_stress)
 
 

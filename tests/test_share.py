@@ -212,7 +212,7 @@ def test_the_same_run_gives_the_same_bytes(run):
 
 def test_records_that_are_withheld_are_left_out(folder, reidsim_):
     """At this cost an attack pays even against a record that hides among all 40."""
-    reidsim.run("patients.toml", set={"economics.cost": 1, "publisher.policies": ["no-attack"]}).save("results")
+    reidsim.run("patients.toml", overrides={"economics.cost": 1, "publisher.policies": ["no-attack"]}).save("results")
     run = open_results(Path("results"))
     sidecar = write_shared(Path("shared.csv"), run, shared_records(run, keep=["diagnosis"]))
     assert sidecar["records"] == {"release": N, "shared": 0, "withheld": N}
@@ -232,7 +232,7 @@ def test_a_file_that_holds_records_gives_no_warning_of_none(run):
 
 def test_one_class_is_one_class(folder, reidsim_):
     write_csv("patients.csv", {name: [values[0]] * 5 for name, values in patients().items()})
-    reidsim.run("patients.toml", set={"publisher.policies": ["no-protection"]}).save("results")
+    reidsim.run("patients.toml", overrides={"publisher.policies": ["no-protection"]}).save("results")
     out = reidsim_("share", "results", "-o", "shared.csv")[1]
     assert out.startswith("no-protection: 5 of 5 records in 1 equivalence class, the smallest of 5\n")
 
@@ -259,7 +259,7 @@ def test_a_gap_without_a_bound_is_no_number(run):
 
 def test_a_dataset_generalized_in_one_way_has_the_classes_of_its_solver(folder):
     Path("ward.toml").write_text(SCENARIO)
-    reidsim.run("ward.toml", set={"economics.cost": 6, "publisher.unit": "table"}).save("results")
+    reidsim.run("ward.toml", overrides={"economics.cost": 6, "publisher.unit": "table"}).save("results")
     run = open_results(Path("results"))
     withheld = 0
     for policy in ("basic", "no-attack"):
@@ -296,7 +296,7 @@ def unheaded(folder):
 
 
 def test_columns_of_a_file_without_a_header_are_numbered_from_one(unheaded, reidsim_):
-    reidsim.run("unheaded.toml", set={"publisher.policies": ["no-protection"]}).save("results")
+    reidsim.run("unheaded.toml", overrides={"publisher.policies": ["no-protection"]}).save("results")
     run = open_results(Path("results"))
     shared = shared_records(run, keep=["6", "2"])
     assert shared.records == len(shared.table) == N
@@ -325,7 +325,7 @@ def test_a_kept_column_does_not_take_the_name_of_a_quasi_identifier(unheaded):
     """Attributes may be named as columns are, where these have numbers for names."""
     scenario = Path("unheaded.toml").read_text()
     Path("unheaded.toml").write_text(scenario.replace("[attributes.sex]", '[attributes."2"]'))
-    reidsim.run("unheaded.toml", set={"publisher.policies": ["no-protection"]}).save("results")
+    reidsim.run("unheaded.toml", overrides={"publisher.policies": ["no-protection"]}).save("results")
     run = open_results(Path("results"))
     with pytest.raises(InputError, match="--keep: a quasi-identifier has this name; found '2'"):
         shared_records(run, keep=["2"])
@@ -414,7 +414,7 @@ def test_masked_values_are_stars_and_groups_do_not_tell_the_value(subjects):
 
 def test_who_does_not_take_part_is_left_out_with_all_columns(subjects):
     """Only those of the two larger towns hide among enough people to take part."""
-    reidsim.run("masking.toml", set={"economics.loss": 900, "adversary.stages.0.on": ["town"]}).save("costly")
+    reidsim.run("masking.toml", overrides={"economics.loss": 900, "adversary.stages.0.on": ["town"]}).save("costly")
     run = open_results(Path("costly"))
     shared = shared_records(run, policy="opt-in", keep=["surname"])
     out = [town == "Coldham" for town in subjects["town"]]
@@ -424,7 +424,7 @@ def test_who_does_not_take_part_is_left_out_with_all_columns(subjects):
 
 def test_who_stayed_away_in_the_last_round_of_agents_is_left_out(folder):
     rounds = {"agents.rounds": 3, "agents.participation.reward": 1, "agents.participation.harm": 4}
-    reidsim.run("patients.toml", set={**rounds, "publisher.policies": ["no-protection"]}).save("rounds")
+    reidsim.run("patients.toml", overrides={**rounds, "publisher.policies": ["no-protection"]}).save("rounds")
     run = open_results(Path("rounds"))
     shared = shared_records(run, policy="no-protection", keep=["patient"])
     stays = run.table("records")["participates"].to_numpy()
@@ -441,7 +441,7 @@ def test_with_agents_the_numbers_are_those_of_the_round_whose_forms_are_shared(f
     Path("agents.toml").write_text(SCENARIO)
     rounds = {"agents.rounds": 3, "agents.participation.reward": 1, "agents.participation.harm": 4}
     reidsim.run(
-        "agents.toml", set={**rounds, "publisher.unit": unit, "publisher.policies": ["no-protection", "basic"]}
+        "agents.toml", overrides={**rounds, "publisher.unit": unit, "publisher.policies": ["no-protection", "basic"]}
     ).save("rounds")
     run = open_results(Path("rounds"))
     for policy in ("no-protection", "basic"):
@@ -467,7 +467,7 @@ def test_with_agents_the_numbers_are_those_of_the_round_whose_forms_are_shared(f
 
 def test_drawn_outcomes_are_called_drawn(folder, reidsim_):
     rounds = {"agents.rounds": 3, "agents.draws": 2, "agents.mode": "sampling", "publisher.policies": ["basic"]}
-    reidsim.run("patients.toml", set=rounds).save("rounds")
+    reidsim.run("patients.toml", overrides=rounds).save("rounds")
     out = reidsim_("share", "rounds", "-o", "shared.csv")[1]
     sidecar = json.loads(Path("shared.csv.json").read_text(encoding="utf-8"))
     table = open_results(Path("rounds")).table("rounds")
@@ -481,7 +481,7 @@ def test_drawn_outcomes_are_called_drawn(folder, reidsim_):
 
 def test_subjects_of_the_masking_game_have_the_numbers_of_their_last_round(subjects):
     rounds = {"agents.rounds": 4, "agents.participation.reward": 1, "agents.participation.harm": 4}
-    reidsim.run("masking.toml", set=rounds).save("rounds")
+    reidsim.run("masking.toml", overrides=rounds).save("rounds")
     run = open_results(Path("rounds"))
     sidecar = write_shared(Path("shared.csv"), run, shared_records(run, policy="opt-in"))
     table = run.table("rounds")
@@ -499,7 +499,7 @@ def test_a_game_that_is_played_once_has_no_round(run, reidsim_):
 
 
 def test_rounds_that_were_lost_are_told(folder):
-    reidsim.run("patients.toml", set={"agents.rounds": 2, "publisher.policies": ["basic"]}).save("rounds")
+    reidsim.run("patients.toml", overrides={"agents.rounds": 2, "publisher.policies": ["basic"]}).save("rounds")
     os.unlink("rounds/rounds.parquet")
     run = open_results(Path("rounds"))
     with pytest.raises(InputError, match=r"no rounds in the results; expected rounds\.parquet"):
@@ -516,7 +516,7 @@ def test_a_value_that_reads_like_a_suppressed_one_is_told(folder):
         change = {"attributes.sex.column": "sex", "attributes.sex.values": {"w": "F", "m": "M", "*": star}}
         if star == "*":
             del change["attributes.sex.values"]["*"]
-        reidsim.run("patients.toml", set=change).save(f"starred-{len(warnings)}")
+        reidsim.run("patients.toml", overrides=change).save(f"starred-{len(warnings)}")
         run = open_results(Path(f"starred-{len(warnings)}"))
         warnings[star] = shared_records(run, policy="basic").warnings
     assert warnings == {"*": ("values of sex are * in the records, as are suppressed ones",), "unknown": ()}
@@ -665,7 +665,7 @@ def test_a_disk_that_is_full_leaves_nothing(run, monkeypatch):
 
 
 def test_runs_without_a_file_and_drawn_values_are_refused(folder):
-    made = reidsim.run("wan2015", set={"analysis": {}, "publisher.policies": ["no-protection"]})
+    made = reidsim.run("wan2015", overrides={"analysis": {}, "publisher.policies": ["no-protection"]})
     made.save("bundled")
     with pytest.raises(InputError, match="the records of the run are not from a file"):
         shared_records(open_results(Path("bundled")))

@@ -39,7 +39,7 @@ def populate(
             output,
             counts="expected" if expected else "sample",
             seed=seed,
-            set=overrides_of(set_),
+            overrides=overrides_of(set_),
             progress=progress,
         )
     truth = "" if written.truth is None else f"; who they are about in {written.truth}"

@@ -26,7 +26,7 @@ def report(
         Path | None,
         typer.Option("-o", "--output", help="New file (default: report.html or report.md in DIR), or - to print it."),
     ] = None,
-    format: Annotated[
+    file_format: Annotated[
         ReportFormat | None,
         typer.Option("--format", help="How it is written (default: as FILE ends, .html or .md; else html)."),
     ] = None,
@@ -41,11 +41,13 @@ def report(
     from reidsim.reports.page.report import report_text, write_report
 
     if output == STANDARD_OUTPUT:
-        text = report_text(folder, format=format.value if format else "html", scenario_file=scenario)
+        text = report_text(folder, file_format=file_format.value if file_format else "html", scenario_file=scenario)
         # Reports are in UTF-8, whatever the terminal is in.
         typer.echo(text.encode(), nl=False)
         return
-    written = write_report(folder, output, format=format.value if format else None, scenario_file=scenario)
+    written = write_report(
+        folder, output, file_format=file_format.value if file_format else None, scenario_file=scenario
+    )
     typer.echo(f"Report in {written}")
 
 

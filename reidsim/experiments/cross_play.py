@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+import reidsim
+from reidsim.deprecation import formerly
 from reidsim.errors import InputError
 from reidsim.experiments.cross_play_defenders import Defenders, subject_defenders, table_defenders
 from reidsim.experiments.results import Clock, make_manifest, write_json, write_parquet, write_results
@@ -25,6 +27,11 @@ from reidsim.scenarios.load import LoadedScenario, load_scenario
 from reidsim.scenarios.opponent_types import types_of_subjects, types_of_tables
 from reidsim.scenarios.opponents import Opponents, opponents_of_subjects, opponents_of_tables
 from reidsim.scenarios.schema import ScenarioHead
+from reidsim.wording import counted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 # Draws the figures of a result into a folder; returns the files' names.
 CrossPlayIllustrator = Callable[["CrossPlayResult", Path], list[str]]
@@ -62,6 +69,17 @@ class CrossPlayResult:
         """Return one measure, defenders as rows and adversaries as columns; see `CrossPlay`."""
         return self.play.matrix(measure)
 
+    def __repr__(self) -> str:
+        return (
+            f"CrossPlayResult({self.name!r}: {counted(self.table['defender'].nunique(), 'defender')}, "
+            f"{counted(self.table['adversary'].nunique(), 'adversary', 'adversaries')})"
+        )
+
+    def plot(self) -> Figure:
+        """Draw payoff and risk, defenders against adversaries; see `reidsim.plot`."""
+        figure: Figure = reidsim.plot(self)
+        return figure
+
     def save(self, folder: str | Path, *, illustrate: CrossPlayIllustrator | None = None) -> Path:
         """Write the results folder: manifest, table, and figures if `illustrate` is given.
 
@@ -81,10 +99,11 @@ class CrossPlayResult:
         return folder
 
 
+@formerly(overrides="set")
 def cross_play(
     scenario: str | Path,
     *,
-    set: Mapping[str, object] | None = None,
+    overrides: Mapping[str, object] | None = None,
     seed: int | None = None,
     knowledge: str | None = None,
     stages: str | Path | None = None,
@@ -97,7 +116,7 @@ def cross_play(
     ----------
     scenario : str or Path
         Name of a bundled scenario of a record-level, masking or dataset-level game, or a TOML file.
-    set : mapping of str to object, optional
+    overrides : mapping of str to object, optional
         Values by key path that replace the scenario's.
     seed : int, optional
         Root of all random draws; the scenario's, if not given.
@@ -125,7 +144,7 @@ def cross_play(
     >>> import reidsim
     >>> reidsim.cross_play("wan2015").matrix("regret")  # doctest: +SKIP
     """
-    loaded = load_scenario(scenario, set, seed=seed)
+    loaded = load_scenario(scenario, overrides, seed=seed)
     return cross_play_loaded(loaded, knowledge=knowledge, stages=stages, attack_rate=attack_rate, progress=progress)
 
 

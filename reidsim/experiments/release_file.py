@@ -26,7 +26,7 @@ def release_file_facts(loaded: LoadedScenario[ScenarioHead]) -> dict[str, dict[s
         Empty, or the key ``release_file`` with ``path``, as seen from the working folder, and ``sha256``.
     """
     text = _release_file(loaded)
-    if text is None:
+    if text is None or text in loaded.given:
         return {}
     path = data_file(text, loaded.folder, _BUNDLED_AMONG)
     shown = text if text.startswith(BUNDLED) else _shown(path)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from reidsim.deprecation import formerly
 from reidsim.errors import InputError
 from reidsim.experiments.agent_masking import describe_masking_agents, run_masking_agents
 from reidsim.experiments.agent_tables import describe_table_agents, run_table_agents
@@ -41,10 +42,11 @@ _AGENT_STUDIES: dict[type[ScenarioHead], _Study] = {
 }
 
 
+@formerly(overrides="set")
 def run(
     scenario: str | Path,
     *,
-    set: Mapping[str, object] | None = None,
+    overrides: Mapping[str, object] | None = None,
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> RunResult:
@@ -54,7 +56,7 @@ def run(
     ----------
     scenario : str or Path
         Name of a bundled scenario, such as ``"wan2015"``, or a TOML file.
-    set : mapping of str to object, optional
+    overrides : mapping of str to object, optional
         Values by key path that replace the scenario's, such as ``{"economics.loss": 600}``.
     seed : int, optional
         Root of all random draws; the scenario's, if not given.
@@ -73,10 +75,10 @@ def run(
     Examples
     --------
     >>> import reidsim
-    >>> result = reidsim.run("wan2015", set={"economics.loss": 600})  # doctest: +SKIP
+    >>> result = reidsim.run("wan2015", overrides={"economics.loss": 600})  # doctest: +SKIP
     >>> result.summary["publisher_payoff"]  # doctest: +SKIP
     """
-    return run_loaded(load_scenario(scenario, set, seed=seed), progress=progress)
+    return run_loaded(load_scenario(scenario, overrides, seed=seed), progress=progress)
 
 
 def run_loaded(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | None = None) -> RunResult:
@@ -89,10 +91,11 @@ def run_loaded(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | Non
     return run_once(loaded, progress=progress)
 
 
+@formerly(overrides="set")
 def run_batch(
     scenario: str | Path,
     *,
-    set: Mapping[str, object] | None = None,
+    overrides: Mapping[str, object] | None = None,
     seed: int | None = None,
     executor: str = "auto",
     workers: int | None = None,
@@ -107,7 +110,7 @@ def run_batch(
 
     Parameters
     ----------
-    scenario, set, seed, progress
+    scenario, overrides, seed, progress
         As of `run`.
     executor : str
         Where runs are done: ``"serial"`` (in this process), ``"processes"`` (of this computer), ``"dask"``, or
@@ -139,7 +142,7 @@ def run_batch(
     --------
     >>> import reidsim
     >>> sweep = {"sweep.values": {"economics.loss": [100, 300, 600]}}
-    >>> result = reidsim.run_batch("wan2015", set=sweep, executor="processes", folder="out")  # doctest: +SKIP
+    >>> result = reidsim.run_batch("wan2015", overrides=sweep, executor="processes", folder="out")  # doctest: +SKIP
     >>> result.statistics  # doctest: +SKIP
     """
     from reidsim.experiments.batch.batch_run import run_batch_loaded
@@ -148,7 +151,7 @@ def run_batch(
     if (resume or rerun_failed) and folder is None:
         raise InputError("nothing to go on with", where="folder", expected="the folder of a batch")
     return run_batch_loaded(
-        load_scenario(scenario, set, seed=seed),
+        load_scenario(scenario, overrides, seed=seed),
         executor_named(executor, workers=workers, scheduler=scheduler, timeout=timeout),
         folder=None if folder is None else Path(folder),
         resume=resume,

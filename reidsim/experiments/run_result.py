@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+import reidsim
 from reidsim.experiments.results import write_json, write_parquet, write_results
+from reidsim.wording import counted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # Columns of a run that say which run it is and how it ended; the others are measures.
 RUN_COLUMNS = ("scenario", "point", "replication", "policy", "state", "seed")
@@ -73,6 +78,15 @@ class RunResult:
         """Measures by policy, averaged over replications."""
         measures = [column for column in self.runs.columns if column not in RUN_COLUMNS]
         return self.runs.groupby("policy", sort=False, observed=True)[measures].mean()
+
+    def __repr__(self) -> str:
+        policies = ", ".join(map(str, self.runs["policy"].unique())) if "policy" in self.runs else ""
+        return f"{type(self).__name__}({self.name!r}: {policies or counted(len(self.runs), 'row')})"
+
+    def plot(self) -> Figure:
+        """Draw the payoffs by policy, or along what was swept; see `reidsim.plot`."""
+        figure: Figure = reidsim.plot(self)
+        return figure
 
     def save(self, folder: str | Path, *, illustrate: Illustrator | None = None) -> Path:
         """Write the results folder: manifest, tables, and figures if `illustrate` is given.

@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import Field, RootModel
 
 from reidsim.bundled import resolve
+from reidsim.deprecation import formerly
 from reidsim.errors import InputError
 from reidsim.overrides import override, validated_after
 from reidsim.populations.attribute_model.draw import attribute_model_population
@@ -106,12 +107,13 @@ def load_resource(recipe: str | Path, *, seed: int | None = None) -> ExternalRes
     return made
 
 
+@formerly(overrides="set")
 def make(
     recipe: str | Path,
     *,
     counts: Counting = "sample",
     seed: int | None = None,
-    set: Mapping[str, object] | None = None,
+    overrides: Mapping[str, object] | None = None,
     progress: Progress | None = None,
 ) -> Made:
     """Make what a recipe describes: a population, individuals, a genealogy or an external resource.
@@ -122,17 +124,17 @@ def make(
     counts : {"sample", "expected"}
     seed : int, optional
         See `load_population`.
-    set : mapping of str to object, optional
+    overrides : mapping of str to object, optional
         Values by key path that replace the recipe's, such as ``{"people.generations": 5}``.
     progress : callable, optional
         Called with what is being done, how much is done and how much there is.
     """
     path = resolve(recipe, "populations", "population recipe")
     if path.suffix == ".parquet":
-        if set or seed is not None:
+        if overrides or seed is not None:
             raise InputError("made already", source=path, expected="a recipe, where a seed or keys are to be changed")
         return _read(path)
-    return _RecipeFile(path, counts, progress).make(seed, set or {})
+    return _RecipeFile(path, counts, progress).make(seed, overrides or {})
 
 
 @dataclass(frozen=True)

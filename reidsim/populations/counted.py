@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from reidsim.bundled import data_file
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute, Codes, Domain
+from reidsim.populations.domain import natural_categories as natural_categories
 from reidsim.populations.population import Counts, Population
 from reidsim.populations.recipe import CountsRecipe
 from reidsim.populations.sampling import UNKNOWN, complete_records
@@ -87,14 +88,6 @@ def counted_population(recipe: CountsRecipe, folder: Path, *, name: str, seed: i
     if not len(codes):
         raise InputError("no row is left", source=path, found=source.strip())
     return Population.from_records(domain, codes, counts, name=name, source=source)
-
-
-def natural_categories(values: pd.Series[str]) -> tuple[str, ...]:
-    """Return the distinct labels of a column in natural order: whole numbers by size, anything else as text."""
-    labels = [str(label).strip() for label in values.unique()]
-    if all(label.removesuffix("+").removeprefix("-").isdecimal() for label in labels):
-        return tuple(sorted(set(labels), key=lambda label: (int(label.removesuffix("+")), label)))
-    return tuple(sorted(set(labels)))
 
 
 def _require_known_attributes(recipe: CountsRecipe) -> None:

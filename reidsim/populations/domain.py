@@ -199,6 +199,14 @@ def unique_rows(codes: Codes, shape: Sequence[int]) -> tuple[NDArray[np.intp], N
     return first, inverse
 
 
+def natural_categories(values: pd.Series[str]) -> tuple[str, ...]:
+    """Return the distinct labels of a column in natural order: whole numbers by size, anything else as text."""
+    labels = [str(label).strip() for label in values.unique()]
+    if all(label.removesuffix("+").removeprefix("-").isdecimal() for label in labels):
+        return tuple(sorted(set(labels), key=lambda label: (int(label.removesuffix("+")), label)))
+    return tuple(sorted(set(labels)))
+
+
 def _as_labels(values: Iterable[object]) -> pd.Series[str]:
     series = values if isinstance(values, pd.Series) else pd.Series(list(values))
     if isinstance(series.dtype, pd.CategoricalDtype):

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from reidsim.bundled import resolve
+from reidsim.deprecation import formerly
 from reidsim.errors import InputError
 from reidsim.overrides import override
 from reidsim.populations.catalogue import Counting, Made, Progress, make
@@ -48,13 +49,14 @@ class PopulationFile:
     truth: Path | None = None
 
 
+@formerly(overrides="set")
 def populate(
     recipe: str | Path,
     output: str | Path,
     *,
     counts: Counting = "sample",
     seed: int | None = None,
-    set: Mapping[str, object] | None = None,
+    overrides: Mapping[str, object] | None = None,
     progress: Progress | None = None,
 ) -> PopulationFile:
     """Make what a recipe describes and write it as Parquet, with what made it.
@@ -68,7 +70,7 @@ def populate(
         the file itself does not tell.
     counts : {"sample", "expected"}
     seed : int, optional
-    set : mapping of str to object, optional
+    overrides : mapping of str to object, optional
     progress : callable, optional
         As of `reidsim.populations.catalogue.make`.
 
@@ -86,10 +88,10 @@ def populate(
     path = resolve(recipe, "populations", "population recipe")
     if path.suffix == ".parquet":
         raise InputError("made already", source=path, expected="a recipe (TOML)")
-    made = make(path, counts=counts, seed=seed, set=set, progress=progress)
+    made = make(path, counts=counts, seed=seed, overrides=overrides, progress=progress)
     if counts == "expected" and not (isinstance(made, Population) and made.counts.dtype == np.float64):
         raise InputError("a recipe without expected counts", source=path, hint="leave --expected out")
-    about = _about(path, counts, seed, set or {})
+    about = _about(path, counts, seed, overrides or {})
     table = _table(made, about)
     write_table(output, table)
     people = made.total if isinstance(made, Population) else float(table.num_rows)

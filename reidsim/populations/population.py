@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
-from reidsim.populations.domain import Codes, Domain
+from reidsim.populations.domain import Attribute, Codes, Domain, natural_categories
+from reidsim.tables import numbers, require_columns, text_table
 
 # int64 when people were counted, float64 when they are expected
 Counts = NDArray[np.number[Any]]
@@ -74,6 +77,46 @@ class Population:
         """Keep the occupied cells of a full table whose shape is ``domain.shape``."""
         cells = np.argwhere(table > 0).astype(np.int32)
         return cls(domain, cells, table[table > 0], name=name, source=source)
+
+    @classmethod
+    def from_frame(
+        cls, frame: pd.DataFrame, count: str | None = None, *, name: str = "population", source: str = ""
+    ) -> Population:
+        """Count the rows of a table by its columns.
+
+        Categories are the values that occur, whole numbers by size and others as text.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            One row per person, or per cell if `count` is given; one column per attribute.
+        count : str, optional
+            Column with the number of people of each row.
+        name, source : str
+            As of the class.
+
+        Raises
+        ------
+        InputError
+            If a value is missing, or a count is not a number of 0 or more; names the row.
+        """
+        table, where = text_table(frame, name), Path(name)
+        if count is not None:
+            require_columns(table, [count], where)
+            amounts = numbers(table, count, where).to_numpy()
+        names = [column for column in table.columns if column != count]
+        for column in names:
+            missing = table[column].eq("")
+            if missing.any():
+                row = int(missing.to_numpy().argmax()) + 1
+                place = f"row {row}, column {column!r}"
+                raise InputError("value missing", source=name, where=place, expected="a value in every row")
+        domain = Domain(tuple(Attribute(column, natural_categories(table[column])) for column in names))
+        counts: Counts | None = None
+        if count is not None:
+            whole = bool((amounts == np.rint(amounts)).all())
+            counts = amounts.astype(np.int64 if whole else np.float64)
+        return cls.from_records(domain, domain.encode(table), counts, name=name, source=source)
 
     @property
     def total(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 from reidsim.bundled import BUNDLED, resolve
 from reidsim.errors import InputError
 from reidsim.overrides import override, validated_after
+from reidsim.scenarios.given import validated_with
 from reidsim.scenarios.kind import DEFAULT_KIND, Kind, kind_named
 from reidsim.scenarios.origins import origins_of
 from reidsim.scenarios.parts import Group, load_part
@@ -63,6 +64,9 @@ class LoadedScenario(Generic[S_co]):
         What its files say of where its values come from; nothing where that is not needed.
     allow_code : bool
         Whether modules that it names may run.
+    given : mapping
+        What names in it stand for that were given in memory, in place of files and modules; see
+        `reidsim.scenarios.given`.
     """
 
     name: str
@@ -71,6 +75,7 @@ class LoadedScenario(Generic[S_co]):
     content: dict[str, Any]
     origins: Mapping[str, Any] = field(default_factory=dict)
     allow_code: bool = False
+    given: Mapping[str, Any] = field(default_factory=dict)
 
     def part(self, group: Group, name: str, where: str) -> Any:
         """Return the factory of an adversary or policy that does not come with the package; see `load_part`."""
@@ -80,6 +85,17 @@ class LoadedScenario(Generic[S_co]):
     def folder(self) -> Path:
         """Where relative paths of the scenario start."""
         return self.path.parent
+
+    def with_content(self, content: dict[str, Any]) -> LoadedScenario[S_co]:
+        """Return the scenario of the same kind with other content, validated; what was given in memory stays.
+
+        Raises
+        ------
+        InputError
+            As `load_scenario` does.
+        """
+        scenario = validated_with(self.given, type(self.scenario), content, self.path)
+        return replace(self, scenario=scenario, content=content, origins={})
 
 
 def load_scenario(
@@ -142,7 +158,7 @@ def scenario_content(path: Path, needed_by: tuple[Path, ...] = ()) -> dict[str, 
     if base.resolve() in needed_by:
         raise InputError("a scenario cannot extend itself", source=path, where="extends", found=extends)
     inherited = scenario_content(base, needed_by)
-    return _merged(_anchored(inherited, base.parent), content)
+    return _merged(anchored(inherited, base.parent), content)
 
 
 def _merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
@@ -153,7 +169,7 @@ def _merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _anchored(content: Any, folder: Path, key: str = "") -> Any:
+def anchored(content: Any, folder: Path, key: str = "") -> Any:
     """Make the paths of a scenario absolute, so that they mean the same in a scenario elsewhere that extends it."""
     below = f"{key}." if key else ""
     if isinstance(content, dict):
@@ -162,7 +178,7 @@ def _anchored(content: Any, folder: Path, key: str = "") -> Any:
             for name, value in content.items()
         }
     if isinstance(content, list):
-        return [_anchored(value, folder, f"{below}{number}") for number, value in enumerate(content)]
+        return [anchored(value, folder, f"{below}{number}") for number, value in enumerate(content)]
     return _absolute(key, content, folder)
 
 
@@ -174,7 +190,7 @@ def _anchored_below(content: Any, folder: Path, key: str, given: object) -> Any:
     for sections in _VALUES_BY_KEY:
         if key.startswith(f"{sections}."):
             return _anchored_values(content, folder, key.removeprefix(f"{sections}."))
-    return _anchored(content, folder, key)
+    return anchored(content, folder, key)
 
 
 def _anchored_values(values: Any, folder: Path, key: str) -> Any:
@@ -183,7 +199,7 @@ def _anchored_values(values: Any, folder: Path, key: str) -> Any:
         return {
             name: _anchored_values(value, folder, key) if name == "values" else value for name, value in values.items()
         }
-    return [_anchored(value, folder, key) for value in values] if isinstance(values, list) else values
+    return [anchored(value, folder, key) for value in values] if isinstance(values, list) else values
 
 
 def scenario_kind(content: Mapping[str, Any], path: Path) -> Kind:

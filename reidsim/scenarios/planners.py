@@ -13,11 +13,11 @@ from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.errors import InputError
-from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.adversary_schema import PlannerSection, SequentialSection
+from reidsim.scenarios.given import Amount, made_adversary
 from reidsim.scenarios.load import LoadedScenario
 
-Amount = float | Floats
+__all__ = ["Amount", "planner", "sequential_attack"]
 
 
 def planner(
@@ -48,6 +48,9 @@ def planner(
     InputError
         If amounts of a sequential attack differ by record, or an adversary of one's own cannot be made.
     """
+    if section.planner in loaded.given:
+        part = loaded.given[section.planner]
+        return made_adversary(part, gain, cost, section.parameters, where="adversary", name=section.planner)
     if section.planner == "one-shot":
         return OneShotAdversary(gain, cost)
     if section.planner == "always":
@@ -64,20 +67,8 @@ def planner(
         attack = sequential_attack(section.sequential, float(gain), float(cost), coverage=coverage)
         return SequentialAdversary(attack, registry_size, seen)
     where = "adversary.planner"
-    made = loaded.part("adversaries", section.planner, where)
-    try:
-        own = made(gain=gain, cost=cost, **section.parameters)
-    except InputError:
-        raise
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise InputError(f"cannot be made: {reason}", where=where, found=section.planner) from None
-    if not callable(getattr(own, "respond", None)):
-        raise InputError(
-            "not an adversary", where=where, found=section.planner, expected="an object with respond(linkage, rows)"
-        )
-    adversary: Adversary = own
-    return adversary
+    part = loaded.part("adversaries", section.planner, where)
+    return made_adversary(part, gain, cost, section.parameters, where=where, name=section.planner)
 
 
 def sequential_attack(

@@ -48,8 +48,8 @@ MISTAKEN = {"beliefs.loss": 3.0, "beliefs.gain": 50.0, "beliefs.cost": 2.0}
 def test_any_small_study(small, solver, beliefs):
     with tempfile.TemporaryDirectory() as folder:
         path = write_scenario(folder, small, policies=POLICIES, solver=solver)
-        analytic = reidsim.run(path, set=beliefs)
-        agents = reidsim.run(path, set={**beliefs, "agents.rounds": 1})
+        analytic = reidsim.run(path, overrides=beliefs)
+        agents = reidsim.run(path, overrides={**beliefs, "agents.rounds": 1})
     assert_same_records(analytic.records, agents.records)
     assert_same_runs(analytic.summary, agents.summary)
 
@@ -77,8 +77,8 @@ def test_the_sequential_game_record_by_record():
 def test_wan2021_record_by_record(beliefs):
     smaller = {"population.recipe": "ystr-genealogy-small", "targets.size": 25, "replications": 1 if beliefs else 2}
     smaller |= {"resources.registry.size": 2000, "resources.genealogy.size": 2000}
-    analytic = reidsim.run("wan2021", set={**smaller, **beliefs})
-    agents = reidsim.run("wan2021", set={**smaller, **beliefs, "agents.rounds": 1})
+    analytic = reidsim.run("wan2021", overrides={**smaller, **beliefs})
+    agents = reidsim.run("wan2021", overrides={**smaller, **beliefs, "agents.rounds": 1})
     assert len(analytic.summary) == 9
     assert_same_records(analytic.records, agents.records)
     assert_same_runs(analytic.runs[agents.runs.columns.intersection(analytic.runs.columns)], agents.runs)

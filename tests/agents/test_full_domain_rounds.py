@@ -83,7 +83,7 @@ def town(folder):
 def test_the_table_is_that_of_those_who_take_part(risk, policy, town, folder):
     """After some have left, the game is the analytic one on the records of those who stay, record by record."""
     changes = {**ONE, "adversary.risk": risk, "publisher.policies": [policy]}
-    result = reidsim.run(town, set={**changes, **LEAVING})
+    result = reidsim.run(town, overrides={**changes, **LEAVING})
     stay = result.records["participates"].to_numpy()
     assert 5 < stay.sum() < 38
     pd.read_csv(folder / "records.csv")[stay].to_csv(folder / "rest.csv", index=False)
@@ -128,7 +128,7 @@ def test_everybody_may_leave_and_return(town):
     """Nobody dares to take part after the first round; hearing of no breach makes them forget it."""
     rule = {"reward": 1, "harm": 1000, "spread": 0, "learning_rate": 0.9}
     changes = {**ONE, "publisher.policies": ["no-protection"], "agents.rounds": 8, "agents.participation": rule}
-    participation = reidsim.run(town, set=changes).analysis.rounds["participation"]
+    participation = reidsim.run(town, overrides=changes).analysis.rounds["participation"]
     assert participation[0] == 1
     assert participation[1] < 0.1
     assert participation.iloc[2:].max() == 1
@@ -140,7 +140,7 @@ def test_everybody_may_leave_and_return(town):
 def test_resources_are_knowledge_of_those_in_the_table(town, folder):
     """Whoever holds a list of ages for half of the people succeeds with 1/2 of 1 / age class and 1/2 of 1 / 40."""
     changes = {**LIST, "agents.types": {"x": {"holds": ["list"]}}, "publisher.policies": ["no-protection"]}
-    records = reidsim.run(town, set={**changes, "economics.cost": 0}).records
+    records = reidsim.run(town, overrides={**changes, "economics.cost": 0}).records
     ages = pd.read_csv(folder / "records.csv")["age"]
     exact = 0.5 / ages.map(ages.value_counts()) + 0.5 / 40
     np.testing.assert_allclose(records["success_probability"], exact)
@@ -151,7 +151,7 @@ def test_a_knowledge_recipe_of_a_type(town, folder):
     (folder / "ages.toml").write_text(recipe)
     changes = {"publisher.policies": ["no-protection"], "economics.cost": 0}
     changes["agents.types"] = {"x": {"knowledge": str(folder / "ages.toml")}}
-    records = reidsim.run(town, set=changes).records
+    records = reidsim.run(town, overrides=changes).records
     ages = pd.read_csv(folder / "records.csv")["age"]
     np.testing.assert_allclose(records["success_probability"], 1 / ages.map(ages.value_counts()))
 
@@ -160,7 +160,7 @@ def test_a_knowledge_recipe_of_a_type(town, folder):
 def test_a_resource_is_bought_if_it_pays(price, town):
     changes = {**LIST, "agents.resources.list.price": price, "agents.types": {"x": {"buys": ["list"]}}}
     changes |= {"agents.rounds": 3, "publisher.policies": ["no-protection"], "economics.cost": 1}
-    adversaries = reidsim.run(town, set=changes).analysis.adversaries
+    adversaries = reidsim.run(town, overrides=changes).analysis.adversaries
     bought = price == 1.0
     assert adversaries["spent"].tolist() == [price * bought, 0, 0]
     assert adversaries["holds"].tolist() == ["list" if bought else ""] * 3
@@ -170,7 +170,7 @@ def test_the_publisher_answers_what_was_bought(town):
     """A list is bought in the first round; from the second on the publisher plans against who holds it."""
     changes = {**LIST, "agents.resources.list.coverage": 1, "agents.resources.list.price": 1, "economics.cost": 1}
     changes |= {"agents.types": {"x": {"buys": ["list"], "gain": 80}}, "agents.rounds": 3, "economics.loss": 300}
-    rounds = reidsim.run(town, set={**changes, "publisher.policies": ["basic"]}).analysis.rounds
+    rounds = reidsim.run(town, overrides={**changes, "publisher.policies": ["basic"]}).analysis.rounds
     assert rounds["share_attacked"].iloc[0] > 0
     assert rounds["changed"].iloc[1] > 0
     assert rounds["publisher_payoff"].iloc[1] >= rounds["publisher_payoff"].iloc[0]
@@ -180,8 +180,8 @@ def test_a_publisher_may_foresee_a_purchase(town):
     """Who foresees what its release makes worth buying does no worse in a single round."""
     changes = {**LIST, "agents.resources.list.coverage": 1, "economics.cost": 1, "economics.loss": 300}
     changes |= {"agents.types": {"x": {"buys": ["list"], "gain": 80}}, "publisher.policies": ["basic", "no-attack"]}
-    blind = reidsim.run(town, set=changes)
-    seeing = reidsim.run(town, set={**changes, "agents.foresees": "plans"})
+    blind = reidsim.run(town, overrides=changes)
+    seeing = reidsim.run(town, overrides={**changes, "agents.foresees": "plans"})
     assert blind.summary["share_attacked"].gt(0).all()
     assert seeing.summary["share_attacked"]["no-attack"] == 0
     assert seeing.summary["publisher_payoff"]["basic"] > blind.summary["publisher_payoff"]["basic"]
@@ -192,7 +192,7 @@ def test_a_publisher_may_foresee_a_purchase(town):
 def test_inaccurate_resources_divide_success(town):
     changes = {"publisher.policies": ["no-protection"], "economics.cost": 0}
     exact, half = (
-        reidsim.run(town, set={**changes, "agents.types": {"x": {"accuracy": accuracy}}}).records
+        reidsim.run(town, overrides={**changes, "agents.types": {"x": {"accuracy": accuracy}}}).records
         for accuracy in (1.0, 0.5)
     )
     np.testing.assert_allclose(half["success_probability"], exact["success_probability"] / 2)
@@ -202,8 +202,8 @@ def test_learning_changes_the_node(town):
     """The lazy type always comes; the publisher who expects both alike learns to share more."""
     types = {"keen": {"weight": 0.0, "gain": 120}, "lazy": {"weight": 1.0, "gain": 25}}
     changes = {"agents.types": types, "agents.rounds": 12, "publisher.policies": ["basic"], "economics.loss": 300}
-    known = reidsim.run(town, set=changes).analysis.rounds
-    learned = reidsim.run(town, set={**changes, "agents.learning": {}}).analysis
+    known = reidsim.run(town, overrides=changes).analysis.rounds
+    learned = reidsim.run(town, overrides={**changes, "agents.learning": {}}).analysis
     payoff = learned.rounds["publisher_payoff"]
     assert (learned.rounds["changed"] > 0).any()
     assert payoff.iloc[0] < payoff.iloc[-1]
@@ -215,7 +215,7 @@ def test_learning_changes_the_node(town):
 
 def test_detected_adversaries_stay_away(town):
     rules = {"agents.enforcement": {"detection": 1.0, "fine": 5, "exclusion": 2}, "agents.rounds": 4}
-    result = reidsim.run(town, set={**ONE, **rules, "publisher.policies": ["no-protection"]}).analysis
+    result = reidsim.run(town, overrides={**ONE, **rules, "publisher.policies": ["no-protection"]}).analysis
     assert result.adversaries["present"].tolist() == [1, 0, 0, 1]
     attacks = result.adversaries["attacks"]
     assert attacks[0] > 0
@@ -225,7 +225,9 @@ def test_detected_adversaries_stay_away(town):
 @pytest.mark.parametrize("planner", ["always", "never", "random", "one-shot"])
 def test_every_planner_can_be_a_type(planner, town):
     changes = {"agents.types": {"x": {"planner": planner}}, "publisher.policies": ["no-protection", "basic"]}
-    attacked = reidsim.run(town, set={**changes, "economics.cost": 30}).summary.loc["no-protection", "share_attacked"]
+    attacked = reidsim.run(town, overrides={**changes, "economics.cost": 30}).summary.loc[
+        "no-protection", "share_attacked"
+    ]
     assert {"always": attacked == 1, "never": attacked == 0}.get(planner, 0 < attacked < 1)
 
 
@@ -237,8 +239,8 @@ def test_means_of_draws_are_the_expected_values(together, town):
     """Within four standard errors over 200 draws of a round with detection and fines."""
     changes = {"agents.together": together, "agents.enforcement": {"detection": 0.2, "fine": 5}}
     changes["publisher.policies"] = ["basic"]
-    expected = reidsim.run(town, set=changes).summary.loc["basic"]
-    drawn = reidsim.run(town, set={**changes, "agents.mode": "sampling", "agents.draws": 200}).analysis.rounds
+    expected = reidsim.run(town, overrides=changes).summary.loc["basic"]
+    drawn = reidsim.run(town, overrides={**changes, "agents.mode": "sampling", "agents.draws": 200}).analysis.rounds
     assert len(drawn) == 200
     for measure in ("publisher_payoff", "adversary_payoff", "risk", "share_attacked"):
         error = drawn[measure].std() / np.sqrt(200)
@@ -248,26 +250,26 @@ def test_means_of_draws_are_the_expected_values(together, town):
 
 def test_the_same_seed_gives_the_same_tables(town):
     changes = {**LEAVING, "agents.mode": "sampling", "agents.draws": 2, "agents.learning": {}}
-    first, second = (reidsim.run(town, set=changes) for _ in range(2))
+    first, second = (reidsim.run(town, overrides=changes) for _ in range(2))
     pd.testing.assert_frame_equal(first.analysis.rounds, second.analysis.rounds)
     pd.testing.assert_frame_equal(first.records, second.records)
-    other = reidsim.run(town, set=changes, seed=7)
+    other = reidsim.run(town, overrides=changes, seed=7)
     assert not first.analysis.rounds.equals(other.analysis.rounds)
 
 
 def test_a_batch_of_them(town):
     sweep = {"sweep.values": {"agents.types.keen.gain": [30, 120]}, "replications": 2}
-    result = reidsim.run(town, set={**sweep, "agents.mode": "sampling", "agents.rounds": 2})
+    result = reidsim.run(town, overrides={**sweep, "agents.mode": "sampling", "agents.rounds": 2})
     assert len(result.runs) == 2 * 2 * 2
     assert len(result.analysis.tables()["rounds"]) == 2 * 2 * 2 * 2
 
 
 def test_a_budget_holds_against_several_types(town):
     changes = {"publisher.search": "anytime", "publisher.nodes": 1, "publisher.policies": ["basic"]}
-    result = reidsim.run(town, set=changes)
+    result = reidsim.run(town, overrides=changes)
     assert result.manifest["policies"]["basic"]["nodes_evaluated"] == 1
     assert result.warnings == ("basic: the node of the last round is not proved optimal; another may pay more",)
-    enough = reidsim.run(town, set={**changes, "publisher.nodes": 1000})
+    enough = reidsim.run(town, overrides={**changes, "publisher.nodes": 1000})
     assert enough.manifest["policies"]["basic"]["proved_optimal"]
     assert enough.warnings == ()
     assert enough.summary["publisher_payoff"]["basic"] >= result.summary["publisher_payoff"]["basic"]
@@ -275,7 +277,7 @@ def test_a_budget_holds_against_several_types(town):
 
 def test_nothing_that_pays_is_told(town):
     changes = {"agents.types": {"x": {"planner": "always"}}, "economics.loss": 1e6, "publisher.policies": ["basic"]}
-    result = reidsim.run(town, set=changes)
+    result = reidsim.run(town, overrides=changes)
     assert result.summary["share_suppressed"]["basic"] == 1
     assert result.warnings == (
         "basic: nothing pays in the last round while at most 100% of the records are suppressed",
@@ -303,7 +305,7 @@ def test_nothing_that_pays_is_told(town):
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(changes, message, town):
-    for use in (lambda: reidsim.run(town, set=changes), lambda: describe(load_scenario(town, changes))):
+    for use in (lambda: reidsim.run(town, overrides=changes), lambda: describe(load_scenario(town, changes))):
         with pytest.raises(InputError, match=message) as caught:
             use()
         assert caught.value.source in (str(town), "--set")
@@ -313,7 +315,7 @@ def test_what_cannot_be_is_refused_in_one_line(changes, message, town):
 def test_no_records_are_refused(town, folder):
     (folder / "nobody.csv").write_text("age,sex,worth\n")
     with pytest.raises(InputError, match="no rows"):
-        reidsim.run(town, set={"release.path": str(folder / "nobody.csv")})
+        reidsim.run(town, overrides={"release.path": str(folder / "nobody.csv")})
 
 
 def test_types_with_prices_of_their_own_may_meet_records_with_theirs(town):
@@ -323,13 +325,13 @@ def test_types_with_prices_of_their_own_may_meet_records_with_theirs(town):
     analytic = {"economics.columns": {"benefit": "worth", "loss": "worth"}, "economics.gain": 120, "agents": {}}
     loaded = load_scenario(town, analytic)
     expected = reidsim.experiments.tables_run.run_tables(loaded, lambda task, done, total: None)
-    found = reidsim.run(town, set=changes)
+    found = reidsim.run(town, overrides=changes)
     np.testing.assert_allclose(found.records["publisher_payoff"], expected.records["publisher_payoff"], atol=1e-9)
     np.testing.assert_allclose(found.records["adversary_payoff"], expected.records["adversary_payoff"], atol=1e-9)
 
 
 def test_budgets_below_the_cheapest_attack_are_warned_of(town):
-    result = reidsim.run(town, set={"agents.types": {"x": {"budget": 5}}})
+    result = reidsim.run(town, overrides={"agents.types": {"x": {"budget": 5}}})
     assert result.warnings[0] == (
         "nobody can attack, as budgets are below the cheapest attack: 'x' has 5, an attack costs 10"
     )

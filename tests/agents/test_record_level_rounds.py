@@ -77,13 +77,13 @@ def assert_game_of_those_who_stay(path, changes, rules):
     stays = {}
     for policy in POLICIES:
         one = {**changes, "publisher.policies": [policy]}
-        records = reidsim.run(path, set={**one, **rules}).records
+        records = reidsim.run(path, overrides={**one, **rules}).records
         stay = records.pop("participates").to_numpy()
         stays[policy] = stay
         if stay.any():
             rest = Path(path).with_name(f"rest-{policy}.csv")
             pd.read_csv(rest.with_name("records.csv"), dtype=str)[stay].to_csv(rest, index=False)
-            expected = reidsim.run(path, set={**one, "release.path": str(rest)}).records
+            expected = reidsim.run(path, overrides={**one, "release.path": str(rest)}).records
             assert_same_outcomes(records[stay], expected)
     return stays
 
@@ -118,7 +118,7 @@ def test_adversaries_with_partial_knowledge_link_to_those_who_stay(town, folder)
         {"agents.types.x.holds": ["list"], "agents.resources.list.attributes": ["age"]},
         {"agents.types.x.buys": ["list"], "agents.resources.list": {"attributes": ["age"], "price": 1}},
     ):
-        records = reidsim.run(town, set={**changes, **knowing, "economics.cost": 0}).records
+        records = reidsim.run(town, overrides={**changes, **knowing, "economics.cost": 0}).records
         stay = records["participates"].to_numpy()
         assert 5 < stay.sum() < 55
         those = ages[stay]
@@ -128,8 +128,8 @@ def test_adversaries_with_partial_knowledge_link_to_those_who_stay(town, folder)
 def test_class_sizes_under_journalist_risk_stay_those_of_the_population(town):
     """Whoever leaves changes nothing for the records of those who stay."""
     changes = {"adversary.risk": "journalist", "publisher.policies": ["no-protection", "basic"]}
-    analytic = reidsim.run(town, set=changes).records
-    records = reidsim.run(town, set={**changes, **LEAVING}).records
+    analytic = reidsim.run(town, overrides=changes).records
+    records = reidsim.run(town, overrides={**changes, **LEAVING}).records
     stay = records.pop("participates").to_numpy()
     assert not stay.all()
     assert_same_outcomes(records[stay], analytic[stay])

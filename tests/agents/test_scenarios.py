@@ -86,7 +86,7 @@ def families_file(tmp_path_factory):
 )
 def test_what_cannot_be_is_refused_in_one_line(changes, message, town_file):
     with pytest.raises(InputError, match=message) as caught:
-        reidsim.run(town_file, set=changes)
+        reidsim.run(town_file, overrides=changes)
     assert caught.value.source in (str(town_file), "--set")
     assert "\n" not in str(caught.value)
 
@@ -105,17 +105,17 @@ def test_what_cannot_be_is_refused_in_one_line(changes, message, town_file):
 )
 def test_what_a_masking_scenario_refuses(changes, message, families_file):
     with pytest.raises(InputError, match=message):
-        reidsim.run(families_file, set=changes)
+        reidsim.run(families_file, overrides=changes)
 
 
 def test_budgets_below_the_cheapest_attack_are_warned_of(town_file):
-    result = reidsim.run(town_file, set={"agents.types.x.budget": 0.5})
+    result = reidsim.run(town_file, overrides={"agents.types.x.budget": 0.5})
     assert result.warnings[0] == (
         "nobody can attack, as budgets are below the cheapest attack: 'x' has 0.5, an attack costs 1"
     )
     assert result.summary["share_attacked"].eq(0).all()
     two = {"x": {"weight": 0.5, "budget": 0.5}, "y": {"weight": 0.5}}
-    warnings = reidsim.run(town_file, set={"agents.types": two}).warnings
+    warnings = reidsim.run(town_file, overrides={"agents.types": two}).warnings
     assert warnings[0].startswith("an adversary can attack nobody")
 
 
@@ -123,7 +123,7 @@ def test_no_records_are_refused(town_file, tmp_path):
     empty = tmp_path / "nobody.csv"
     empty.write_text("a,b\n", encoding="utf-8")
     with pytest.raises(InputError, match="no rows"):
-        reidsim.run(town_file, set={"agents.rounds": 1, "release.path": str(empty)})
+        reidsim.run(town_file, overrides={"agents.rounds": 1, "release.path": str(empty)})
 
 
 # What scenarios come to.
@@ -132,7 +132,7 @@ def test_no_records_are_refused(town_file, tmp_path):
 def test_resources_are_knowledge(town_file):
     """Whoever holds a list of one attribute for a share of people succeeds with that share of 1 / group size."""
     held = {"agents.resources.list": {"attributes": ["a"], "coverage": 0.5}, "agents.types.x": HOLDER}
-    records = reidsim.run(town_file, set={**held, "economics.cost": 0.0}).records
+    records = reidsim.run(town_file, overrides={**held, "economics.cost": 0.0}).records
     shared = records[records["policy"] == "no-protection"]
     # People of a0, a2 and a3 number 3, 30 and 1; whoever is not in the list is one of 38.
     exact = 0.5 / np.array([3, 30, 3, 1, 30]) + 0.5 / 38
@@ -147,7 +147,7 @@ def test_more_resources_never_lower_what_is_expected(town_file):
     success = []
     for holds in (["first"], ["second"], ["first", "second"]):
         changes = {**lists, "agents.types.x.holds": holds, "economics.cost": 0.0}
-        records = reidsim.run(town_file, set=changes).records
+        records = reidsim.run(town_file, overrides=changes).records
         success.append(records.loc[records["policy"] == "no-protection", "success_probability"].to_numpy())
     assert (success[2] >= np.maximum(success[0], success[1]) - 1e-12).all()
     assert (success[2] > np.maximum(success[0], success[1]) + 1e-6).any()
@@ -161,7 +161,7 @@ def test_a_resource_is_bought_if_it_pays(price, town_file):
         "agents.rounds": 3,
         "publisher.policies": ["no-protection"],
     }
-    adversaries = reidsim.run(town_file, set=changes).analysis.adversaries
+    adversaries = reidsim.run(town_file, overrides=changes).analysis.adversaries
     bought = price == 1.0
     assert adversaries["spent"].tolist() == [price * bought, 0, 0]
     assert adversaries["holds"].tolist() == ["list" if bought else ""] * 3
@@ -179,7 +179,7 @@ def test_a_resource_is_bought_if_it_pays(price, town_file):
     ],
 )
 def test_every_planner_can_be_a_type(planner, attacked, risk, town_file):
-    result = reidsim.run(town_file, set={"agents.types.x.planner": planner, "economics.cost": 25})
+    result = reidsim.run(town_file, overrides={"agents.types.x.planner": planner, "economics.cost": 25})
     measures = result.summary.loc["no-protection", ["share_attacked", "risk", "publisher_payoff"]]
     assert measures.tolist() == pytest.approx([attacked, risk, 10 - 60 * risk])
 
@@ -187,7 +187,13 @@ def test_every_planner_can_be_a_type(planner, attacked, risk, town_file):
 @pytest.mark.parametrize("rate", [0.0, 0.3, 1.0])
 def test_a_random_planner_attacks_at_its_rate(rate, town_file):
     changes = {"agents.types.x.planner": "random", "agents.types.x.rate": rate, "publisher.policies": ["no-protection"]}
-    shares = [reidsim.run(town_file, set=changes, seed=seed).summary["share_attacked"].iloc[0] for seed in range(40)]
+
+    def share(seed, **more):
+        run = reidsim.run(town_file, overrides=changes | more, seed=seed)
+        return run.summary["share_attacked"].iloc[0]
+
+    assert share(1) == pytest.approx(rate)
+    shares = [share(seed, **{"agents.mode": "sampling"}) for seed in range(40)]
     # Two pairs of equal records are attacked or not together: variance of one mean (4 + 4 + 1) / 25 of a record's.
     error = np.sqrt(rate * (1 - rate) * 9 / 25 / 40)
     assert np.mean(shares) == pytest.approx(rate, abs=4 * error)
@@ -199,8 +205,10 @@ def test_drawn_sequential_attacks_have_the_expected_means(town_file):
     """Within four standard errors over 400 draws."""
     changes = {"agents.types.x.planner": "fmdp", "publisher.policies": ["no-protection"]}
     changes |= {"agents.enforcement.detection": 0.05, "agents.enforcement.fine": 30, "adversary.sequential.prior": 0.6}
-    expected = reidsim.run(town_file, set=changes).summary.loc["no-protection"]
-    drawn = reidsim.run(town_file, set={**changes, "agents.mode": "sampling", "agents.draws": 400}).analysis.rounds
+    expected = reidsim.run(town_file, overrides=changes).summary.loc["no-protection"]
+    drawn = reidsim.run(
+        town_file, overrides={**changes, "agents.mode": "sampling", "agents.draws": 400}
+    ).analysis.rounds
     assert 0 < expected["risk"] < expected["share_attacked"]
     for measure in ("publisher_payoff", "adversary_payoff", "risk"):
         error = drawn[measure].std() / np.sqrt(400)
@@ -211,7 +219,7 @@ def test_drawn_sequential_attacks_have_the_expected_means(town_file):
 def test_draws_and_their_tables(town_file, tmp_path):
     changes = {"agents.mode": "sampling", "agents.draws": 3, "agents.rounds": 2, "agents.participation.reward": 1}
     changes["agents.participation.harm"] = 10
-    first, second = (reidsim.run(town_file, set=changes) for _ in range(2))
+    first, second = (reidsim.run(town_file, overrides=changes) for _ in range(2))
     pd.testing.assert_frame_equal(first.analysis.rounds, second.analysis.rounds)
     rounds = first.analysis.rounds
     assert len(rounds) == 3 * 3 * 2
@@ -248,7 +256,7 @@ UNATTACKED = {
 def test_bundled_scenarios_run(name):
     """Every round's accounts balance, and attacks are those of its adversaries."""
     scenario = load_scenario(name, BUNDLED[name]).scenario
-    result = reidsim.run(name, set=BUNDLED[name])
+    result = reidsim.run(name, overrides=BUNDLED[name])
     rounds, money = result.analysis.rounds, scenario.economics
     assert len(rounds) == len(result.summary) * scenario.agents.rounds
     np.testing.assert_allclose(
@@ -270,7 +278,7 @@ def test_a_purchase_is_foreseen(town_file):
         "publisher.policies": ["basic", "no-attack"],
     }
     unaware, aware = (
-        reidsim.run(town_file, set={**changes, "agents.foresees": foresees}) for foresees in ("holdings", "plans")
+        reidsim.run(town_file, overrides={**changes, "agents.foresees": foresees}) for foresees in ("holdings", "plans")
     )
     assert unaware.analysis.adversaries["spent"].tolist() == [5, 5]
     assert aware.summary.loc["basic", "publisher_payoff"] > unaware.summary.loc["basic", "publisher_payoff"]
@@ -289,14 +297,14 @@ def test_a_publisher_learns_how_often_each_is_there(town_file):
         "agents.learning": {"prior": {"x": 1.0, "y": 1.0}, "prior_absent": {"x": 3.0, "y": 1.0}},
         "publisher.policies": ["no-protection"],
     }
-    beliefs = reidsim.run(town_file, set=changes).analysis.adversaries.set_index("adversary")["belief"]
+    beliefs = reidsim.run(town_file, overrides=changes).analysis.adversaries.set_index("adversary")["belief"]
     np.testing.assert_allclose(beliefs["x"], (1 + 0.7 * np.arange(3)) / (4 + np.arange(3)))
     np.testing.assert_allclose(beliefs["y"], (1 + 0.1 * np.arange(3)) / (2 + np.arange(3)))
 
 
 def test_market_learns_leaves_and_buys():
     changes = {"agents.rounds": 3, "publisher.policies": ["basic", "no-attack"]}
-    result = reidsim.run("market", set={**changes, "agents.resources.broker-file.price": 5000})
+    result = reidsim.run("market", overrides={**changes, "agents.resources.broker-file.price": 5000})
     rounds = result.analysis.rounds.set_index(["policy", "round"])
     assert rounds.loc[("basic", 2), "left"] > 0.1
     assert rounds.loc[("basic", 3), "joined"] > 0
@@ -344,7 +352,7 @@ def test_twitter_pays_only_among_the_records():
     attacks = {}
     for risk in ("prosecutor", "journalist"):
         changes = {"adversary.risk": risk, "publisher.policies": ["no-protection"]}
-        table = reidsim.run("voter-vs-twitter", set=changes).analysis.adversaries
+        table = reidsim.run("voter-vs-twitter", overrides=changes).analysis.adversaries
         attacks[risk] = dict(zip(table["adversary"].astype(str), table["attacks"], strict=True))
     assert attacks["journalist"]["twitter"] == 0
     assert 0 < attacks["prosecutor"]["twitter"] < attacks["prosecutor"]["voters"]

@@ -52,18 +52,18 @@ def tables_of(folder):
 
 
 def test_a_batch_of_one_run_is_a_run(town):
-    runs = reidsim.run_batch(town, set={"sweep.values": {"economics.loss": [60]}}).runs
+    runs = reidsim.run_batch(town, overrides={"sweep.values": {"economics.loss": [60]}}).runs
     alone = reidsim.run(town).runs
     pd.testing.assert_frame_equal(runs[alone.columns], alone)
 
 
 def test_every_run_of_a_batch_is_a_run_of_its_own_scenario(town):
-    result = reidsim.run_batch(town, set=DRAWN)
+    result = reidsim.run_batch(town, overrides=DRAWN)
     assert len(result.runs) == 2 * 4 * 3 * 2
     for (_, replication), rows in result.runs.groupby(["point", "replication"]):
         row = rows.iloc[0]
         changes = {key: row[key] for key in ("economics.loss", "economics.cost")}
-        alone = reidsim.run(town, set={"attributes.sex.draw": True, **changes}, seed=int(row["seed"])).runs
+        alone = reidsim.run(town, overrides={"attributes.sex.draw": True, **changes}, seed=int(row["seed"])).runs
         columns = [column for column in alone.columns if column not in ("point", "replication")]
         pd.testing.assert_frame_equal(rows[columns].reset_index(drop=True), alone[columns])
         assert (replication == 0) == (row["seed"] == 7)
@@ -75,9 +75,9 @@ def test_every_run_of_a_batch_is_a_run_of_its_own_scenario(town):
 @pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="starts processes")
 def test_tables_are_the_same_bytes_on_1_2_and_4_workers(town):
-    reidsim.run_batch(town, set=DRAWN, executor="serial", folder="serial")
+    reidsim.run_batch(town, overrides=DRAWN, executor="serial", folder="serial")
     for workers in (1, 2, 4):
-        reidsim.run_batch(town, set=DRAWN, executor="processes", workers=workers, folder=f"on-{workers}")
+        reidsim.run_batch(town, overrides=DRAWN, executor="processes", workers=workers, folder=f"on-{workers}")
         assert tables_of(f"on-{workers}") == tables_of("serial"), workers
     manifest = json.loads(Path("on-4/manifest.json").read_text(encoding="utf-8"))
     assert (manifest["state"], manifest["run_states"]["complete"]) == ("complete", 24)
@@ -87,7 +87,7 @@ def test_tables_are_the_same_bytes_on_1_2_and_4_workers(town):
 KILLED_BATCH = """
 import reidsim
 values = {"economics.loss": {"from": 1, "to": 200, "points": 400}}
-reidsim.run_batch("town.toml", set={"sweep.values": values}, executor="processes", workers=2, folder="out")
+reidsim.run_batch("town.toml", overrides={"sweep.values": values}, executor="processes", workers=2, folder="out")
 """
 
 
@@ -95,7 +95,7 @@ reidsim.run_batch("town.toml", set={"sweep.values": values}, executor="processes
 @pytest.mark.skipif(os.name != "posix", reason="kills processes by signals")
 def test_a_batch_whose_program_is_killed_goes_on_where_it_was(town):
     changes = {"sweep.values": {"economics.loss": {"from": 1, "to": 200, "points": 400}}}
-    reidsim.run_batch(town, set=changes, executor="serial", folder="plain")
+    reidsim.run_batch(town, overrides=changes, executor="serial", folder="plain")
     journal = Path("out/journal.jsonl")
     with subprocess.Popen([sys.executable, "-c", KILLED_BATCH]) as program:
         deadline = time.monotonic() + 120
@@ -108,16 +108,16 @@ def test_a_batch_whose_program_is_killed_goes_on_where_it_was(town):
     partial = read_runs(Path("out"))
     assert len(partial) == 2 * len([line for line in kept if line.endswith(b"\n")]) < 800
     with pytest.raises(InputError, match="folder is not empty"):
-        reidsim.run_batch(town, set=changes, folder="out")
+        reidsim.run_batch(town, overrides=changes, folder="out")
     with pytest.raises(InputError, match="a batch of another scenario"):
-        reidsim.run_batch(town, set=SWEEP, folder="out", resume=True)
+        reidsim.run_batch(town, overrides=SWEEP, folder="out", resume=True)
     with pytest.raises(InputError, match="a batch of another scenario"):
-        reidsim.run_batch(town, set=SWEEP, seed=8, folder="out", resume=True)
+        reidsim.run_batch(town, overrides=SWEEP, seed=8, folder="out", resume=True)
     with pytest.raises(InputError, match="out: the folder holds a batch of another seed; found 7; expected 8"):
-        reidsim.run_batch(town, set=changes, seed=8, folder="out", resume=True)
+        reidsim.run_batch(town, overrides=changes, seed=8, folder="out", resume=True)
     done = []
     reidsim.run_batch(
-        town, set=changes, executor="serial", folder="out", resume=True, progress=lambda *step: done.append(step)
+        town, overrides=changes, executor="serial", folder="out", resume=True, progress=lambda *step: done.append(step)
     )
     assert next(step for step in done if step[0] == "running") == ("running", len(partial) // 2, 400)
     assert tables_of("out") == tables_of("plain")
@@ -157,7 +157,7 @@ def test_an_interrupt_says_how_to_go_on_and_leaves_no_worker(town, monkeypatch, 
 
 def test_runs_that_fail_are_rows_and_can_be_done_again(town):
     changes = {"sweep.values": {"release.path": ["patients.csv", "later.csv"]}}
-    result = reidsim.run_batch(town, set=changes, folder="out")
+    result = reidsim.run_batch(town, overrides=changes, folder="out")
     assert result.runs["state"].tolist() == ["complete", "complete", "failed"]
     assert result.runs["error"].iloc[2].endswith("later.csv: release.path: no such file")
     assert np.isnan(result.runs["publisher_payoff"].iloc[2])
@@ -165,7 +165,7 @@ def test_runs_that_fail_are_rows_and_can_be_done_again(town):
     assert payoffs["runs"].tolist() == [1, 1, 0, 0]
     assert "1 of 2 runs ended as 'failed'" in result.warnings[0]
     shutil.copy("patients.csv", "later.csv")
-    mended = reidsim.run_batch(town, set=changes, folder="out", rerun_failed=True)
+    mended = reidsim.run_batch(town, overrides=changes, folder="out", rerun_failed=True)
     assert mended.runs["state"].tolist() == ["complete"] * 4
     assert mended.warnings == ()
 
@@ -174,7 +174,7 @@ def test_a_batch_in_which_every_run_fails_is_told(town):
     changes = {"sweep.values": {"release.path": ["patients.csv", "later.csv"]}, "replications": 2}
     Path("patients.csv").rename("gone.csv")
     with pytest.raises(InputError, match=r"patients\.csv"):
-        reidsim.run_batch(town, set=changes)
+        reidsim.run_batch(town, overrides=changes)
     shutil.copy("gone.csv", "patients.csv")
     loaded = load_scenario(town, {"sweep.values": {"release.path": ["patients.csv"]}})
     result = run_batch_loaded(loaded, Raises())
@@ -193,7 +193,7 @@ class Raises:
 
 @pytest.mark.deep
 def test_one_run_repeated_alone(town):
-    reidsim.run_batch(town, set=DRAWN, folder="out")
+    reidsim.run_batch(town, overrides=DRAWN, folder="out")
     stored = pd.read_parquet("out/runs.parquet")
     row = stored.iloc[30]
     for key in (row["run"], row["run"][:8], f"{row['point']}/{row['replication']}"):
@@ -221,30 +221,30 @@ def test_no_room_for_the_tables_leaves_the_journal(town, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("reidsim.experiments.batch.batch_run.finish", no_room)
         with pytest.raises(InputError, match=r"out: the disk is full.*--resume"):
-            reidsim.run_batch(town, set=SWEEP, folder="out")
+            reidsim.run_batch(town, overrides=SWEEP, folder="out")
     assert sorted(path.name for path in Path("out").iterdir()) == ["journal.jsonl", "manifest.json"]
-    reidsim.run_batch(town, set=SWEEP, folder="out", resume=True)
-    reidsim.run_batch(town, set=SWEEP, folder="plain")
+    reidsim.run_batch(town, overrides=SWEEP, folder="out", resume=True)
+    reidsim.run_batch(town, overrides=SWEEP, folder="plain")
     assert tables_of("out") == tables_of("plain")
 
 
 def test_a_folder_in_use_is_refused(town):
-    reidsim.run_batch(town, set=SWEEP, folder="out")
+    reidsim.run_batch(town, overrides=SWEEP, folder="out")
     with only_writer(Path("out")), pytest.raises(InputError, match="another batch is writing"):
-        reidsim.run_batch(town, set=SWEEP, folder="out", resume=True)
+        reidsim.run_batch(town, overrides=SWEEP, folder="out", resume=True)
 
 
 def test_other_data_than_at_the_start_are_refused(town):
-    reidsim.run_batch(town, set=SWEEP, folder="out")
+    reidsim.run_batch(town, overrides=SWEEP, folder="out")
     lines = Path("patients.csv").read_text(encoding="utf-8").splitlines()
     Path("patients.csv").write_text("\n".join([*lines, lines[-1]]) + "\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"out: data files changed since the batch began: patients\.csv;"):
-        reidsim.run_batch(town, set=SWEEP, folder="out", resume=True)
+        reidsim.run_batch(town, overrides=SWEEP, folder="out", resume=True)
 
 
 def test_nothing_is_left_of_a_batch_in_which_nothing_ended(town):
     with pytest.raises(InputError, match="no dask scheduler"):
-        reidsim.run_batch(town, set=SWEEP, folder="out", executor="dask", scheduler="tcp://127.0.0.1:9")
+        reidsim.run_batch(town, overrides=SWEEP, folder="out", executor="dask", scheduler="tcp://127.0.0.1:9")
     assert not Path("out").exists()
 
 
@@ -288,7 +288,7 @@ def test_nothing_is_left_of_a_batch_in_which_nothing_ended(town):
 )
 def test_designs_that_cannot_be_are_refused_before_any_run(town, changes, message):
     with pytest.raises(InputError, match=message):
-        reidsim.run_batch(town, set=changes, folder="out")
+        reidsim.run_batch(town, overrides=changes, folder="out")
     assert not Path("out").exists()
 
 
@@ -313,7 +313,7 @@ def test_points_of_a_sweep_keep_their_order_and_types(town):
     assert len(points) == 2 * 1 * 2 * 3
     assert points["economics.cost"].tolist()[:4] == pytest.approx([1, 10, 100, 1])
     assert points[["economics.loss", "economics.gain"]].iloc[[0, 6]].to_numpy().tolist() == [[60, 7], [30, 8]]
-    runs = reidsim.run_batch(town, set={"sweep": sweep}).runs
+    runs = reidsim.run_batch(town, overrides={"sweep": sweep}).runs
     assert set(runs["publisher.policies"]) == {'["basic"]', '["no-attack", "basic"]'}
 
 
@@ -388,8 +388,8 @@ def test_processes_do_runs_of_scenarios_that_are_swept(town):
 
 def test_what_agents_did_is_kept_of_every_run(town):
     changes = {"agents": {"rounds": 2}, "sweep.values": {"economics.loss": [30, 60]}}
-    tables = reidsim.run_batch(town, set=changes).analysis.tables()
-    alone = reidsim.run(town, set={"agents": {"rounds": 2}, "economics.loss": 60}).analysis.tables()
+    tables = reidsim.run_batch(town, overrides=changes).analysis.tables()
+    alone = reidsim.run(town, overrides={"agents": {"rounds": 2}, "economics.loss": 60}).analysis.tables()
     for name in ("rounds", "adversaries"):
         second = tables[name].query("point == 1").reset_index(drop=True)
         columns = [column for column in alone[name] if column != "replication"]

@@ -211,7 +211,7 @@ class Refusing:
 
 
 def test_a_run_repeated_with_other_data_says_so(work):
-    reidsim.run_batch("town.toml", set={"sweep.values": {"economics.loss": [30, 60]}}, folder="out")
+    reidsim.run_batch("town.toml", overrides={"sweep.values": {"economics.loss": [30, 60]}}, folder="out")
     lines = Path("patients.csv").read_text(encoding="utf-8").splitlines()
     Path("patients.csv").write_text("\n".join([*lines, lines[-1]]) + "\n", encoding="utf-8")
     assert rerun_one(Path("out"), "1/0").verdict == (

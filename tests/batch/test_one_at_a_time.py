@@ -131,14 +131,14 @@ def test_a_key_that_stays_needs_a_value_in_the_scenario(town):
     with pytest.raises(
         InputError, match=r"town.toml: sweep.one_at_a_time: key without a value of its own; found 'econ"
     ):
-        reidsim.run_batch(town, set=changes)
+        reidsim.run_batch(town, overrides=changes)
 
 
 def test_statistics_have_each_point_once(town):
     changes = {
         "sweep": {"values": {"economics.loss": [30, 60], "economics.cost": [10.0, 20]}, "one_at_a_time": IN_TURN}
     }
-    result = reidsim.run_batch(town, set=changes)
+    result = reidsim.run_batch(town, overrides=changes)
     assert result.runs["point"].nunique() == 3
     points = [(30, 10, "basic"), (30, 10, "no-attack"), (60, 10, "basic"), (60, 10, "no-attack"), (60, 20, "basic")]
     assert result.summary.index.tolist() == [*points, (60, 20, "no-attack")]
@@ -216,7 +216,7 @@ def test_runs_are_told_apart_by_the_order_of_names_and_not_of_keys(table):
 
 def test_policies_that_a_point_does_not_have_are_no_rows_of_the_summary(town):
     lists = [["basic"], ["basic", "no-attack"]]
-    summary = reidsim.run_batch(town, set={"sweep.values": {"publisher.policies": lists}}).summary
+    summary = reidsim.run_batch(town, overrides={"sweep.values": {"publisher.policies": lists}}).summary
     assert summary.index.tolist() == [
         ('["basic"]', "basic"),
         ('["basic", "no-attack"]', "basic"),
@@ -254,13 +254,13 @@ def test_people_and_records_are_read_once_for_points_that_share_them(kind, point
 def test_runs_at_dataset_level_are_runs_of_their_own_scenario(table):
     changes = {"sweep.values": {"economics.loss": [20, 80, 200], "beliefs.risk": ["prosecutor", "journalist"]}}
     begun = time.perf_counter()
-    result = reidsim.run_batch(table, set=changes, executor="serial")
+    result = reidsim.run_batch(table, overrides=changes, executor="serial")
     elapsed = time.perf_counter() - begun
     assert result.runs["state"].eq("complete").all()
     for point in range(6):
         rows = result.runs[result.runs["point"] == point].reset_index(drop=True)
         own = {"economics.loss": int(rows["economics.loss"].iloc[0]), "beliefs.risk": rows["beliefs.risk"].iloc[0]}
-        alone = reidsim.run(table, set=own)
+        alone = reidsim.run(table, overrides=own)
         columns = [column for column in alone.runs.columns if column != "point"]
         pd.testing.assert_frame_equal(rows[columns], alone.runs[columns])
         of_records = alone.records.groupby("policy", sort=False, observed=True)["publisher_payoff"]
@@ -275,8 +275,8 @@ def test_runs_at_dataset_level_are_runs_of_their_own_scenario(table):
 
 def test_a_design_at_dataset_level_is_the_same_in_processes(table):
     changes = {"sweep.values": {"economics.loss": [20, 80], "beliefs.risk": ["prosecutor", "journalist"]}}
-    reidsim.run_batch(table, set=changes, executor="serial", folder="serial")
-    reidsim.run_batch(table, set=changes, executor="processes", workers=2, folder="two")
+    reidsim.run_batch(table, overrides=changes, executor="serial", folder="serial")
+    reidsim.run_batch(table, overrides=changes, executor="processes", workers=2, folder="two")
     for name in ("runs", "statistics", "differences", "distributions"):
         assert Path(f"two/{name}.parquet").read_bytes() == Path(f"serial/{name}.parquet").read_bytes()
 

@@ -24,7 +24,7 @@ MEASURES = ["publisher_payoff", "adversary_payoff", "share_attacked", "generaliz
 
 
 def swept(name, **changes):
-    return reidsim.run_batch(name, set={key.replace("__", "."): value for key, value in changes.items()},
+    return reidsim.run_batch(name, overrides={key.replace("__", "."): value for key, value in changes.items()},
                              executor="serial")  # fmt: skip
 
 

@@ -99,7 +99,7 @@ def test_who_knows_less_gains_less_and_who_may_try_again_more(adult):
 
 @pytest.fixture(scope="module")
 def masking():
-    return cross_play("wan2021", set=SMALL_MASKING)
+    return cross_play("wan2021", overrides=SMALL_MASKING)
 
 
 def test_attacks_in_stages_on_masked_records_are_wan2021(masking):
@@ -107,7 +107,7 @@ def test_attacks_in_stages_on_masked_records_are_wan2021(masking):
         "no-protection", "demographics-only", "random-opt-in", "random-masking", "opt-in", "masking",
         "no-attack-masking", "one-stage-masking", "same-strategy", "k-anonymity",
     ]  # fmt: skip
-    run = reidsim.run("wan2021", set={**SMALL_MASKING, "subjects.policies": policies}).summary
+    run = reidsim.run("wan2021", overrides={**SMALL_MASKING, "subjects.policies": policies}).summary
     for policy in ("masking", "no-attack-masking", "opt-in", "same-strategy"):
         assert_row_is(masking.table, policy, "multistage", "multistage", run.loc[policy])
     for policy in ("no-protection", "random-opt-in", "random-masking", "k-anonymity"):
@@ -115,7 +115,7 @@ def test_attacks_in_stages_on_masked_records_are_wan2021(masking):
     budget = {**SMALL_MASKING, "subjects.policies": ["masking"], "subjects.solver": "anytime"}
     assert_row_is(
         masking.table, "anytime-masking", "multistage", "multistage",
-        reidsim.run("wan2021", set=budget).summary.loc["masking"],
+        reidsim.run("wan2021", overrides=budget).summary.loc["masking"],
     )  # fmt: skip
     # The paper plays two policies against the adversary who infers nothing.
     assert_row_is(masking.table, "demographics-only", "one-shot", "", run.loc["demographics-only"])
@@ -146,7 +146,7 @@ def test_compiled_and_general_games_agree():
 
 def test_what_is_always_shared_stays_shared():
     always = {**SMALL_MASKING, "subjects.always_shared": ["age", "state"], "subjects.policies": ["masking", "opt-in"]}
-    play, run = cross_play("wan2021", set=always), reidsim.run("wan2021", set=always).summary
+    play, run = cross_play("wan2021", overrides=always), reidsim.run("wan2021", overrides=always).summary
     for policy in ("masking", "opt-in"):
         assert_row_is(play.table, policy, "multistage", "multistage", run.loc[policy])
     assert "k-anonymity" not in set(play.table["defender"])
@@ -160,8 +160,11 @@ def test_partial_knowledge_of_masked_records(tmp_path, always):
     scenario = {**SMALL_MASKING, "subjects.always_shared": always, "subjects.policies": ["masking", "opt-in"]}
     scenario["subjects.attributes"] = ["age", "state", "DYS19"]
     own = {**scenario, "adversary": {"knowledge": str(recipe), "resource": "registry"}}
-    run = reidsim.run("wan2021", set=own).summary
-    beside, itself = cross_play("wan2021", set=scenario, knowledge=str(recipe)), cross_play("wan2021", set=own)
+    run = reidsim.run("wan2021", overrides=own).summary
+    beside, itself = (
+        cross_play("wan2021", overrides=scenario, knowledge=str(recipe)),
+        cross_play("wan2021", overrides=own),
+    )
     assert beside.warnings == ()
     assert [warning.partition(":")[0] for warning in itself.warnings] == [
         "adversary 'multistage' cannot play", "defender 'greedy-masking' cannot play",
@@ -185,8 +188,8 @@ def recipe(tmp_path):
 
 def test_a_sequential_adversary_of_its_own(recipe):
     scenario = {"adversary": {"planner": "fmdp", "sequential": {"access_cost": 3, "penalty": 10}}}
-    play = cross_play(TOWN, set=scenario, knowledge=recipe)
-    run = reidsim.run(TOWN, set=scenario)
+    play = cross_play(TOWN, overrides=scenario, knowledge=recipe)
+    run = reidsim.run(TOWN, overrides=scenario)
     for policy in ("basic", "no-attack"):
         assert_row_is(play.table, policy, "fmdp", "fmdp", run.summary.loc[policy])
     one_shot = reidsim.run(TOWN).summary
@@ -196,8 +199,8 @@ def test_a_sequential_adversary_of_its_own(recipe):
 
 
 def test_partial_knowledge_of_its_own(recipe):
-    play = cross_play(TOWN, set={"adversary.knowledge": recipe})
-    run = reidsim.run(TOWN, set={"adversary.knowledge": recipe})
+    play = cross_play(TOWN, overrides={"adversary.knowledge": recipe})
+    run = reidsim.run(TOWN, overrides={"adversary.knowledge": recipe})
     for policy in ("basic", "no-attack"):
         assert_row_is(play.table, policy, "partial-knowledge", "partial-knowledge", run.summary.loc[policy])
     assert play.manifest["own_adversary"] == "partial-knowledge"
@@ -208,27 +211,30 @@ def test_a_registry_is_attacked_by_the_sequential_adversary_only(tmp_path):
     people = json.dumps(str(TOWN.parent / "people" / "people.toml"))
     registry.write_text(f'kind = "registry"\npopulation = {people}\nsize = 20\nseed = 1\n', encoding="utf-8")
     attack = {"planner": "fmdp", "sequential": {"registry": str(registry), "belief": "unknown"}}
-    play, run = cross_play(TOWN, set={"adversary": attack}), reidsim.run(TOWN, set={"adversary": attack}).summary
+    play, run = (
+        cross_play(TOWN, overrides={"adversary": attack}),
+        reidsim.run(TOWN, overrides={"adversary": attack}).summary,
+    )
     for policy in ("basic", "no-attack"):
         assert_row_is(play.table, policy, "fmdp", "fmdp", run.loc[policy])
     one_shot = reidsim.run(TOWN).summary
     assert_row_is(play.table, "basic", "one-shot", "one-shot", one_shot.loc["basic"])
     # A planner that is not the scenario's own attacks what its section says all the same.
-    other = cross_play(TOWN, set={"adversary": {**attack, "planner": "one-shot"}})
+    other = cross_play(TOWN, overrides={"adversary": {**attack, "planner": "one-shot"}})
     assert_row_is(other.table, "basic", "fmdp", "fmdp", run.loc["basic"])
     assert other.manifest["own_adversary"] == "one-shot"
 
 
 def test_class_sizes_of_the_released_records():
     risk = {"adversary.risk": "prosecutor"}
-    play, run = cross_play(TOWN, set=risk), reidsim.run(TOWN, set=risk).summary
+    play, run = cross_play(TOWN, overrides=risk), reidsim.run(TOWN, overrides=risk).summary
     for policy in ("basic", "no-attack"):
         assert_row_is(play.table, policy, "one-shot", "one-shot", run.loc[policy])
 
 
 def test_beliefs_are_planned_on_and_the_truth_is_paid():
     beliefs = {"beliefs": {"cost": 100}}
-    play, run = cross_play(TOWN, set=beliefs), reidsim.run(TOWN, set=beliefs)
+    play, run = cross_play(TOWN, overrides=beliefs), reidsim.run(TOWN, overrides=beliefs)
     assert_row_is(play.table, "basic", "one-shot", "one-shot", run.summary.loc["basic"])
     assert row(play.table, "basic", "one-shot", "one-shot")["regret"] > 0
 
@@ -310,7 +316,7 @@ def test_one_form_for_all_is_the_game_at_dataset_level(ward, options):
 
 
 def test_prices_by_record_leave_out_who_needs_one_price(ward, recipe):
-    play = cross_play(ward(), set={"economics.columns.loss": "worth"})
+    play = cross_play(ward(), overrides={"economics.columns.loss": "worth"})
     assert "fmdp" not in play.matrix("risk").columns
     assert (
         "adversary 'fmdp' cannot play: a sequential attack has one gain and one cost for all records" in play.warnings
@@ -384,9 +390,11 @@ def test_the_command(tmp_path, monkeypatch):
         (lambda: cross_play("nowhere"), "nowhere"),
         (lambda: cross_play(TOWN, knowledge="voter-registration"), "voter-registration"),
         (lambda: cross_play(TOWN, knowledge="nobody.toml"), "nobody.toml: no such file"),
-        (lambda: cross_play("wan2021", set=SMALL_MASKING, knowledge="nobody"), "knowledge recipe"),
+        (lambda: cross_play("wan2021", overrides=SMALL_MASKING, knowledge="nobody"), "knowledge recipe"),
         (
-            lambda: cross_play("xia2015", set={"population.counts": "expected", "adversary.sequential.registry": None}),
+            lambda: cross_play(
+                "xia2015", overrides={"population.counts": "expected", "adversary.sequential.registry": None}
+            ),
             "not a group size",
         ),
     ],
@@ -409,7 +417,7 @@ def test_a_wrong_measure(tmp_path, monkeypatch):
 
 def test_what_a_single_game_leaves_out_is_said():
     sets = {"agents": {"rounds": 3}, "sweep.values": {"economics.loss": [30, 60]}}
-    plain, more = cross_play(TOWN), cross_play(TOWN, set=sets)
+    plain, more = cross_play(TOWN), cross_play(TOWN, overrides=sets)
     assert [warning for warning in more.warnings if warning not in plain.warnings] == [
         "section agents is left out: one round, against the adversary of section adversary",
         "sweep, uncertainty and replications are left out: the scenario's own values, drawn once",

@@ -61,7 +61,7 @@ def row(table, defender, adversary, against):
 
 
 def one_round(scenario, sets, policy):
-    return reidsim.run(scenario, set={**sets, "agents.rounds": 1}).summary.loc[policy]
+    return reidsim.run(scenario, overrides={**sets, "agents.rounds": 1}).summary.loc[policy]
 
 
 def expected_in(sets, together):
@@ -77,7 +77,7 @@ def expected_in(sets, together):
 )
 def test_all_types_together_are_one_round_of_agents(scenario, sets, policy, together):
     sets = expected_in(sets, together)
-    play, run = cross_play(scenario, set=sets), one_round(scenario, sets, policy)
+    play, run = cross_play(scenario, overrides=sets), one_round(scenario, sets, policy)
     found = row(play.table, policy, TYPES, TYPES)
     assert found["publisher_payoff"] == pytest.approx(run["publisher_payoff"], abs=1e-9)
     assert found["utility"] == pytest.approx(run["utility"], abs=1e-9)
@@ -119,7 +119,7 @@ def test_types_at_dataset_level_are_one_round_of_agents(tmp_path, together):
     people.head(40).to_csv(tmp_path / "records.csv", index=False)
     (tmp_path / "ward.toml").write_text(DATASET, encoding="utf-8")
     sets = expected_in(RECORDS, together)
-    play = cross_play(tmp_path / "ward.toml", set=sets)
+    play = cross_play(tmp_path / "ward.toml", overrides=sets)
     found, run = row(play.table, "basic", TYPES, TYPES), one_round(tmp_path / "ward.toml", sets, "basic")
     assert found["publisher_payoff"] == pytest.approx(run["publisher_payoff"], abs=1e-9)
     assert found["utility"] == pytest.approx(run["utility"], abs=1e-9)
@@ -127,10 +127,10 @@ def test_types_at_dataset_level_are_one_round_of_agents(tmp_path, together):
 
 
 def test_one_type_of_all_is_the_game_against_it_alone():
-    play = cross_play(TOWN, set=RECORDS)
+    play = cross_play(TOWN, overrides=RECORDS)
     for name, prices in (("curious", CURIOUS), ("broker", BROKER)):
         economics = {f"economics.{key}": value for key, value in prices.items() if key != "weight"}
-        alone = cross_play(TOWN, set=economics)
+        alone = cross_play(TOWN, overrides=economics)
         for against in ("one-shot", "never"):
             same = row(play.table, "basic", f"type-{name}", f"type-{name}" if against == "one-shot" else "never")
             expected = row(alone.table, "basic", "one-shot", against)
@@ -140,7 +140,7 @@ def test_one_type_of_all_is_the_game_against_it_alone():
 
 @pytest.mark.parametrize("sets", [RECORDS, LISTED], ids=["prices", "planners"])
 def test_replies_to_the_mix_the_average_and_the_worst(sets):
-    play = cross_play(TOWN, set=sets)
+    play = cross_play(TOWN, overrides=sets)
     types = types_of_records(build_study(load_scenario(TOWN, sets)))
     mix = next(opponent for opponent in types.opponents if opponent.name == TYPES)
     weights = np.bincount(build_study(load_scenario(TOWN, sets)).cell_of_record)
@@ -165,9 +165,9 @@ def test_replies_to_the_mix_the_average_and_the_worst(sets):
 
 
 def test_a_type_that_attacks_at_random_is_expected_to_attack_that_share():
-    share = cross_play(TOWN, set=LISTED).matrix("share_attacked")
+    share = cross_play(TOWN, overrides=LISTED).matrix("share_attacked")
     assert share.loc["no-protection", "type-lucky"] == pytest.approx(0.25)
-    together = cross_play(TOWN, set=expected_in(LISTED, "all")).matrix("share_attacked")
+    together = cross_play(TOWN, overrides=expected_in(LISTED, "all")).matrix("share_attacked")
     one_of = [together.loc["no-protection", f"type-{name}"] for name in ("clerk", "lucky", "sequential")]
     # Each is there by its own chance; where at least one of them attacks is between the largest and the sum.
     weighted = [0.5 * one_of[0], 0.2 * one_of[1], 0.3 * one_of[2]]
@@ -175,7 +175,7 @@ def test_a_type_that_attacks_at_random_is_expected_to_attack_that_share():
 
 
 def test_types_change_nothing_for_others_and_are_said_to_play_one_round():
-    plain, more = cross_play(TOWN), cross_play(TOWN, set=RECORDS)
+    plain, more = cross_play(TOWN), cross_play(TOWN, overrides=RECORDS)
     columns = list(plain.matrix("risk").columns)
     for measure in ("publisher_payoff", "risk", "regret"):
         shared = plain.matrix(measure)
@@ -186,14 +186,14 @@ def test_types_change_nothing_for_others_and_are_said_to_play_one_round():
 def test_a_type_with_a_resource_to_buy_plays_with_it():
     """It may buy the file, which tells everything of everybody; with it, it is the adversary who knows everything."""
     buyer = {"agents": {"resources": {"file": {"price": 1e6}}, "types": {"buyer": {"buys": ["file"], "budget": 1}}}}
-    play = cross_play(TOWN, set=buyer).matrix("publisher_payoff")
+    play = cross_play(TOWN, overrides=buyer).matrix("publisher_payoff")
     np.testing.assert_allclose(play["type-buyer"], play["one-shot"], atol=1e-9)
     np.testing.assert_allclose(play[TYPES], play["type-buyer"], atol=1e-12)
 
 
 def test_beliefs_about_types_are_planned_on():
     sets = {**RECORDS, "beliefs": {"cost": 1000}}
-    play = cross_play(TOWN, set=sets)
+    play = cross_play(TOWN, overrides=sets)
     # Types without a cost of their own are believed to stay away.
     assert row(play.table, "basic", "type-curious", "type-curious")["share_attacked"] > 0
     run = one_round(TOWN, sets, "basic")
@@ -210,4 +210,4 @@ def test_types_on_more_forms_than_can_be_searched_are_left_out(monkeypatch):
 def test_types_that_cannot_be_used_are_errors():
     wrong = {"agents": {"types": {"thief": {"holds": ["nothing"]}}}}
     with pytest.raises(InputError, match=r"agents.types.thief.holds: no such resource; found 'nothing'"):
-        cross_play(TOWN, set=wrong)
+        cross_play(TOWN, overrides=wrong)

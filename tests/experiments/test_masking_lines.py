@@ -73,7 +73,7 @@ def test_a_larger_loss_never_pays_the_subject_more(table):
 
 def test_mistaken_beliefs_never_pay_and_right_ones_cost_nothing():
     truth = line_table(loaded(line("economics.cost", [5, 30])))
-    mistaken = line_table(loaded(line("economics.cost", [5, 30], set={"beliefs.cost": 30})))
+    mistaken = line_table(loaded(line("economics.cost", [5, 30], overrides={"beliefs.cost": 30})))
     columns = ["value", "replication", "policy"]
     both = truth.merge(mistaken, on=columns, suffixes=("", "_mistaken"))
     games = both[both["policy"].isin(["opt-in", "masking"])]
@@ -85,7 +85,7 @@ def test_mistaken_beliefs_never_pay_and_right_ones_cost_nothing():
 
 
 def test_databases_believed_smaller_are_planned_for_and_paid_at_their_true_size():
-    table = line_table(loaded(line("resources.genealogy.size", [400], set={"beliefs.sizes.genealogy": 20})))
+    table = line_table(loaded(line("resources.genealogy.size", [400], overrides={"beliefs.sizes.genealogy": 20})))
     truth = line_table(loaded(line("resources.genealogy.size", [400])))
     payoff = {name: t.set_index("policy")["publisher_payoff"] for name, t in (("mistaken", table), ("right", truth))}
     assert (payoff["mistaken"]["masking"] <= payoff["right"]["masking"] + 1e-9).all()
@@ -99,7 +99,7 @@ def test_databases_believed_smaller_are_planned_for_and_paid_at_their_true_size(
     [
         (line("economics.lost", [1]), r"analysis.lines\[0\]: economics.lost: unknown key"),
         (line("economics.loss", [-1]), r"analysis.lines\[0\]: economics.loss: value not allowed; found -1"),
-        (line("economics.loss", [1], set={"seeed": 1}), r"analysis.lines\[0\]: seeed: unknown key"),
+        (line("economics.loss", [1], overrides={"seeed": 1}), r"analysis.lines\[0\]: seeed: unknown key"),
         (line("adversary.stages.5.method", ["tmrca"]), r"analysis.lines\[0\]: adversary.stages: no such entry"),
     ],
 )

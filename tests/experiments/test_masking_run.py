@@ -29,7 +29,7 @@ OUTCOMES = [
 
 
 def run(**changes):
-    return reidsim.run("wan2021", set=SMALL | {key.replace("__", "."): value for key, value in changes.items()})
+    return reidsim.run("wan2021", overrides=SMALL | {key.replace("__", "."): value for key, value in changes.items()})
 
 
 @pytest.fixture(scope="module")
@@ -255,7 +255,7 @@ def test_a_stage_that_does_not_pay_is_left_out(chain):
 def test_an_overconfident_adversary_plans_without_the_doubt_that_is_left(chain):
     """At the same price it believes in 150 / 2, which is worth 75 - 1 - 60 - 10 = 4: it attacks, and is right."""
     chain.write_text(chain.read_text().replace("price = 2", "price = 60"))
-    records = reidsim.run(chain, set={"adversary.overconfident": True}).records.set_index("policy")
+    records = reidsim.run(chain, overrides={"adversary.overconfident": True}).records.set_index("policy")
     shared = records.loc["no-protection"]
     assert shared["attacked"]
     assert (shared["success_probability"], shared["adversary_payoff"]) == (0.5, pytest.approx(4.0))
@@ -270,7 +270,7 @@ def test_what_an_overconfident_adversary_believes_is_not_what_is_true(chain, tmp
     with (tmp_path / "registry.csv").open("a") as file:
         file.write("40,37203\n")
     chain.write_text(chain.read_text().replace("price = 2", "price = 60"))
-    records = reidsim.run(chain, set={"adversary.overconfident": True}).records.set_index("policy")
+    records = reidsim.run(chain, overrides={"adversary.overconfident": True}).records.set_index("policy")
     for policy in ("no-protection", "masking"):
         row = records.loc[policy]
         assert row["attacked"]
@@ -286,7 +286,7 @@ def bold():
     changes["adversary.confidence_threshold"] = 0.2
     changes["subjects.attributes"] = ["age", "state", "DYS19", "DYS385", "DYS390", "DYS391", "DYS439"]
     changes["subjects.policies"] = ["no-protection", "opt-in", "masking", "no-attack-masking"]
-    return changes, reidsim.run("wan2021", set=changes).summary[list(OUTCOME_MEANS)]
+    return changes, reidsim.run("wan2021", overrides=changes).summary[list(OUTCOME_MEANS)]
 
 
 OUTCOME_MEANS = ("publisher_payoff", "adversary_payoff", "utility", "share_attacked", "risk")
@@ -294,9 +294,9 @@ OUTCOME_MEANS = ("publisher_payoff", "adversary_payoff", "utility", "share_attac
 
 def test_agents_and_cross_play_meet_the_overconfident_adversary(bold):
     changes, expected = bold
-    rounds = reidsim.run("wan2021", set={**changes, "agents.rounds": 2}).summary
+    rounds = reidsim.run("wan2021", overrides={**changes, "agents.rounds": 2}).summary
     pd.testing.assert_frame_equal(rounds[list(OUTCOME_MEANS)], expected)
-    play = cross_play("wan2021", set=changes).table
+    play = cross_play("wan2021", overrides=changes).table
     for policy in ("opt-in", "masking", "no-attack-masking"):
         own = (
             (play["defender"] == policy) & (play["adversary"] == "multistage") & (play["plans_against"] == "multistage")
@@ -308,21 +308,21 @@ def test_agents_and_cross_play_meet_the_overconfident_adversary(bold):
 def test_sweeps_stress_tests_and_lines_turn_overconfidence_on_and_off(bold):
     changes, expected = bold
     key = "adversary.overconfident"
-    calm = reidsim.run("wan2021", set={**changes, key: False}).summary
+    calm = reidsim.run("wan2021", overrides={**changes, key: False}).summary
     both = {False: calm[list(OUTCOME_MEANS)], True: expected}
     attacked = [each.loc["no-protection", "share_attacked"] for each in both.values()]
     assert attacked[0] < attacked[1]
-    swept = reidsim.run("wan2021", set={**changes, "sweep.values": {key: [False, True]}}).runs
+    swept = reidsim.run("wan2021", overrides={**changes, "sweep.values": {key: [False, True]}}).runs
     point = {"believed": [10.0], "true": [100.0], "key": "economics.cost"}
     for number, (value, means) in enumerate(both.items()):
         rows = swept[swept["point"] == number].set_index("policy")
         assert (rows[key] == value).all()
         np.testing.assert_allclose(rows.loc[means.index, list(OUTCOME_MEANS)].astype(float), means.astype(float))
-        curve = stress("wan2021", set={**changes, key: value, "stress.beliefs": [point]}).tables["belief_curves"]
+        curve = stress("wan2021", overrides={**changes, key: value, "stress.beliefs": [point]}).tables["belief_curves"]
         fixed = curve.set_index("policy").loc["no-protection"]
         assert fixed["publisher_payoff"] == pytest.approx(means.loc["no-protection", "publisher_payoff"])
     line = {"key": key, "values": [False, True], "replications": 1}
-    table = reidsim.run("wan2021", set={**changes, "analysis.lines": [line]}).analysis.tables()["lines"]
+    table = reidsim.run("wan2021", overrides={**changes, "analysis.lines": [line]}).analysis.tables()["lines"]
     assert table["value"].unique().tolist() == ["false", "true"]
     for label, means in zip(("false", "true"), both.values(), strict=True):
         rows = table[table["value"] == label].set_index("policy")
@@ -331,7 +331,7 @@ def test_sweeps_stress_tests_and_lines_turn_overconfidence_on_and_off(bold):
 
 def test_a_chain_of_three_stages_has_no_search_path(chain):
     with pytest.raises(InputError, match=r"chain\.toml: analysis\.search_path: greedy search is of two-stage attacks"):
-        reidsim.run(chain, set={"analysis.search_path": 0})
+        reidsim.run(chain, overrides={"analysis.search_path": 0})
 
 
 def test_targets_who_are_not_registered_are_reported(chain, tmp_path):
@@ -395,7 +395,7 @@ def test_minority_support_counts_known_alleles_and_all_men(alpha):
     expected = [supported_weights(weights, row, columns, alpha, range(2, len(columns))) for row in rows]
     np.testing.assert_allclose(game.space.weights, expected, rtol=1e-12)
     assert game.space.total_weight == pytest.approx(sum(weights))
-    everything = reidsim.run("wan2021", set=SMALL | {"replications": 1, "subjects.minority_support": alpha,
+    everything = reidsim.run("wan2021", overrides=SMALL | {"replications": 1, "subjects.minority_support": alpha,
                                                      "subjects.policies": ["no-protection"]})  # fmt: skip
     assert (everything.records["utility"] == 1).all()
 
@@ -436,7 +436,7 @@ TABLE_2 = {
 
 @pytest.fixture(scope="module")
 def published():
-    return reidsim.run("wan2021", set={"replications": 3}).summary
+    return reidsim.run("wan2021", overrides={"replications": 3}).summary
 
 
 @pytest.mark.parametrize("policy", TABLE_2)

@@ -189,17 +189,17 @@ def test_the_averages_are_the_means_of_the_records(records, runs):
 
 def test_records_stay_in_the_order_of_the_file(town):
     patients = pd.read_csv(town.parent / "patients.csv", dtype=str)
-    there = reidsim.run(town, set={"publisher.policies": ["no-protection"]}).records
+    there = reidsim.run(town, overrides={"publisher.policies": ["no-protection"]}).records
     assert there["age"].astype(str).tolist() == patients["Alter"].tolist()
     assert there["sex"].astype(str).tolist() == patients["Geschlecht"].map({"w": "F", "m": "M"}).tolist()
     assert there["district"].astype(str).tolist() == patients["Bezirk"].tolist()
     patients.iloc[::-1].to_csv(town.parent / "patients.csv", index=False)
-    back = reidsim.run(town, set={"publisher.policies": ["no-protection"]}).records
+    back = reidsim.run(town, overrides={"publisher.policies": ["no-protection"]}).records
     assert back["age"].astype(str).tolist() == patients["Alter"].tolist()[::-1]
 
 
 def test_a_publisher_that_fears_nobody_shares_everything_and_is_attacked(town):
-    result = reidsim.run(town, set={"beliefs.cost": 100})
+    result = reidsim.run(town, overrides={"beliefs.cost": 100})
     for policy in ("basic", "no-attack"):
         assert set(result.records.loc[result.records["policy"] == policy, "strategy"]) == {"0,0,0"}
     expected = (3 * 40 + 9 * 88 + 12 * 100 + 6 * 40) / 30
@@ -209,15 +209,15 @@ def test_a_publisher_that_fears_nobody_shares_everything_and_is_attacked(town):
 
 @pytest.mark.parametrize("belief", ["loss", "gain", "cost"])
 def test_beliefs_that_are_the_truth_change_nothing(town, belief):
-    truth = reidsim.run(town, set={"economics.gain": 60})
-    believed = reidsim.run(town, set={"economics.gain": 60, f"beliefs.{belief}": {"cost": 10}.get(belief, 60)})
+    truth = reidsim.run(town, overrides={"economics.gain": 60})
+    believed = reidsim.run(town, overrides={"economics.gain": 60, f"beliefs.{belief}": {"cost": 10}.get(belief, 60)})
     pd.testing.assert_frame_equal(truth.records, believed.records)
 
 
 def test_a_belief_about_the_gain_is_not_the_gain_that_follows_the_believed_loss(town):
     # The publisher thinks that a breach costs it nothing; the adversary's gain stays what it is, so that the
     # No-Attack game still protects while the basic game shares everything.
-    result = reidsim.run(town, set={"beliefs.loss": 0})
+    result = reidsim.run(town, overrides={"beliefs.loss": 0})
     np.testing.assert_allclose(result.summary["share_unchanged"], [1, 12 / 30], rtol=1e-12)
 
 
@@ -278,7 +278,7 @@ def test_records_of_people_whom_the_population_lacks_are_counted_in_a_warning(to
 
 def test_records_that_cannot_be_shared_without_attack_are_withheld(town):
     # With an adversary that pays nothing, every form of every record is attacked.
-    result = reidsim.run(town, set={"economics.cost": 0})
+    result = reidsim.run(town, overrides={"economics.cost": 0})
     withheld = result.records[result.records["policy"] == "no-attack"]
     assert set(withheld["strategy"]) == {"withheld"}
     assert withheld[["age", "sex", "district"]].isna().all(axis=None)
@@ -311,7 +311,7 @@ def test_the_hash_is_that_of_the_scenario_as_run(manifest):
 
 def test_the_hash_changes_with_the_scenario_only(town):
     first, same = reidsim.run(town).manifest, reidsim.run(town).manifest
-    other = reidsim.run(town, set={"economics.cost": 11}).manifest
+    other = reidsim.run(town, overrides={"economics.cost": 11}).manifest
     assert first["scenario_hash"] == same["scenario_hash"] != other["scenario_hash"]
 
 
@@ -342,7 +342,7 @@ def test_the_manifest_says_how_large_the_game_was_and_how_it_was_solved(manifest
 def test_the_content_of_a_manifest_can_be_run_again(manifest, records, town, monkeypatch):
     # Paths in what is given instead of a file's values start in the working folder.
     monkeypatch.chdir(town.parent)
-    result = reidsim.run(town, set=manifest["content"])
+    result = reidsim.run(town, overrides=manifest["content"])
     pd.testing.assert_frame_equal(result.records, records)
 
 
@@ -368,7 +368,7 @@ def test_the_same_seed_gives_the_same_bytes_in_two_processes(town):
 def test_another_seed_draws_other_values(town):
     drawn(town)
     unprotected = {"publisher.policies": ["no-protection"]}
-    five, six, again = (reidsim.run(town, set=unprotected, seed=seed).records["district"] for seed in (5, 6, 5))
+    five, six, again = (reidsim.run(town, overrides=unprotected, seed=seed).records["district"] for seed in (5, 6, 5))
     assert five.astype(str).tolist() != six.astype(str).tolist()
     assert five.astype(str).tolist() == again.astype(str).tolist()
     assert set(five.astype(str)) | set(six.astype(str)) == {"N1", "N2"}

@@ -23,7 +23,7 @@ KEY = ["record", "records"]
 
 @pytest.fixture(scope="module")
 def result():
-    return reidsim.run("xia2021", set=SMALL)
+    return reidsim.run("xia2021", overrides=SMALL)
 
 
 def of(result, knowledge: str, records: int = 200) -> pd.DataFrame:
@@ -80,7 +80,9 @@ def test_settings_are_those_of_the_network(result):
 
 
 def test_simulated_outcomes_are_shares_of_trials():
-    result = reidsim.run("xia2021", set=SMALL | {"analysis.settings": SETTINGS | {"trials": 1}, "release.samples": 1})
+    result = reidsim.run(
+        "xia2021", overrides=SMALL | {"analysis.settings": SETTINGS | {"trials": 1}, "release.samples": 1}
+    )
     worst = result.analysis.settings.query("knowledge == 'worst-case'")
     assert set(np.unique(worst[["risk_q1", "risk_median", "risk_q3"]])) <= {0.0, 0.5, 1.0}
 
@@ -104,10 +106,10 @@ def test_knowledge_sets_add_up(result):
 
 
 def test_runs_repeat_and_samples_do_not_depend_on_each_other(result):
-    again = reidsim.run("xia2021", set=SMALL)
+    again = reidsim.run("xia2021", overrides=SMALL)
     pd.testing.assert_frame_equal(again.records, result.records)
     pd.testing.assert_frame_equal(again.runs, result.runs)
-    alone = reidsim.run("xia2021", set=SMALL | {"release.sizes": [200], "release.samples": 1})
+    alone = reidsim.run("xia2021", overrides=SMALL | {"release.sizes": [200], "release.samples": 1})
     ours = result.runs[(result.runs["records"] == 200) & (result.runs["replication"] == 0)]
     measures = ["knowledge", "prosecutor_risk", "marketer_risk", "overall_risk"]
     pd.testing.assert_frame_equal(alone.runs[measures], ours[measures].reset_index(drop=True))
@@ -115,7 +117,7 @@ def test_runs_repeat_and_samples_do_not_depend_on_each_other(result):
 
 def test_monte_carlo_tells_its_error_and_agrees(result):
     changes = SMALL | {"expectation": {"method": "monte-carlo", "trials": 2000}}
-    drawn = reidsim.run("xia2021", set=changes)
+    drawn = reidsim.run("xia2021", overrides=changes)
     assert drawn.manifest["knowledge"]["twitter"]["method"] == "monte-carlo"
     assert result.manifest["knowledge"]["twitter"]["method"] == "exact"
     assert any("2,000 knowledge sets were drawn" in warning for warning in drawn.warnings)
@@ -139,7 +141,7 @@ def test_monte_carlo_tells_its_error_and_agrees(result):
 
 def test_a_worst_case_is_not_drawn():
     changes = SMALL | {"expectation": {"method": "monte-carlo", "trials": 50}, "release.samples": 1}
-    drawn = reidsim.run("xia2021", set=changes)
+    drawn = reidsim.run("xia2021", overrides=changes)
     worst = drawn.runs[drawn.runs["knowledge"] == "worst-case"]
     assert (worst["method"] == "exact").all()
     assert (worst["overall_standard_error"] == 0).all()
@@ -149,7 +151,7 @@ def test_a_worst_case_is_not_drawn():
 
 def test_vague_uniqueness_is_warned_of():
     changes = {"uniqueness": {"method": "pitman", "population_size": 100_000_000}}
-    vague = reidsim.run("xia2021", set=SMALL | changes | {"release.samples": 1, "release.sizes": [60]})
+    vague = reidsim.run("xia2021", overrides=SMALL | changes | {"release.samples": 1, "release.sizes": [60]})
     assert any("journalist risk is vague" in warning for warning in vague.warnings)
     records = vague.records
     assert (records["journalist_low"] <= records["journalist"] + 1e-12).all()
@@ -158,7 +160,7 @@ def test_vague_uniqueness_is_warned_of():
 
 def test_a_known_population_tells_who_is_unique():
     known = reidsim.run(
-        "xia2021", set=SMALL | {"uniqueness": {"method": "known"}, "release.sizes": [200], "release.samples": 1}
+        "xia2021", overrides=SMALL | {"uniqueness": {"method": "known"}, "release.sizes": [200], "release.samples": 1}
     )
     worst = of(known, "worst-case")
     assert set(np.unique(worst["journalist"])) <= {0.0, 1.0}
@@ -174,13 +176,15 @@ def test_check_says_what_there_is_to_do():
 
 def test_a_publisher_shares_more_against_voter_lists():
     scenario = {"publisher.policies": ["basic"], "publisher.solver": "branch-and-bound", "analysis": {}}
-    everything = reidsim.run("wan2015", set=scenario | {"adversary.knowledge": "worst-case"}).summary.loc["basic"]
-    plain = reidsim.run("wan2015", set=scenario).summary.loc["basic"]
-    twitter = reidsim.run("wan2015", set=scenario | {"adversary.knowledge": "twitter-age-race-sex"}).summary.loc[
+    everything = reidsim.run("wan2015", overrides=scenario | {"adversary.knowledge": "worst-case"}).summary.loc["basic"]
+    plain = reidsim.run("wan2015", overrides=scenario).summary.loc["basic"]
+    twitter = reidsim.run("wan2015", overrides=scenario | {"adversary.knowledge": "twitter-age-race-sex"}).summary.loc[
         "basic"
     ]
     assert (twitter["share_attacked"], twitter["share_unchanged"]) == (0, 1)
-    voters = reidsim.run("wan2015", set=scenario | {"adversary.knowledge": "tennessee-voters"}).summary.loc["basic"]
+    voters = reidsim.run("wan2015", overrides=scenario | {"adversary.knowledge": "tennessee-voters"}).summary.loc[
+        "basic"
+    ]
     pd.testing.assert_series_equal(everything, plain, rtol=1e-9)
     assert voters["publisher_payoff"] > plain["publisher_payoff"]
     assert voters["risk"] < plain["risk"]

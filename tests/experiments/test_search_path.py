@@ -116,7 +116,7 @@ def test_a_record_withheld_is_a_row_of_nothing():
         "subjects.opt_in_rate": 0,
         "analysis.search_path": 1,
     }
-    last = reidsim.run("wan2021", set=small).analysis.search_path.iloc[-1]
+    last = reidsim.run("wan2021", overrides=small).analysis.search_path.iloc[-1]
     assert (last["strategy"], last["masked"], last["shared_loci"]) == ("withheld", 14, 0)
     assert (last["utility"], last["privacy"], last["payoff"]) == (0, 1, 0)
     assert last["recommended_by"] == "random-opt-in"
@@ -124,5 +124,5 @@ def test_a_record_withheld_is_a_row_of_nothing():
 
 
 def test_without_the_key_there_is_no_table():
-    result = reidsim.run("wan2021-case", set={"analysis": {}})
+    result = reidsim.run("wan2021-case", overrides={"analysis": {}})
     assert "search_path" not in result.analysis.tables()

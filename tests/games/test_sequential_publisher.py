@@ -538,7 +538,7 @@ def test_policies_of_a_scenario_are_best_replies(town):
 def wan2015_sequential():
     """Results of the bundled study, but for its analysis, against the sequential adversary."""
     changes = {"adversary.planner": "fmdp", "adversary.sequential": {"access_cost": 5, "penalty": 100}, "analysis": {}}
-    return reidsim.run("wan2015", set=changes)
+    return reidsim.run("wan2015", overrides=changes)
 
 
 def test_the_bundled_study_can_be_played_against_the_sequential_adversary(wan2015_sequential):

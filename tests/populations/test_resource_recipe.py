@@ -125,10 +125,10 @@ def test_a_written_population_is_used_like_a_recipe(folder):
 
 
 def test_keys_of_a_recipe_can_be_replaced(folder):
-    written = populate(folder("size = 30"), "list.parquet", set={"size": 7}, seed=5)
+    written = populate(folder("size = 30"), "list.parquet", overrides={"size": 7}, seed=5)
     assert written.rows == 7
     with pytest.raises(InputError, match=r"--set: sise: unknown key"):
-        populate("list.toml", "other.parquet", set={"sise": 7})
+        populate("list.toml", "other.parquet", overrides={"sise": 7})
 
 
 def test_nothing_is_overwritten(folder):

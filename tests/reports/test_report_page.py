@@ -140,7 +140,7 @@ def town(tmp_path_factory):
     price = {"values": [10, 60]}
     folder = tmp_path_factory.mktemp("town") / "results"
     settings = {"publisher.policies": ["no-protection", "basic", "no-attack"], "analysis.lines": {"cost": price}}
-    reidsim.run(TOWN / "town.toml", set=settings).save(folder, illustrate=illustrate)
+    reidsim.run(TOWN / "town.toml", overrides=settings).save(folder, illustrate=illustrate)
     return folder
 
 
@@ -198,7 +198,7 @@ def test_the_distribution_of_risks_is_that_of_the_records(town, tmp_path):
 
 def test_markdown_says_the_same(town, tmp_path):
     page = Parsed(write_report(town, tmp_path / "report.html").read_text(encoding="utf-8"))
-    text = write_report(town, tmp_path / "other" / "report.md", format="markdown").read_text(encoding="utf-8")
+    text = write_report(town, tmp_path / "other" / "report.md", file_format="markdown").read_text(encoding="utf-8")
     shown = Parsed(MarkdownIt("commonmark", {"html": True}).enable("table").render(text))
     inline = [attributes["src"] for tag, attributes in shown.elements if tag == "img"]
     assert all((tmp_path / "other" / source).resolve().is_file() for source in inline)
@@ -212,7 +212,7 @@ def test_markdown_says_the_same(town, tmp_path):
 def test_single_records_are_not_handed_on(town, tmp_path):
     """Released values of records stand in the results folder, not in the report."""
     for kind in ("html", "markdown"):
-        text = write_report(town, tmp_path / f"report-{kind}", format=kind).read_text(encoding="utf-8")
+        text = write_report(town, tmp_path / f"report-{kind}", file_format=kind).read_text(encoding="utf-8")
         records = pd.read_parquet(town / "records.parquet")
         for district in records["district"].dropna().unique():
             assert not re.search(rf"[>|] ?{re.escape(str(district))} ?[<|]", text) or district == "*"
@@ -330,7 +330,7 @@ def test_a_bundled_scenario_is_repeated_by_a_command_with_what_was_replaced(tmp_
 
 
 def test_a_scenario_of_the_users_own_is_repeated_from_the_page_alone(town, tmp_path):
-    text = write_report(town, tmp_path / "report.md", format="markdown").read_text(encoding="utf-8")
+    text = write_report(town, tmp_path / "report.md", file_format="markdown").read_text(encoding="utf-8")
     assert repeating_command(open_results(town)) is None
     listing = re.search(r"^```toml\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
     shutil.copytree(TOWN, tmp_path / "copy")
@@ -395,10 +395,12 @@ def test_every_results_folder_keeps_where_values_come_from(tmp_path, kind):
     if kind == "run":
         reidsim.run(file).save(folder)
     elif kind == "several runs":
-        reidsim.run_batch(file, set={"sweep.values": {"economics.loss": [10, 60]}}, executor="serial", folder=folder)
+        reidsim.run_batch(
+            file, overrides={"sweep.values": {"economics.loss": [10, 60]}}, executor="serial", folder=folder
+        )
     elif kind == "stress":
         beliefs = [{"key": "economics.loss", "believed": [30, 60]}]
-        reidsim.stress(file, set={"stress": {"beliefs": beliefs}}).save(folder)
+        reidsim.stress(file, overrides={"stress": {"beliefs": beliefs}}).save(folder)
     else:
         reidsim.cross_play(file).save(folder)
     shutil.rmtree(own)
@@ -468,7 +470,7 @@ def test_labels_are_text_whatever_they_hold(tmp_path, label):
     assert page.stack == []
     shown = "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in label)
     assert " ".join(shown.split()) in page.text
-    text = write_report(folder, tmp_path / "page.md", format="markdown").read_text(encoding="utf-8")
+    text = write_report(folder, tmp_path / "page.md", file_format="markdown").read_text(encoding="utf-8")
     rendered = Parsed(MarkdownIt("commonmark", {"html": True}).enable("table").render(text))
     tags = {tag for tag, _ in rendered.elements}
     assert not tags & {"script", "iframe", "b", "style", "a"}
@@ -530,7 +532,7 @@ def test_a_name_of_another_format_is_refused(tmp_path, command, name, asked, oth
 
 def test_differences_are_those_of_the_amounts_as_written(tmp_path):
     policies = [("basic", 61.534, 1.0, 0.3), ("no-attack", 47.627, 0.0, 0.0), ("safe", 61.533, 0.0, 0.0)]
-    text = report_text(folder_of(tmp_path / "r", runs=rows_of(*policies)), format="markdown")
+    text = report_text(folder_of(tmp_path / "r", runs=rows_of(*policies)), file_format="markdown")
     assert "61.53 per record, 0.001 more than `safe`" in text
     # 13.907 apart, and 61.53 - 47.63.
     assert "`no-attack` pays 47.63, 13.90 less" in text
@@ -540,8 +542,12 @@ def test_a_report_can_be_printed(tmp_path, command, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = folder_of(Path("r"), runs=rows_of(("basic", 1.0, 0.0, 0.0)), figures=["lines"])
     for format in ("html", "markdown"):
-        assert command("report", folder, "--format", format, "-o", "-") == (0, report_text(folder, format=format), "")
-    assert "(r/figures/lines.png)" in report_text(folder, format="markdown")
+        assert command("report", folder, "--format", format, "-o", "-") == (
+            0,
+            report_text(folder, file_format=format),
+            "",
+        )
+    assert "(r/figures/lines.png)" in report_text(folder, file_format="markdown")
     assert sorted(tmp_path.iterdir()) == [tmp_path / "r"]
 
 

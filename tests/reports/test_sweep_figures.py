@@ -26,7 +26,9 @@ def town(tmp_path_factory):
 
 def figures(town, values, **changes):
     sweep = {"values": values, **{key: changes.pop(key) for key in ("together", "one_at_a_time") if key in changes}}
-    result = run_batch(town, set={"sweep": sweep, **{key.replace("__", "."): value for key, value in changes.items()}})
+    result = run_batch(
+        town, overrides={"sweep": sweep, **{key.replace("__", "."): value for key, value in changes.items()}}
+    )
     return result, dict(figures_of(result))
 
 
@@ -136,7 +138,7 @@ def test_no_sweep_is_lost_for_want_of_a_figure(monkeypatch, town, values, change
 
 
 def test_a_batch_without_a_sweep_has_none(town):
-    assert not list(sweep_figures(run_batch(town, set={"replications": 2})))
+    assert not list(sweep_figures(run_batch(town, overrides={"replications": 2})))
 
 
 def test_figures_are_in_the_folder_and_in_the_report(town, tmp_path, monkeypatch):

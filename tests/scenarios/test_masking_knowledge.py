@@ -74,7 +74,7 @@ def folder(tmp_path: Path) -> Path:
 
 def refused(folder: Path, changes: dict[str, object] | None = None) -> str:
     with pytest.raises(InputError) as error:
-        reidsim.run(folder / "game.toml", set=changes or {})
+        reidsim.run(folder / "game.toml", overrides=changes or {})
     return str(error.value)
 
 
@@ -96,7 +96,7 @@ def success(age: str, town: str, shared: frozenset[str]) -> float:
 
 @pytest.mark.parametrize("solver", ["best-first", "backward-induction"])
 def test_subjects_best_respond_to_what_the_recipe_tells(folder, solver):
-    result = reidsim.run(folder / "game.toml", set={"subjects.solver": solver})
+    result = reidsim.run(folder / "game.toml", overrides={"subjects.solver": solver})
     people = [row.split(",")[:2] for row in POSTERS.split()[1:]]
     worth = {"age": 2, "town": 1, "rh": 1}
     outcomes = {}
@@ -140,15 +140,15 @@ def test_the_result_tells_how_it_was_found(folder):
 
 def test_an_attribute_that_always_is_shared_need_not_be_looked_up(folder):
     changes = {"subjects.attributes": ["rh", "age", "town"], "subjects.always_shared": ["rh"]}
-    records = reidsim.run(folder / "game.toml", set=changes | {"subjects.policies": ["masking"]}).records
-    free = reidsim.run(folder / "game.toml", set={"subjects.policies": ["masking"]}).records
+    records = reidsim.run(folder / "game.toml", overrides=changes | {"subjects.policies": ["masking"]}).records
+    free = reidsim.run(folder / "game.toml", overrides={"subjects.policies": ["masking"]}).records
     assert all("rh" in strategy for strategy in records["strategy"])
     assert records["publisher_payoff"].tolist() == pytest.approx(free["publisher_payoff"].tolist())
 
 
 def test_what_nobody_is_looked_up_by_may_be_unknown(folder):
     (folder / "posters.csv").write_text(POSTERS.replace("neg", "12").replace("pos", ""))
-    records = reidsim.run(folder / "game.toml", set={"subjects.policies": ["no-protection"]}).records
+    records = reidsim.run(folder / "game.toml", overrides={"subjects.policies": ["no-protection"]}).records
     assert records["rh"].tolist() == ["12", "0", "0", "0"]
 
 
@@ -171,8 +171,8 @@ def test_levels_between_are_linked_by_their_interval(folder):
 
 
 def test_drawn_subjects_face_voter_lists():
-    result = reidsim.run("wan2021", set=SMALL)
-    more = reidsim.run("wan2021", set=SMALL | {"replications": 2})
+    result = reidsim.run("wan2021", overrides=SMALL)
+    more = reidsim.run("wan2021", overrides=SMALL | {"replications": 2})
     pd.testing.assert_frame_equal(more.runs[more.runs["replication"] < 1], result.runs)
     assert result.manifest["knowledge"]["linked_on"] == ["age", "state"]
     assert result.manifest["knowledge"]["price"] > 0
@@ -185,18 +185,18 @@ def test_drawn_subjects_face_voter_lists():
 def test_adversaries_stand_side_by_side_as_a_line_and_who_knows_all_is_that_of_the_last_stage():
     line = {"key": "adversary.knowledge", "values": ["worst-case", "voters-age-state", "twitter-age-state"]}
     changes = SMALL | {"analysis.lines": [line | {"replications": 1}]}
-    table = reidsim.run("wan2021", set=changes).analysis.lines
+    table = reidsim.run("wan2021", overrides=changes).analysis.lines
     risk = table[table["policy"] == "no-protection"].set_index("value")["risk"]
     assert risk["worst-case"] > risk["voters-age-state"] > risk["twitter-age-state"]
     stage = {"stage": "identify", "resource": "registry", "on": ["age", "state"]}
-    linked = reidsim.run("wan2021", set=SMALL | {"adversary": {"stages": [stage]}})
-    known = reidsim.run("wan2021", set=SMALL | {"adversary.knowledge": "worst-case"})
+    linked = reidsim.run("wan2021", overrides=SMALL | {"adversary": {"stages": [stage]}})
+    known = reidsim.run("wan2021", overrides=SMALL | {"adversary.knowledge": "worst-case"})
     for measure in ("publisher_payoff", "adversary_payoff", "risk", "share_attacked"):
         pd.testing.assert_series_equal(known.summary[measure], linked.summary[measure], rtol=1e-9)
 
 
 def test_who_is_wrong_about_the_cost_is_paid_what_is_true():
-    mistaken = reidsim.run("wan2021", set=SMALL | {"beliefs.cost": 1e6})
+    mistaken = reidsim.run("wan2021", overrides=SMALL | {"beliefs.cost": 1e6})
     payoffs = mistaken.summary["publisher_payoff"]
     assert payoffs["masking"] == pytest.approx(payoffs["no-protection"])
 

@@ -184,7 +184,7 @@ def test_compiled_solvers_refuse_rows_that_stand_for_several_people():
 
 def test_the_table_averages_over_records_that_have_cells_of_their_own(clinic):
     path = clinic()
-    play, without = cross_play(path), cross_play(path, set={"adversary": {}})
+    play, without = cross_play(path), cross_play(path, overrides={"adversary": {}})
     row = play.table[(play.table["defender"] == "no-protection") & (play.table["adversary"] == "multistage")].iloc[0]
     risk = (1 / 6 + 1 / 2 + 1 / 3 + 1 + 1 / 5) / 9
     assert row["risk"] == pytest.approx(risk)
@@ -334,7 +334,7 @@ def test_a_recipe_may_be_given_with_the_call_but_not_to_a_masking_scenario(clini
     path = clinic()
     monkeypatch.chdir(path.parent)
     beside = cross_play(path)
-    called = cross_play(path, set={"adversary": {}}, stages="attack.toml")
+    called = cross_play(path, overrides={"adversary": {}}, stages="attack.toml")
     # Whose attack it is differs, and so whom most defenders plan against: not those who plan against each in turn.
     assert (beside.manifest["own_adversary"], called.manifest["own_adversary"]) == ("multistage", "one-shot")
     each, other = (play.table[play.table["defender"] == "basic"] for play in (beside, called))
@@ -342,4 +342,4 @@ def test_a_recipe_may_be_given_with_the_call_but_not_to_a_masking_scenario(clini
     pd.testing.assert_frame_equal(each, other)
     assert called.manifest["cross_play"]["stages"] == "attack.toml"
     with pytest.raises(InputError, match=r"stages: a masking scenario has stages of its own; found 'attack.toml'"):
-        cross_play("wan2021", set={"population.recipe": "ystr-genealogy-small"}, stages="attack.toml")
+        cross_play("wan2021", overrides={"population.recipe": "ystr-genealogy-small"}, stages="attack.toml")

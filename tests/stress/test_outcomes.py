@@ -40,7 +40,7 @@ def test_outcomes_are_those_of_single_runs(tmp_path, kind, solver):
     evaluator = RecordEvaluator(loaded, kind(build_study(loaded)), POLICIES, 0.9)
     table = evaluator.at(POINTS, "informed").table.set_index(["point", "policy"])
     for point, values in enumerate(POINTS.to_dict("records")):
-        result = reidsim.run(path, set={**values, "publisher.solver": solver})
+        result = reidsim.run(path, overrides={**values, "publisher.solver": solver})
         for policy in POLICIES:
             assert table.loc[(point, policy), MEASURES].to_dict() == pytest.approx(
                 result.summary.loc[policy, MEASURES].to_dict(), abs=1e-12, nan_ok=True

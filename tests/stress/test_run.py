@@ -164,9 +164,9 @@ def test_same_seed_same_bytes(tmp_path):
 def test_without_a_section_sensitivity_and_robustness_are_worked_out(tmp_path):
     result = stress(write_town(tmp_path), method="morris", samples=4)
     assert set(result.tables) == {"sensitivity", "samples"}
-    result = stress(write_town(tmp_path), set={"uncertainty.samples": 3, "stress.sensitivity.samples": 4})
+    result = stress(write_town(tmp_path), overrides={"uncertainty.samples": 3, "stress.sensitivity.samples": 4})
     assert set(result.tables) == {"sensitivity", "samples"}
-    assert set(stress(write_town(tmp_path), set={"uncertainty.samples": 3}).tables) == {
+    assert set(stress(write_town(tmp_path), overrides={"uncertainty.samples": 3}).tables) == {
         "sensitivity", "samples", "robustness", "regrets", "robust_strategies",
     }  # fmt: skip
 
@@ -203,7 +203,7 @@ below = 1e9
 def test_the_sequential_adversary_has_robust_strategies_too(tmp_path):
     changes = {"adversary.planner": "fmdp", "publisher.policies": ["basic", "no-attack"], "uncertainty.samples": 3}
     path = write_town(tmp_path, UNCERTAIN + "[stress.robustness]\n")
-    table = stress(path, set=changes).tables["robustness"].set_index("policy")
+    table = stress(path, overrides=changes).tables["robustness"].set_index("policy")
     assert set(table.index) >= ROBUST
     assert table["largest_regret"].min() >= 0
 
@@ -280,12 +280,12 @@ def test_correlated_parameters_can_be_stressed_without_sensitivity(tmp_path):
 
 def test_what_is_of_other_games_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"stress\.guarantee: of record-level games only"):
-        stress("prasser2017", set={"stress.guarantee": True})
+        stress("prasser2017", overrides={"stress.guarantee": True})
     with pytest.raises(InputError, match="nobody decides"):
         stress("xia2021")
     path = write_town(tmp_path, UNCERTAIN + '[stress]\noutputs = ["risk_quantile"]\n')
     with pytest.raises(InputError, match=r"stress\.risk_level: not a quantile.*found 0\.9; expected one of 0\.05"):
-        stress(path, set={"adversary.planner": "fmdp", "stress.risk_level": 0.9})
+        stress(path, overrides={"adversary.planner": "fmdp", "stress.risk_level": 0.9})
 
 
 @pytest.mark.parametrize(
@@ -355,7 +355,9 @@ def test_mistaken_subjects_are_those_of_the_masking_lines(masking_lines):
     """The bundled stress test of the masking game, made small, and lines of the same game, value by value."""
     curve = {"key": "economics.cost", "true": [0.0, 30.0], "believed": [10.0]}
     sizes = {"key": "resources.genealogy.size", "true": [100, 200]}
-    curves = stress("wan2021-stress", set={**SMALL_MASKING, "stress.beliefs": [curve, sizes]}).tables["belief_curves"]
+    curves = stress("wan2021-stress", overrides={**SMALL_MASKING, "stress.beliefs": [curve, sizes]}).tables[
+        "belief_curves"
+    ]
     expected = masking_lines[0].groupby(["line", "value", "policy"], sort=False)[["publisher_payoff", "risk"]].mean()
     found = curves.set_index(["key", "true", "policy"])[["publisher_payoff", "risk"]]
     np.testing.assert_allclose(found.to_numpy(), expected.to_numpy(), atol=1e-12)
@@ -367,13 +369,15 @@ def test_lines_on_the_engine_are_the_same_table(masking_lines, tmp_path):
     expected, lines = masking_lines
     more = {"key": "subjects.attributes", "values": [["age", "state", "DYS19"]], "labels": ["one"], "replications": 1}
     changes = {**SMALL_MASKING, "analysis.lines": [*lines, more], "stress": {"lines": True}}
-    result = stress("wan2021-robustness", set=changes, runs=tmp_path / "kept")
+    result = stress("wan2021-robustness", overrides=changes, runs=tmp_path / "kept")
     table = result.tables["lines"]
     assert set(result.tables) == {"lines"}
     pd.testing.assert_frame_equal(table[table["line"] != "subjects.attributes"], expected)
     assert table[table["line"] == "subjects.attributes"]["value"].eq("one").all()
     steps = []
-    again = stress("wan2021-robustness", set=changes, runs=tmp_path / "kept", progress=lambda *step: steps.append(step))
+    again = stress(
+        "wan2021-robustness", overrides=changes, runs=tmp_path / "kept", progress=lambda *step: steps.append(step)
+    )
     pd.testing.assert_frame_equal(again.tables["lines"], table)
     first = next(step for step in steps if step[0] == "economics.cost")
     assert first[1] == first[2] == 4
@@ -421,7 +425,7 @@ samples = 3000
     steps = []
     changes = {"stress.robustness.samples": 3000}
     with pytest.raises(KeyboardInterrupt):
-        stress(tmp_path / "town.toml", set=changes, runs=tmp_path / "kept", progress=interrupting(steps))
+        stress(tmp_path / "town.toml", overrides=changes, runs=tmp_path / "kept", progress=interrupting(steps))
     assert steps == [("robustness", kept, 3000)]
 
 

@@ -19,7 +19,6 @@ from reidsim.overrides import override
 from reidsim.scenarios.design_schema import SweepSection, SweepValues
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.validation import validated
 
 # Sections of a scenario that say what is done with its runs, and are no part of any single one.
 _NOT_OF_A_RUN = ("replications", "sweep", "uncertainty", "stress", "analysis")
@@ -168,7 +167,7 @@ def at_point(
     if seed is not None:
         content["seed"] = seed
     override(content, values)
-    return LoadedScenario(loaded.name, loaded.path, validated(type(loaded.scenario), content, loaded.path), content)
+    return loaded.with_content(content)
 
 
 def content_of_run(loaded: LoadedScenario[ScenarioHead]) -> dict[str, Any]:
@@ -177,7 +176,7 @@ def content_of_run(loaded: LoadedScenario[ScenarioHead]) -> dict[str, Any]:
     Keys of a section are in the order of the schema, however the file has them; names that the user gives, such as
     those of attributes, are in the order of the file, which can matter.
     """
-    return at_point(loaded, {}).scenario.model_dump(by_alias=True)
+    return at_point(loaded, {}).scenario.model_dump(by_alias=True, warnings=False)
 
 
 def check_points(loaded: LoadedScenario[ScenarioHead], design: Design) -> None:

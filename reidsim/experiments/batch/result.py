@@ -40,7 +40,7 @@ class BatchAnalysis(AnalysisTables):
     adversaries: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BatchResult(RunResult):
     """What a batch of runs found; it keeps no table of records, but quantiles over them.
 

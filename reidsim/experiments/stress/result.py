@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+import reidsim
 from reidsim.experiments.results import write_json, write_parquet, write_results
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 # Tables of a stress test, in the order of the analysis.
 TABLES = (
@@ -46,6 +51,14 @@ class StressResult:
     tables: dict[str, pd.DataFrame]
     manifest: dict[str, Any]
     warnings: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"StressResult({self.name!r}: {', '.join(self.tables)})"
+
+    def plot(self) -> Figure:
+        """Draw the first figure that the tables allow; see `reidsim.plot`."""
+        figure: Figure = reidsim.plot(self)
+        return figure
 
     def save(self, folder: str | Path, *, illustrate: Callable[[StressResult, Path], list[str]] | None = None) -> Path:
         """Write the results folder: manifest, tables, and figures if `illustrate` is given.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from reidsim.deprecation import formerly
 from reidsim.errors import InputError
 from reidsim.experiments.batch import Executor
 from reidsim.experiments.results import Clock, make_manifest
@@ -48,13 +50,13 @@ from reidsim.scenarios.design_schema import UncertaintySection
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.stress_schema import PolicyMapSection, RobustnessSection, SensitivitySection
-from reidsim.validation import validated
 
 
+@formerly(overrides="set")
 def stress(
     scenario: str | Path,
     *,
-    set: Mapping[str, object] | None = None,
+    overrides: Mapping[str, object] | None = None,
     seed: int | None = None,
     method: str | None = None,
     samples: int | None = None,
@@ -68,7 +70,7 @@ def stress(
     ----------
     scenario : str or Path
         Name of a bundled scenario, or a TOML file, with a section ``stress``, ``uncertainty`` or both.
-    set : mapping of str to object, optional
+    overrides : mapping of str to object, optional
         Values by key path that replace the scenario's.
     seed : int, optional
         Root of all random draws; the scenario's, if not given.
@@ -92,7 +94,7 @@ def stress(
     InputError
         If the scenario or a file it names cannot be used, or asks for what its game does not have.
     """
-    loaded = load_scenario(scenario, set, seed=seed)
+    loaded = load_scenario(scenario, overrides, seed=seed)
     return stress_loaded(
         with_method(loaded, method, samples),
         executor=executor,
@@ -119,14 +121,13 @@ def with_method(
     section["sensitivity"] = {**section.get("sensitivity", {}), **given}
     content["stress"] = section
     try:
-        scenario = validated(type(loaded.scenario), content, loaded.path)
+        return replace(loaded.with_content(content), origins=loaded.origins)
     except InputError as error:
         # The file itself is valid, so it is what was given that is not.
         raise InputError(
             error.problem, source="--method" if samples is None else "--samples", found=error.found,
             expected=error.expected, hint=error.hint,
         ) from None  # fmt: skip
-    return LoadedScenario(loaded.name, loaded.path, scenario, content, loaded.origins)
 
 
 def stress_loaded(

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, WithJsonSchema
 
 from reidsim.errors import InputError, listed, nearest
 from reidsim.scenarios.adversary_schema import names_object
+from reidsim.scenarios.given import made_policy
 from reidsim.scenarios.kind import Policy
 from reidsim.scenarios.parts import installed
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from reidsim.games.record_game import Choice
     from reidsim.kinds.masking.study import MaskingStudy
 
+WHERE = "subjects.policies"
 # Which search a policy asks for: that of the scenario, or one of its own.
 Search = Literal["scenario", "greedy", "anytime"]
 
@@ -133,35 +135,27 @@ POLICIES: dict[str, MaskingPolicy] = {
 
 
 def policy_named(name: str) -> Policy:
-    """Return a policy by its name: one of the package, of an installed package, or of a user's module.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
-    if name in POLICIES:
-        return POLICIES[name]
-    others = installed("policies")
-    if name in others or names_object(name):
-        return own_policy(name, "subjects.policies")
-    known = (*POLICIES, *others)
-    raise InputError("value not allowed", found=name, expected=f"one of {listed(known, 20)}", hint=nearest(name, known))
+    """Return a policy by its name; any that the package does not have is somebody's own, see `own_policy`."""
+    return POLICIES[name] if name in POLICIES else own_policy(name)
 
 
-def own_policy(name: str, where: str) -> Policy:
-    """Return a policy that makes its defender when asked; `where` is the key that names it."""
+def own_policy(name: str) -> Policy:
+    """Return the policy of a user's module or an installed package, which makes its defender when asked."""
 
     def defender(study: MaskingStudy, draw: int) -> Defender:
-        made: Defender = study.loaded.part("policies", name, where)()
-        return made
+        given = study.loaded.given
+        part = given[name] if name in given else study.loaded.part("policies", name, WHERE)
+        return made_policy(part, name, WHERE)
 
     return Policy(name, name, "a policy of one's own", defender, by_agents=False)
 
 
 def _known(name: str) -> str:
-    policy_named(name)
-    return name
+    others = installed("policies")
+    if name in POLICIES or name in others or names_object(name):
+        return name
+    known = (*POLICIES, *others)
+    raise InputError("value not allowed", found=name, expected=f"one of {listed(known, 20)}", hint=nearest(name, known))
 
 
 PolicyName = Annotated[str, AfterValidator(_known), WithJsonSchema({"type": "string", "enum": list(POLICIES)})]

@@ -19,6 +19,7 @@ from reidsim.populations.domain import Codes
 from reidsim.populations.population import Population
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.scenarios.attack_recipe import recipe_of_scenario
+from reidsim.scenarios.given import given_population
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.planners import Amount, planner, sequential_attack
 
@@ -156,9 +157,13 @@ def _registry(study: TablesStudy) -> Population | None:
     if given is None:
         return None
     where = "adversary.sequential.registry"
-    recipe = resolve(given, "populations", "population", base=study.loaded.folder)
+    loaded = study.loaded
     try:
-        registry = load_population(recipe).marginal(study.lattice.domain.names)
+        if given in loaded.given:
+            registry = given_population(loaded.given, given)
+        else:
+            registry = load_population(resolve(given, "populations", "population", base=loaded.folder))
+        registry = registry.marginal(study.lattice.domain.names)
     except InputError as error:
         raise error.located(where=where) from None
     people = study.linked_population

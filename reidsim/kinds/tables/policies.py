@@ -10,6 +10,7 @@ from pydantic import AfterValidator, WithJsonSchema
 
 from reidsim.errors import InputError, listed, nearest
 from reidsim.scenarios.adversary_schema import names_object
+from reidsim.scenarios.given import made_policy
 from reidsim.scenarios.kind import Policy
 from reidsim.scenarios.parts import installed
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from reidsim.kinds.tables.study import TablesStudy
 
 Unit = Literal["record", "table"]
+WHERE = "publisher.policies"
 # How much of a lattice a policy walks: all of it, what its search leaves, or nothing.
 Walk = Literal["always", "search", "never"]
 
@@ -176,32 +178,24 @@ def own_policy(name: str) -> TablesPolicy:
     """Return the policy of a user's module or an installed package, which makes its defender when asked."""
 
     def defender(study: TablesStudy, draw: int) -> Defender:
-        made: Defender = study.loaded.part("policies", name, "publisher.policies")()
-        return made
+        given = study.loaded.given
+        part = given[name] if name in given else study.loaded.part("policies", name, WHERE)
+        return made_policy(part, name, WHERE)
 
     return TablesPolicy(name, name, "a policy of one's own", defender, by_agents=False)
 
 
 def policy_named(name: str) -> TablesPolicy:
-    """Return a policy by its name; see `own_policy` for those of others.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
-    if name in POLICIES:
-        return POLICIES[name]
-    others = installed("policies")
-    if name in others or names_object(name):
-        return own_policy(name)
-    known = (*POLICIES, *others)
-    raise InputError("value not allowed", found=name, expected=f"one of {listed(known, 20)}", hint=nearest(name, known))
+    """Return a policy by its name; any that the package does not have is somebody's own, see `own_policy`."""
+    return POLICIES[name] if name in POLICIES else own_policy(name)
 
 
 def _known(name: str) -> str:
-    policy_named(name)
-    return name
+    others = installed("policies")
+    if name in POLICIES or name in others or names_object(name):
+        return name
+    known = (*POLICIES, *others)
+    raise InputError("value not allowed", found=name, expected=f"one of {listed(known, 20)}", hint=nearest(name, known))
 
 
 PolicyName = Annotated[str, AfterValidator(_known), WithJsonSchema({"type": "string", "enum": list(POLICIES)})]

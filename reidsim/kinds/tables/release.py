@@ -20,10 +20,11 @@ from reidsim.populations.sampling import complete_records
 from reidsim.random_streams import random_stream
 from reidsim.releases.adult import read_adult
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy, hierarchy_from_rows, require_rows_of_values
-from reidsim.releases.hierarchy_file import check_header, read_hierarchy, read_hierarchy_rows
+from reidsim.releases.hierarchy_file import check_header, read_hierarchy
 from reidsim.releases.hierarchy_rules import group_levels, interval_levels, prefix_levels, suppression_level
 from reidsim.releases.records import records_of, redraw_top_code, select_columns
 from reidsim.releases.strategy_space import Floats
+from reidsim.scenarios.given import given_population, given_table, table_rows
 from reidsim.scenarios.hierarchy_schema import Groups, HierarchySection, Intervals, Prefix, Suppress, Table
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.tables import DELIMITERS, numbers, read_table, require_columns
@@ -100,7 +101,7 @@ def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
     people, rows_of_people = _people(loaded, in_records)
     files = [records] if rows_of_people is None else [records, rows_of_people]
     tables = {
-        name: _hierarchy_rows(name, a, loaded.folder, _used(name, files, people))
+        name: _hierarchy_rows(name, a, loaded, _used(name, files, people))
         for name, a in attributes.items()
         if isinstance(a.hierarchy, Table)
     }
@@ -151,6 +152,8 @@ def _records(loaded: LoadedScenario[TablesScenario]) -> tuple[str | Path, pd.Dat
         assert section.table is not None  # noqa: S101 - held by the schema, said for the type checker
         recipe = resolve(section.table, "populations", "population", base=loaded.folder)
         return section.table, records_of(load_population(recipe))
+    if section.path in loaded.given:
+        return section.path, given_table(loaded.given, section.path)
     path = data_file(section.path, loaded.folder, "scenarios")
     try:
         return path, read_adult(path) if section.format == "adult" else _delimited(loaded, path)
@@ -187,7 +190,7 @@ def _people(
     if section is None:
         return None, None
     if section.path is None:
-        population = _recipe(section, loaded.folder)
+        population = _recipe(section, loaded)
         for name in attributes:
             require_attribute(population, name)
         return population.marginal(tuple(attributes)), None
@@ -204,9 +207,11 @@ def _people(
     return people, _Rows(path, labels, in_people)
 
 
-def _recipe(section: PopulationSection, folder: Path) -> Population:
+def _recipe(section: PopulationSection, loaded: LoadedScenario[TablesScenario]) -> Population:
     assert section.recipe is not None  # noqa: S101 - held by the schema, said for the type checker
-    recipe = resolve(section.recipe, "populations", "population", base=folder)
+    if section.recipe in loaded.given:
+        return given_population(loaded.given, section.recipe)
+    recipe = resolve(section.recipe, "populations", "population", base=loaded.folder)
     return load_population(recipe, counts=section.counts, seed=section.seed)
 
 
@@ -220,11 +225,13 @@ def _used(name: str, files: Sequence[_Rows], people: Population | None) -> set[s
     return used
 
 
-def _hierarchy_rows(name: str, attribute: AttributeSection, folder: Path, used: set[str]) -> list[list[str]]:
-    section = attribute.hierarchy
+def _hierarchy_rows(
+    name: str, attribute: AttributeSection, loaded: LoadedScenario[TablesScenario], used: set[str]
+) -> list[list[str]]:
+    section, folder = attribute.hierarchy, loaded.folder
     assert isinstance(section, Table)  # noqa: S101 - held by the caller, said for the type checker
     try:
-        rows = read_hierarchy_rows(folder / section.file, delimiter=section.delimiter)
+        rows = table_rows(section, folder, loaded.given)
         if section.header and len(rows) < 2:
             raise InputError("the file has no rows besides its header")
         check_header(rows, header=section.header, used=used, names={name, attribute.column or name})

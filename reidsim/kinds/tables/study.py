@@ -272,7 +272,10 @@ class TablesStudy:
         if section == before:
             return self
         # Copies of sections are not checked when they are made.
-        section = AdversarySection(**{name: getattr(section, name) for name in AdversarySection.model_fields})
+        checked = {name: getattr(section, name) for name in AdversarySection.model_fields}
+        if section.planner in self.loaded.given:
+            checked["planner"] = "one-shot"
+        section = AdversarySection(**checked).model_copy(update={"planner": section.planner})
         scenario = self.scenario.model_copy(update={"adversary": section})
         study = replace(self, loaded=replace(self.loaded, scenario=scenario))
         if _links(section) == _links(before):

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
+from reidsim.deprecation import formerly
 from reidsim.errors import InputError
 from reidsim.reports.page.answer import answer_blocks
 from reidsim.reports.page.as_html import as_html
@@ -53,11 +54,12 @@ _COLUMNS_SHOWN = 14
 _TOLD = ("runs", "records")
 
 
+@formerly(file_format="format")
 def write_report(
     folder: str | Path,
     output: str | Path | None = None,
     *,
-    format: Format | None = None,
+    file_format: Format | None = None,
     scenario_file: str | Path | None = None,
 ) -> Path:
     """Write the report of a results folder.
@@ -68,7 +70,7 @@ def write_report(
         Results folder.
     output : str or Path, optional
         New file; ``report.html`` or ``report.md`` in the folder if not given.
-    format : {"html", "markdown"}, optional
+    file_format : {"html", "markdown"}, optional
         That of the ending of `output` if not given, HTML if it has none of ``.html`` and ``.md``.
     scenario_file : str or Path, optional
         The scenario's file, for the comments behind its values; that of a bundled scenario is found.
@@ -85,19 +87,20 @@ def write_report(
         or the report exists or cannot be written.
     """
     folder = Path(folder)
-    path = folder / f"report.{ENDINGS[format or 'html']}" if output is None else Path(output)
-    format = _format_of(path, format)
+    path = folder / f"report.{ENDINGS[file_format or 'html']}" if output is None else Path(output)
+    file_format = _format_of(path, file_format)
     if path.exists() or path.is_symlink():
         raise InputError("exists already", source=path, expected="a new file: nothing is overwritten")
-    text = report_text(folder, format=format, scenario_file=scenario_file, beside=path.absolute().parent)
+    text = report_text(folder, file_format=file_format, scenario_file=scenario_file, beside=path.absolute().parent)
     _write_new(path, text)
     return path
 
 
+@formerly(file_format="format")
 def report_text(
     folder: str | Path,
     *,
-    format: Format = "html",
+    file_format: Format = "html",
     scenario_file: str | Path | None = None,
     beside: str | Path = ".",
 ) -> str:
@@ -107,7 +110,7 @@ def report_text(
     ----------
     folder, scenario_file
         As of `write_report`.
-    format : {"html", "markdown"}
+    file_format : {"html", "markdown"}
     beside : str or Path
         Folder from which a Markdown report names its figures.
 
@@ -117,7 +120,7 @@ def report_text(
         If the folder holds no results, or a file in it cannot be read.
     """
     page = report_page(open_results(Path(folder)), None if scenario_file is None else Path(scenario_file))
-    return as_html(page) if format == "html" else as_markdown(page, Path(beside).absolute())
+    return as_html(page) if file_format == "html" else as_markdown(page, Path(beside).absolute())
 
 
 def _format_of(path: Path, asked: Format | None) -> Format:

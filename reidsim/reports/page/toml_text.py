@@ -49,6 +49,9 @@ def inline_toml(value: object) -> str:
 def _table(content: Mapping[str, Any], path: str) -> list[str]:
     """Return the lines of a table: its values, then its tables, each below its heading."""
     below = {key: value for key, value in content.items() if _needs_heading(value, path)}
+    if below:
+        # Tables in a line would come before those with headings, and the order of attributes can matter.
+        below = {key: value for key, value in content.items() if _holds_tables(value)}
     lines = [
         f"{_key(key)} = {_value(value)}" for key, value in content.items() if key not in below and value is not None
     ]
@@ -57,7 +60,7 @@ def _table(content: Mapping[str, Any], path: str) -> list[str]:
         if isinstance(value, Mapping):
             inner = _table(value, place)
             # A table that holds nothing but headings needs none of its own.
-            bare = bool(inner) and all(_needs_heading(entry, place) for entry in value.values())
+            bare = bool(inner) and inner[0] == ""
             heading = [] if bare else ["", f"[{place}]"]
             lines += [*heading, *inner]
         else:

@@ -1,0 +1,123 @@
+"""A game of Python as files: a scenario, and tables beside it."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from reidsim.errors import InputError
+from reidsim.front.adversaries import AnyAdversary, Own
+from reidsim.front.arguments import GAME
+from reidsim.front.content import Parts
+from reidsim.populations.population import Population
+from reidsim.reports.page.toml_text import toml_text
+from reidsim.scenarios.load import load_scenario
+
+COUNT = "people"
+
+
+def write_scenario(path: Path, parts: Parts, adversary: AnyAdversary) -> Path:
+    """Write a game as a scenario file, with its tables as CSV files and its people as recipes beside it.
+
+    Raises
+    ------
+    InputError
+        If a file exists already or cannot be written, or something of the user's own cannot be named; then nothing is
+        left behind.
+    """
+    if path.suffix != ".toml":
+        raise InputError("not the name of a scenario", source=path, expected="a name that ends in .toml")
+    content = _named(parts, adversary)
+    texts: dict[Path, Any] = {path: content}
+    rows: dict[Path, tuple[list[str] | None, list[list[str]]]] = {}
+    for name, table in parts.tables.items():
+        # Tables of levels have no header, as files of ARX have none.
+        header = [str(column) for column in table.columns] if name.endswith("records.csv") else None
+        rows[path.parent / name] = header, table.to_numpy().tolist()
+    for name, people in parts.populations.items():
+        file_name = Path(name).with_suffix(".csv").name
+        texts[path.parent / name], rows[path.parent / file_name] = _recipe(people, file_name)
+    taken = [file for file in (*texts, *rows) if file.exists() or file.is_symlink()]
+    if taken:
+        raise InputError("exists already", source=taken[0], expected="a new file: nothing is overwritten")
+    try:
+        for file, (header, lines) in rows.items():
+            _write_table(file, header, lines)
+        for file, said in texts.items():
+            file.write_text(toml_text(said), encoding="utf-8")
+        if not (parts.policies or isinstance(adversary, Own)):
+            load_scenario(path)
+    except (OSError, InputError) as error:
+        for file in (*texts, *rows):
+            file.unlink(missing_ok=True)
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"cannot be written: {error.strerror or error}", source=path) from None
+    return path
+
+
+def reference(part: object, argument: str) -> str:
+    """Return how a scenario file names an object, class or function of a module: ``package.module:name``.
+
+    Raises
+    ------
+    InputError
+        If it is not of a module that others can import, or has no name there.
+    """
+    made = part if hasattr(part, "__qualname__") else type(part)
+    module = getattr(made, "__module__", "")
+    held: Mapping[str, Any] = vars(sys.modules[module]) if module in sys.modules else {}
+    names = [name for name, value in held.items() if value is part]
+    if module in ("__main__", "builtins", "") or not names:
+        of_module = f"{module}:{getattr(made, '__qualname__', '')}"
+        raise InputError(
+            "a scenario file cannot name this", source=GAME, where=argument, found=of_module,
+            expected="a class, function or object that stands in a module of its own",
+            hint="put it there under a name, and import it",
+        )  # fmt: skip
+    return f"{module}:{names[0]}"
+
+
+def _named(parts: Parts, adversary: AnyAdversary) -> dict[str, Any]:
+    """Return the content with references in place of what is given in memory."""
+    content = {**parts.content, "adversary": dict(parts.content["adversary"])}
+    if isinstance(adversary, Own):
+        content["adversary"]["planner"] = reference(adversary.adversary, "argument 'adversary'")
+    publisher = content["publisher"]
+    named = [
+        reference(parts.policies[policy], "argument 'policies'") if policy in parts.policies else policy
+        for policy in publisher["policies"]
+    ]
+    return {**content, "publisher": {**publisher, "policies": named}}
+
+
+def _recipe(people: Population, file: str) -> tuple[dict[str, Any], tuple[list[str], list[list[str]]]]:
+    """Return the recipe of counted people, and the header and rows of its file."""
+    names = people.domain.names
+    count = COUNT
+    while count in names:
+        count = f"{count} counted"
+    recipe = {
+        "kind": "counts",
+        "title": people.name,
+        "source": people.source,
+        "file": file,
+        "count": count,
+        "missing_values": [],
+        "columns": {name: name for name in names},
+        "categories": {attribute.name: list(attribute.categories) for attribute in people.domain.attributes},
+    }
+    labels = people.domain.decode(people.cells).astype("str")
+    lines = [[*row, repr(n)] for row, n in zip(labels.to_numpy().tolist(), people.counts.tolist(), strict=True)]
+    return recipe, ([*names, count], lines)
+
+
+def _write_table(path: Path, header: list[str] | None, rows: list[list[str]]) -> None:
+    with path.open("x", encoding="utf-8", newline="") as file:
+        if header is not None:
+            # In quotes, so that no name is taken for a comment.
+            csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerow(header)
+        csv.writer(file, lineterminator="\n").writerows(rows)

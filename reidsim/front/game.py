@@ -1,0 +1,355 @@
+"""A game: records, people, an adversary and prices, and what is played with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+
+from reidsim.errors import InputError, listed, nearest
+from reidsim.experiments.batch.batch_run import run_batch_loaded
+from reidsim.experiments.batch.executors import Executor
+from reidsim.experiments.batch.executors.serial import SerialExecutor
+from reidsim.experiments.cross_play import CrossPlayResult, cross_play_loaded
+from reidsim.experiments.run import run_loaded
+from reidsim.experiments.run_result import Progress, RunResult
+from reidsim.experiments.stress.result import StressResult
+from reidsim.experiments.stress.run import stress_loaded
+from reidsim.front.adversaries import Amount, AnyAdversary, Own, Random
+from reidsim.front.arguments import GAME, named_arguments
+from reidsim.front.content import UNITS, Parts, parts_of, population_of
+from reidsim.front.files import write_scenario
+from reidsim.front.records import Records
+from reidsim.kinds.tables.schema import TablesScenario
+from reidsim.kinds.tables.study import TablesStudy, build_study
+from reidsim.populations.population import Population
+from reidsim.scenarios.given import replies, validated_with
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.schema import ScenarioHead
+
+_PRICES = ("benefit", "loss", "gain", "cost")
+_DEFAULT_POLICIES = ("basic", "no-attack")
+
+
+@dataclass(frozen=True, eq=False)
+class Game:
+    """A publisher who decides how to share records, against an adversary.
+
+    Everything is said at construction, and is an attribute afterwards; `dataclasses.replace` makes a game that differs
+    in some of it. A game is what a scenario file is, in memory.
+
+    Parameters
+    ----------
+    records : Records
+    population : Population, DataFrame, str or Path, optional
+        Who exists: counted people, a table with a row per person, or the name or file of a recipe. Without it, records
+        hide among the released ones.
+    adversary : OneShot, Sequential, Always, Never, Random, Own or object
+        An object with a method ``respond(linkage, rows)`` is one of the user's own; see `Own`.
+    benefit, loss : float, str or array
+        The publisher's benefit of sharing a record as it is, and its loss if the record is re-identified: one amount,
+        a column of the records, or one amount per record.
+    unit : {"record", "table"}
+        Whether a form is picked for each record, or one for the whole table.
+    policies : sequence
+        What is compared: names of policies, and objects with a method ``choose(game)`` that returns a form per record.
+    seed : int
+        Root of all random draws.
+    overrides : mapping of str to object
+        Further keys of a scenario file by key path, such as ``{"beliefs.cost": 5, "safe_harbor": {"age": "age"}}``.
+    name : str
+        What results call the game.
+
+    Raises
+    ------
+    InputError
+        If something cannot be used; names the argument, what was found and what was expected.
+
+    Examples
+    --------
+    >>> import pandas, reidsim
+    >>> patients = pandas.DataFrame({"age": [30, 34, 52], "sex": ["F", "F", "M"]})
+    >>> records = reidsim.Records(patients, {"age": reidsim.intervals(5), "sex": "suppress"})
+    >>> game = reidsim.Game(records, adversary=reidsim.OneShot(gain=60, cost=40), benefit=100, loss=300)
+    >>> game
+    Game(3 records, one-shot, unit='record')
+    >>> game.play(["basic", "no-attack"]).summary["publisher_payoff"].round(2).to_dict()
+    {'basic': 40.88, 'no-attack': 40.88}
+    """
+
+    records: Records
+    population: Population | pd.DataFrame | str | Path | None = None
+    adversary: Any = field(kw_only=True)
+    benefit: Amount = field(kw_only=True)
+    loss: Amount = field(kw_only=True)
+    unit: Literal["record", "table"] = field(default="record", kw_only=True)
+    policies: Sequence[object] = field(default=_DEFAULT_POLICIES, kw_only=True)
+    seed: int = field(default=0, kw_only=True)
+    overrides: Mapping[str, object] = field(default_factory=dict, kw_only=True)
+    name: str = field(default="game", kw_only=True)
+    _people: Population | str | None = field(init=False, repr=False, default=None)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.records, Records):
+            raise InputError("no records", source=GAME, where="argument 'records'", found=type(self.records).__name__,
+                             expected="Records(table, hierarchies)")  # fmt: skip
+        if self.unit not in UNITS:
+            raise InputError("value not allowed", source=GAME, where="argument 'unit'", found=self.unit,
+                             expected=f"one of {listed(UNITS)}", hint=nearest(str(self.unit), UNITS))  # fmt: skip
+        if self.population is not None:
+            people = population_of(self.population, "people", "argument 'population'")
+            object.__setattr__(self, "_people", people)
+        self.scenario()
+
+    def __repr__(self) -> str:
+        size = repr(self.records).removeprefix("Records(").partition(",")[0] if self.records.n_records is None else (
+            f"{self.records.n_records:,} records"
+        )  # fmt: skip
+        return f"Game({size}, {self._opponent.planner}, unit={self.unit!r})"
+
+    # What it is.
+
+    def scenario(
+        self, policies: Sequence[object] | None = None, seed: int | None = None, **sections: object
+    ) -> LoadedScenario[ScenarioHead]:
+        """Return the game as a scenario that was read, with what it holds in memory.
+
+        Parameters
+        ----------
+        policies : sequence, optional
+            Instead of those of the game.
+        seed : int, optional
+            Instead of that of the game.
+        **sections : object
+            Further sections of a scenario file.
+        """
+        with named_arguments():
+            parts = self._parts(policies)
+            content = {**parts.content, "seed": self.seed if seed is None else seed, **sections}
+            path = Path(GAME)
+            checked = validated_with(parts.given, TablesScenario, content, path)
+            return LoadedScenario(self.name, path, checked, content, given=parts.given)
+
+    @property
+    def study(self) -> TablesStudy:
+        """Everything put together: cells, hierarchies, linkage; what the engines solve."""
+        loaded = self.scenario()
+        with named_arguments():
+            return build_study(loaded)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the records, hierarchies and people, as coded; that of the scenario file, too."""
+        return self.study.fingerprint
+
+    # What is played.
+
+    def play(
+        self, policies: Sequence[object] | None = None, seed: int | None = None, *, progress: Progress | None = None
+    ) -> RunResult:
+        """Play policies against the adversary, each chosen by what the publisher believes and paid by what is true.
+
+        Parameters
+        ----------
+        policies : sequence, optional
+            Names, and objects with a method ``choose(game)``; those of the game if not given.
+        seed : int, optional
+            Root of all random draws.
+        progress : callable, optional
+            Called with what is being done, how much is done and how much there is.
+
+        Returns
+        -------
+        RunResult
+            The same as `reidsim.run` gives.
+        """
+        loaded = self.scenario(policies, seed)
+        with named_arguments():
+            return run_loaded(loaded, progress=progress)
+
+    def sweep(
+        self,
+        *,
+        one_at_a_time: bool | Sequence[str] = False,
+        policies: Sequence[object] | None = None,
+        seed: int | None = None,
+        progress: Progress | None = None,
+        **values: Any,
+    ) -> RunResult:
+        """Play at every combination of values.
+
+        Parameters
+        ----------
+        one_at_a_time : bool or sequence of str
+            All of the values, or those of some names, are changed one after the other from those of the game, instead
+            of being crossed.
+        policies, seed, progress
+            As of `play`.
+        **values : iterable
+            Values of ``benefit``, ``loss``, ``gain`` or ``cost``, or of any other key of a scenario with ``__`` in
+            place of dots: ``adversary__sequential__penalty=[0, 100]``.
+
+        Returns
+        -------
+        RunResult
+            A `BatchResult`: `summary` has a row per point and policy.
+        """
+        listed_values = {_key(name): _listed(name, given) for name, given in values.items()}
+        if not listed_values:
+            raise InputError("nothing to sweep", source="Game.sweep", expected="values, such as loss=range(0, 500, 50)")
+        in_turn = list(values) if one_at_a_time is True else list(one_at_a_time or ())
+        section: dict[str, Any] = {"values": listed_values}
+        if in_turn:
+            section["one_at_a_time"] = [_key(name) for name in in_turn]
+        loaded = self.scenario(policies, seed, sweep=section)
+        with named_arguments():
+            return run_batch_loaded(loaded, self._executor(policies), progress=progress)
+
+    def cross_play(
+        self,
+        policies: Sequence[object] | None = None,
+        *,
+        seed: int | None = None,
+        knowledge: str | None = None,
+        stages: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> CrossPlayResult:
+        """Play every defender that the game knows, and the user's own policies, against every adversary.
+
+        Parameters
+        ----------
+        policies, seed, progress
+            As of `play`.
+        knowledge, stages
+            As of `reidsim.cross_play`.
+        """
+        loaded = self.scenario(policies, seed)
+        rate = self._opponent.rate if isinstance(self._opponent, Random) else 0.5
+        with named_arguments():
+            return cross_play_loaded(loaded, knowledge=knowledge, stages=stages, attack_rate=rate, progress=progress)
+
+    def stress(
+        self,
+        *,
+        parts: Mapping[str, object] | None = None,
+        samples: int | None = None,
+        policies: Sequence[object] | None = None,
+        seed: int | None = None,
+        progress: Progress | None = None,
+        **ranges: Any,
+    ) -> StressResult:
+        """Work out what it means for the decision that some parameters are not known for sure.
+
+        Parameters
+        ----------
+        parts : mapping, optional
+            Section ``stress`` of a scenario file: what is worked out; sensitivity and robustness if not given.
+        samples : int, optional
+            Points drawn for robustness.
+        policies, seed, progress
+            As of `play`.
+        **ranges : (float, float) or mapping
+            Lowest and highest value of ``benefit``, ``loss``, ``gain`` or ``cost``, each between them as likely; or a
+            distribution as a scenario file has it. Other keys have ``__`` in place of dots.
+        """
+        if not ranges and parts is None:
+            raise InputError("nothing uncertain", source="Game.stress", expected="ranges, such as loss=(100, 500)")
+        sections: dict[str, object] = {} if parts is None else {"stress": dict(parts)}
+        if ranges:
+            uncertain: dict[str, Any] = {_key(name): _distribution(name, given) for name, given in ranges.items()}
+            sections["uncertainty"] = {"parameters": uncertain} | ({} if samples is None else {"samples": samples})
+        loaded = self.scenario(policies, seed, **sections)
+        with named_arguments():
+            return stress_loaded(loaded, executor=self._executor(policies), progress=progress)
+
+    def to_scenario(self, path: str | Path, policies: Sequence[object] | None = None) -> Path:
+        """Write the game as a scenario file, with its tables as CSV files beside it.
+
+        Parameters
+        ----------
+        path : str or Path
+            New TOML file. Tables are called after it: ``mine.toml`` has ``mine-records.csv``.
+        policies : sequence, optional
+            Instead of those of the game.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        InputError
+            If a file exists already, or an adversary or policy of the user's own is not of a module that others can
+            import.
+        """
+        path = Path(path)
+        with named_arguments():
+            parts = self._parts(policies, f"{path.stem}-")
+            parts.content["seed"] = self.seed
+            return write_scenario(path, parts, self._opponent)
+
+    # What it is made of.
+
+    @property
+    def _opponent(self) -> AnyAdversary:
+        """The adversary, an own one as such."""
+        if isinstance(self.adversary, AnyAdversary):
+            return self.adversary
+        if not replies(self.adversary):
+            raise InputError(
+                "no adversary", source=GAME, where="argument 'adversary'", found=self.adversary,
+                expected="OneShot(...), Sequential(...), Always, Never, Random, or an object with a method "
+                "respond(linkage, rows)",
+                hint="Own(...) takes a class or function that makes one",
+            )  # fmt: skip
+        return Own(self.adversary)
+
+    def _parts(self, policies: Sequence[object] | None, prefix: str = "") -> Parts:
+        opponent = self._opponent
+        gain, cost = (
+            (opponent.amount(name) if isinstance(opponent, Own) else getattr(opponent, name)) for name in _PRICES[2:]
+        )
+        amounts = {"benefit": self.benefit, "loss": self.loss, "gain": gain, "cost": cost}
+        chosen = self.policies if policies is None else policies
+        if isinstance(chosen, str):
+            chosen = [chosen]
+        return parts_of(self.records, self._people, opponent, amounts, self.unit, chosen, self.overrides, prefix)
+
+    def _executor(self, policies: Sequence[object] | None) -> Executor | None:
+        """Return where runs are done: here, if there is something that other processes may not know."""
+        parts = self._parts(policies)
+        return SerialExecutor() if parts.policies or isinstance(self._opponent, Own) else None
+
+
+def _key(name: str) -> str:
+    """Return the key path of a parameter."""
+    if name in _PRICES:
+        return f"economics.{name}"
+    if "__" in name:
+        return name.replace("__", ".")
+    raise InputError(
+        "no such parameter", source=GAME, where=f"argument {name!r}", expected=f"{listed(_PRICES)}, or a key of a "
+        "scenario with __ in place of dots", hint=nearest(name, _PRICES),
+    )  # fmt: skip
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    if isinstance(values, str | Mapping) or not hasattr(values, "__iter__"):
+        raise InputError("not values", source=GAME, where=f"argument {name!r}", found=values,
+                         expected="a list, a range or an array")  # fmt: skip
+    return [value.item() if hasattr(value, "item") else value for value in values]
+
+
+def _distribution(name: str, given: Any) -> dict[str, Any]:
+    if isinstance(given, Mapping):
+        return dict(given)
+    try:
+        low, high = given
+    except (TypeError, ValueError):
+        raise InputError("not a range", source=GAME, where=f"argument {name!r}", found=given,
+                         expected="the lowest and the highest value, such as (100, 500)") from None  # fmt: skip
+    return {"distribution": "uniform", "low": low, "high": high}

@@ -1,0 +1,143 @@
+"""How the values of an attribute are generalized: the rules of scenario files as functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from reidsim.errors import InputError
+from reidsim.releases.hierarchy import Hierarchy
+from reidsim.scenarios.hierarchy_schema import Groups, Intervals, LevelsWithTop, Prefix, Suppress
+from reidsim.tables import sniff_delimiter, text_table
+from reidsim.validation import validated
+
+Rule = Suppress | Intervals | Prefix | Groups
+# What may say how an attribute is generalized: a rule, "suppress", a table of levels or its file, a hierarchy.
+HierarchyLike = Rule | str | Path | pd.DataFrame | Hierarchy
+
+
+def intervals(
+    *widths: int,
+    start: int | None = None,
+    absorb_remainder: bool = True,
+    suppress: bool = True,
+    costless_levels: Sequence[int] = (),
+) -> Intervals:
+    """Generalize whole numbers to intervals of growing width.
+
+    Parameters
+    ----------
+    *widths : int
+        Width at each level, each a multiple of the one before.
+    start : int, optional
+        Where the first interval begins; the smallest category if not given.
+    absorb_remainder : bool
+        The last full interval takes in the values left over at the top.
+    suppress : bool
+        End with a level of ``*``.
+    costless_levels : sequence of int
+        Levels, counted from 1, whose merging is not charged as loss.
+
+    Raises
+    ------
+    InputError
+        If a width is not a whole number of 2 or more.
+    """
+    content = {"rule": "intervals", "widths": widths, "start": start, "absorb_remainder": absorb_remainder}
+    return validated(Intervals, content | _shared(suppress, costless_levels), "intervals")
+
+
+def prefix(
+    *digits: int, pool: Sequence[str] = (), suppress: bool = True, costless_levels: Sequence[int] = ()
+) -> Prefix:
+    """Generalize codes of one length to ever shorter prefixes.
+
+    Parameters
+    ----------
+    *digits : int
+        Characters kept at each level, decreasing.
+    pool : sequence of str
+        Prefixes, all of one length, whose codes form one group once that short.
+    suppress : bool
+        End with a level of ``*``.
+    costless_levels : sequence of int
+        Levels, counted from 1, whose merging is not charged as loss.
+    """
+    content = {"rule": "prefix", "digits": digits, "pool": pool}
+    return validated(Prefix, content | _shared(suppress, costless_levels), "prefix")
+
+
+def groups(*levels: Sequence[Sequence[str]], suppress: bool = True, costless_levels: Sequence[int] = ()) -> Groups:
+    """Generalize categories to listed groups.
+
+    Parameters
+    ----------
+    *levels : sequence of sequence of str
+        Groups of categories, per level; those not listed at a level keep their label from the level below.
+    suppress : bool
+        End with a level of ``*``.
+    costless_levels : sequence of int
+        Levels, counted from 1, whose merging is not charged as loss.
+    """
+    return validated(Groups, {"rule": "groups", "groups": levels} | _shared(suppress, costless_levels), "groups")
+
+
+def suppress() -> Suppress:
+    """Keep a value or suppress it, with no levels between."""
+    return Suppress(rule="suppress")
+
+
+def hierarchy_content(
+    given: HierarchyLike, name: str, argument: str
+) -> tuple[dict[str, Any], Mapping[str, pd.DataFrame]]:
+    """Return the section of a hierarchy as a scenario file has it, and the tables that it names.
+
+    Parameters
+    ----------
+    given : HierarchyLike
+    name : str
+        Of the table, if there is one.
+    argument : str
+        What messages call it.
+
+    Raises
+    ------
+    InputError
+        If it is nothing that says how an attribute is generalized.
+    """
+    if isinstance(given, Suppress | LevelsWithTop):
+        # Only what was said, as in a file.
+        return {"rule": given.rule, **given.model_dump(exclude_defaults=True, by_alias=True)}, {}
+    if isinstance(given, str) and given == "suppress":
+        return {"rule": "suppress"}, {}
+    if isinstance(given, str | Path) and Path(given).suffix:
+        path = Path(given).absolute()
+        return {"rule": "table", "file": str(path), "delimiter": sniff_delimiter(path)}, {}
+    if isinstance(given, pd.DataFrame):
+        return {"rule": "table", "file": name, "delimiter": ","}, {name: text_table(given, argument)}
+    if isinstance(given, Hierarchy):
+        costless = {"costless_levels": sorted(given.costless_levels)} if given.costless_levels else {}
+        return {"rule": "table", "file": name, "delimiter": ",", **costless}, {name: _table_of(given)}
+    raise InputError(
+        "not a hierarchy",
+        source="Records",
+        where=argument,
+        found=given,
+        expected='intervals(...), prefix(...), groups(...), "suppress", a DataFrame, a Hierarchy or a file',
+    )
+
+
+def _shared(suppress: bool, costless_levels: Sequence[int]) -> dict[str, Any]:
+    return {"suppress": suppress, "costless_levels": list(costless_levels)}
+
+
+def _table_of(hierarchy: Hierarchy) -> pd.DataFrame:
+    """Return one row per value, one column per level."""
+    levels = zip(hierarchy.labels, hierarchy.groups, strict=True)
+    return pd.DataFrame(
+        {level: np.array(labels, dtype=object)[groups] for level, (labels, groups) in enumerate(levels)}
+    )

@@ -1,0 +1,137 @@
+"""The masking game from tables in memory: what a person should share of a genomic record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from reidsim.adversaries.multistage.attack import two_stage_attack
+from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
+from reidsim.errors import InputError, listed, nearest
+from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.masking.fixed_policies import MASKING_POLICIES, PublishedPolicy, solve_policy
+from reidsim.games.masking.game import MaskingGame
+from reidsim.random_streams import replication_stream
+from reidsim.releases.masking import MaskingSpace
+
+Columns = pd.DataFrame | Mapping[str, ArrayLike]
+
+
+def masking_game(
+    targets: Columns,
+    genealogy: Columns,
+    registry: Columns,
+    *,
+    mutation_rates: Mapping[str, float],
+    linked: Sequence[str] = ("age", "state"),
+    gain: float | ArrayLike = 150.0,
+    cost: float | ArrayLike = 10.0,
+    confidence_threshold: float = 0.5,
+    benefit: float | ArrayLike = 100.0,
+    loss: float | ArrayLike = 150.0,
+    weights: Mapping[str, float] | None = None,
+    registered: ArrayLike | None = None,
+) -> MaskingGame:
+    """Return the game of Wan et al. 2021 on tables of whole numbers.
+
+    Every target decides which attributes to share. The adversary may infer its surname from the loci shared, by a
+    genealogy, and links surname and demographics to a registry.
+
+    Parameters
+    ----------
+    targets, genealogy, registry : DataFrame or mapping of str to array
+        A row per person. Targets have the columns of `linked`, the loci and ``surname``; the genealogy the loci and
+        ``surname``; the registry those of `linked` and ``surname``. Values are whole numbers of 0 or more: codes,
+        years, or repeats at a locus, where 0 is missing.
+    mutation_rates : mapping of str to float
+        Per generation, by locus; the loci are those of its keys.
+    linked : sequence of str
+        Attributes that are linked besides the surname.
+    gain, cost : float or array, shape (n_targets,)
+        Of the adversary, in currency units per record.
+    confidence_threshold : float
+        Confidence in the surname from which on it is used.
+    benefit, loss : float or array, shape (n_targets,)
+        Of a target, for sharing everything and for being re-identified.
+    weights : mapping of str to float, optional
+        Worth of each attribute; the same for all if not given.
+    registered : array of bool, shape (n_targets,), optional
+        Who really is in the registry; all if not given.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, or an amount or value is out of its range.
+    """
+    loci = tuple(mutation_rates)
+    tables = {"targets": targets, "genealogy": genealogy, "registry": registry}
+    named = {name: PersonTable(name, _columns(table)) for name, table in tables.items()}
+    attributes = (*linked, *loci)
+    unknown = [] if weights is None else [name for name in attributes if name not in weights]
+    if unknown:
+        raise InputError("no weight for an attribute", source="masking_game", where="argument 'weights'",
+                         expected=f"one for each of {listed(attributes, 20)}", found=sorted(weights or ()))  # fmt: skip
+    worth = np.array([1.0 if weights is None else float(weights[name]) for name in attributes])
+    people = named.pop("targets")
+    world = MultistageWorld(people, named, None if registered is None else np.asarray(registered, dtype=np.bool_))
+    attack = two_stage_attack(
+        loci,
+        np.array([float(rate) for rate in mutation_rates.values()]),
+        linked=tuple(linked),
+        gain=_amount(gain),
+        cost=_amount(cost),
+        confidence_threshold=confidence_threshold,
+    )
+    space = MaskingSpace(attributes, worth, people.n_rows)
+    return MaskingGame(space, attack, world, _amount(benefit), _amount(loss))
+
+
+def solve_masking(
+    game: MaskingGame, policies: Sequence[str] = MASKING_POLICIES, *, seed: int = 0
+) -> dict[str, Equilibrium]:
+    """Pick what each target shares by the published policies, and work out what comes of it.
+
+    Parameters
+    ----------
+    game : MaskingGame
+    policies : sequence of str
+        Of ``no-protection``, ``demographics-only``, ``random-opt-in``, ``random-masking``, ``opt-in``, ``masking``,
+        ``no-attack-masking`` and ``one-stage-masking``; all if not given.
+    seed : int
+        Of the two random policies.
+
+    Returns
+    -------
+    dict of str to Equilibrium
+        By policy, arrays of shape (n_targets,).
+
+    Raises
+    ------
+    InputError
+        If there is no such policy.
+    """
+    return {
+        policy: solve_policy(game, _published(policy), replication_stream(seed, "policies", 0)) for policy in policies
+    }
+
+
+def _published(policy: str) -> PublishedPolicy:
+    for known in MASKING_POLICIES:
+        if policy == known:
+            return known
+    raise InputError(
+        "no such policy", source="solve_masking", where="argument 'policies'", found=policy,
+        expected=f"one of {listed(MASKING_POLICIES)}", hint=nearest(policy, MASKING_POLICIES),
+    )  # fmt: skip
+
+
+def _columns(table: Columns) -> dict[str, Any]:
+    return {str(name): np.asarray(values) for name, values in table.items()}
+
+
+def _amount(given: float | ArrayLike) -> Any:
+    return np.asarray(given, dtype=np.float64) if np.ndim(given) else float(given)  # type: ignore[arg-type]

@@ -1,0 +1,127 @@
+"""The records to be shared, and how each quasi-identifier can be generalized."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from reidsim.errors import InputError, listed, nearest
+from reidsim.front.hierarchies import HierarchyLike, hierarchy_content
+from reidsim.tables import sniff_delimiter, text_table
+
+# What the section of an attribute may say besides, when it is given as a mapping.
+_HIERARCHY = "hierarchy"
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """The records to be shared, and how each quasi-identifier can be generalized.
+
+    Parameters
+    ----------
+    data : DataFrame, str or Path
+        One row per record, in memory or as a file (CSV or Parquet). A table in memory is copied.
+    attributes : mapping of str to object
+        The quasi-identifiers in the order of the lattice, each with its hierarchy: `intervals`, `prefix`, `groups` or
+        `suppress`, ``"suppress"``, a table with a row per value and a column per level (a DataFrame, or a file as ARX
+        writes it), or a `Hierarchy`. Or a mapping with the keys that scenario files have for an attribute, such as
+        ``{"hierarchy": intervals(5), "in_loss": False}``.
+
+    Raises
+    ------
+    InputError
+        If the table is empty, or lacks an attribute, or a hierarchy is none.
+
+    Examples
+    --------
+    >>> import pandas, reidsim
+    >>> patients = pandas.DataFrame({"age": [30, 34, 52], "sex": ["F", "F", "M"]})
+    >>> reidsim.Records(patients, {"age": reidsim.intervals(5, 15), "sex": "suppress"})
+    Records(3 records, age, sex)
+    """
+
+    data: pd.DataFrame | str | Path
+    attributes: Mapping[str, HierarchyLike | Mapping[str, Any]]
+    _table: pd.DataFrame | None = field(init=False, repr=False, default=None)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.data, pd.DataFrame | str | Path):
+            raise InputError("not a table", source="Records", where="argument 'data'", found=type(self.data).__name__,
+                             expected="a DataFrame, or the path of a file")  # fmt: skip
+        if not isinstance(self.attributes, Mapping) or not self.attributes:
+            raise InputError("no quasi-identifiers", source="Records", where="argument 'attributes'",
+                             expected="a hierarchy for each, by name")  # fmt: skip
+        if isinstance(self.data, pd.DataFrame):
+            table = text_table(self.data, "Records: argument 'data'")
+            object.__setattr__(self, "_table", table)
+            for name, given in self.attributes.items():
+                drawn = isinstance(given, Mapping) and given.get("draw")
+                column = given.get("column", name) if isinstance(given, Mapping) else name
+                if column not in table and not drawn:
+                    raise InputError(
+                        "no such column", source="Records", where="argument 'attributes'", found=column,
+                        expected=f"one of {listed(table.columns, 20)}", hint=nearest(str(column), table.columns),
+                    )  # fmt: skip
+        self.content("", {})
+
+    def __repr__(self) -> str:
+        size = Path(self.data).name if self._table is None else f"{len(self._table):,} records"  # type: ignore[arg-type]
+        return f"Records({size}, {', '.join(self.attributes)})"
+
+    def content(
+        self, prefix: str, columns: Mapping[str, pd.Series[str]]
+    ) -> tuple[dict[str, Any], dict[str, pd.DataFrame]]:
+        """Return what a scenario file says of the records, and the tables that it names.
+
+        Parameters
+        ----------
+        prefix : str
+            Of the tables' names.
+        columns : mapping of str to Series
+            Further columns, by name.
+
+        Returns
+        -------
+        content : dict
+            Sections ``release`` and ``attributes``.
+        tables : dict of str to DataFrame
+        """
+        tables: dict[str, pd.DataFrame] = {}
+        if self._table is None:
+            path = Path(self.data).absolute()  # type: ignore[arg-type]
+            release = {"path": str(path)}
+            if path.suffix != ".parquet":
+                release["delimiter"] = sniff_delimiter(path)
+        else:
+            release = {"path": f"{prefix}records.csv"}
+            tables[release["path"]] = self._table.assign(**columns) if columns else self._table
+        attributes: dict[str, dict[str, Any]] = {}
+        for name, given in self.attributes.items():
+            keys = dict(given) if isinstance(given, Mapping) else {_HIERARCHY: given}
+            if _HIERARCHY not in keys:
+                raise InputError("no hierarchy", source="Records", where=f"argument 'attributes', {name!r}",
+                                 expected=f"the key {_HIERARCHY!r}")  # fmt: skip
+            section, named = hierarchy_content(
+                keys.pop(_HIERARCHY), f"{prefix}{_file_name(name)}-levels.csv", f"argument 'attributes', {name!r}"
+            )
+            attributes[name] = {_HIERARCHY: section, **keys}
+            tables.update(named)
+        return {"release": release, "attributes": attributes}, tables
+
+    @property
+    def n_records(self) -> int | None:
+        """Number of records; None for those of a file, which is read when they are needed."""
+        return None if self._table is None else len(self._table)
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """Columns of the table; None for those of a file."""
+        return None if self._table is None else tuple(map(str, self._table.columns))
+
+
+def _file_name(name: str) -> str:
+    return "".join(sign if sign.isalnum() or sign in "-_" else "-" for sign in name)

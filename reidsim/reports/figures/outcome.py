@@ -1,0 +1,78 @@
+"""The figure of a result, whatever it is of: payoffs by policy, along what was swept, by defender and adversary."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from reidsim.errors import InputError
+from reidsim.experiments.batch.result import BatchResult
+from reidsim.experiments.cross_play import CrossPlayResult
+from reidsim.experiments.run_result import RunResult
+from reidsim.experiments.stress.result import StressResult
+from reidsim.reports.figures.cross_play import cross_play_maps
+from reidsim.reports.figures.inputs import checked
+from reidsim.reports.figures.stress import figures_of as stress_figures
+from reidsim.reports.figures.style import BLUE, UNIT, VERMILION, label_axes, new_figure, number_ticks, policy_name
+from reidsim.reports.figures.sweep import sweep_figures
+
+_SIDES = (("publisher_payoff", "{defender}'s payoff", BLUE), ("adversary_payoff", "Adversary's payoff", VERMILION))
+# Inches of a policy.
+_ROW = 0.45
+
+
+def plot(result: RunResult | CrossPlayResult | StressResult) -> Figure:
+    """Draw the figure that tells most of a result; the results folder has them all.
+
+    Parameters
+    ----------
+    result : RunResult, BatchResult, CrossPlayResult or StressResult
+
+    Returns
+    -------
+    Figure
+        Payoffs by policy; of a sweep, along what was swept; of cross-play, payoff and risk of every defender against
+        every adversary; of a stress test, its first figure.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to draw.
+    """
+    if isinstance(result, CrossPlayResult):
+        return cross_play_maps(result.matrix("publisher_payoff"), result.matrix("risk"))
+    if isinstance(result, StressResult):
+        figures = list(stress_figures(result))
+    else:
+        figures = list(sweep_figures(result)) if isinstance(result, BatchResult) else []
+    if figures:
+        return figures[0][1]
+    if isinstance(result, StressResult) or "policy" not in result.runs or "publisher_payoff" not in result.runs:
+        raise InputError("nothing to draw", source=result.name, expected="payoffs of policies")
+    return payoffs_by_policy(result.summary.reset_index(), result.defender)
+
+
+def payoffs_by_policy(summary: pd.DataFrame, defender: str = "publisher") -> Figure:
+    """Draw the payoffs of both players under each policy as bars, with their amounts.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        One row per policy (and point): ``policy``, ``publisher_payoff`` and ``adversary_payoff``, money per record.
+    defender : str
+        Who decides.
+    """
+    table = checked(summary, "summary", text=("policy",), numbers=[column for column, _, _ in _SIDES])
+    names = [policy_name(policy) for policy in table["policy"]]
+    figure, grid = new_figure(1, 2, panel=(4.2, 0.8 + _ROW * len(table)), sharey=True)
+    places = np.arange(len(table))
+    for (column, label, colour), axes in zip(_SIDES, grid[0], strict=True):
+        bars = axes.barh(places, table[column], color=colour, height=0.6)
+        axes.bar_label(bars, fmt="{:,.2f}", fontsize=8, padding=3)
+        axes.margins(x=0.2)
+        label_axes(axes, title=label.format(defender=defender.capitalize()), x=UNIT)
+        number_ticks(axes.xaxis)
+    grid[0][0].set_yticks(places, names, parse_math=False)
+    grid[0][0].invert_yaxis()
+    return figure

@@ -1,0 +1,201 @@
+"""What a scenario made in Python holds in memory: tables in place of files, and own adversaries and policies.
+
+A scenario names everything by text. Where a text is the name of something given, that is taken in place of the file,
+recipe or module of this name:
+
+- a table of text for ``release.path`` and for the file of a hierarchy,
+- a `Population` for ``population.recipe`` and ``adversary.sequential.registry``,
+- for ``adversary.planner`` what replies to releases, or what makes it of a gain and a cost,
+- for an entry of ``publisher.policies`` what chooses forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel
+
+from reidsim.adversaries.response import Adversary
+from reidsim.errors import InputError
+from reidsim.games.defenders.defender import Game, record_game_of
+from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.populations.population import Population
+from reidsim.releases.hierarchy_file import read_hierarchy_rows
+from reidsim.releases.strategy_space import Floats
+from reidsim.scenarios.hierarchy_schema import Table
+from reidsim.validation import Section, validated
+
+Given = Mapping[str, Any]
+Amount = float | Floats
+S = TypeVar("S", bound=BaseModel)
+
+# A policy that every game with a publisher has, for validating a scenario without the given ones.
+_ANY_POLICY = "suppress-all"
+
+
+def validated_with(given: Given, model: type[S], content: Mapping[str, Any], source: str | Path) -> S:
+    """Build a validated scenario in which names of given adversaries and policies are allowed.
+
+    Raises
+    ------
+    InputError
+        As `validated` does, and if the game has no key for what is given.
+    """
+    planner = _section(content, "adversary").get("planner")
+    policies = _section(content, "publisher").get("policies", ())
+    own = isinstance(planner, str) and planner in given
+    if not own and not any(policy in given for policy in policies):
+        return validated(model, content, source)
+    known = dict(content)
+    changes: dict[str, dict[str, Any]] = {}
+    if own:
+        known["adversary"] = {k: v for k, v in content["adversary"].items() if k not in ("planner", "rate")}
+        changes["adversary"] = {"planner": planner}
+    if any(policy in given for policy in policies):
+        others = [policy for policy in policies if policy not in given]
+        known["publisher"] = {**content["publisher"], "policies": others or [_ANY_POLICY]}
+        changes["publisher"] = {"policies": tuple(policies)}
+    scenario = validated(model, known, source)
+    sections = {name: _with(getattr(scenario, name, None), values, name, source) for name, values in changes.items()}
+    return scenario.model_copy(update=sections)
+
+
+def given_table(given: Given, name: str) -> pd.DataFrame:
+    """Return a given table of text."""
+    table = given[name]
+    assert isinstance(table, pd.DataFrame)  # noqa: S101 - as whoever gave it made sure, said for the type checker
+    return table
+
+
+def given_population(given: Given, name: str) -> Population:
+    """Return a given population."""
+    population = given[name]
+    assert isinstance(population, Population)  # noqa: S101 - as above
+    return population
+
+
+def table_rows(section: Table, folder: Path, given: Given) -> list[list[str]]:
+    """Return the rows of the table of a hierarchy: given, or read from its file."""
+    if section.file in given:
+        rows: list[list[str]] = given_table(given, section.file).to_numpy().tolist()
+        return rows
+    return read_hierarchy_rows(folder / section.file, delimiter=section.delimiter)
+
+
+def made_adversary(
+    part: Any, gain: Amount, cost: Amount, parameters: Mapping[str, Any], *, where: str, name: str
+) -> Adversary:
+    """Return an adversary of the user: an object as it is, or what a class or function makes with a gain and a cost.
+
+    Parameters
+    ----------
+    part : object
+    gain, cost : float or ndarray of float64, shape (n_records,)
+    parameters : mapping of str to object
+        What else is passed.
+    where, name : str
+        The key that names it, and its name, for errors.
+
+    Raises
+    ------
+    InputError
+        If it cannot be made, or is no adversary.
+    """
+    if replies(part):
+        own = part
+    else:
+        try:
+            own = part(gain=gain, cost=cost, **parameters)
+        except InputError:
+            raise
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise InputError(f"cannot be made: {reason}", where=where, found=name) from None
+    if not replies(own):
+        raise InputError("not an adversary", where=where, found=name, expected="an object with respond(linkage, rows)")
+    adversary: Adversary = own
+    return adversary
+
+
+def made_policy(part: Any, name: str, where: str) -> GivenPolicy:
+    """Return a policy of the user as a defender: an object as it is, or what a class or function makes.
+
+    Raises
+    ------
+    InputError
+        If it is no policy.
+    """
+    own = part if not isinstance(part, type) and callable(getattr(part, "choose", None)) else part()
+    if not callable(getattr(own, "choose", None)):
+        raise InputError("not a policy", where=where, found=name, expected="an object with choose(game)")
+    return GivenPolicy(name, own)
+
+
+def replies(part: object) -> bool:
+    """Tell whether an object is an adversary, rather than a class or function that makes one."""
+    return not isinstance(part, type) and callable(getattr(part, "respond", None))
+
+
+@dataclass(frozen=True)
+class GivenPolicy:
+    """A policy of the user as a defender; its choice is checked.
+
+    Parameters
+    ----------
+    name : str
+    policy : object
+        With a method ``choose(game)`` that returns a `Choice`, or an array of forms.
+    """
+
+    name: str
+    policy: Any
+
+    @property
+    def plans(self) -> bool:
+        """Whether the choice depends on the adversary; it does unless the policy says otherwise."""
+        return bool(getattr(self.policy, "plans", True))
+
+    def choose(self, game: Game) -> Choice:
+        """Return the form of each record; see `Defender`.
+
+        Raises
+        ------
+        InputError
+            If what the policy returns is not a form for each record, or -1.
+        """
+        chosen = self.policy.choose(game)
+        strategies = np.asarray(chosen.strategies if isinstance(chosen, Choice) else chosen)
+        n, size = game.n_records, record_game_of(game).space.size
+        if strategies.shape != (n,) or strategies.dtype.kind not in "iu":
+            raise InputError(
+                "not a form for each record", source=f"policy {self.name!r}", where="choose",
+                found=f"{strategies.dtype} of shape {strategies.shape}", expected=f"whole numbers of shape ({n},)",
+            )  # fmt: skip
+        wrong = (strategies < WITHHELD) | (strategies >= size)
+        if wrong.any():
+            raise InputError(
+                "no such form", source=f"policy {self.name!r}", where="choose", found=int(strategies[wrong][0]),
+                expected=f"0 to {size - 1}, or {WITHHELD} to withhold a record",
+            )  # fmt: skip
+        if isinstance(chosen, Choice):
+            return chosen
+        return Choice(strategies.astype(np.int64), self.name, np.zeros(n, dtype=np.int64), exact=False)
+
+
+def _section(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    section = content.get(name)
+    return section if isinstance(section, Mapping) else {}
+
+
+def _with(section: Section | None, values: Mapping[str, Any], name: str, source: str | Path) -> Section:
+    """Return a section with values that are names of what is given."""
+    for key in values:
+        if section is None or key not in type(section).model_fields:
+            raise InputError("unknown key", source=source, where=f"{name}.{key}", expected="a game that has this key")
+    assert section is not None  # noqa: S101 - there is a value
+    return section.model_copy(update=dict(values))

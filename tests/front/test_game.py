@@ -1,0 +1,336 @@
+"""Games made in Python: the same study, and the same answers, as a scenario file that says the same."""
+
+import dataclasses
+import sys
+import types
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reidsim.scenarios.build import build_study
+from reidsim.scenarios.full_domain import build_full_domain
+
+import reidsim
+from reidsim.front.adversaries import Always, Never, Own, Random
+
+RNG = np.random.default_rng(3)
+PEOPLE = pd.DataFrame({"age": RNG.integers(20, 50, 300), "sex": RNG.choice(["F", "M"], 300)})
+PATIENTS = PEOPLE.sample(40, random_state=1).assign(worth=np.arange(40) * 3.0)
+LEVELS = pd.DataFrame([[str(age), f"{age // 10 * 10}s", "*"] for age in range(20, 50)])
+PRICES = {"benefit": 100, "loss": 150}
+
+
+def game_of(hierarchy=None, adversary=None, **changes):
+    records = reidsim.Records(
+        PATIENTS, {"age": reidsim.intervals(5, 15) if hierarchy is None else hierarchy, "sex": "suppress"}
+    )
+    return reidsim.Game(records, PEOPLE, adversary=adversary or reidsim.OneShot(60, 12), **{**PRICES, **changes})
+
+
+def built(path):
+    loaded = reidsim.load_scenario(path)
+    return build_study(loaded) if loaded.content["game"] == "record-level" else build_full_domain(loaded)
+
+
+class Half:
+    """Shares every other record as it is, and suppresses the others."""
+
+    name = "half"
+
+    def choose(self, game):
+        return np.where(np.arange(game.n_records) % 2, game.space.size - 1, 0)
+
+
+class OneShotAgain:
+    """The one-shot adversary, written anew."""
+
+    def __init__(self, gain=60.0, cost=12.0):
+        self.gain, self.cost = gain, cost
+
+    def respond(self, linkage, rows=None):
+        success, believed = 1 / linkage.group_sizes, 1 / linkage.believed_group_sizes
+        attacks = self.gain * believed > self.cost * (1 + 1e-12)
+        payoff = np.where(attacks, self.gain * success - self.cost, 0.0)
+        return reidsim.Response(attacks, success, believed, payoff, attacks.astype(float))
+
+
+# The same study.
+
+HIERARCHIES = {
+    "rule": reidsim.intervals(5, 15),
+    "table": LEVELS,
+    "in loss": {"hierarchy": reidsim.intervals(5), "in_loss": False},
+    "costless": reidsim.intervals(5, 15, costless_levels=[1], suppress=False),
+}
+ADVERSARIES = {
+    "one-shot": reidsim.OneShot(60, 12),
+    "gain of the loss": reidsim.OneShot(None, 12),
+    "prosecutor": reidsim.OneShot(60, 12, risk="prosecutor"),
+    "sequential": reidsim.Sequential(60, 5, penalty=20, access_cost=1, belief="unknown", registry=PEOPLE.iloc[:200]),
+}
+
+
+@pytest.mark.parametrize("unit", ["record", "table"])
+@pytest.mark.parametrize("hierarchy", HIERARCHIES.values(), ids=HIERARCHIES)
+def test_a_game_written_as_a_scenario_is_the_same_study_with_the_same_answers(hierarchy, unit, tmp_path):
+    game = game_of(hierarchy, unit=unit)
+    path = game.to_scenario(tmp_path / "mine.toml")
+    study = built(path)
+    assert study.fingerprint == game.fingerprint
+    assert study.lattice.describe(study.lattice.size - 1) == game.study.lattice.describe(study.lattice.size - 1)
+    pd.testing.assert_frame_equal(reidsim.run(path).summary, game.play().summary)
+
+
+@pytest.mark.parametrize("adversary", ADVERSARIES.values(), ids=ADVERSARIES)
+def test_an_adversary_is_written_with_all_its_parameters(adversary, tmp_path):
+    game = game_of(adversary=adversary)
+    path = game.to_scenario(tmp_path / "mine.toml")
+    assert built(path).fingerprint == game.fingerprint
+    pd.testing.assert_frame_equal(reidsim.run(path).records, game.play().records)
+
+
+def test_amounts_by_record_are_written_as_columns(tmp_path):
+    game = game_of(adversary=reidsim.OneShot("worth", 5), loss=np.linspace(50, 300, 40), unit="table")
+    path = game.to_scenario(tmp_path / "mine.toml")
+    assert built(path).fingerprint == game.fingerprint
+    pd.testing.assert_frame_equal(reidsim.run(path).records, game.play().records)
+
+
+def test_a_game_is_that_of_a_file_written_by_hand(tmp_path):
+    PATIENTS.to_csv(tmp_path / "patients.csv", index=False)
+    PEOPLE.to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "people.toml").write_text(
+        'kind = "counts"\nfile = "people.csv"\ncolumns = { age = "age", sex = "sex" }\n'
+    )
+    (tmp_path / "hand.toml").write_text(
+        """
+        release.path = "patients.csv"
+        population.recipe = "people.toml"
+        attributes.age.hierarchy = { rule = "intervals", widths = [5, 15] }
+        attributes.sex.hierarchy = { rule = "suppress" }
+        economics = { benefit = 100, loss = 150, gain = 60, cost = 12 }
+        """
+    )
+    assert built_without_game(tmp_path / "hand.toml").fingerprint == game_of().fingerprint
+    pd.testing.assert_frame_equal(reidsim.run(tmp_path / "hand.toml").records, game_of().play().records)
+    of_files = reidsim.Game(
+        reidsim.Records(tmp_path / "patients.csv", {"age": reidsim.intervals(5, 15), "sex": "suppress"}),
+        tmp_path / "people.toml", adversary=reidsim.OneShot(60, 12), **PRICES,
+    )  # fmt: skip
+    assert of_files.fingerprint == game_of().fingerprint
+
+
+def built_without_game(path):
+    return build_study(reidsim.load_scenario(path))
+
+
+LABELS = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1, max_size=4)
+
+
+@given(
+    labels=st.lists(LABELS, min_size=2, max_size=6, unique=True),
+    name=LABELS.filter(lambda text: text not in ("record", "policy", "strategy", "attacked", "utility")),
+    counts=st.lists(st.integers(1, 5), min_size=6, max_size=6),
+)
+def test_whatever_the_labels_a_written_game_is_the_same(labels, name, counts, tmp_path_factory):
+    people = pd.DataFrame({name: labels, "how many": counts[: len(labels)]})
+    game = reidsim.Game(
+        reidsim.Records(people[[name]], {name: "suppress"}),
+        reidsim.Population.from_frame(people, "how many"),
+        adversary=reidsim.OneShot(60, 12),
+        **PRICES,
+    )
+    path = game.to_scenario(tmp_path_factory.mktemp("written") / "mine.toml")
+    assert built_without_game(path).fingerprint == game.fingerprint
+
+
+# The same answers by every way.
+
+
+def test_a_sweep_is_a_play_at_each_value():
+    swept = game_of().sweep(loss=[0, 300], cost=[1, 12]).summary["publisher_payoff"]
+    for loss, cost in ((0, 1), (0, 12), (300, 1), (300, 12)):
+        played = game_of(adversary=reidsim.OneShot(60, cost), loss=loss).play().summary["publisher_payoff"]
+        np.testing.assert_allclose(swept.loc[loss, cost][played.index], played, rtol=1e-12)
+
+
+def test_values_are_changed_one_at_a_time():
+    swept = game_of(policies=["basic"]).sweep(loss=[0, 300], cost=[1, 12], one_at_a_time=True).summary
+    assert sorted(swept.index.droplevel("policy")) == [(0, 12), (150, 1), (150, 12), (300, 12)]
+
+
+@pytest.mark.parametrize(
+    "adversary", [Always(60, 12), Never(60, 12), Random(60, 12, rate=0.25), Own(OneShotAgain, 60, 12), OneShotAgain()]
+)
+def test_play_and_cross_play_agree_on_any_adversary(adversary):
+    game = game_of(adversary=adversary)
+    summary, crossed = game.play([*game.policies, Half()]).summary, game.cross_play([*game.policies, Half()])
+    own = crossed.manifest["own_adversary"]
+    rows = crossed.table[(crossed.table["adversary"] == own) & crossed.table["plans_against"].isin(["", own])]
+    found = rows.set_index("defender")
+    for policy in ("basic", "no-attack", "half"):
+        for measure in ("publisher_payoff", "adversary_payoff", "utility", "risk"):
+            assert found.loc[policy, measure] == pytest.approx(summary.loc[policy, measure], rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("adversary", [Own(OneShotAgain, 60, 12), OneShotAgain()], ids=["class", "object"])
+def test_an_own_adversary_that_does_the_same_gives_the_same(adversary):
+    own, known = game_of(adversary=adversary), game_of()
+    pd.testing.assert_frame_equal(own.play().records, known.play().records)
+    assert own.cross_play().manifest["own_adversary"] == "OneShotAgain"
+
+
+def test_a_class_is_made_with_the_gain_and_cost_of_each_point():
+    values = {"cost": [1, 12], "gain": [30, 60]}
+    own, known = game_of(adversary=Own(OneShotAgain, 60, 12)).sweep(**values), game_of().sweep(**values)
+    pd.testing.assert_frame_equal(own.summary, known.summary)
+
+
+@pytest.mark.parametrize("unit", ["record", "table"])
+def test_an_own_policy_gets_what_its_forms_lead_to(unit):
+    game = game_of(unit=unit)
+    result = game.play(["suppress-all", Half(), "no-protection"])
+    assert result.summary.index.tolist() == ["suppress-all", "half", "no-protection"]
+    by_policy = result.records.pivot(index="record", columns="policy", values="publisher_payoff")
+    kept = np.isclose(by_policy["half"], by_policy["no-protection"])
+    assert (kept | np.isclose(by_policy["half"], by_policy["suppress-all"])).all()
+    assert "half" in set(game.cross_play([Half()]).table["defender"])
+    assert game.sweep(benefit=[50, 100], policies=[Half()]).summary.index.get_level_values("policy").unique() == [
+        "half"
+    ]
+
+
+def test_stress_compares_an_own_policy_too():
+    table = game_of().stress(loss=(100, 500), samples=4, policies=["basic", Half()], parts={"robustness": {}})
+    robustness = table.tables["robustness"].set_index("policy")
+    assert {"basic", "half"} <= set(robustness.index)
+    assert robustness.loc["basic", "mean_payoff"] >= robustness.loc["half", "mean_payoff"]
+
+
+def test_beliefs_and_other_keys_are_given_by_their_path(tmp_path):
+    game = game_of(overrides={"beliefs.cost": 1, "safe_harbor": {"age": "age"}}, policies=["basic", "safe-harbor"])
+    path = game.to_scenario(tmp_path / "mine.toml")
+    pd.testing.assert_frame_equal(reidsim.run(path).summary, game.play().summary)
+    assert not game.play().summary.equals(game_of(policies=["basic", "safe-harbor"], overrides={
+        "safe_harbor": {"age": "age"}}).play().summary)  # fmt: skip
+
+
+# What stays as it is.
+
+
+def test_a_table_given_is_copied():
+    frame = PATIENTS.copy()
+    records = reidsim.Records(frame, {"age": reidsim.intervals(5), "sex": "suppress"})
+    before = reidsim.Game(records, PEOPLE, adversary=reidsim.OneShot(60, 12), **PRICES).fingerprint
+    frame["age"] = 20
+    assert reidsim.Game(records, PEOPLE, adversary=reidsim.OneShot(60, 12), **PRICES).fingerprint == before
+
+
+def test_parameters_are_attributes_and_can_be_replaced():
+    game = game_of()
+    dearer = dataclasses.replace(game, loss=600)
+    assert (game.loss, dearer.loss, dearer.benefit) == (150, 600, 100)
+    assert repr(game) == "Game(40 records, one-shot, unit='record')"
+    assert repr(game.records) == "Records(40 records, age, sex)"
+    assert repr(game.play(["basic"])) == "RunResult('game': basic)"
+
+
+def test_a_seed_is_the_seed_of_the_run():
+    assert game_of().play(seed=5).manifest["seed"] == 5
+    assert game_of(seed=4).play().manifest["seed"] == 4
+
+
+# Own parts in files.
+
+
+def test_own_parts_of_a_module_are_named(tmp_path, monkeypatch):
+    module = types.ModuleType("clinic_parts")
+    half = type("Half", (Half,), {"__module__": "clinic_parts"})
+    again = type("OneShotAgain", (OneShotAgain,), {"__module__": "clinic_parts"})
+    module.again, module.half = again, half()
+    monkeypatch.setitem(sys.modules, "clinic_parts", module)
+    game = game_of(adversary=Own(again, 60, 12), policies=["basic", module.half])
+    text = game.to_scenario(tmp_path / "mine.toml").read_text()
+    assert 'planner = "clinic_parts:again"' in text
+    assert 'policies = ["basic", "clinic_parts:half"]' in text
+
+
+def test_what_has_no_name_in_a_module_cannot_be_written(tmp_path):
+    with pytest.raises(reidsim.InputError, match=r"Game: argument 'policies': a scenario file cannot name this"):
+        game_of(policies=[Half()]).to_scenario(tmp_path / "mine.toml")
+    with pytest.raises(reidsim.InputError, match=r"Game: argument 'adversary': a scenario file cannot name this"):
+        game_of(adversary=OneShotAgain()).to_scenario(tmp_path / "mine.toml")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_overwritten(tmp_path):
+    game_of().to_scenario(tmp_path / "mine.toml")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(reidsim.InputError, match="exists already"):
+        game_of(loss=1).to_scenario(tmp_path / "mine.toml")
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+# Errors.
+
+
+class NoForms:
+    name = "none"
+
+    def choose(self, game):
+        return np.full(game.n_records, game.space.size)
+
+
+class TooFew:
+    name = "few"
+
+    def choose(self, game):
+        return [0]
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: game_of(loss=-1), r"^Game: argument 'loss': value not allowed; found -1"),
+        (lambda: game_of(benefit="worth"), r"^Game: argument 'benefit': amounts that differ by record"),
+        (lambda: game_of(benefit=[1, 2], unit="table"), r"^Game: argument 'benefit': not an amount for each record"),
+        (lambda: game_of(benefit="wort", unit="table"), r"^Game: argument 'benefit': no such column.*'worth'"),
+        (lambda: game_of(adversary=reidsim.OneShot(60, -2)), r"^Game: argument 'adversary', cost: value not allowed"),
+        (lambda: game_of(adversary=reidsim.Sequential(1, 1, discount=2)), r"^Game: argument 'adversary', discount"),
+        (lambda: game_of(adversary=3), r"^Game: argument 'adversary': no adversary; found 3"),
+        (lambda: game_of(adversary=OneShotAgain), r"^Game: argument 'adversary': no adversary.*Own"),
+        (lambda: game_of(adversary=OneShotAgain(), unit="table"), r"^Game: argument 'adversary', planner: unknown key"),
+        (lambda: game_of(unit="tables"), r"^Game: argument 'unit': value not allowed.*'table'"),
+        (lambda: game_of(policies=["basc"]), r"^Game: argument 'policies': value not allowed.*'basic'"),
+        (lambda: game_of(policies=[7]), r"^Game: argument 'policies': not a policy; found 7"),
+        (lambda: game_of(policies=[Half(), Half()]), r"^Game: argument 'policies': two policies of one name"),
+        (lambda: game_of(policies=[NoForms()]).play(), r"^policy 'none': choose: no such form; found 8; expected 0"),
+        (lambda: game_of(policies=[TooFew()]).play(), r"^policy 'few': choose: not a form for each record"),
+        (lambda: game_of(overrides={"belief.cost": 1}), r"^Game: argument 'overrides', belief: unknown key"),
+        (lambda: game_of(overrides={"beliefs.cots": 1}), r"^Game: argument 'overrides', beliefs.cots: unknown key"),
+        (lambda: game_of(reidsim.intervals(5, 7)).play(), r"^Game: argument 'records', hierarchy of 'age'"),
+        (lambda: game_of().sweep(), "^Game.sweep: nothing to sweep"),
+        (lambda: game_of().sweep(los=[1]), r"^Game: argument 'los': no such parameter.*did you mean 'loss'"),
+        (lambda: game_of().sweep(loss=1), r"^Game: argument 'loss': not values; found 1"),
+        (lambda: game_of().sweep(loss=[1, -1]), r"^Game: point 1: argument 'loss': value not allowed; found -1"),
+        (lambda: game_of().stress(), "^Game.stress: nothing uncertain"),
+        (lambda: game_of().stress(loss=3), r"^Game: argument 'loss': not a range; found 3"),
+        (lambda: reidsim.Game(PATIENTS, adversary=reidsim.OneShot(1, 1), **PRICES), r"^Game: argument 'records'"),
+        (lambda: reidsim.Records(PATIENTS, {}), r"^Records: argument 'attributes': no quasi-identifiers"),
+        (lambda: reidsim.Records(PATIENTS, {"agee": "suppress"}), r"^Records: argument 'attributes'.*'age'"),
+        (lambda: reidsim.Records(PATIENTS, {"age": 5}), r"^Records: argument 'attributes', 'age': not a hierarchy"),
+        (lambda: reidsim.Records([1], {"age": "suppress"}), r"^Records: argument 'data': not a table"),
+        (lambda: reidsim.intervals(1), r"^intervals: widths\[0\]: value not allowed; found 1"),
+    ],
+)  # fmt: skip
+def test_errors_name_the_argument(make, says):
+    with pytest.raises(reidsim.InputError, match=says):
+        make()
+
+
+def test_a_row_that_cannot_be_used_is_told():
+    records = reidsim.Records(PATIENTS.assign(age=99), {"age": reidsim.intervals(5), "sex": "suppress"})
+    with pytest.raises(reidsim.InputError, match=r"row 1, column 'age'.*found '99'"):
+        reidsim.Game(records, PEOPLE, adversary=reidsim.OneShot(60, 12), **PRICES).play()

@@ -1,0 +1,25 @@
+"""An adversary who is fined for naming the wrong person."""
+
+import numpy as np
+import pandas as pd
+
+import reidsim
+
+
+class Fined:
+    def __init__(self, gain, cost, fine=30.0):
+        self.gain, self.cost, self.fine = gain, cost, fine
+
+    def respond(self, linkage, rows=None):
+        success, believed = 1 / linkage.group_sizes, 1 / linkage.believed_group_sizes
+        attacks = self.worth(believed) > 0
+        return reidsim.Response(attacks, success, believed, np.where(attacks, self.worth(success), 0), attacks * 1.0)
+
+    def worth(self, success):
+        return self.gain * success - self.cost - self.fine * (1 - success)
+
+
+patients = pd.DataFrame({"age": [20, 21, 21, 30, 31, 31, 45], "sex": list("FFMMFFM")})
+records = reidsim.Records(patients, {"age": reidsim.intervals(5, 15), "sex": "suppress"})
+game = reidsim.Game(records, adversary=reidsim.Own(Fined, gain=60, cost=5), benefit=100, loss=300)
+print(game.play(), game.sweep(cost=[1, 5, 20]).summary["publisher_payoff"], game.cross_play().matrix("regret"))

@@ -1,0 +1,24 @@
+"""A policy that knows nothing of prices: the most useful form that fits at least k people."""
+
+import numpy as np
+import pandas as pd
+
+import reidsim
+
+
+class KMap:
+    name = "3-map"
+
+    def choose(self, game):
+        forms, kept = np.full(game.n_records, -1), np.full(game.n_records, -1.0)
+        for form in range(game.space.size):
+            utility = game.space.utility(form)
+            better = (game.linker.link(form).group_sizes >= 3) & (utility > kept)
+            forms[better], kept[better] = form, utility[better]
+        return forms
+
+
+patients = pd.DataFrame({"age": [20, 21, 21, 30, 31, 31, 45], "sex": list("FFMMFFM")})
+records = reidsim.Records(patients, {"age": reidsim.intervals(5, 15), "sex": "suppress"})
+game = reidsim.Game(records, adversary=reidsim.OneShot(60, 12), benefit=100, loss=300, policies=["basic", KMap()])
+print(game.play().summary["publisher_payoff"], game.cross_play().matrix("risk"), game.stress(loss=(100, 500)))
