@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from child_signals import processes_with
 
+from reidsim import interrupts
 from reidsim.errors import InputError
 from reidsim.experiments.batch.executors.automatic import AutomaticExecutor
 from reidsim.experiments.batch.executors.choice import executor_named
@@ -51,6 +52,41 @@ def test_a_run_that_raises_is_one_outcome():
     found = outcomes_of(SerialExecutor(), Square(raises=(1, 3)), 5)
     check_squares(found, but=(1, 3))
     assert (found[3].state, found[3].error) == ("failed", "ValueError: no square of 3")
+
+
+class Interrupted:
+    """Squares the number of a task; at one, an interrupt comes that compiled code makes an error of."""
+
+    def __call__(self, task):
+        if task.point == 3:
+            try:
+                raise KeyboardInterrupt
+            except KeyboardInterrupt as interrupt:
+                raise SystemError("returned a result with an exception set") from interrupt
+        return Square()(task)
+
+
+def test_a_run_that_fails_by_an_interrupt_is_no_outcome_and_the_last():
+    groups = SerialExecutor().execute(Interrupted(), tasks(6))
+    assert [outcome.task.point for outcome in next(groups)] == [0, 1, 2]
+    with pytest.raises(KeyboardInterrupt):
+        next(groups)
+
+
+def test_an_interrupt_that_a_library_makes_a_failure_of_ends_the_batch(monkeypatch):
+    """Nothing of the error tells: that it came was noted by the program."""
+    monkeypatch.setattr(interrupts, "_interrupts", [])
+
+    def work(task):
+        if task.point == 3:
+            interrupts._interrupts.append(signal.SIGTERM)
+            raise ValueError("no such part")
+        return Square()(task)
+
+    groups = SerialExecutor().execute(work, tasks(6))
+    assert [outcome.task.point for outcome in next(groups)] == [0, 1, 2]
+    with pytest.raises(KeyboardInterrupt):
+        next(groups)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills processes by signals")

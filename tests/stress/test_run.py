@@ -398,8 +398,9 @@ def test_the_command_prints_and_writes(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="interrupts by a signal")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["int", "term"])
-@pytest.mark.parametrize("executor", ["serial", "processes"])
+@pytest.mark.parametrize(
+    ("executor", "number", "code"), [("serial", signal.SIGINT, 130), ("processes", signal.SIGTERM, 143)]
+)
 def test_an_interrupt_says_what_is_kept_and_how_to_go_on(tmp_path, executor, number, code):
     uncertain = """
 [uncertainty.parameters]
