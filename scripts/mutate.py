@@ -166,7 +166,7 @@ def mutate(
     most : int
         Faults of each module at most; 0 for all.
     files : int
-        Test files at most, those that import the fewest modules first; 0 for all.
+        Test files at most, the nearest to the module first; 0 for all.
     workers : int
         How many copies of the tree are tested at once.
     """
@@ -336,6 +336,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, choices=(1, 2), default=2, help="copies tested at once (default: 2)")
     parser.add_argument("-o", "--output", type=Path, help="CSV file for a row per fault")
     given = parser.parse_args(arguments)
+    # So that the copies are removed and their tests ended whoever ends this.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         outcomes = mutate(
             given.modules, deep=given.deep, seed=given.seed, most=given.most, files=given.files, workers=given.workers

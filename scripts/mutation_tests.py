@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 # With fewer test files than these, those of modules that import the module are added.
-_FEW = 3
+_FEW = 2
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,8 @@ class Tree:
     def tests_of(self, module: str, most: int = 0) -> list[Path]:
         """Return the test files that import a module.
 
-        The one named after it comes first, the others by how little else they import. If there are fewer than three,
-        those that import what imports it fill up, one step after the other.
+        The one named after it comes first, the others by how near their folder is to the module's, and then by how
+        little else they import. If there is one alone, another that imports what imports the module is added.
 
         Parameters
         ----------
@@ -122,9 +122,15 @@ class Tree:
         first = self.root / mirrored / f"test_{self.modules[module].stem}.py"
         chosen: list[Path] = []
         wanted, reached = {module}, {module}
+
+        def distance(path: Path) -> tuple[bool, int, int]:
+            folder = path.relative_to(self.root).parts[:-1]
+            shared = sum(1 for one, other in zip(folder, mirrored.parts, strict=False) if one == other)
+            return path != first, -shared, len(self.imports(path))
+
         while wanted and len(chosen) < _FEW:
             more = [path for path in self.tests if path not in chosen and wanted & self.imports(path)]
-            more.sort(key=lambda path: (path != first, len(self.imports(path))))
+            more.sort(key=distance)
             chosen += more if module in wanted else more[: _FEW - len(chosen)]
             wanted = self._direct_importers(wanted) - reached
             reached |= wanted
