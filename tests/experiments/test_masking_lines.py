@@ -71,6 +71,7 @@ def test_a_larger_loss_never_pays_the_subject_more(table):
     assert (losses["150"] <= losses["50"] + 1e-9).all()
 
 
+@pytest.mark.deep
 def test_mistaken_beliefs_never_pay_and_right_ones_cost_nothing():
     truth = line_table(loaded(line("economics.cost", [5, 30])))
     mistaken = line_table(loaded(line("economics.cost", [5, 30], set={"beliefs.cost": 30})))

@@ -96,6 +96,7 @@ def test_k_anonymous_rows_look_like_another(result):
 # Randomness.
 
 
+@pytest.mark.deep
 def test_a_replication_is_the_same_however_many_there_are(result):
     more = run(subjects__policies=EVERY_POLICY, replications=3)
     pd.testing.assert_frame_equal(more.runs[more.runs["replication"] < 2], result.runs)

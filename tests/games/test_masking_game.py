@@ -261,6 +261,7 @@ def test_order_of_subjects_and_registry_never_matters(exact_oracle):
     np.testing.assert_array_equal(found, best_first(game).strategies[subjects])
 
 
+@pytest.mark.deep
 def test_order_of_men_matters_only_through_ties(exact_oracle):
     """Whatever is shared, the payoff stays unless another of equally near men comes first."""
     game, _ = exact_oracle
