@@ -123,6 +123,7 @@ def test_a_batch_whose_program_is_killed_goes_on_where_it_was(town):
     pd.testing.assert_frame_equal(read_runs(Path("out")), pd.read_parquet("plain/runs.parquet"))
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="interrupts by a signal")
 def test_an_interrupt_says_how_to_go_on(town):
     command = [str(Path(sys.executable).parent / "reidsim"), "run", town, "-o", "out", "--executor", "serial"]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from tiers import cases
 
 import reidsim
 from reidsim.bundled import bundled_folder, bundled_names
@@ -269,7 +270,7 @@ def without_big_genealogies(loaded):
     return {key: value for key, value in {**small, **sizes}.items() if key.split(".")[0] in loaded.content}
 
 
-@pytest.mark.parametrize("name", bundled_names("scenarios"))
+@pytest.mark.parametrize("name", cases(bundled_names("scenarios"), ["arx-example", "market", "xia2021"]))
 def test_all_files_that_bundled_scenarios_open_are_among_them(opened, name):
     loaded = load_scenario(name)
     single = at_point(loaded, {**design_of(loaded).values(0), **without_big_genealogies(loaded)})

@@ -67,6 +67,7 @@ def test_a_run_that_raises_is_one_outcome():
     assert (found[3].state, found[3].error) == ("failed", "ValueError: no square of 3")
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="kills processes by signals")
 def test_processes_that_are_killed_or_hang_cost_nobody_else(tmp_path, no_process_left):
     work = Square(raises=(3,), kills=(5,), kills_once=(7,), hangs=(9,), folder=str(tmp_path))
@@ -79,6 +80,7 @@ def test_processes_that_are_killed_or_hang_cost_nobody_else(tmp_path, no_process
     assert {number for number, times in begun.items() if times > 1} == {"5", "7"}
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="looks for processes")
 def test_stopping_in_the_middle_leaves_no_process(tmp_path, no_process_left):
     groups = ProcessExecutor(2).execute(Square(hangs=(1,), folder=str(tmp_path)), tasks(2))
@@ -95,6 +97,7 @@ list(executor_named(sys.argv[1], workers=2).execute(Square(hangs=(0, 1), folder=
 """
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="kills processes by signals")
 @pytest.mark.parametrize("executor", ["processes", "dask"])
 def test_no_worker_outlives_a_program_that_is_killed(tmp_path, no_process_left, executor):
@@ -141,6 +144,7 @@ def test_long_ones_are_handed_over(monkeypatch):
     assert [task.point for task in handed] == list(range(2, 10))
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="kills processes by signals")
 def test_a_dask_cluster_survives_a_poisonous_run(tmp_path, no_process_left):
     work = Square(raises=(3,), kills=(5,), folder=str(tmp_path))

@@ -266,6 +266,7 @@ def test_runs_at_dataset_level_are_runs_of_their_own_scenario(table):
     assert len(times) == len(result.runs)
 
 
+@pytest.mark.deep
 def test_a_design_at_dataset_level_is_the_same_in_processes(table):
     changes = {"sweep.values": {"economics.loss": [20, 80], "beliefs.risk": ["prosecutor", "journalist"]}}
     reidsim.run_batch(table, set=changes, executor="serial", folder="serial")

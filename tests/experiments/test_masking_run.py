@@ -102,6 +102,7 @@ def test_a_replication_is_the_same_however_many_there_are(result):
     pd.testing.assert_frame_equal(more.runs[more.runs["replication"] < 2], result.runs)
 
 
+@pytest.mark.deep
 def test_the_same_seed_gives_the_same_tables_and_another_one_does_not(result):
     again, other = run(subjects__policies=EVERY_POLICY), run(subjects__policies=EVERY_POLICY, seed=7)
     pd.testing.assert_frame_equal(again.runs, result.runs)

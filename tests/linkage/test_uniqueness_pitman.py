@@ -220,6 +220,7 @@ def test_the_likelihood_of_tau_has_one_top(sample, a):
     assert all(x > y - noise for x, y in itertools.pairwise(values[16:]))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("sizes", "people"),
     [(SIZES["toy"], 1000), (SIZES["tail"], 10_000), ({1: 6, 2: 2, 3: 1}, 100), ({1: 30, 2: 1}, 500)],
