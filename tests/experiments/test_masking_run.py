@@ -158,6 +158,7 @@ def test_beliefs_pick_the_strategies_of_the_game_believed_in():
     assert mistaken.records["attacked"].sum() > elsewhere.records["attacked"].sum()
 
 
+@pytest.mark.deep
 def test_true_beliefs_change_nothing(result):
     stated = run(beliefs__cost=10, beliefs__loss=150, subjects__policies=EVERY_POLICY)
     pd.testing.assert_frame_equal(stated.records, result.records)
@@ -321,6 +322,7 @@ def published():
     return reidsim.run("wan2021", set={"replications": 3}).summary
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("policy", TABLE_2)
 def test_the_scenario_gives_the_printed_table_within_its_errors(published, policy):
     """One run is printed, three are made: the difference has the standard deviation s sqrt(1/1000 (1 + 1/3)).

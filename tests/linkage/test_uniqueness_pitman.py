@@ -247,6 +247,7 @@ def test_intervals_hold_the_values_of_all_likely_parameters_and_no_others(sizes,
     assert max(uniques) == pytest.approx(estimate.uniques_high, rel=0.05)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("level", [0.5, 0.95])
 def test_intervals_hold_the_truth_of_simulated_samples_as_often_as_they_say(level):
     theta, a, records, people, replicates = 40.0, 0.5, 200, 5000, 100

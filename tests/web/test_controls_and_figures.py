@@ -163,6 +163,7 @@ def test_a_dataset_in_one_form_is_shared_in_rounds_too():
     assert len(model.rounds) == 1
 
 
+@pytest.mark.deep
 def test_a_policy_that_is_not_played_in_rounds_says_so_and_stops():
     model = Exploration(load_scenario("arx-example", {"publisher.policies": ["multi-dimensional"]}), dict)
     model.step()
