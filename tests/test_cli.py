@@ -416,6 +416,7 @@ def while_writing(process):
         time.sleep(0.005)
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 @pytest.mark.parametrize("seconds", [1.5, 3])
 def test_ctrl_c_during_a_run_is_one_line_and_leaves_nothing(tmp_path, monkeypatch, seconds):
@@ -423,6 +424,7 @@ def test_ctrl_c_during_a_run_is_one_line_and_leaves_nothing(tmp_path, monkeypatc
     assert_nothing_was_written(*interrupted([REIDSIM, "run", "wan2015", "-o", "DIR"], after(seconds)))
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 def test_ctrl_c_while_results_are_written_is_one_line_and_leaves_nothing(short):
     assert_nothing_was_written(*interrupted([REIDSIM, "run", str(short), "-o", "DIR"], while_writing))
