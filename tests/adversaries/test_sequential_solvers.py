@@ -292,6 +292,7 @@ def test_a_table_too_large_to_fill_is_refused_with_advice():
     assert "let penalties be levied every time" in caught.value.hint
 
 
+@pytest.mark.deep
 def test_a_group_too_large_to_plan_for_is_named():
     attack = SequentialAttack(gain=100, penalty=1e-3, max_penalties=10**6, discount=1)
     with pytest.raises(InputError) as caught:

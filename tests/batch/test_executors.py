@@ -178,6 +178,7 @@ def test_options_that_do_not_fit(name, options, message):
         executor_named(name, **options)
 
 
+@pytest.mark.deep
 def test_workers_do_not_mind_an_interrupt_that_is_meant_for_their_starter(monkeypatch):
     """They are in a session of their own, and ignore the signal besides."""
     from reidsim.experiments.batch.executors import processes

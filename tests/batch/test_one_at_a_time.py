@@ -247,6 +247,7 @@ def test_people_and_records_are_read_once_for_points_that_share_them(kind, point
     assert len(work._studies.kept) <= 2
 
 
+@pytest.mark.deep
 def test_runs_at_dataset_level_are_runs_of_their_own_scenario(table):
     changes = {"sweep.values": {"economics.loss": [20, 80, 200], "beliefs.risk": ["prosecutor", "journalist"]}}
     result = reidsim.run_batch(table, set=changes)

@@ -52,6 +52,7 @@ def test_a_line_has_a_row_for_each_value_draw_and_policy(table):
     }
 
 
+@pytest.mark.deep
 def test_a_value_that_the_scenario_has_gives_its_own_result(table):
     from reidsim.experiments.run import run_loaded
 
@@ -85,6 +86,7 @@ def test_mistaken_beliefs_never_pay_and_right_ones_cost_nothing():
     assert (wrong["publisher_payoff_mistaken"] < wrong["publisher_payoff"] - 1e-9).any()
 
 
+@pytest.mark.deep
 def test_databases_believed_smaller_are_planned_for_and_paid_at_their_true_size():
     table = line_table(loaded(line("resources.genealogy.size", [400], set={"beliefs.sizes.genealogy": 20})))
     truth = line_table(loaded(line("resources.genealogy.size", [400])))

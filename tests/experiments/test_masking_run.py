@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tiers import cases
 
 import reidsim
 from reidsim.errors import InputError
@@ -120,7 +121,7 @@ def test_a_policy_does_not_change_what_another_draws(result):
 # Solvers.
 
 
-@pytest.mark.parametrize("solver", ["backward-induction", "anytime", "greedy"])
+@pytest.mark.parametrize("solver", cases(["backward-induction", "anytime", "greedy"], ["greedy"]))
 def test_other_solvers_find_no_more_and_exact_ones_no_less(result, solver):
     found = run(subjects__solver=solver, subjects__policies=["masking", "no-attack-masking", "one-stage-masking"])
     for policy, rows in found.records.groupby("policy", observed=True):
@@ -279,6 +280,7 @@ def test_ages_can_be_released_in_groups():
     assert not between.all()
 
 
+@pytest.mark.deep
 def test_what_is_always_shared_is_never_masked():
     policies = ["masking", "no-attack-masking"]
     records = run(subjects__always_shared=["age", "state"], subjects__policies=policies, replications=1).records
@@ -338,6 +340,7 @@ def test_the_scenario_gives_the_printed_table_within_its_errors(published, polic
 # Gaps of the anytime search, and what cannot be played.
 
 
+@pytest.mark.deep
 def test_the_anytime_search_says_how_far_it_can_be_from_the_optimum():
     policies = ["no-protection", "masking", "no-attack-masking"]
     few = run(subjects__policies=policies, subjects__solver="anytime", subjects__most_evaluated=1, replications=1)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 from masking_worlds import small_worlds
-from tiers import examples
+from tiers import cases, examples
 
 from reidsim.adversaries.multistage.attack import MultistageAttack, two_stage_attack
 from reidsim.adversaries.multistage.stages import InferByLinkage
@@ -78,7 +78,9 @@ def published_choice(game, outputs, scenario):
     return Choice(strategies, "published", np.ones(len(strategies), np.int64), exact=False)
 
 
-@pytest.fixture(scope="module", params=["small_bf_m6", "small_bf_m6_missing0", "mid_bf_m8_clean"])
+@pytest.fixture(
+    scope="module", params=cases(["small_bf_m6", "small_bf_m6_missing0", "mid_bf_m8_clean"], ["small_bf_m6_missing0"])
+)
 def exact_oracle(request):
     outputs = np.load(CARRIED / f"{request.param}.npz", allow_pickle=False)
     return game_of(outputs), outputs

@@ -281,6 +281,7 @@ def test_estimates_are_probabilities_and_numbers_of_people(sample, extra, more):
     assert far.high <= near.high * (1 + 1e-9)
 
 
+@pytest.mark.deep
 @given(sample=ordinary_samples)
 @examples(15)
 def test_a_wider_level_gives_a_wider_interval(sample):

@@ -120,6 +120,7 @@ def test_the_truth_of_populations_of_the_model_is_recovered():
     assert held >= 20
 
 
+@pytest.mark.deep
 def test_everything_is_a_probability_or_a_number_of_people():
     for people in (SAMPLE.records + 1, 1000, 10**5, 10**9):
         estimate = snb_uniqueness(SAMPLE, people)

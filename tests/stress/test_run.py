@@ -154,6 +154,7 @@ def test_too_few_samples_are_told(everything, tmp_path):
     assert stress(path, method="morris", samples=4).warnings == ()
 
 
+@pytest.mark.deep
 def test_same_seed_same_bytes(tmp_path):
     path = write_town(tmp_path, UNCERTAIN + "[stress.sensitivity]\nsamples = 8\n[stress.robustness]\n")
     first, second, other = stress(path, seed=1), stress(path, seed=1), stress(path, seed=2)

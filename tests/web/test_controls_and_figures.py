@@ -156,6 +156,7 @@ def test_subjects_of_a_masking_scenario_play_rounds_too():
     assert len(model.rounds) == 1
 
 
+@pytest.mark.deep
 def test_a_dataset_in_one_form_is_shared_in_rounds_too():
     model = Exploration(load_scenario("arx-example", {"publisher.policies": ["basic"]}), dict)
     model.step()
