@@ -109,6 +109,7 @@ def test_a_run_prints_nine_measures_by_policy_and_where_its_results_are(town):
     assert (town / "mine" / "out" / "manifest.json").exists()
 
 
+@pytest.mark.deep
 def test_what_is_not_a_terminal_gets_no_escape_codes_and_no_progress(short):
     done = console_script("run", short, "-o", "out")
     assert (done.returncode, done.stderr) == (0, "")
@@ -122,6 +123,7 @@ def test_what_is_not_a_terminal_gets_no_escape_codes_and_no_progress(short):
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
+@pytest.mark.deep
 def test_the_bundled_scenario_runs_to_the_end_and_draws_every_figure(tmp_path):
     done = console_script("run", "wan2015", "-o", "out", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
@@ -157,6 +159,7 @@ def test_the_table_fits_eighty_columns_whatever_the_policies(number):
         assert all(policy in page.getvalue() for policy in ALL_POLICIES[:number])
 
 
+@pytest.mark.deep
 def test_no_name_in_the_table_is_cut_short_with_all_policies(town, reidsim_):
     with (town / "town.toml").open("a") as file:
         file.write('\n[safe_harbor]\nage = "age"\n')
