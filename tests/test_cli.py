@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 import typer
 from rich.console import Console
+from tiers import cases
 
 import reidsim.progress
 from reidsim import __version__
@@ -209,6 +210,7 @@ def test_an_empty_folder_can_take_results(town, reidsim_):
     assert (town / "out" / "manifest.json").exists()
 
 
+@pytest.mark.deep
 def test_a_name_with_spaces_and_letters_of_any_language_can_take_results(town):
     done = console_script("run", "town.toml", "-o", "Ergebnisse für Köln [1]")
     assert (done.returncode, done.stderr) == (0, "")
@@ -273,7 +275,10 @@ def test_list_names_everything_that_comes_along_with_its_title(reidsim_):
             assert len(line.split()) > 1
 
 
-@pytest.mark.parametrize("scenario", sorted(path.stem for path in bundled_folder("scenarios").glob("*.toml")))
+SCENARIOS = sorted(path.stem for path in bundled_folder("scenarios").glob("*.toml"))
+
+
+@pytest.mark.parametrize("scenario", cases(SCENARIOS, ["arx-example"]))
 def test_what_show_prints_is_the_scenario_and_can_be_checked(tmp_path, scenario):
     with (tmp_path / "mine.toml").open("wb") as file:
         subprocess.run([REIDSIM, "show", scenario], stdout=file, check=True)
@@ -333,6 +338,7 @@ def test_the_module_is_the_command(town):
 # Pipes and full disks on the side of the output.
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="pipes are those of POSIX")
 @pytest.mark.parametrize("arguments", [("schema",), ("list",), ("describe", "people.csv"), ("--help",)])
 def test_a_reader_that_goes_away_is_no_error_message(arguments, tmp_path):
@@ -459,6 +465,7 @@ main()
 """
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 def test_ctrl_c_in_compiled_code_is_one_line_too(town):
     def computing(process):
@@ -619,6 +626,7 @@ def in_a_terminal(*arguments):
     return process.wait(timeout=60), shown.decode()
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are those of POSIX")
 def test_a_quick_run_in_a_terminal_shows_its_table_without_a_progress_bar(town):
     code, shown = in_a_terminal("run", "town.toml", "-o", "out")

@@ -119,6 +119,7 @@ def test_no_worker_outlives_a_program_that_is_killed(tmp_path, no_process_left, 
     # The fixture waits for the workers to end.
 
 
+@pytest.mark.deep
 def test_processes_that_do_not_start_are_told():
     with pytest.raises(InputError, match=r"worker processes do not start.*ended with code 3"):
         list(ProcessExecutor(1).execute(NeverStarts(), tasks(2)))

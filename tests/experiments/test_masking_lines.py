@@ -41,6 +41,7 @@ def table():
     )
 
 
+@pytest.mark.deep
 def test_a_line_has_a_row_for_each_value_draw_and_policy(table):
     assert list(table.columns) == ["line", "value", "replication", "policy", *LINE_MEASURES]
     assert len(table) == (3 + 2 + 2) * 2 * 4
@@ -63,6 +64,7 @@ def test_a_value_that_the_scenario_has_gives_its_own_result(table):
         np.testing.assert_array_equal(here[measure], own.loc[here.index, measure])
 
 
+@pytest.mark.deep
 def test_a_larger_loss_never_pays_the_subject_more(table):
     losses = table[table["line"] == "Loss"].pivot(
         index=["replication", "policy"], columns="value", values="publisher_payoff"
@@ -129,6 +131,7 @@ def test_sizes_are_believed_of_resources_that_are_drawn():
         loaded(**{"beliefs.sizes.genealogie": 5})
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("measure", ["publisher_payoff", "utility", "risk"])
 def test_lines_are_drawn(table, measure):
     figure = masking_lines(table, measure)

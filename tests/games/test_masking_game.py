@@ -214,6 +214,7 @@ def test_greedy_equals_plain_greedy(data):
         assert [None if s == WITHHELD else small.levels(s) for s in found] == expected
 
 
+@pytest.mark.deep
 @examples(20)
 @given(data=st.data())
 def test_three_stage_games_equal_brute_force(data):
