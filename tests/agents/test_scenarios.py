@@ -306,6 +306,7 @@ def test_market_learns_leaves_and_buys():
     assert adversaries.loc[("basic", "marketer", 1), "spent"] > 0
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", BUNDLED)
 def test_what_is_there_to_play_is_said(name):
     loaded = load_scenario(name)

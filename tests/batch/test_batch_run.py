@@ -124,6 +124,7 @@ def test_a_batch_whose_program_is_killed_goes_on_where_it_was(town):
     pd.testing.assert_frame_equal(read_runs(Path("out")), pd.read_parquet("plain/runs.parquet"))
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="interrupts by a signal")
 @pytest.mark.parametrize(
     ("executor", "number", "code", "ignored"),

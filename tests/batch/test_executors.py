@@ -89,6 +89,7 @@ def test_an_interrupt_that_a_library_makes_a_failure_of_ends_the_batch(monkeypat
         next(groups)
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="kills processes by signals")
 def test_processes_that_are_killed_or_hang_cost_nobody_else(tmp_path, no_process_left):
     work = Square(raises=(3,), kills=(5,), kills_once=(7,), hangs=(9,), folder=str(tmp_path))
@@ -101,6 +102,7 @@ def test_processes_that_are_killed_or_hang_cost_nobody_else(tmp_path, no_process
     assert {number for number, times in begun.items() if times > 1} == {"5", "7"}
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="looks for processes")
 def test_stopping_in_the_middle_leaves_no_process(tmp_path, no_process_left):
     groups = ProcessExecutor(2).execute(Square(hangs=(1,), folder=str(tmp_path)), tasks(2))
@@ -117,6 +119,7 @@ list(executor_named(sys.argv[1], workers=2).execute(Square(hangs=(0, 1), folder=
 """
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="kills processes by signals")
 @pytest.mark.parametrize("executor", ["processes", "dask"])
 def test_no_worker_outlives_a_program_that_is_killed(tmp_path, no_process_left, executor):
@@ -139,6 +142,7 @@ def test_no_worker_outlives_a_program_that_is_killed(tmp_path, no_process_left, 
     # The fixture waits for the workers to end.
 
 
+@pytest.mark.deep
 def test_processes_that_do_not_start_are_told():
     with pytest.raises(InputError, match=r"worker processes do not start.*ended with code 3"):
         list(ProcessExecutor(1).execute(NeverStarts(), tasks(2)))
@@ -164,6 +168,7 @@ def test_long_ones_are_handed_over(monkeypatch):
     assert [task.point for task in handed] == list(range(2, 10))
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="kills processes by signals")
 def test_a_dask_cluster_survives_a_poisonous_run(tmp_path, no_process_left):
     work = Square(raises=(3,), kills=(5,), folder=str(tmp_path))
@@ -197,6 +202,7 @@ def test_options_that_do_not_fit(name, options, message):
         executor_named(name, **options)
 
 
+@pytest.mark.deep
 def test_workers_do_not_mind_an_interrupt_that_is_meant_for_their_starter(monkeypatch):
     """They are in a session of their own, and ignore the signal besides."""
     from reidsim.experiments.batch.executors import processes
