@@ -1,11 +1,12 @@
 """What a batch costs: against a bare loop, on two processes, on dask, resumed, and with a million rows.
 
 Run by hand on a computer with two free cores: ``python benchmarks/batches.py``. Ratios are of times measured in the
-same run; each figure is of one run.
+same run; each figure is of one run. Needs `distributed`, but for ``--skip-dask``.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import tempfile
 import time
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from needs import require_file, require_package
 
 from reidsim.experiments.batch.design import Design, at_point
 from reidsim.experiments.batch.executors.cluster import DaskExecutor
@@ -45,11 +47,11 @@ def work_and_tasks(name: str | Path, n: int) -> tuple[ScenarioWork, list[RunTask
     return ScenarioWork(loaded), tasks_of(loaded, design, at_point(loaded, {}).content)
 
 
-def tiny_runs() -> None:
-    """Do 1,000 runs of some milliseconds as a batch with its journal, and in a loop that keeps the outcomes."""
-    work, tasks = work_and_tasks(TOWN, 1000)
+def tiny_runs(n: int) -> None:
+    """Do runs of some milliseconds as a batch with its journal, and in a loop that keeps the outcomes."""
+    work, tasks = work_and_tasks(TOWN, n)
     work(tasks[0])
-    blocks = [tasks[start : start + 100] for start in range(0, len(tasks), 100)]
+    blocks = [tasks[start : start + 100] for start in range(0, n, 100)]
     loop = batch = 0.0
     with tempfile.TemporaryDirectory() as folder:
         # In turns, so that other work on the computer slows both.
@@ -58,10 +60,10 @@ def tiny_runs() -> None:
             batch += seconds_of(partial(run_tasks, work, block, SerialExecutor(), folder=Path(folder)))
         whole = (Path(folder) / JOURNAL).read_bytes()
         resumed = seconds_of(lambda: run_tasks(work, tasks, SerialExecutor(), folder=Path(folder)))
-        (Path(folder) / JOURNAL).write_bytes(b"".join(whole.splitlines(keepends=True)[:500]))
+        (Path(folder) / JOURNAL).write_bytes(b"".join(whole.splitlines(keepends=True)[: n // 2]))
         half = seconds_of(lambda: run_tasks(work, tasks, SerialExecutor(), folder=Path(folder)))
-        rest = seconds_of(lambda: run_tasks(work, tasks[500:], SerialExecutor()))
-    print(f"1,000 tiny runs: bare loop {loop:.2f} s, batch {batch:.2f} s, ratio {batch / loop:.3f}")
+        rest = seconds_of(lambda: run_tasks(work, tasks[n // 2 :], SerialExecutor()))
+    print(f"{n:,} tiny runs: bare loop {loop:.2f} s, batch {batch:.2f} s, ratio {batch / loop:.3f}")
     print(f"resumed: {resumed:.2f} s when complete; when half done, {half / rest:.3f} of the half that is missing")
 
 
@@ -70,19 +72,21 @@ def in_a_loop(work: ScenarioWork, tasks: list[RunTask]) -> list[object]:
     return [work(task) for task in tasks]
 
 
-def medium_runs() -> None:
-    """Do 200 runs of a fraction of a second in one process, in two, and on two workers of dask."""
-    work, tasks = work_and_tasks("wan2015", 200)
+def medium_runs(n: int, *, on_dask: bool) -> None:
+    """Do runs of a fraction of a second in one process, in two, and on two workers of dask."""
+    work, tasks = work_and_tasks("wan2015", n)
     serial = seconds_of(lambda: run_tasks(work, tasks, SerialExecutor()))
     local = seconds_of(lambda: run_tasks(work, tasks, ProcessExecutor(2)))
+    print(f"{n:,} medium runs: serial {serial:.1f} s, two processes {local:.1f} s ({serial / local:.2f} times as fast)")
+    if not on_dask:
+        return
     dask = seconds_of(lambda: run_tasks(work, tasks, DaskExecutor(workers=2)))
-    print(f"200 medium runs: serial {serial:.1f} s, two processes {local:.1f} s ({serial / local:.2f} times as fast)")
     print(f"dask on two workers: {dask:.1f} s, {dask / local:.2f} of two processes")
 
 
-def many_rows() -> None:
-    """Put a million rows together, write, read and summarise them."""
-    n_points, n_replications, policies = 250, 1000, ["a", "b", "c", "d"]
+def many_rows(n_replications: int) -> None:
+    """Put rows together (a thousand for each replication), write, read and summarise them."""
+    n_points, policies = 250, ["a", "b", "c", "d"]
     rng = np.random.default_rng(1)
     design = Design(pd.DataFrame({"economics.loss": np.arange(n_points)}), n_replications, ("economics.loss",))
     outcomes = [
@@ -112,7 +116,21 @@ def tables_of(runs: pd.DataFrame, design: Design) -> str:
     return json.dumps([len(statistics_table(found)), len(differences_table(found))])
 
 
+def main() -> None:
+    """Print everything."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tiny", type=int, default=1000, help="runs of some milliseconds")
+    parser.add_argument("--medium", type=int, default=200, help="runs of a fraction of a second")
+    parser.add_argument("--replications", type=int, default=1000, help="a thousand rows of results each")
+    parser.add_argument("--skip-dask", action="store_true", help="without dask")
+    chosen = parser.parse_args()
+    require_file(TOWN, "the town that tests have")
+    if not chosen.skip_dask:
+        require_package("distributed", 'pip install "distributed>=2024.5"', "--skip-dask")
+    tiny_runs(chosen.tiny)
+    many_rows(chosen.replications)
+    medium_runs(chosen.medium, on_dask=not chosen.skip_dask)
+
+
 if __name__ == "__main__":
-    tiny_runs()
-    many_rows()
-    medium_runs()
+    main()

@@ -20,6 +20,7 @@ from typing import TypeVar
 
 import numpy as np
 from memory import peak_mib
+from needs import require_file
 
 from reidsim.adversaries.multistage.attack import two_stage_attack
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
@@ -252,12 +253,14 @@ def growth(largest: int, subjects: int) -> None:
 def main() -> None:
     """Run everything."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--inputs", type=Path)
+    parser.add_argument("--inputs", type=Path, help="arrays to play instead of the bundled scenario")
     parser.add_argument("--sample", type=int, default=10, help="subjects solved by the plain reference")
     parser.add_argument("--largest", type=int, default=1_000_000, help="largest genealogy and registry")
     parser.add_argument("--subjects", type=int, default=100_000, help="largest number of subjects")
     parser.add_argument("--skip-growth", action="store_true")
     arguments = parser.parse_args()
+    if arguments.inputs:
+        require_file(arguments.inputs, "the arrays of --inputs")
     compilation()
     if arguments.inputs:
         game = game_of_arrays(arguments.inputs)

@@ -5,7 +5,8 @@ Run by hand: ``python benchmarks/populations.py``.
 Genealogies: the published one (60,000 people in each of ten generations) by simuPOP and by the default engine, with the
 same rules; then the default engine alone on ever more people. Both are checked for what must hold in any pedigree.
 The national population: individuals and counts by cell against a plain loop (`populations_national.py`, run first, so
-that the memory it reports is its own). Compilation is not counted (it is cached on disk).
+that the memory it reports is its own). Compilation is not counted (it is cached on disk). Needs simuPOP, but for
+``--skip-engines``.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from memory import peak_mib
+from needs import require_package
 from populations_national import national
 
 from reidsim.populations.genealogy.genealogy import Genealogy, check_pedigree
@@ -83,12 +85,16 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=2, help="timings of simuPOP")
     parser.add_argument("--largest", type=int, default=100_000_000, help="people of the largest national population")
     parser.add_argument("--skip-growth", action="store_true")
+    parser.add_argument("--skip-engines", action="store_true", help="without simuPOP")
     arguments = parser.parse_args()
+    if not arguments.skip_engines:
+        require_package("simuPOP", 'pip install "simuPOP>=1.1.17"', "--skip-engines")
     national(20_000, arguments.largest)
     vectorised(300)
     if not arguments.skip_growth:
         growth([100_000, 1_000_000, 3_000_000, 10_000_000])
-    engines(arguments.people, arguments.repeats)
+    if not arguments.skip_engines:
+        engines(arguments.people, arguments.repeats)
 
 
 if __name__ == "__main__":

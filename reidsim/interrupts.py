@@ -7,30 +7,39 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable
 from types import FrameType
 
 # The signals that interrupt, and how Python handles each unless told otherwise. A terminal sends the first; `kill`, job
 # schedulers and containers that are stopped send the second. It also reaches a program that was started with the first
 # ignored, as shells start what a script runs in the background.
-STOPPING = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+STOPPING: dict[signal.Signals, Callable[[int, FrameType | None], object] | signal.Handlers] = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+}
 
 _interrupts: list[int] = []
 _kept: list[str] = []
+_handled: set[signal.Signals] = set()
 
 
 def remember() -> None:
-    """Note interrupts as they come: libraries that are being imported may take one for a part that is missing."""
+    """Note interrupts as they come, until `forget`: libraries being imported may take one for a missing part."""
     forget()
     if threading.current_thread() is not threading.main_thread():
         return
     for number, default in STOPPING.items():
         # What the starter has ignored, or handles in its own way, stays so.
-        if signal.getsignal(number) in (default, _interrupted):
+        if signal.getsignal(number) == default:
             signal.signal(number, _interrupted)
+            _handled.add(number)
 
 
 def forget() -> None:
-    """Forget what came, so that work done later in this process is not stopped by it."""
+    """Forget what came and handle signals as before: work that is done later in this process is not the program's."""
+    while _handled:
+        number = _handled.pop()
+        signal.signal(number, STOPPING[number])
     _interrupts.clear()
     _kept.clear()
 

@@ -213,7 +213,8 @@ def _timeless(table: pd.DataFrame) -> pd.DataFrame:
 def _differs(before: pd.Series, now: pd.Series) -> np.ndarray:
     if pd.api.types.is_numeric_dtype(before) and pd.api.types.is_numeric_dtype(now):
         if pd.api.types.is_integer_dtype(before) and pd.api.types.is_integer_dtype(now):
-            return before.to_numpy() != now.to_numpy()
+            missing = before.isna().to_numpy(), now.isna().to_numpy()
+            return (before.fillna(0).to_numpy() != now.fillna(0).to_numpy()) | (missing[0] != missing[1])
         one, other = before.to_numpy(dtype=float, na_value=np.nan), now.to_numpy(dtype=float, na_value=np.nan)
         with np.errstate(invalid="ignore"):
             close = np.abs(one - other) <= TOLERANCE * np.maximum(1.0, np.maximum(np.abs(one), np.abs(other)))

@@ -42,16 +42,17 @@ def pytest_collection_modifyitems(config, items):
     kernels that they call. Files of one folder call the same kernels, so the folders take turns, and two workers
     rarely need the same one at once. Deep tests are long, so they begin first, and each for itself.
     """
+    is_deep = [item.get_closest_marker("deep") is not None for item in items]
     if not config.getoption("deep"):
-        deep = [item for item in items if item.get_closest_marker("deep")]
-        items[:] = [item for item in items if not item.get_closest_marker("deep")]
-        if deep:
-            config.hook.pytest_deselected(items=deep)
+        left_out = [item for item, deep in zip(items, is_deep, strict=True) if deep]
+        items[:] = [item for item, deep in zip(items, is_deep, strict=True) if not deep]
+        is_deep = [False] * len(items)
+        if left_out:
+            config.hook.pytest_deselected(items=left_out)
     alone = []
     folders = defaultdict(lambda: defaultdict(list))
-    for item in items:
-        shares = any(each and each[-1].scope == "module" for each in item._fixtureinfo.name2fixturedefs.values())
-        if item.get_closest_marker("deep") and not shares:
+    for item, deep in zip(items, is_deep, strict=True):
+        if deep and not shares_a_module_fixture(item):
             alone.append(item)
         else:
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
@@ -59,6 +60,10 @@ def pytest_collection_modifyitems(config, items):
     turns = [(at, file) for files in folders.values() for at, file in enumerate(files.values())]
     turns.sort(key=lambda turn: turn[0])
     items[:] = [*alone, *(item for _, file in turns for item in file)]
+
+
+def shares_a_module_fixture(item):
+    return any(each and each[-1].scope == "module" for each in item._fixtureinfo.name2fixturedefs.values())
 
 
 @pytest.fixture(scope="session", autouse=True)

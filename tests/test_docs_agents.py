@@ -27,6 +27,7 @@ def everything(tmp_path_factory):
     return result, result.save(folder / "all", illustrate=illustrate)
 
 
+@pytest.mark.deep
 def test_every_table_and_column_is_described(everything):
     result, _ = everything
     described = {
@@ -41,6 +42,7 @@ def test_every_table_and_column_is_described(everything):
         assert f"`{column}`" in parts(TEXT)["Results"]
 
 
+@pytest.mark.deep
 def test_every_file_is_described(everything):
     _, folder = everything
     files = {path.relative_to(folder).as_posix() for path in at_least(6, folder.rglob("*.*"))} - COMMON_FILES
@@ -62,6 +64,7 @@ def test_the_page_is_linked():
     assert ": agents.md" in (docs / "mkdocs.yml").read_text(encoding="utf-8")
 
 
+@pytest.mark.deep
 def test_numbers_told_in_the_text_are_those_of_the_scenarios():
     """Almost half of the subjects leave after the first round of `market`, and only half of those return."""
     rounds = reidsim.run("market", overrides={"publisher.policies": ["basic", "no-attack"]}).analysis.rounds

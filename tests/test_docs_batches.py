@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from documented import inner_sections, literals, parts, rows_of
 
 import reidsim
@@ -27,6 +28,7 @@ def test_executors_are_described():
     assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == list(EXECUTORS)
 
 
+@pytest.mark.deep
 def test_tables_and_the_manifest(tmp_path, monkeypatch):
     for name, text in re.findall(r'^```\w+ title="([\w.]+)"\n(.*?)^```$', TEXT, re.MULTILINE | re.DOTALL):
         (tmp_path / name).write_text(text)

@@ -42,6 +42,7 @@ def test_adversaries_are_described():
     assert sorted(names_in(rows_of(parts(TEXT)["Who plays"], "adversary"))) == sorted(ADVERSARIES)
 
 
+@pytest.mark.deep
 def test_defenders_are_described(played):
     masking = {
         "masking", "no-attack-masking", "greedy-masking", "anytime-masking", "same-strategy", "demographics-only",
@@ -52,6 +53,7 @@ def test_defenders_are_described(played):
     assert len(played_by) == 18
 
 
+@pytest.mark.deep
 def test_columns_and_what_is_planned_against_are_described(played):
     rows = rows_of(parts(TEXT)["Results"], "column")
     assert names_in(rows) == list(CROSS_PLAY_COLUMNS)
@@ -61,6 +63,7 @@ def test_columns_and_what_is_planned_against_are_described(played):
     assert set(result.table["plans_against"]) == {"", ALL_TYPES, WORST_TYPE, *result.table["adversary"]}
 
 
+@pytest.mark.deep
 def test_files_are_described(played):
     result, _, folder = played
     made = result.save(folder / "all", illustrate=illustrate_cross_play)

@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from documented import parts, rows_of
 from found import at_least
 
@@ -20,6 +21,7 @@ def test_policies_are_described():
     assert set(re.findall(r"`([\w-]+)`", rows)) == policies
 
 
+@pytest.mark.deep
 def test_tables_figures_and_the_manifest(tmp_path, monkeypatch):
     for name, text in re.findall(r'^```\w+ title="(ward[.]\w+|age.csv)"\n(.*?)^```$', TEXT, re.MULTILINE | re.DOTALL):
         (tmp_path / name).write_text(text)

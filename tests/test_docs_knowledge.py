@@ -46,6 +46,7 @@ def test_every_bundled_recipe_is_named():
     assert set(at_least(9, bundled_names("populations/knowledge"))) <= set(re.findall(r"`([\w-]+)`", text))
 
 
+@pytest.mark.deep
 def test_every_file_and_column_of_results_is_documented(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MPLBACKEND", "Agg")
     capabilities = {name: [0.2, 0.5] for name in ("p_m", "p_fm", "p_cu", "p_c")}

@@ -45,6 +45,7 @@ def everything(tmp_path_factory):
     return result, result.save(folder / "all", illustrate=illustrate)
 
 
+@pytest.mark.deep
 def test_every_table_and_column_is_described(everything):
     result, _ = everything
     described = {
@@ -61,6 +62,7 @@ def test_every_table_and_column_is_described(everything):
     assert list(result.records.columns) == [*RECORD_COLUMNS, *attributes]
 
 
+@pytest.mark.deep
 def test_every_file_is_described(everything):
     _, folder = everything
     files = {path.relative_to(folder).as_posix() for path in at_least(6, folder.rglob("*.*"))}
@@ -68,6 +70,7 @@ def test_every_file_is_described(everything):
     assert sorted(described) == sorted(files - {"manifest.json"})
 
 
+@pytest.mark.deep
 def test_what_the_manifest_has_that_others_do_not_is_described(everything):
     result, _ = everything
     common = {"scenario", "scenario_hash", "data_hash", "seed", "content", "versions", "timings_seconds", "records"}
@@ -85,6 +88,7 @@ def test_the_page_is_linked():
     assert ": masking.md" in (docs / "mkdocs.yml").read_text(encoding="utf-8")
 
 
+@pytest.mark.deep
 def test_numbers_told_in_the_text_are_those_of_the_scenarios():
     """Eleven masked loci of 45 in the case study; twelve loci, 1,000 subjects and 100 draws in the large one."""
     path = reidsim.run("wan2021-case").analysis.search_path

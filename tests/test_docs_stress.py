@@ -37,6 +37,7 @@ def described_files():
     return names_in(rows)
 
 
+@pytest.mark.deep
 def test_every_table_and_column_is_described(everything):
     result, _ = everything
     # Lines are of masking scenarios, and described with them.
@@ -51,6 +52,7 @@ def test_every_table_and_column_is_described(everything):
         assert named == columns - (outputs if "outputs" in generic else set()), name
 
 
+@pytest.mark.deep
 def test_every_file_is_described(everything):
     _, folder = everything
     files = {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")}
@@ -62,6 +64,7 @@ def test_every_file_is_described(everything):
     }  # fmt: skip
 
 
+@pytest.mark.deep
 def test_same_bytes_of_tables_and_figures(everything, tmp_path):
     result, folder = everything
     again = result.save(tmp_path / "again", illustrate=illustrate_stress)

@@ -70,17 +70,18 @@ def learn_risk(
     hears : ndarray, shape (n,), or float
         Whether the subject hears of it, or the probability of it.
     """
-    weight = np.broadcast_to(np.asarray(hears), expected_risk.shape)
-    _learn_risk(expected_risk, participates, breached, rate, weight, rule.learning_rate)
+    # As floats, or what is drawn would be compiled for apart.
+    weight = np.broadcast_to(np.asarray(hears, dtype=np.float64), expected_risk.shape)
+    _learn_risk(expected_risk, participates, np.asarray(breached, dtype=np.float64), rate, weight, rule.learning_rate)
 
 
 @numba.njit(cache=True)
 def _learn_risk(
     expected_risk: Floats,
     participates: Bools,
-    breached: Floats | Bools,
+    breached: Floats,
     rate: float,
-    hears: Floats | Bools,
+    hears: Floats,
     learning_rate: float,
 ) -> None:
     for i in range(len(expected_risk)):

@@ -93,6 +93,7 @@ def test_linear_programs_and_backward_induction_agree_on_a_known_group(attack, s
     assert program.linked_worth(size) == pytest.approx(linked, rel=1e-8, abs=1e-8 * attack.gain)
 
 
+@pytest.mark.deep
 @given(attack=attacks(), several=st.lists(beliefs(), min_size=2, max_size=4))
 @examples(20)
 def test_what_the_two_level_program_keeps_between_beliefs_changes_nothing(attack, several):
@@ -120,6 +121,7 @@ def test_the_two_level_program_solves_no_cluster_beyond_the_first_that_is_worth_
     assert program.linked_worth(first - 1) > 0
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("registry_size", [50, 6_018_999])
 def test_tails_of_a_belief_that_the_solver_would_drop_are_not_lost(registry_size):
     # Entries of 1e-9 and below vanish in HiGHS; without scaling V(x0) is off by up to 5e-6.
@@ -290,6 +292,7 @@ def test_a_table_too_large_to_fill_is_refused_with_advice():
     assert "let penalties be levied every time" in caught.value.hint
 
 
+@pytest.mark.deep
 def test_a_group_too_large_to_plan_for_is_named():
     attack = SequentialAttack(gain=100, penalty=1e-3, max_penalties=10**6, discount=1)
     with pytest.raises(InputError) as caught:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from small_scenario import releases, write_scenario
-from tiers import examples
+from tiers import cases, examples
 
 import reidsim
 from reidsim.experiments.agent_run import play_policy
@@ -73,7 +73,10 @@ def test_the_sequential_game_record_by_record():
     assert_equal_equilibria(study, equilibria_of(play(study)))
 
 
-@pytest.mark.parametrize("beliefs", [{}, {"beliefs.loss": 60.0, "beliefs.cost": 20.0}])
+MISTAKEN = {"beliefs.loss": 60.0, "beliefs.cost": 20.0}
+
+
+@pytest.mark.parametrize("beliefs", cases([{}, MISTAKEN], [MISTAKEN]))
 def test_wan2021_record_by_record(beliefs):
     smaller = {"population.recipe": "ystr-genealogy-small", "targets.size": 25, "replications": 1 if beliefs else 2}
     smaller |= {"resources.registry.size": 2000, "resources.genealogy.size": 2000}

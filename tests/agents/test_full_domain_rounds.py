@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from tiers import cases
 from typer.testing import CliRunner
 
 import reidsim
@@ -234,7 +233,8 @@ def test_every_planner_can_be_a_type(planner, town):
 # Draws.
 
 
-@pytest.mark.parametrize("together", cases(["one-of", "all"], ["one-of"]))
+@pytest.mark.deep
+@pytest.mark.parametrize("together", ["one-of", "all"])
 def test_means_of_draws_are_the_expected_values(together, town):
     """Within four standard errors over 200 draws of a round with detection and fines."""
     changes = {"agents.together": together, "agents.enforcement": {"detection": 0.2, "fine": 5}}

@@ -124,13 +124,17 @@ def test_a_batch_whose_program_is_killed_goes_on_where_it_was(town):
     pd.testing.assert_frame_equal(read_runs(Path("out")), pd.read_parquet("plain/runs.parquet"))
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="interrupts by a signal")
 @pytest.mark.parametrize(
-    ("number", "code", "ignored"),
-    [(signal.SIGINT, 130, ()), (signal.SIGTERM, 143, ()), (signal.SIGTERM, 143, (signal.SIGINT,))],
-    ids=["int", "term", "term-int-ignored"],
+    ("executor", "number", "code", "ignored"),
+    [
+        ("serial", signal.SIGINT, 130, ()),
+        ("serial", signal.SIGTERM, 143, ()),
+        ("processes", signal.SIGINT, 130, ()),
+        ("processes", signal.SIGTERM, 143, (signal.SIGINT,)),
+    ],
 )
-@pytest.mark.parametrize("executor", ["serial", "processes"])
 def test_an_interrupt_says_how_to_go_on_and_leaves_no_worker(town, monkeypatch, executor, number, code, ignored):
     mark = f"REIDSIM_TEST_{os.getpid()}_{time.monotonic_ns()}"
     monkeypatch.setenv(mark, "1")

@@ -19,6 +19,8 @@ from reidsim.experiments.batch.executors.serial import SerialExecutor
 from reidsim.experiments.batch.journal import JOURNAL
 from reidsim.scenarios.load import load_scenario
 
+pytestmark = pytest.mark.deep
+
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town"
 TABLES = ("runs", "statistics", "differences", "distributions")
 # One of the points has no records: its runs fail wherever they are done.

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from child_signals import processes_with
 
+from reidsim import interrupts
 from reidsim.errors import InputError
 from reidsim.experiments.batch.executors.automatic import AutomaticExecutor
 from reidsim.experiments.batch.executors.choice import executor_named
@@ -53,6 +54,42 @@ def test_a_run_that_raises_is_one_outcome():
     assert (found[3].state, found[3].error) == ("failed", "ValueError: no square of 3")
 
 
+class Interrupted:
+    """Squares the number of a task; at one, an interrupt comes that compiled code makes an error of."""
+
+    def __call__(self, task):
+        if task.point == 3:
+            try:
+                raise KeyboardInterrupt
+            except KeyboardInterrupt as interrupt:
+                raise SystemError("returned a result with an exception set") from interrupt
+        return Square()(task)
+
+
+def test_a_run_that_fails_by_an_interrupt_is_no_outcome_and_the_last():
+    groups = SerialExecutor().execute(Interrupted(), tasks(6))
+    assert [outcome.task.point for outcome in next(groups)] == [0, 1, 2]
+    with pytest.raises(KeyboardInterrupt):
+        next(groups)
+
+
+def test_an_interrupt_that_a_library_makes_a_failure_of_ends_the_batch(monkeypatch):
+    """Nothing of the error tells: that it came was noted by the program."""
+    monkeypatch.setattr(interrupts, "_interrupts", [])
+
+    def work(task):
+        if task.point == 3:
+            interrupts._interrupts.append(signal.SIGTERM)
+            raise ValueError("no such part")
+        return Square()(task)
+
+    groups = SerialExecutor().execute(work, tasks(6))
+    assert [outcome.task.point for outcome in next(groups)] == [0, 1, 2]
+    with pytest.raises(KeyboardInterrupt):
+        next(groups)
+
+
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="kills processes by signals")
 def test_processes_that_are_killed_or_hang_cost_nobody_else(tmp_path, no_process_left):
     work = Square(raises=(3,), kills=(5,), kills_once=(7,), hangs=(9,), folder=str(tmp_path))
@@ -65,6 +102,7 @@ def test_processes_that_are_killed_or_hang_cost_nobody_else(tmp_path, no_process
     assert {number for number, times in begun.items() if times > 1} == {"5", "7"}
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="looks for processes")
 def test_stopping_in_the_middle_leaves_no_process(tmp_path, no_process_left):
     groups = ProcessExecutor(2).execute(Square(hangs=(1,), folder=str(tmp_path)), tasks(2))
@@ -81,6 +119,7 @@ list(executor_named(sys.argv[1], workers=2).execute(Square(hangs=(0, 1), folder=
 """
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="kills processes by signals")
 @pytest.mark.parametrize("executor", ["processes", "dask"])
 def test_no_worker_outlives_a_program_that_is_killed(tmp_path, no_process_left, executor):
@@ -103,6 +142,7 @@ def test_no_worker_outlives_a_program_that_is_killed(tmp_path, no_process_left, 
     # The fixture waits for the workers to end.
 
 
+@pytest.mark.deep
 def test_processes_that_do_not_start_are_told():
     with pytest.raises(InputError, match=r"worker processes do not start.*ended with code 3"):
         list(ProcessExecutor(1).execute(NeverStarts(), tasks(2)))
@@ -128,6 +168,7 @@ def test_long_ones_are_handed_over(monkeypatch):
     assert [task.point for task in handed] == list(range(2, 10))
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="kills processes by signals")
 def test_a_dask_cluster_survives_a_poisonous_run(tmp_path, no_process_left):
     work = Square(raises=(3,), kills=(5,), folder=str(tmp_path))
@@ -161,6 +202,7 @@ def test_options_that_do_not_fit(name, options, message):
         executor_named(name, **options)
 
 
+@pytest.mark.deep
 def test_workers_do_not_mind_an_interrupt_that_is_meant_for_their_starter(monkeypatch):
     """They are in a session of their own, and ignore the signal besides."""
     from reidsim.experiments.batch.executors import processes

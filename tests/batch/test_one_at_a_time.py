@@ -251,6 +251,7 @@ def test_people_and_records_are_read_once_for_points_that_share_them(kind, point
     assert len(work._studies.kept) <= 2
 
 
+@pytest.mark.deep
 def test_runs_at_dataset_level_are_runs_of_their_own_scenario(table):
     changes = {"sweep.values": {"economics.loss": [20, 80, 200], "beliefs.risk": ["prosecutor", "journalist"]}}
     begun = time.perf_counter()
@@ -273,6 +274,7 @@ def test_runs_at_dataset_level_are_runs_of_their_own_scenario(table):
     assert len(times) == len(result.runs)
 
 
+@pytest.mark.deep
 def test_a_design_at_dataset_level_is_the_same_in_processes(table):
     changes = {"sweep.values": {"economics.loss": [20, 80], "beliefs.risk": ["prosecutor", "journalist"]}}
     reidsim.run_batch(table, overrides=changes, executor="serial", folder="serial")

@@ -165,6 +165,7 @@ def test_a_folder_has_one_writer(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.deep
 def test_the_lock_ends_with_the_process_that_holds_it(tmp_path):
     code = "import sys, time; from pathlib import Path; from reidsim.experiments.batch.lock import only_writer\n"
     code += f"with only_writer(Path({str(tmp_path)!r})): print('held', flush=True); time.sleep(3600)"

@@ -102,6 +102,7 @@ def masking():
     return cross_play("wan2021", overrides=SMALL_MASKING)
 
 
+@pytest.mark.deep
 def test_attacks_in_stages_on_masked_records_are_wan2021(masking):
     policies = [
         "no-protection", "demographics-only", "random-opt-in", "random-masking", "opt-in", "masking",
@@ -335,6 +336,7 @@ def test_runs_are_reproducible_and_seeds_matter():
     assert set(one.loc[one["publisher_payoff"] != other["publisher_payoff"], "defender"]) == {"random"}
 
 
+@pytest.mark.deep
 def test_the_results_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     told = []

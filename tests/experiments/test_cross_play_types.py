@@ -69,6 +69,7 @@ def expected_in(sets, together):
     return {**sets, "agents": {**sets["agents"], "together": together, "types": types}}
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("together", ["one-of", "all"])
 @pytest.mark.parametrize(
     ("scenario", "sets", "policy"),

@@ -351,6 +351,7 @@ def test_two_runs_are_the_same_but_for_run_times(folder):
     assert set(one) == {"optima", "classes", "released", "top_nodes", "front", "curves", "runtimes"}
 
 
+@pytest.mark.deep
 def test_a_results_folder_with_figures(result, tmp_path):
     folder = result.save(tmp_path / "out", illustrate=illustrate)
     manifest = json.loads((folder / "manifest.json").read_text())

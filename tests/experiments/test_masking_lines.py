@@ -41,6 +41,7 @@ def table():
     )
 
 
+@pytest.mark.deep
 def test_a_line_has_a_row_for_each_value_draw_and_policy(table):
     assert list(table.columns) == ["line", "value", "replication", "policy", *LINE_MEASURES]
     assert len(table) == (3 + 2 + 2) * 2 * 4
@@ -52,6 +53,7 @@ def test_a_line_has_a_row_for_each_value_draw_and_policy(table):
     }
 
 
+@pytest.mark.deep
 def test_a_value_that_the_scenario_has_gives_its_own_result(table):
     from reidsim.experiments.run import run_loaded
 
@@ -62,6 +64,7 @@ def test_a_value_that_the_scenario_has_gives_its_own_result(table):
         np.testing.assert_array_equal(here[measure], own.loc[here.index, measure])
 
 
+@pytest.mark.deep
 def test_a_larger_loss_never_pays_the_subject_more(table):
     losses = table[table["line"] == "Loss"].pivot(
         index=["replication", "policy"], columns="value", values="publisher_payoff"
@@ -71,6 +74,7 @@ def test_a_larger_loss_never_pays_the_subject_more(table):
     assert (losses["150"] <= losses["50"] + 1e-9).all()
 
 
+@pytest.mark.deep
 def test_mistaken_beliefs_never_pay_and_right_ones_cost_nothing():
     truth = line_table(loaded(line("economics.cost", [5, 30])))
     mistaken = line_table(loaded(line("economics.cost", [5, 30], overrides={"beliefs.cost": 30})))
@@ -84,6 +88,7 @@ def test_mistaken_beliefs_never_pay_and_right_ones_cost_nothing():
     assert (wrong["publisher_payoff_mistaken"] < wrong["publisher_payoff"] - 1e-9).any()
 
 
+@pytest.mark.deep
 def test_databases_believed_smaller_are_planned_for_and_paid_at_their_true_size():
     table = line_table(loaded(line("resources.genealogy.size", [400], overrides={"beliefs.sizes.genealogy": 20})))
     truth = line_table(loaded(line("resources.genealogy.size", [400])))
@@ -126,6 +131,7 @@ def test_sizes_are_believed_of_resources_that_are_drawn():
         loaded(**{"beliefs.sizes.genealogie": 5})
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("measure", ["publisher_payoff", "utility", "risk"])
 def test_lines_are_drawn(table, measure):
     figure = masking_lines(table, measure)

@@ -357,6 +357,7 @@ def drawn(scenario):
     return scenario
 
 
+@pytest.mark.deep
 def test_the_same_seed_gives_the_same_bytes_in_two_processes(town):
     drawn(town)
     first = run_command(town.parent, "--seed", "5", PYTHONHASHSEED="1").rename(town.parent / "first")

@@ -149,6 +149,7 @@ def test_a_worst_case_is_not_drawn():
     assert not any(warning.startswith("worst-case") for warning in drawn.warnings)
 
 
+@pytest.mark.deep
 def test_vague_uniqueness_is_warned_of():
     changes = {"uniqueness": {"method": "pitman", "population_size": 100_000_000}}
     vague = reidsim.run("xia2021", overrides=SMALL | changes | {"release.samples": 1, "release.sizes": [60]})
@@ -158,6 +159,7 @@ def test_vague_uniqueness_is_warned_of():
     assert (records["journalist"] <= records["journalist_high"] + 1e-12).all()
 
 
+@pytest.mark.deep
 def test_a_known_population_tells_who_is_unique():
     known = reidsim.run(
         "xia2021", overrides=SMALL | {"uniqueness": {"method": "known"}, "release.sizes": [200], "release.samples": 1}

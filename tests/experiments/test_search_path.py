@@ -123,6 +123,7 @@ def test_a_record_withheld_is_a_row_of_nothing():
     assert pd.isna(last["step"])
 
 
+@pytest.mark.deep
 def test_without_the_key_there_is_no_table():
     result = reidsim.run("wan2021-case", overrides={"analysis": {}})
     assert "search_path" not in result.analysis.tables()

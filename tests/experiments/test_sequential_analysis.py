@@ -333,6 +333,7 @@ def test_no_more_records_are_timed_than_there_are_cells(study, section):
     assert set(table["records"]) == {4}
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize("registry_size", [1, 16, 1000])
 def test_the_solvers_timed_find_the_same(attacks, setting, registry_size):

@@ -5,6 +5,8 @@ import pytest
 from reidsim.reports.ledger import NOT_REPRODUCED, REPRODUCED
 from reidsim.reports.reproduction_xia2021 import TOLERANCES, ledger
 
+pytestmark = pytest.mark.deep
+
 
 @pytest.fixture(scope="module")
 def entries():

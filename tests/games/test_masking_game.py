@@ -9,7 +9,7 @@ from found import at_least
 from hypothesis import event, given
 from hypothesis import strategies as st
 from masking_worlds import small_worlds
-from tiers import examples
+from tiers import cases, examples
 
 from reidsim.adversaries.multistage.attack import MultistageAttack, two_stage_attack
 from reidsim.adversaries.multistage.stages import InferByLinkage
@@ -79,7 +79,9 @@ def published_choice(game, outputs, scenario):
     return Choice(strategies, "published", np.ones(len(strategies), np.int64), exact=False)
 
 
-@pytest.fixture(scope="module", params=["small_bf_m6", "small_bf_m6_missing0", "mid_bf_m8_clean"])
+@pytest.fixture(
+    scope="module", params=cases(["small_bf_m6", "small_bf_m6_missing0", "mid_bf_m8_clean"], ["small_bf_m6_missing0"])
+)
 def exact_oracle(request):
     outputs = np.load(CARRIED / f"{request.param}.npz", allow_pickle=False)
     return game_of(outputs), outputs
@@ -213,6 +215,7 @@ def test_greedy_equals_plain_greedy(data):
         assert [None if s == WITHHELD else small.levels(s) for s in found] == expected
 
 
+@pytest.mark.deep
 @examples(20)
 @given(data=st.data())
 def test_three_stage_games_equal_brute_force(data):
@@ -262,6 +265,7 @@ def test_order_of_subjects_and_registry_never_matters(exact_oracle):
     np.testing.assert_array_equal(found, best_first(game).strategies[subjects])
 
 
+@pytest.mark.deep
 def test_order_of_men_matters_only_through_ties(exact_oracle):
     """Whatever is shared, the payoff stays unless another of equally near men comes first."""
     game, _ = exact_oracle

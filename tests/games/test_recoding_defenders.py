@@ -183,6 +183,7 @@ def kept_by_form(lattice, k):
     return kept
 
 
+@pytest.mark.deep
 def test_of_forms_that_keep_as_much_the_lowest_number_wins():
     """Attributes of the same hierarchy: each form has a mirror image, and withheld records make more of them equal."""
     levels = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))

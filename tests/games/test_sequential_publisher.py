@@ -541,6 +541,7 @@ def wan2015_sequential():
     return reidsim.run("wan2015", overrides=changes)
 
 
+@pytest.mark.deep
 def test_the_bundled_study_can_be_played_against_the_sequential_adversary(wan2015_sequential):
     summary = wan2015_sequential.summary
     assert list(summary.index) == ["safe-harbor", "basic", "sh-friendly", "no-attack"]

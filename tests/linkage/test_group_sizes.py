@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from small_games import game_of, small_games
-from tiers import examples
+from tiers import cases, examples
 
 from reidsim.errors import InputError
 from reidsim.linkage import group_sizes as module
@@ -155,7 +155,8 @@ def large_case(n_values, n_people, seed):
 def test_a_large_population_is_counted_as_numpy_counts_it(n_values, memory_limit):
     lattice, people, tables = large_case(np.array(n_values), 20_000, seed=3)
     sizes = GroupSizes(Population.from_records(lattice.domain, people), lattice, memory_limit=memory_limit)
-    for strategy in np.random.default_rng(1).permutation(lattice.size)[:20].tolist():
+    strategies = np.random.default_rng(1).permutation(lattice.size).tolist()
+    for strategy in cases(strategies[:20], strategies[:4]):
         levels = lattice.levels(strategy)
         released, crowd = (
             np.column_stack(

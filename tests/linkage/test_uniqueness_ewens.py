@@ -52,6 +52,7 @@ def test_theta_explains_the_number_of_groups(data, records, factor):
     assert estimate.low < estimate.p_unique_given_sample_unique < estimate.high
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("level", [0.5, 0.95])
 def test_intervals_hold_the_truth_of_simulated_samples_as_often_as_they_say(level):
     theta, records, people, replicates = 60.0, 300, 5000, 600

@@ -57,6 +57,7 @@ def test_the_order_of_cells_does_not_matter():
     assert (truth.expected_uniques, truth.p_unique_given_sample_unique) == (2, pytest.approx(2 / 3))
 
 
+@pytest.mark.deep
 def test_truth_of_populations_that_follow_pitman_is_what_the_formula_says():
     theta, a, records, size, replicates = 30.0, 0.4, 100, 1000, 60
     domain = Domain((Attribute("group", tuple(map(str, range(size)))),))

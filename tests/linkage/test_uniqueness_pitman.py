@@ -221,6 +221,7 @@ def test_the_likelihood_of_tau_has_one_top(sample, a):
     assert all(x > y - noise for x, y in itertools.pairwise(values[16:]))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("sizes", "people"),
     [(SIZES["toy"], 1000), (SIZES["tail"], 10_000), ({1: 6, 2: 2, 3: 1}, 100), ({1: 30, 2: 1}, 500)],
@@ -247,6 +248,7 @@ def test_intervals_hold_the_values_of_all_likely_parameters_and_no_others(sizes,
     assert max(uniques) == pytest.approx(estimate.uniques_high, rel=0.05)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("level", [0.5, 0.95])
 def test_intervals_hold_the_truth_of_simulated_samples_as_often_as_they_say(level):
     theta, a, records, people, replicates = 40.0, 0.5, 200, 5000, 100
@@ -280,6 +282,7 @@ def test_estimates_are_probabilities_and_numbers_of_people(sample, extra, more):
     assert far.high <= near.high * (1 + 1e-9)
 
 
+@pytest.mark.deep
 @given(sample=ordinary_samples)
 @examples(15)
 def test_a_wider_level_gives_a_wider_interval(sample):

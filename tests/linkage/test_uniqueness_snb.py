@@ -70,6 +70,7 @@ def test_the_slope_is_that_of_the_likelihood(x, y, fraction):
     assert model.slopes(math.exp(x), math.exp(y)) == pytest.approx(slopes, rel=1e-5, abs=1e-3)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("people", [2000, 10_000, 10**5])
 def test_intervals_hold_the_values_of_all_likely_parameters_and_no_others(people):
     estimate = snb_uniqueness(SAMPLE, people)
@@ -95,6 +96,7 @@ def test_intervals_hold_the_values_of_all_likely_parameters_and_no_others(people
         assert (min(values), max(values)) == pytest.approx((low, high), rel=0.2)
 
 
+@pytest.mark.deep
 def test_the_truth_of_populations_of_the_model_is_recovered():
     # b is the negative binomial probability, whose power of the shape is the share of groups that are of one person.
     groups, shape, b, fraction, replicates = 20_000, 0.6, 0.05, 0.1, 25
@@ -118,6 +120,7 @@ def test_the_truth_of_populations_of_the_model_is_recovered():
     assert held >= 20
 
 
+@pytest.mark.deep
 def test_everything_is_a_probability_or_a_number_of_people():
     for people in (SAMPLE.records + 1, 1000, 10**5, 10**9):
         estimate = snb_uniqueness(SAMPLE, people)

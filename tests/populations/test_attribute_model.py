@@ -330,6 +330,7 @@ def test_a_combination_that_nobody_has_needs_no_row(town: Path) -> None:
     assert homes == pytest.approx({("own",): 2500, ("rent",): 2500})
 
 
+@pytest.mark.deep
 def test_too_many_cells_for_expected_counts(town: Path) -> None:
     wide = '[[attribute]]\nname = "x"\nuniform = ["1..30000"]\n[[attribute]]\nname = "y"\nuniform = ["1..30000"]\n'
     town.write_text(TOWN.split("[[attribute]]")[0] + wide)

@@ -224,6 +224,7 @@ TABLE_3 = {
 }
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("n", "printed"), TABLE_3.items())
 def test_reduction_of_marketer_risk_in_the_voter_scenario(
     model: AttributeModel, n: int, printed: tuple[float, float, float]

@@ -110,6 +110,7 @@ def test_a_draw_keeps_areas_and_races_and_spreads_ages_by_chance(county):
     assert table.sum(axis=(0, 2)).T.tolist() == [[720, 280], [0, 500], [4, 3]]
 
 
+@pytest.mark.deep
 def test_draws_of_many_seeds_average_to_the_expected_counts(county):
     path, seeds = county(), 200
     # Rounding to whole people by area and race is part of every draw, so the mean is taken around those.

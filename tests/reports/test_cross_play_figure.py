@@ -38,6 +38,7 @@ def test_text_stands_out_from_its_cell():
         assert [text.get_color() for text in axes.texts] == ["white", "black"]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("payoff", "risk"),
     [([[5.0]], [[0.0]]), ([[5.0, 5.0], [5.0, 5.0]], [[0.2, 0.2], [0.2, 0.2]]), ([[-1.0], [-2.0]], [[1.0], [1e-12]])],

@@ -168,6 +168,7 @@ def payoffs_of(table: pd.DataFrame, policy: str, column: str) -> np.ndarray:
 # ---------------------------------------------------------------------------------------------- all figures
 
 
+@pytest.mark.deep
 @every_figure
 def test_saving_twice_gives_the_same_bytes_at_150_dpi(draw: Draw, make: Make, needed: object, tmp_path: Path) -> None:
     figure = draw(make())
@@ -272,6 +273,7 @@ def assert_texts_stand_apart(figure: Figure) -> None:
         assert not first.padded(-0.5).overlaps(second.padded(-0.5)), (one, other)
 
 
+@pytest.mark.deep
 def test_no_figure_touches_pyplot_or_the_settings_of_the_user(tmp_path: Path) -> None:
     # Settings compare themselves with == by picking a backend, which loads pyplot; `dict.__eq__` only looks.
     program = (

@@ -86,6 +86,7 @@ NOT_REPRODUCED = {
 }
 
 
+@pytest.mark.deep
 def test_the_ledger_reproduces_what_it_says():
     (ledger,) = reproduce(["prasser2017"])
     assert ledger.scenario == "prasser2017"

@@ -121,6 +121,7 @@ def test_thousands_of_subjects_keep_a_column_each():
     assert (levels_drawn(centre)[0, 1:] == 255).all()
 
 
+@pytest.mark.deep
 def test_the_same_tables_give_the_same_bytes(tmp_path):
     for name in ("a", "b"):
         save_figure(effectiveness(RUNS, RECORDS), tmp_path / f"{name}-e.png")

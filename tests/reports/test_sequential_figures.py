@@ -149,6 +149,7 @@ def assert_differ_without_colour(axes: Axes, labels: list[str]) -> None:
 # ---------------------------------------------------------------------------------------------- all figures
 
 
+@pytest.mark.deep
 @every_figure
 def test_saving_twice_gives_the_same_bytes(draw: Draw, make: Make, needed: object, tmp_path: Path) -> None:
     save_figure(draw(make()), tmp_path / "a.png")

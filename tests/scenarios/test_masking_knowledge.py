@@ -170,6 +170,7 @@ def test_levels_between_are_linked_by_their_interval(folder):
 # Drawn tables.
 
 
+@pytest.mark.deep
 def test_drawn_subjects_face_voter_lists():
     result = reidsim.run("wan2021", overrides=SMALL)
     more = reidsim.run("wan2021", overrides=SMALL | {"replications": 2})
@@ -182,6 +183,7 @@ def test_drawn_subjects_face_voter_lists():
     assert result.summary.loc["masking", "risk"] < result.summary.loc["no-protection", "risk"]
 
 
+@pytest.mark.deep
 def test_adversaries_stand_side_by_side_as_a_line_and_who_knows_all_is_that_of_the_last_stage():
     line = {"key": "adversary.knowledge", "values": ["worst-case", "voters-age-state", "twitter-age-state"]}
     changes = SMALL | {"analysis.lines": [line | {"replications": 1}]}

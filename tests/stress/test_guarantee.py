@@ -68,6 +68,7 @@ def test_closed_form_and_bisection_agree(small):
             np.testing.assert_allclose(fast[column], slow[column], rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.deep
 def test_the_no_attack_promise_of_the_bundled_study_has_no_slack():
     """At a loss of 300 and a cost of 4, groups of 75 are just not worth an attack, and somebody is in such a group."""
     loaded = load_scenario("wan2015", {"publisher.policies": ["no-attack"]})

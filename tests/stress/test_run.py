@@ -71,6 +71,7 @@ def test_indices_are_of_independent_parameters(everything):
     assert suppressed["value"].eq(0).all()
 
 
+@pytest.mark.deep
 def test_indices_of_a_game_that_is_linear_in_its_prices(tmp_path):
     """Payoff of sharing all, when attacks always pay: V - L p, with V and L uniform: variances r^2 / 12 each."""
     path = write_town(
@@ -152,6 +153,7 @@ def test_too_few_samples_are_told(everything, tmp_path):
     assert stress(path, method="morris", samples=4).warnings == ()
 
 
+@pytest.mark.deep
 def test_same_seed_same_bytes(tmp_path):
     path = write_town(tmp_path, UNCERTAIN + "[stress.sensitivity]\nsamples = 8\n[stress.robustness]\n")
     first, second, other = stress(path, seed=1), stress(path, seed=1), stress(path, seed=2)
@@ -351,6 +353,7 @@ def masking_lines():
     return line_table(load_scenario("wan2021-stress", {**SMALL_MASKING, "analysis.lines": lines})), lines
 
 
+@pytest.mark.deep
 def test_mistaken_subjects_are_those_of_the_masking_lines(masking_lines):
     """The bundled stress test of the masking game, made small, and lines of the same game, value by value."""
     curve = {"key": "economics.cost", "true": [0.0, 30.0], "believed": [10.0]}
@@ -364,6 +367,7 @@ def test_mistaken_subjects_are_those_of_the_masking_lines(masking_lines):
     assert found.index.get_level_values("policy").tolist() == expected.index.get_level_values("policy").tolist()
 
 
+@pytest.mark.deep
 def test_lines_on_the_engine_are_the_same_table(masking_lines, tmp_path):
     """And they are kept: a second call does nothing again."""
     expected, lines = masking_lines
@@ -401,9 +405,11 @@ def test_the_command_prints_and_writes(tmp_path, monkeypatch):
     assert str(few.exception).startswith("--samples: a Sobol sequence is balanced at powers of 2 only; found 5")
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="interrupts by a signal")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["int", "term"])
-@pytest.mark.parametrize("executor", ["serial", "processes"])
+@pytest.mark.parametrize(
+    ("executor", "number", "code"), [("serial", signal.SIGINT, 130), ("processes", signal.SIGTERM, 143)]
+)
 def test_an_interrupt_says_what_is_kept_and_how_to_go_on(tmp_path, executor, number, code):
     uncertain = """
 [uncertainty.parameters]

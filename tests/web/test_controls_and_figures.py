@@ -156,6 +156,7 @@ def test_subjects_of_a_masking_scenario_play_rounds_too():
     assert len(model.rounds) == 1
 
 
+@pytest.mark.deep
 def test_a_dataset_in_one_form_is_shared_in_rounds_too():
     model = Exploration(load_scenario("arx-example", {"publisher.policies": ["basic"]}), dict)
     model.step()
@@ -163,6 +164,7 @@ def test_a_dataset_in_one_form_is_shared_in_rounds_too():
     assert len(model.rounds) == 1
 
 
+@pytest.mark.deep
 def test_a_policy_that_is_not_played_in_rounds_says_so_and_stops():
     model = Exploration(load_scenario("arx-example", {"publisher.policies": ["multi-dimensional"]}), dict)
     model.step()

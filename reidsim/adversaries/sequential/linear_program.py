@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 from scipy.sparse import csr_array, diags_array
 
 from reidsim.adversaries.sequential.factored_mdp import TabularMdp
@@ -43,7 +43,7 @@ def solve_linear_program(mdp: TabularMdp) -> NDArray[np.float64]:
     unit = max(float(np.abs(right).max(initial=0.0)), 1e-300)
     constraints = csr_array(left[:, free])
     scale = _row_scales(constraints)
-    result = linprog(
+    result = scipy.optimize.linprog(
         np.ones(int(free.sum())),
         A_ub=-(diags_array(scale) @ constraints),
         b_ub=-scale * right / unit,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
+import scipy
 
 # Where the edge of the region is looked at before its extremes are refined.
 _POINTS = 24
@@ -68,7 +68,9 @@ class LikelyRegion:
         if not 0 <= outside < len(points):
             return points[inside]
         return float(
-            brentq(lambda outer: self._profile(outer) - self._floor, points[inside], points[outside], xtol=1e-14)
+            scipy.optimize.brentq(
+                lambda outer: self._profile(outer) - self._floor, points[inside], points[outside], xtol=1e-14
+            )
         )
 
     def _minimum(self, function: Callable[[float], float]) -> float:
@@ -79,5 +81,7 @@ class LikelyRegion:
         if bounds[0] == bounds[1]:
             return values[best]
         width = self._last - self._first
-        refined = minimize_scalar(function, bounds=bounds, method="bounded", options={"xatol": _TOLERANCE * width})
+        refined = scipy.optimize.minimize_scalar(
+            function, bounds=bounds, method="bounded", options={"xatol": _TOLERANCE * width}
+        )
         return float(min(values[best], refined.fun))

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
-from scipy.optimize import brentq
 from scipy.special import gammaln
 
 from reidsim.errors import InputError
@@ -143,7 +142,7 @@ def fit_pitman(frequencies: GroupFrequencies) -> PitmanFit:
         # The slope is in a, which falls as b ascends.
         rises = [likelihood.profile_slope(b) < 0 for b in grid]
         candidates += [
-            brentq(likelihood.profile_slope, *between, xtol=1e-15, rtol=1e-14)
+            scipy.optimize.brentq(likelihood.profile_slope, *between, xtol=1e-15, rtol=1e-14)
             for between, (rising, still_rising) in zip(itertools.pairwise(grid), itertools.pairwise(rises), strict=True)
             if rising and not still_rising
         ]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 from scipy.special import digamma, gammaln
 
 from reidsim.linkage.group_frequencies import GroupFrequencies
@@ -64,7 +64,7 @@ class PitmanLikelihood:
             low -= 2
         while slope(high) >= 0:
             high += 2
-        return math.exp(brentq(slope, low, high, xtol=_TOLERANCE, rtol=_TOLERANCE))
+        return math.exp(scipy.optimize.brentq(slope, low, high, xtol=_TOLERANCE, rtol=_TOLERANCE))
 
     def profile(self, b: float) -> float:
         """Return the largest log-likelihood over tau."""
@@ -98,14 +98,14 @@ class PitmanLikelihood:
                 inside, outside = outside, outside - 1
             while excess(inside) < 0:
                 inside += 1
-            low = math.exp(brentq(excess, outside, inside, xtol=_TOLERANCE, rtol=_TOLERANCE))
+            low = math.exp(scipy.optimize.brentq(excess, outside, inside, xtol=_TOLERANCE, rtol=_TOLERANCE))
         if best < math.inf:
             inside = outside = middle
             while excess(outside) > 0:
                 inside, outside = outside, outside + 1
             while excess(inside) < 0:
                 inside -= 1
-            high = math.exp(brentq(excess, inside, outside, xtol=_TOLERANCE, rtol=_TOLERANCE))
+            high = math.exp(scipy.optimize.brentq(excess, inside, outside, xtol=_TOLERANCE, rtol=_TOLERANCE))
         return low, high
 
     def _founding(self, tau: float, b: float) -> float:

@@ -8,7 +8,6 @@ import math
 import numpy as np
 import scipy
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import digamma
 
 from reidsim.errors import InputError
@@ -104,7 +103,7 @@ class SlideNegativeBinomial:
             high += 2
         if slope(low) <= 0:
             return low
-        return high if slope(high) >= 0 else float(brentq(slope, low, high, xtol=1e-12))
+        return high if slope(high) >= 0 else float(scipy.optimize.brentq(slope, low, high, xtol=1e-12))
 
     def log_mean_range(self, log_shape: float, floor: float) -> tuple[float, float]:
         """Return the smallest and the largest of these whose log-likelihood reaches `floor`; the best twice if none."""
@@ -120,7 +119,9 @@ class SlideNegativeBinomial:
             inside = outside = best
             while self.lowest - 1 < outside < _FARTHEST + 1 and excess(outside) > 0:
                 inside, outside = outside, outside + step
-            ends.append(outside if excess(outside) > 0 else float(brentq(excess, inside, outside, xtol=1e-10)))
+            ends.append(
+                outside if excess(outside) > 0 else float(scipy.optimize.brentq(excess, inside, outside, xtol=1e-10))
+            )
         return ends[0], ends[1]
 
     def staying_unique(self, shape: float, seen_mean: float) -> float:
@@ -181,7 +182,7 @@ def snb_uniqueness(frequencies: GroupFrequencies, population_size: int, *, level
     grid = np.arange(model.lowest, _FARTHEST + 1).tolist()
     rises = [model.profile_slope(log_shape) > 0 for log_shape in grid]
     tops = [
-        brentq(model.profile_slope, *between, xtol=1e-12)
+        scipy.optimize.brentq(model.profile_slope, *between, xtol=1e-12)
         for between, (rising, still_rising) in zip(itertools.pairwise(grid), itertools.pairwise(rises), strict=True)
         if rising and not still_rising
     ]

@@ -47,6 +47,7 @@ def test_the_small_one_starts_at_once_and_is_not_kept(tmp_path, monkeypatch):
     assert not (tmp_path / "kept").exists()
 
 
+@pytest.mark.deep
 def test_the_full_one_is_kept(tmp_path, monkeypatch, made):
     monkeypatch.setenv("REIDSIM_CACHE", str(tmp_path / "kept"))
     first = make_genealogy("ystr-genealogy")

@@ -102,12 +102,14 @@ def runs(published):
     return [figures(simulate(published, seed)) for seed in range(REPLICATES)]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", list(PUBLISHED))
 def test_the_research_code_could_have_drawn_it(runs, name):
     assert sum(MEN) == sum(STATES) == 90_223
     assert outside(runs, name) < 1
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("name", "change"),
     [

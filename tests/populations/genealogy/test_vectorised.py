@@ -44,6 +44,7 @@ def test_the_seed_decides_every_byte(villages, parameters_of):
     assert simulate(p, 7).content_digest() != simulate(p, 8).content_digest()
 
 
+@pytest.mark.deep
 def test_another_process_makes_the_same(villages, parameters_of):
     code = (
         "import sys; from reidsim.populations.genealogy.make import make_genealogy; "

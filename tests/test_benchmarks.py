@@ -1,0 +1,94 @@
+"""Every benchmark can be started from the repository root, and says at once what it needs."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FOLDER = ROOT / "benchmarks"
+# Shared by benchmarks, and started by none.
+SHARED = ("memory", "needs")
+# Settings at which each is over in seconds.
+SMALL = {
+    "agents": ["--subjects", "2000", "--repeats", "1", "--sample", "20"],
+    "batches": ["--tiny", "100", "--medium", "2", "--replications", "2", "--skip-dask"],
+    "dataset_level": ["--repeats", "1", "--sample", "1"],
+    "fmdp": ["--sample", "1"],
+    "knowledge": ["--sample", "1", "--trials", "2", "--largest", "2000"],
+    "masking": ["--sample", "1", "--skip-growth"],
+    "populations": ["--skip-engines", "--skip-growth", "--largest", "100000"],
+    "populations_national": ["--sample", "100", "--largest", "100000"],
+    "stress": ["--points", "2"],
+    "wan2015": ["--sample-records", "1", "--sample-points", "1", "--skip-growth"],
+}
+
+
+def _loaded(name, monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_benchmark_is_tried_here_and_told_of_in_the_readme():
+    names = {path.stem for path in FOLDER.glob("*.py")} - set(SHARED)
+    assert names == set(SMALL)
+    readme = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert [name for name in sorted(names) if f"`{name}.py`" not in readme] == []
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_benchmark_explains_itself_and_starts_nothing(name, monkeypatch, capsys):
+    module = _loaded(name, monkeypatch)
+    monkeypatch.setattr(sys, "argv", [f"{name}.py", "--help"])
+    with pytest.raises(SystemExit) as stop:
+        module.main()
+    assert stop.value.code == 0
+    assert capsys.readouterr().out.startswith(f"usage: {name}.py")
+
+
+@pytest.mark.parametrize(
+    ("name", "missing", "instead"),
+    [("populations", "simuPOP", "--skip-engines"), ("batches", "distributed", "--skip-dask")],
+)
+def test_a_package_that_is_missing_is_told_in_a_line_before_anything_is_done(
+    name, missing, instead, monkeypatch, capsys
+):
+    module = _loaded(name, monkeypatch)
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda wanted: None if wanted == missing else found(wanted))
+    monkeypatch.setattr(sys, "argv", [f"{name}.py"])
+    with pytest.raises(SystemExit) as stop:
+        module.main()
+    said = capsys.readouterr()
+    assert (stop.value.code, said.out) == (2, "")
+    assert said.err.startswith(f"{name}.py needs {missing}: pip install ")
+    assert said.err.endswith(f", or {instead}\n")
+    assert said.err.count("\n") == 1
+
+
+def test_a_file_that_is_missing_is_told_in_a_line(monkeypatch, capsys, tmp_path):
+    module = _loaded("masking", monkeypatch)
+    monkeypatch.setattr(sys, "argv", ["masking.py", "--inputs", str(tmp_path / "none.npz")])
+    with pytest.raises(SystemExit) as stop:
+        module.main()
+    said = capsys.readouterr()
+    assert (stop.value.code, said.out) == (2, "")
+    assert said.err == f"masking.py needs the arrays of --inputs: {tmp_path / 'none.npz'} is no file\n"
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", SMALL)
+def test_a_benchmark_runs_from_the_root_of_the_repository(name):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))}
+    done = subprocess.run(
+        [sys.executable, f"benchmarks/{name}.py", *SMALL[name]],
+        cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert any(character.isdigit() for character in done.stdout)

@@ -1,0 +1,176 @@
+"""The mutation tester plants real faults, in copies only, and tells which ones tests notice; shown on a toy package."""
+
+import ast
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).parent.parent / "scripts"
+
+TOY = {
+    "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["tests"]\n',
+    "toy/__init__.py": "from toy.steps import climb\n",
+    "toy/steps.py": (
+        "def climb(start: int, steps: int = 2) -> int:\n"
+        '    """Climb 1 step or 2."""\n'
+        "    if start < 0:\n"
+        "        raise ValueError('below 0')\n"
+        "    return start + steps\n"
+    ),
+    "toy/tower.py": "from toy.steps import climb\n\n\ndef top():\n    return climb(0, 10)\n",
+    "toy/alone.py": "HEIGHT = 3\n",
+    "tests/shared.py": "import toy\n\n\ndef climbed(start):\n    return toy.climb(start)\n",
+    "tests/test_steps.py": "from shared import climbed\n\n\ndef test_two_steps():\n    assert climbed(1) == 3\n",
+    "tests/test_tower.py": "from toy import tower\n\n\ndef test_top():\n    assert tower.top() == 10\n",
+}
+
+
+@pytest.fixture(scope="module")
+def scripts():
+    """The three modules of the mutation tester, by name."""
+    sys.path.insert(0, str(SCRIPTS))
+    try:
+        names = ("mutation_faults", "mutation_tests", "mutate")
+        return {name: importlib.import_module(name) for name in names}
+    finally:
+        sys.path.remove(str(SCRIPTS))
+
+
+@pytest.fixture
+def toy(tmp_path):
+    for name, text in TOY.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def _mutants(scripts, source):
+    return {fault.applied(source) for fault in scripts["mutation_faults"].faults_of(source)}
+
+
+@pytest.mark.parametrize(
+    ("source", "mutants"),
+    [
+        ("a < b", {"a <= b", "a >= b"}),
+        ("a == b", {"a != b"}),
+        ("a in b", {"a not in b"}),
+        ("x = a + b", {"x = (a - b)"}),
+        ("x = a // b", {"x = (a / b)"}),
+        ("x = a and b", {"x = (a or b)"}),
+        ("x = not a", {"x = (a)"}),
+        ("x = 3", {"x = 4"}),
+        ("x = 0.5", {"x = 1.0"}),
+        ("x = True", {"x = False"}),
+        ("x = np.maximum(a, b)", {"x = np.minimum(a, b)"}),
+        ("x = min(a)", {"x = max(a)"}),
+        ("x = a.sum(axis=1)", {"x = a.mean(axis=1)", "x = a.sum(axis=0)"}),
+        ("x = f(a, axis=-1)", {"x = f(a, axis=0)"}),
+        ("x = f(a, side='left')", {"x = f(a, side='right')"}),
+        ("x = a[b:c]", {"x = a[:c]", "x = a[b:]"}),
+        ("x = b if a else c", {"x = (c if a else b)"}),
+        ("if a:\n    b = c", {"if not (a):\n    b = c"}),
+        ("x[a] = b", {"pass"}),
+        ("x += a", {"pass", "x -= a"}),
+        ("for a in b:\n    break", {"for a in b:\n    continue"}),
+        (
+            "def f(a):\n    if g(a):\n        return a\n    return b",
+            {
+                "def f(a):\n    if not (g(a)):\n        return a\n    return b",
+                "def f(a):\n    if g(a):\n        pass\n    return b",
+            },
+        ),
+        ("if a:\n    raise E('x' + b, 1)", {"if not (a):\n    raise E('x' + b, 1)", "if a:\n    pass"}),
+        ("é = f('ü') + g", {"é = (f('ü') - g)"}),
+    ],
+)
+def test_each_kind_of_fault_is_one_small_change(scripts, source, mutants):
+    found = _mutants(scripts, source)
+    # A statement that is a bare expression can also be removed.
+    bare = isinstance(ast.parse(source).body[0], ast.Expr)
+    assert found == (mutants | {"pass"} if bare else mutants)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""Of 3 or more."""',
+        'def f(a: Annotated[int, Field(ge=0)]) -> Literal[1]:\n    """Give 1."""\n    ...',
+        "from a import b",
+        "__all__ = ['a', 'b' + 'c']",
+        "x: Annotated[int, Field(ge=0)]",
+        "@njit(cache=True)\ndef f():\n    ...",
+        "if TYPE_CHECKING:\n    x = 1",
+        "assert a < b",
+        "x = zip(a, b, strict=True)",
+        "x = f'{a + 1}'",
+        "x = 'a' + b",
+        "x = ValueError(1 + 2)",
+    ],
+)
+def test_what_changes_no_result_is_left_alone(scripts, source):
+    assert _mutants(scripts, source) == set()
+
+
+def test_a_fault_tells_its_line_before_and_after(scripts):
+    source = "x = 1\nif a <= b:\n    x = 2\n"
+    fault = next(f for f in scripts["mutation_faults"].faults_of(source) if f.kind == "comparison")
+    assert (fault.line, fault.lines(source)) == (2, ("if a <= b:", "if a < b:"))
+
+
+def test_the_draw_of_faults_is_that_of_its_seed(scripts):
+    source = "\n".join(f"x = {number} < a" for number in range(8))
+    drawn = scripts["mutate"].drawn
+    assert len(drawn(source, 0, 0)) == 24
+    assert len(drawn(source, 1, 10)) == 10
+    assert drawn(source, 1, 10) == drawn(source, 1, 10) != drawn(source, 2, 10)
+
+
+def test_tests_are_found_by_imports_of_helpers_packages_and_importers(scripts, toy):
+    tree = scripts["mutation_tests"].Tree(toy)
+    assert tree.importers("toy.steps") == ["toy.tower"]
+    assert [path.name for path in tree.tests_of("toy.steps")] == ["test_steps.py", "test_tower.py"]
+    assert [path.name for path in tree.tests_of("toy.steps", 1)] == ["test_steps.py"]
+    assert [path.name for path in tree.tests_of("toy.tower")] == ["test_tower.py"]
+    assert tree.tests_of("toy.alone") == []
+
+
+def test_faults_that_no_test_notices_survive_and_the_tree_is_left_as_it_is(scripts, toy):
+    before = {path: path.read_text() for path in toy.rglob("*") if path.is_file()}
+    mutate, wanted = scripts["mutate"], {"statement removed", "arithmetic"}
+    seed = next(n for n in range(1000) if {fault.kind for fault in mutate.drawn(TOY["toy/steps.py"], n, 2)} == wanted)
+    outcomes = mutate.mutate(["toy.steps"], root=toy, seed=seed, most=2, workers=1)
+    assert {path: path.read_text() for path in toy.rglob("*") if path.is_file()} == before
+    # No test begins below 0.
+    assert {(one.place, one.after, one.state) for one in outcomes} == {
+        ("toy/steps.py:4", "pass", "survived"),
+        ("toy/steps.py:5", "return (start - steps)", "killed"),
+    }
+    assert {one.by for one in outcomes} == {"", "tests/test_steps.py::test_two_steps"}
+    told = mutate.summary(outcomes)
+    assert told[-1] == "toy/steps.py: 1 of 2 faults caught (50%): 1 killed, 0 timed out, 1 survived"
+    assert "    - raise ValueError('below 0')" in told
+
+
+def test_a_module_that_no_test_reaches_and_a_name_of_none_are_told(scripts, toy):
+    stop = scripts["mutate"].Stop
+    with pytest.raises(stop, match=r"toy\.alone: no test imports it"):
+        scripts["mutate"].mutate(["toy/alone.py"], root=toy, workers=1)
+    with pytest.raises(stop, match="none: no module of toy"):
+        scripts["mutate"].mutate(["none"], root=toy, workers=1)
+
+
+@pytest.mark.deep
+def test_a_fault_that_never_ends_is_timed_out_and_tests_that_fail_anyway_stop_all(scripts, toy, monkeypatch):
+    monkeypatch.setattr(scripts["mutate"], "_LEAST_TIMEOUT", 1)
+    (toy / "toy/steps.py").write_text(
+        "def climb(start, steps=2):\n    while steps > 0:\n        start += 1\n        steps -= 1\n    return start\n"
+    )
+    outcomes = scripts["mutate"].mutate(["toy.steps"], root=toy, most=0, workers=2)
+    timed_out = {(one.place, one.after) for one in outcomes if one.state == "timeout"}
+    assert timed_out >= {("toy/steps.py:4", "steps += 1"), ("toy/steps.py:4", "pass")}
+    assert {one.state for one in outcomes} == {"killed", "timeout"}
+    (toy / "tests/test_tower.py").write_text("import toy.steps\n\n\ndef test_no():\n    assert False\n")
+    with pytest.raises(scripts["mutate"].Stop, match="its tests fail without any fault"):
+        scripts["mutate"].mutate(["toy.steps"], root=toy, workers=1)
