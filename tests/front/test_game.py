@@ -9,11 +9,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reidsim.scenarios.build import build_study
-from reidsim.scenarios.full_domain import build_full_domain
 
 import reidsim
 from reidsim.front.adversaries import Always, Never, Own, Random
+from reidsim.kinds.tables.study import build_study
 
 RNG = np.random.default_rng(3)
 PEOPLE = pd.DataFrame({"age": RNG.integers(20, 50, 300), "sex": RNG.choice(["F", "M"], 300)})
@@ -31,7 +30,7 @@ def game_of(hierarchy=None, adversary=None, **changes):
 
 def built(path):
     loaded = reidsim.load_scenario(path)
-    return build_study(loaded) if loaded.content["game"] == "record-level" else build_full_domain(loaded)
+    return build_study(loaded) if loaded.content["game"] == "record-level" else build_study(loaded)
 
 
 class Half:
