@@ -30,7 +30,7 @@ def game_of(hierarchy=None, adversary=None, **changes):
 
 def built(path):
     loaded = reidsim.load_scenario(path)
-    return build_study(loaded) if loaded.content["game"] == "record-level" else build_study(loaded)
+    return build_study(loaded)
 
 
 class Half:
