@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from small_scenario import releases, study_of
 from stress_scenarios import write_town
 
+from reidsim.experiments.record_points import OneShotPoints, SolvedPoints, record_points
 from reidsim.experiments.stress.guarantee import guarantee_table, switch_point
 from reidsim.experiments.stress.outcomes import economics_at
-from reidsim.experiments.stress.record_points import OneShotPoints, SolvedPoints, record_points
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import Choice
 from reidsim.scenarios.build import build_study

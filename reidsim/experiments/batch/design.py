@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from reidsim.errors import InputError
 from reidsim.experiments.batch.sampling import draw_points
@@ -55,6 +56,14 @@ class Design:
     def values(self, point: int) -> dict[str, Any]:
         """Return the value of each key at a point, as plain data."""
         return {str(key): _plain(self.points[key].iloc[point]) for key in self.points.columns}
+
+    def alike(self, free: Collection[str]) -> NDArray[np.int64]:
+        """Return for each point the number of the first that has the same values of all keys but the free ones."""
+        keys = [str(key) for key in self.points.columns if key not in free]
+        first: dict[str, int] = {}
+        rows = zip(*(self.points[key] for key in keys), strict=True) if keys else itertools.repeat((), len(self.points))
+        told = (json.dumps([_plain(value) for value in row], default=str) for row in rows)
+        return np.array([first.setdefault(text, point) for point, text in enumerate(told)], dtype=np.int64)
 
 
 def is_batch(scenario: ScenarioHead) -> bool:

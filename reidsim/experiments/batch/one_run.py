@@ -5,14 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from reidsim.experiments.batch.design import at_point, has_numbered_replications
+from reidsim.experiments.batch.design import Design, at_point, has_numbered_replications
 from reidsim.experiments.batch.studies import Studies, has_study
 from reidsim.experiments.batch.tasks import RunTask, Tables
+from reidsim.experiments.full_domain_points import MOST_POINTS, walks_at_once
 from reidsim.experiments.full_domain_policies import (
     PolicyOutcome,
     measures_table,
@@ -25,14 +27,16 @@ from reidsim.experiments.masking_policies import summarise as summarise_masking
 from reidsim.experiments.masking_run import check_policies, game_warnings
 from reidsim.experiments.record_level import solve_policies, summarise
 from reidsim.experiments.record_measures import further_measures
+from reidsim.experiments.record_points import MONEY_KEYS, equilibria_at, is_thinnable
 from reidsim.experiments.record_run import study_warnings
 from reidsim.experiments.run_result import RunResult
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.scenarios.build import RecordStudy, is_record_level
 from reidsim.scenarios.full_domain import FullDomainStudy, is_full_domain
+from reidsim.scenarios.full_domain_schema import FullDomainScenario
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.masking import MaskingStudy
-from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.schema import RecordScenario, ScenarioHead
 
 # What tells rows of a run apart, in the games that have it; the other columns are measures.
 GROUP_COLUMNS = ("policy", "records", "knowledge", "sample")
@@ -47,18 +51,25 @@ LEVELS = {"minimum": 0.0, "q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, 
 class ScenarioWork:
     """Does runs of one scenario.
 
+    Points that differ only in money are solved together as far as their game allows: the strategies of a record-level
+    game are thinned once, those of a game at dataset level are found in walks that a block of points shares. Which
+    points these are is a matter of the design alone, so that a run's outcome does not depend on who does which runs.
+
     Parameters
     ----------
     loaded : LoadedScenario
         Before the values of any point.
+    design : Design, optional
+        Whose runs these are; each is done on its own, if not given.
     """
 
     loaded: LoadedScenario[ScenarioHead]
+    design: Design | None = None
     _studies: Studies = field(default_factory=Studies, init=False, repr=False, compare=False)
 
-    def __reduce__(self) -> tuple[type[ScenarioWork], tuple[LoadedScenario[ScenarioHead]]]:
+    def __reduce__(self) -> tuple[type[ScenarioWork], tuple[LoadedScenario[ScenarioHead], Design | None]]:
         """Leave the studies behind when it is sent to another process."""
-        return ScenarioWork, (self.loaded,)
+        return ScenarioWork, (self.loaded, self.design)
 
     def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
         """Do the run of a task; return its tables and warnings."""
@@ -68,7 +79,8 @@ class ScenarioWork:
         if is_record_level(loaded) and loaded.scenario.agents is None:
             return self._run_record_level(loaded)
         if is_full_domain(loaded) and loaded.scenario.agents is None:
-            return self._run_full_domain(loaded)
+            block = self._blocks.get(task.point, ())
+            return self._run_walked(loaded, task, block) if len(block) > 1 else self._run_full_domain(loaded)
         return _run_any(loaded)
 
     def fingerprint(self, task: RunTask) -> str | None:
@@ -88,9 +100,30 @@ class ScenarioWork:
         fingerprint: str = self._studies.get(loaded).fingerprint
         return fingerprint
 
-    def _run_record_level(self, loaded: LoadedScenario[ScenarioHead]) -> tuple[Tables, tuple[str, ...]]:
+    @cached_property
+    def _shares_studies(self) -> bool:
+        """Whether there are points that differ only in money, so that it pays to thin strategies."""
+        return self.design is not None and len(set(self.design.alike(MONEY_KEYS).tolist())) < len(self.design.points)
+
+    @cached_property
+    def _blocks(self) -> dict[int, tuple[int, ...]]:
+        """Points that are solved in the same walks, by each of them."""
+        scenario = self.loaded.scenario
+        if self.design is None or not isinstance(scenario, FullDomainScenario):
+            return {}
+        if not walks_at_once(scenario, map(str, self.design.points.columns)):
+            return {}
+        alike = self.design.alike(MONEY_KEYS)
+        groups = [np.flatnonzero(alike == first).tolist() for first in np.unique(alike).tolist()]
+        blocks = [group[at : at + MOST_POINTS] for group in groups for at in range(0, len(group), MOST_POINTS)]
+        return {point: tuple(block) for block in blocks for point in block}
+
+    def _run_record_level(self, loaded: LoadedScenario[RecordScenario]) -> tuple[Tables, tuple[str, ...]]:
         study: RecordStudy = self._studies.get(loaded)
-        equilibria = solve_policies(study)
+        if self._shares_studies and is_thinnable(loaded.scenario, ()):
+            equilibria = equilibria_at(self._studies.thinned(loaded, study), loaded.scenario)
+        else:
+            equilibria = solve_policies(study)
         runs = summarise(study, equilibria).join(further_measures(study, equilibria)).reset_index()
         expanded = {policy: equilibrium.expand(study.cell_of_record) for policy, equilibrium in equilibria.items()}
         tables = {"runs": _columns(runs), "distributions": _columns(_equilibria(expanded))}
@@ -108,10 +141,9 @@ class ScenarioWork:
             outcomes[policy] = play_full_domain(study, policy)
             seconds.append(time.perf_counter() - begun)
         runs = measures_table(study, outcomes).reset_index()
-        expanded = {policy: outcome.equilibrium.expand(study.cell_of_record) for policy, outcome in outcomes.items()}
         tables: Tables = {
             "runs": _columns(runs),
-            "distributions": _columns(_equilibria(expanded)),
+            "distributions": _full_domain(study, outcomes),
             "runtimes": {
                 "policy": list(outcomes),
                 "seconds": seconds,
@@ -119,6 +151,24 @@ class ScenarioWork:
             },
         }
         return tables, full_domain_warnings(study, outcomes)
+
+    def _run_walked(
+        self, loaded: LoadedScenario[FullDomainScenario], task: RunTask, block: tuple[int, ...]
+    ) -> tuple[Tables, tuple[str, ...]]:
+        """Do a run whose walks are those of a block of points; no time of any is its own."""
+        design = self.design
+        assert design is not None  # noqa: S101 - blocks are those of a design
+        study: FullDomainStudy = self._studies.get(loaded)
+
+        def studies() -> list[FullDomainStudy]:
+            at = [at_point(self.loaded, design.values(point), task.seed) for point in block]
+            return [self._studies.get(point) for point in at]
+
+        outcomes = self._studies.walked((block, task.seed), studies).outcomes(block.index(task.point))
+        runs = measures_table(study, outcomes).reset_index()
+        return {"runs": _columns(runs), "distributions": _full_domain(study, outcomes)}, full_domain_warnings(
+            study, outcomes
+        )
 
     def _run_masking(self, loaded: LoadedScenario[ScenarioHead], replication: int) -> tuple[Tables, tuple[str, ...]]:
         study: MaskingStudy = self._studies.get(loaded)
@@ -136,6 +186,11 @@ class ScenarioWork:
             "runtimes": {"policy": [str(policy) for policy in equilibria], "seconds": seconds},
         }
         return tables, game_warnings(truth, equilibria)
+
+
+def _full_domain(study: FullDomainStudy, outcomes: Mapping[str, PolicyOutcome]) -> dict[str, list[Any]]:
+    expanded = {policy: outcome.equilibrium.expand(study.cell_of_record) for policy, outcome in outcomes.items()}
+    return _columns(_equilibria(expanded))
 
 
 # What agents leave, round by round.

@@ -5,12 +5,20 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from reidsim.scenarios.build import build_study
-from reidsim.scenarios.full_domain import build_full_domain, has_price_columns, is_full_domain, repriced
+from reidsim.experiments.full_domain_points import FullDomainPoints
+from reidsim.experiments.record_points import OneShotPoints
+from reidsim.scenarios.build import RecordStudy, build_study
+from reidsim.scenarios.full_domain import (
+    FullDomainStudy,
+    build_full_domain,
+    has_price_columns,
+    is_full_domain,
+    repriced,
+)
 from reidsim.scenarios.full_domain_schema import FullDomainScenario
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.masking import build_masking_study
@@ -41,6 +49,8 @@ class Studies(threading.local):
     def __init__(self) -> None:
         self.kept: OrderedDict[str, Any] = OrderedDict()
         self.have_been_played = False
+        self._thinned: dict[str, OneShotPoints] = {}
+        self._walked: tuple[object, FullDomainPoints] | None = None
 
     def get(self, loaded: LoadedScenario[ScenarioHead]) -> Any:
         """Return the study of a scenario: one that is kept, with the prices of the scenario, or a new one.
@@ -56,10 +66,23 @@ class Studies(threading.local):
         study = self.kept.pop(key, None) or _BUILDERS[type(loaded.scenario)](loaded)
         self.kept[key] = study
         while len(self.kept) > _KEPT_STUDIES:
-            self.kept.popitem(last=False)
+            self._thinned.pop(self.kept.popitem(last=False)[0], None)
         if is_full_domain(loaded):
             return repriced(study, loaded)
         return replace(study, loaded=loaded)
+
+    def thinned(self, loaded: LoadedScenario[RecordScenario], study: RecordStudy) -> OneShotPoints:
+        """Return the study of a scenario, as `get` gives it, with thinned strategies: kept as long as the study is."""
+        key = _key(loaded)
+        if key not in self._thinned:
+            self._thinned[key] = OneShotPoints(study)
+        return self._thinned[key]
+
+    def walked(self, block: object, studies: Callable[[], Sequence[FullDomainStudy]]) -> FullDomainPoints:
+        """Return the points of a block that share walks: those asked for last, or new ones of these studies."""
+        if self._walked is None or self._walked[0] != block:
+            self._walked = (block, FullDomainPoints(studies()))
+        return self._walked[1]
 
 
 def has_study(loaded: LoadedScenario[ScenarioHead]) -> bool:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from reidsim.errors import InputError
 from reidsim.experiments.batch import Executor
+from reidsim.experiments.record_points import MONEY_KEYS, RecordPoints, measures_of, record_points
 from reidsim.experiments.results import Clock, make_manifest
 from reidsim.experiments.run_result import Progress
 from reidsim.experiments.stress.checks import check_stress, uncertainty_of, wanted_parts
@@ -40,7 +41,6 @@ from reidsim.experiments.stress.parts import (
     wide_intervals,
 )
 from reidsim.experiments.stress.planning import belief_key, known_keys
-from reidsim.experiments.stress.record_points import MONEY_KEYS, RecordPoints, record_points
 from reidsim.experiments.stress.result import TABLES, StressResult
 from reidsim.games.robust import robust_choices
 from reidsim.scenarios.build import build_study, is_record_level
@@ -277,7 +277,8 @@ class _Stress:
         for criterion, robust in choices.items():
             plan = self._study.play(robust.choice.strategies)
             for point, truth in enumerate(truths):
-                rows.append({"point": point, "policy": f"robust-{criterion}", **plan.measures(truth, level)})
+                measures = measures_of(plan.equilibrium(truth), study.multiplicity, level)
+                rows.append({"point": point, "policy": f"robust-{criterion}", **measures})
         self._tables["robust_strategies"] = strategy_table(study, choices)
         added = tuple(f"robust-{criterion}" for criterion in choices)
         return Outcomes(pd.concat([outcomes.table, pd.DataFrame(rows)]), outcomes.failures), added

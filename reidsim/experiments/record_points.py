@@ -1,4 +1,4 @@
-"""A record-level game at many parameter points, with beliefs apart from truth.
+"""A record-level game at many parameter points, with beliefs apart from truth: for sweeps and stress tests.
 
 Linkage does not depend on money, so the study is built once and played under the economics of every point. Against a
 one-shot adversary each record's strategies are also thinned once, to those that can be best at some point
@@ -7,6 +7,7 @@ one-shot adversary each record's strategies are also thinned once, to those that
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -23,7 +24,7 @@ from reidsim.games.parameter_grid import Options, ParameterPoints, best_options,
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.build import RecordStudy
-from reidsim.scenarios.schema import EconomicsSection
+from reidsim.scenarios.schema import EconomicsSection, RecordScenario
 
 # Keys of a scenario that only change money, and so none of what linkage yields.
 MONEY_KEYS = (
@@ -40,8 +41,8 @@ class Plan(Protocol):
         """Shape (n_cells,); -1 where a record is withheld."""
         ...
 
-    def measures(self, truth: EconomicsSection, risk_level: float) -> dict[str, float]:
-        """Return the averages over records of `runs.parquet`, and ``risk_quantile``, under the truth."""
+    def equilibrium(self, truth: EconomicsSection) -> Equilibrium:
+        """Return what the strategies lead to under the truth, for the distinct cells."""
         ...
 
 
@@ -59,11 +60,38 @@ class RecordPoints(Protocol):
         ...
 
 
+def is_thinnable(scenario: RecordScenario, keys: Iterable[str]) -> bool:
+    """Tell whether points of these keys of a scenario can be played with thinned strategies (`OneShotPoints`)."""
+    return (
+        scenario.adversary.planner == "one-shot"
+        and scenario.publisher.solver != "lattice-search"
+        and scenario.agents is None
+        and set(keys) <= set(MONEY_KEYS)
+    )
+
+
 def record_points(study: RecordStudy) -> RecordPoints:
     """Return what plans a study fastest and yields what `reidsim.experiments.record_level.solve_policies` does."""
-    heuristic = study.scenario.publisher.solver == "lattice-search"
-    one_shot = study.scenario.adversary.planner == "one-shot"
-    return OneShotPoints(study) if one_shot and not heuristic else SolvedPoints(study)
+    return OneShotPoints(study) if is_thinnable(study.scenario, ()) else SolvedPoints(study)
+
+
+def equilibria_at(points: RecordPoints, scenario: RecordScenario) -> dict[str, Equilibrium]:
+    """Return the outcome of each policy at the point of a scenario, chosen by belief and evaluated on the truth.
+
+    Parameters
+    ----------
+    points : RecordPoints
+        Of a study of the scenario, with any money.
+    scenario : RecordScenario
+    """
+    truth, believed = scenario.economics, scenario.beliefs.of(scenario.economics)
+    return {policy: points.plan(policy, believed).equilibrium(truth) for policy in scenario.publisher.policies}
+
+
+def measures_of(equilibrium: Equilibrium, weights: NDArray[np.int64], risk_level: float) -> dict[str, float]:
+    """Return the averages over records of `runs.parquet`, and the quantile ``risk_quantile`` of the risk."""
+    risk = np.where(equilibrium.attacked, equilibrium.success_probability, 0.0)
+    return {**averages(equilibrium, weights), "risk_quantile": quantile_over_records(risk, weights, risk_level)}
 
 
 def quantile_over_records(values: Floats, weights: NDArray[np.int64], level: float) -> float:
@@ -115,12 +143,6 @@ class SolvedPlan:
         """Return what the strategies lead to."""
         return evaluate(self.study.game(truth), self.choice)
 
-    def measures(self, truth: EconomicsSection, risk_level: float) -> dict[str, float]:
-        """See `Plan`."""
-        equilibrium, weights = self.equilibrium(truth), self.study.multiplicity
-        risk = np.where(equilibrium.attacked, equilibrium.success_probability, 0.0)
-        return {**averages(equilibrium, weights), "risk_quantile": quantile_over_records(risk, weights, risk_level)}
-
 
 class OneShotPoints:
     """Plans by looking at the few strategies of each record that can be best against a one-shot adversary.
@@ -134,25 +156,30 @@ class OneShotPoints:
         self.study = study
         self._weights = study.multiplicity
         self._thinned: dict[bool, Options] = {}
+        self._fixed: dict[str, OneShotPlan] = {}
 
     def plan(self, policy: str, believed: EconomicsSection) -> OneShotPlan:
         """Pick the best of the strategies kept; see `RecordPoints`."""
         if is_fixed(policy):
-            return self.play(fixed_choice(policy, self.study).strategies)
+            if policy not in self._fixed:
+                self._fixed[policy] = self.play(fixed_choice(policy, self.study).strategies)
+            return self._fixed[policy]
         constraint = constraint_of(policy, self.study)
         restricted = constraint.minimum is not None
         if restricted not in self._thinned:
             self._thinned[restricted] = undominated_options(self.study.lattice, self.study.linker, constraint)
         options = self._thinned[restricted]
         point = ParameterPoints.broadcast(believed.benefit, believed.loss, believed.adversary_gain, believed.cost)
-        return self._plan(options, best_options(options, point, 0, no_attack=constraint.no_attack))
+        chosen = best_options(options, point, 0, no_attack=constraint.no_attack)
+        return self._plan(options, chosen, exact=True)
 
     def play(self, strategies: Strategies) -> OneShotPlan:
         """Look up what given strategies lead to; see `RecordPoints`."""
         options = fixed_options(self.study.lattice, self.study.linker, np.maximum(strategies, 0))
-        return self._plan(options, np.where(strategies == WITHHELD, WITHHELD, np.arange(len(strategies))))
+        chosen = np.where(strategies == WITHHELD, WITHHELD, np.arange(len(strategies)))
+        return self._plan(options, chosen, exact=False)
 
-    def _plan(self, options: Options, chosen: NDArray[np.int64]) -> OneShotPlan:
+    def _plan(self, options: Options, chosen: NDArray[np.int64], *, exact: bool) -> OneShotPlan:
         withheld = chosen < 0
         return OneShotPlan(
             strategies=np.where(withheld, WITHHELD, options.strategies[chosen]),
@@ -160,6 +187,8 @@ class OneShotPoints:
             success=np.where(withheld, 0.0, options.success[chosen]),
             intensity=np.where(withheld, 1.0, options.intensity[chosen]),
             weights=self._weights,
+            options=np.diff(options.start),
+            exact=exact,
         )
 
 
@@ -175,6 +204,10 @@ class OneShotPlan:
         In [0, 1]; of a withheld record 0, 0 and 1.
     weights : ndarray of int64
         Records in each cell.
+    options : ndarray of int64
+        Strategies among which each cell's was picked.
+    exact : bool
+        Whether the strategies are optimal for what the publisher believed.
     """
 
     strategies: Strategies
@@ -182,23 +215,23 @@ class OneShotPlan:
     success: Floats
     intensity: Floats
     weights: NDArray[np.int64]
+    options: NDArray[np.int64]
+    exact: bool
 
-    def measures(self, truth: EconomicsSection, risk_level: float) -> dict[str, float]:
+    def equilibrium(self, truth: EconomicsSection) -> Equilibrium:
         """Let the adversary reply to what was shared (Wan et al. 2015, Table 3); see `Plan`."""
         gain = truth.adversary_gain
         attacked = gain * self.success > truth.cost * (1 + INDIFFERENCE)
-        risks = np.where(attacked, self.success, 0.0)
-        share = self.weights / self.weights.sum()
-        utility, risk, share_attacked = float(share @ self.utility), float(share @ risks), float(share @ attacked)
-        return {
-            "publisher_payoff": truth.benefit * utility - truth.loss * risk,
-            "adversary_payoff": gain * risk - truth.cost * share_attacked,
-            "utility": utility,
-            "generalization_intensity": float(share @ self.intensity),
-            "share_attacked": share_attacked,
-            "risk": risk,
-            "risk_if_attacked": risk / share_attacked if share_attacked > 0 else np.nan,
-            "share_unchanged": float(share @ (self.intensity == 0)),
-            "share_suppressed": float(share @ (self.intensity == 1)),
-            "risk_quantile": quantile_over_records(risks, self.weights, risk_level),
-        }
+        risk = np.where(attacked, self.success, 0.0)
+        return Equilibrium(
+            strategies=self.strategies,
+            publisher_payoff=truth.benefit * self.utility - truth.loss * risk,
+            adversary_payoff=np.where(attacked, gain * self.success - truth.cost, 0.0),
+            attacked=attacked,
+            success_probability=self.success,
+            utility=self.utility,
+            generalization_intensity=self.intensity,
+            solver="thinned",
+            evaluated=self.options,
+            exact=self.exact,
+        )
