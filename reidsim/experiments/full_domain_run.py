@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-import pandas as pd
-
-from reidsim.experiments.full_domain_analysis import FullDomainAnalysis, curve_table, node_tables, runtime_table
+from reidsim.experiments.full_domain_nodes import FullDomainTables, node_tables
 from reidsim.experiments.full_domain_policies import (
     SPLITS,
     PolicyOutcome,
@@ -44,7 +42,7 @@ def describe_full_domain(loaded: LoadedScenario[FullDomainScenario]) -> str:
 
 
 def run_full_domain(loaded: LoadedScenario[FullDomainScenario], report: Progress) -> RunResult:
-    """Solve every policy of a scenario at dataset level and work out its analysis."""
+    """Solve every policy of a scenario at dataset level and work out its figures."""
     clock = Clock()
     report("reading", 0, 1)
     study = build_full_domain(loaded)
@@ -55,8 +53,8 @@ def run_full_domain(loaded: LoadedScenario[FullDomainScenario], report: Progress
     summary = measures_table(study, outcomes)
     records = outcomes_by_record(study.lattice, study.cell_of_record, equilibria)
     clock.lap("tables")
-    analysis = _analyse(study, outcomes, report)
-    clock.lap("analysis")
+    figures = _figures(study, outcomes)
+    clock.lap("figures")
     facts = {
         "records": study.n_records,
         "distinct_cells": study.lattice.n_records,
@@ -79,19 +77,16 @@ def run_full_domain(loaded: LoadedScenario[FullDomainScenario], report: Progress
     seed = loaded.scenario.seed
     manifest = make_manifest(loaded, clock.laps, facts)
     runs = run_table(loaded.name, seed, 0, summary)
-    curves = _curve_warnings(analysis.curves)
-    warnings = (*analysis.left_out, *full_domain_warnings(study, outcomes), *curves)
-    return RunResult(loaded.name, runs, records, analysis, manifest, warnings)
+    warnings = (*figures.left_out, *full_domain_warnings(study, outcomes))
+    return RunResult(loaded.name, runs, records, figures, manifest, warnings)
 
 
-def _analyse(study: FullDomainStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> FullDomainAnalysis:
+def _figures(study: FullDomainStudy, outcomes: Mapping[str, PolicyOutcome]) -> FullDomainTables:
     top_nodes, front, left_out = node_tables(study, outcomes)
-    return FullDomainAnalysis(
+    return FullDomainTables(
         optima=optima_table(study, outcomes),
         classes=class_table(study, outcomes),
         released=release_table(study, outcomes),
-        curves=curve_table(study, progress=lambda done, total: report("curves", done, total)),
-        runtimes=runtime_table(study, progress=lambda done, total: report("run times", done, total)),
         top_nodes=top_nodes,
         front=front,
         left_out=left_out,
@@ -126,13 +121,3 @@ def full_domain_warnings(study: FullDomainStudy, outcomes: Mapping[str, PolicyOu
                 "another node may pay more there"
             )
     return tuple(warnings)
-
-
-def _curve_warnings(curves: pd.DataFrame) -> tuple[str, ...]:
-    if curves.empty or curves["proved_optimal"].all():
-        return ()
-    open_points = curves[~curves["proved_optimal"]]
-    return (
-        f"curves: the budget ended the search at {len(open_points)} of {len(curves)} points; the payout planned "
-        f"may be up to {open_points['gap'].max():.2%} of the best case higher",
-    )

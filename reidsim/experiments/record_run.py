@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reidsim.experiments.analysis import analyse
+from reidsim.experiments.record_figures import figure_tables
 from reidsim.experiments.record_level import record_table, solve_policies, summarise
 from reidsim.experiments.release_file import release_file_facts
 from reidsim.experiments.results import Clock, make_manifest
@@ -27,7 +27,7 @@ def describe_record_level(loaded: LoadedScenario[RecordScenario]) -> str:
 
 
 def run_record_level(loaded: LoadedScenario[RecordScenario], report: Progress) -> RunResult:
-    """Solve every policy of a record-level scenario and work out its analysis."""
+    """Solve every policy of a record-level scenario and work out its figures."""
     clock = Clock()
     report("reading", 0, 1)
     study = build_study(loaded)
@@ -36,8 +36,8 @@ def run_record_level(loaded: LoadedScenario[RecordScenario], report: Progress) -
     clock.lap("solve")
     summary, records = summarise(study, equilibria), record_table(study, equilibria)
     clock.lap("tables")
-    analysis = analyse(study, progress=lambda done, total: report("analysing", done, total))
-    clock.lap("analysis")
+    figures = figure_tables(study, progress=lambda done, total: report("figures", done, total))
+    clock.lap("figures")
     solvers = {
         policy: {
             "solver": equilibrium.solver,
@@ -60,8 +60,7 @@ def run_record_level(loaded: LoadedScenario[RecordScenario], report: Progress) -
     seed = loaded.scenario.seed
     manifest = make_manifest(loaded, clock.laps, facts)
     runs = run_table(loaded.name, seed, 0, summary)
-    warnings = (*analysis.left_out, *study_warnings(study, equilibria))
-    return RunResult(loaded.name, runs, records, analysis, manifest, warnings)
+    return RunResult(loaded.name, runs, records, figures, manifest, study_warnings(study, equilibria))
 
 
 def study_warnings(study: RecordStudy, equilibria: Mapping[str, Equilibrium]) -> tuple[str, ...]:

@@ -183,7 +183,7 @@ def build_study(loaded: LoadedScenario[ScenarioHead]) -> RecordStudy:
         registry = _registry(loaded, lattice, linked)
         linker = _linker(loaded, linked, registry, lattice)
         safe_harbor = safe_harbor_minimum(scenario.safe_harbor, lattice, linked if population is None else population)
-        _check_analysis(scenario, lattice.domain)
+        _check_figures(scenario, lattice.domain)
     except InputError as error:
         raise error.located(loaded.path) from None
     return RecordStudy(loaded, linked, registry, lattice, cell_of_record, linker, safe_harbor)
@@ -223,13 +223,10 @@ def coded_records(domain: Domain, records: Sequence[Mapping[str, str]], where: s
         raise error.located(where=where) from None
 
 
-def _check_analysis(scenario: RecordScenario, domain: Domain) -> None:
-    """Check the records that an analysis names before anything is solved."""
-    wanted = scenario.analysis
-    if wanted.strategies is not None:
-        coded_records(domain, [wanted.strategies], "analysis.strategies")
-    if wanted.maps is not None and wanted.maps.records:
-        coded_records(domain, wanted.maps.records, "analysis.maps.records")
+def _check_figures(scenario: RecordScenario, domain: Domain) -> None:
+    """Check the record whose strategies are drawn before anything is solved."""
+    if scenario.figures.strategies is not None:
+        coded_records(domain, [scenario.figures.strategies], "figures.strategies")
 
 
 def _registry(

@@ -9,7 +9,6 @@ from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, listed
 from reidsim.scenarios.agents_schema import AgentsSection
-from reidsim.scenarios.analysis_schema import LinesSection, Money, Range
 from reidsim.scenarios.hierarchy_schema import Groups, Intervals, Prefix, Suppress, Table
 from reidsim.scenarios.schema import (
     RECORD_COLUMNS,
@@ -36,9 +35,6 @@ FullDomainPolicy = Literal[
     "record-level-no-attack",
     "multi-dimensional",
     "multi-dimensional-no-attack",
-]
-CurvePolicy = Literal[
-    "safe-harbor", "no-protection", "basic", "no-attack", "sh-friendly", "record-level", "record-level-no-attack"
 ]
 RULES = ("safe-harbor", "no-protection", "suppress-all")
 # Policies that choose one node for the whole dataset.
@@ -168,20 +164,18 @@ class FullDomainPublisherSection(Section):
     search: Literal["exact", "anytime"] = Field(
         default="exact",
         description="walk the whole lattice, or stop at a budget and report the gap; record-level and "
-        'multi-dimensional generalization and `[analysis.runtimes]` need `"exact"`',
+        'multi-dimensional generalization need `"exact"`',
     )
     prune: bool = Field(
         default=True, description="leave out branches that cannot be better; changes the time, never the result"
     )
     nodes: Annotated[int, Field(ge=1)] | None = Field(
         default=None,
-        description="nodes that the anytime search works out at most, at each point of a curve and in each round of "
-        "local recoding",
+        description="nodes that the anytime search works out at most, in each round of local recoding",
     )
     seconds: Annotated[float, Field(gt=0)] | None = Field(
         default=None,
-        description="time after which the anytime search stops, at each point of a curve and in each round of local "
-        "recoding",
+        description="time after which the anytime search stops, in each round of local recoding",
     )
     rounds: Annotated[int, Field(ge=1)] = Field(default=100, description="the most rounds of local recoding")
     k: Annotated[int, Field(ge=1)] = Field(
@@ -199,24 +193,6 @@ class FullDomainPublisherSection(Section):
         return self
 
 
-class CurvesSection(LinesSection):
-    """Payouts while one parameter changes, by what the publisher plans with."""
-
-    gain: Range | None = Field(default=None, description="values of the gain alone")
-    policies: tuple[CurvePolicy, ...] = Field(default=("basic", "no-attack"), description="which lines are worked out")
-    risks: tuple[Risk, ...] | None = Field(
-        default=None, description="risks that the publisher plans with; that of the beliefs if not given"
-    )
-
-    @model_validator(mode="after")
-    def _changes_something(self) -> CurvesSection:
-        if not any((self.benefit, self.loss, self.gain, self.cost)):
-            raise InputError("nothing changes", expected="a range of benefit, loss, gain or cost")
-        for key in ("policies", "risks"):
-            require_distinct(getattr(self, key), key)
-        return self
-
-
 class NodesSection(Section):
     """Nodes beside the best one."""
 
@@ -225,28 +201,14 @@ class NodesSection(Section):
     )
 
 
-class FullDomainRuntimesSection(Section):
-    """How long solving takes, with and without pruning."""
-
-    loss: tuple[Money, ...] = Field(description="values of loss and gain at which the time is taken")
-    record_level: bool = Field(default=True, description="also take the time of record-level generalization")
-
-    @model_validator(mode="after")
-    def _consistent(self) -> FullDomainRuntimesSection:
-        require_distinct(self.loss, "loss")
-        return self
-
-
-class FullDomainAnalysisSection(Section):
-    """What is worked out and drawn besides the policies."""
+class FullDomainFiguresSection(Section):
+    """What a run works out and draws of its own game, besides the policies."""
 
     nodes: NodesSection | None = Field(
         default=None,
         description="the nodes that pay most, and the Pareto front of payout against share attacked; if not given, "
         "the top 10 and the front in lattices of at most 100,000 nodes",
     )
-    curves: CurvesSection | None = Field(default=None, description="payouts while one parameter changes")
-    runtimes: FullDomainRuntimesSection | None = Field(default=None, description="how long solving takes")
 
 
 class FullDomainScenario(ScenarioHead):
@@ -273,8 +235,8 @@ class FullDomainScenario(ScenarioHead):
     safe_harbor: SafeHarborSection | None = Field(
         default=None, description="needed by the policies `safe-harbor` and `sh-friendly`"
     )
-    analysis: FullDomainAnalysisSection = Field(
-        default=FullDomainAnalysisSection(), description="what is worked out besides the policies"
+    figures: FullDomainFiguresSection = Field(
+        default=FullDomainFiguresSection(), description="what is drawn besides the policies"
     )
     agents: AgentsSection | None = Field(
         default=None, description="several adversaries, data subjects and rounds; one analytic game if not given"
@@ -304,12 +266,6 @@ class FullDomainScenario(ScenarioHead):
                 "the anytime search cannot stop it", where=key, found=policy, expected="policies that keep to a budget",
                 hint='publisher.search = "exact" walks the whole lattice',
             )  # fmt: skip
-        priced = [name for name, column in self.economics.columns if column is not None]
-        if priced and self.analysis.curves is not None:
-            raise InputError(
-                "curves change one amount for all records", where="analysis.curves",
-                found=f"economics.columns.{priced[0]}",
-            )  # fmt: skip
         return self
 
     def _check_population(self) -> None:
@@ -318,17 +274,13 @@ class FullDomainScenario(ScenarioHead):
             raise InputError("every attribute is drawn", where="attributes", expected="one that the records hold")
         if self.population is not None:
             return
-        curves = self.analysis.curves
-        risks = {self.adversary.risk, self.beliefs.risk, *((curves.risks or ()) if curves else ())}
-        if drawn or "journalist" in risks:
+        if drawn or "journalist" in (self.adversary.risk, self.beliefs.risk):
             reason = f"attribute {drawn[0]!r} is drawn from it" if drawn else "journalist risk counts its people"
             raise InputError("section missing", where="population", expected=f"a population, since {reason}")
 
     def _check_safe_harbor(self) -> None:
-        curves = self.analysis.curves
-        named = {*self.publisher.policies, *(curves.policies if curves else ())}
         if self.safe_harbor is None:
-            needy = sorted(named & {"safe-harbor", "sh-friendly"})
+            needy = sorted({"safe-harbor", "sh-friendly"}.intersection(self.publisher.policies))
             if needy:
                 raise InputError(
                     "section missing",
@@ -349,15 +301,7 @@ class FullDomainScenario(ScenarioHead):
 
 def walks_whole_lattice(scenario: FullDomainScenario) -> dict[str, str]:
     """Return what of a scenario walks the whole lattice: the key that asks for it, and what it asks for."""
-    publisher, analysis = scenario.publisher, scenario.analysis
+    publisher = scenario.publisher
     exact = publisher.search == "exact"
-
-    def walking(policies: Sequence[str]) -> list[str]:
-        return [p for p in policies if p.startswith(_WALKING) or (exact and p not in RULES)]
-
-    asked = {"publisher.policies": walking(publisher.policies)}
-    if analysis.curves is not None:
-        asked["analysis.curves.policies"] = walking(analysis.curves.policies)
-    if analysis.runtimes is not None:
-        asked["analysis.runtimes"] = ["run times"]
-    return {key: policies[0] for key, policies in asked.items() if policies}
+    walking = [p for p in publisher.policies if p.startswith(_WALKING) or (exact and p not in RULES)]
+    return {"publisher.policies": walking[0]} if walking else {}

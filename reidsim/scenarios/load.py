@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 from reidsim.bundled import BUNDLED, resolve
 from reidsim.errors import InputError, listed, nearest
 from reidsim.overrides import override, validated_after
+from reidsim.scenarios.former_keys import refuse_former
 from reidsim.scenarios.full_domain_schema import FullDomainScenario
 from reidsim.scenarios.masking_schema import MaskingScenario
 from reidsim.scenarios.origins import origins_of
@@ -113,7 +114,10 @@ def load_scenario(
     changes = {key: _from_working_folder(key, value, content, overrides) for key, value in overrides.items()}
     if seed is not None:
         changes["seed"] = seed
+    given: dict[str, Any] = {}
+    override(given, changes)
     override(content, changes)
+    refuse_former(given, str(content.get("game", _DEFAULT_GAME)), "--set")
     scenario = validated_after(changes, scenario_kind(content, path), content, path, seed_given=seed is not None)
     return LoadedScenario(path.stem, path, scenario, content, origins_of(path, content))
 
@@ -191,7 +195,7 @@ def scenario_kind(content: dict[str, Any], path: Path) -> type[ScenarioHead]:
     Raises
     ------
     InputError
-        If there is no such game.
+        If there is no such game, or the scenario is of a former form.
     """
     game = content.get("game", _DEFAULT_GAME)
     if not isinstance(game, str) or game not in GAMES:
@@ -203,6 +207,7 @@ def scenario_kind(content: dict[str, Any], path: Path) -> type[ScenarioHead]:
             expected=f"one of {listed(GAMES)}",
             hint=nearest(str(game), GAMES),
         )
+    refuse_former(content, game, path)
     return GAMES[game]
 
 

@@ -8,8 +8,9 @@ from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
 from reidsim.scenarios.agents_schema import AgentsSection
-from reidsim.scenarios.analysis_schema import AnalysisSection, Money
+from reidsim.scenarios.amounts import Money
 from reidsim.scenarios.design_schema import Replications, SweepSection, UncertaintySection, check_design
+from reidsim.scenarios.figures_schema import FiguresSection
 from reidsim.scenarios.hierarchy_schema import HierarchySection
 from reidsim.scenarios.stress_schema import StressSection
 from reidsim.validation import Section
@@ -289,7 +290,7 @@ class RecordScenario(ScenarioHead):
     agents: AgentsSection | None = Field(
         default=None, description="several adversaries, data subjects and rounds; one analytic game if not given"
     )
-    analysis: AnalysisSection = Field(default=AnalysisSection(), description="what is worked out besides the policies")
+    figures: FiguresSection = Field(default=FiguresSection(), description="what is drawn besides the policies")
 
     @model_validator(mode="after")
     def _consistent(self) -> RecordScenario:
@@ -320,10 +321,10 @@ class RecordScenario(ScenarioHead):
             raise InputError("section missing", where="population", expected=f"a population, since {reason}")
         if len(drawn) == len(self.attributes):
             raise InputError("every attribute is drawn", where="attributes", expected="one that the records hold")
-        if self.analysis.sequential is not None and self.adversary.planner != "fmdp":
+        if self.figures.sequential is not None and self.adversary.planner != "fmdp":
             raise InputError(
-                "an analysis of the sequential attack needs its planner",
-                where="analysis.sequential",
+                "figures of the sequential attack need its planner",
+                where="figures.sequential",
                 found=f"adversary.planner = {self.adversary.planner!r}",
                 expected="adversary.planner = 'fmdp'",
             )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from reidsim.errors import InputError
 from reidsim.experiments.batch.sampling import draw_points
-from reidsim.overrides import override
+from reidsim.overrides import override, value_at
 from reidsim.scenarios.design_schema import SweepSection, SweepValues
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.masking_schema import MaskingScenario
@@ -23,8 +23,7 @@ from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import validated
 
 # Sections of a scenario that say what is done with its runs, and are no part of any single one.
-_NOT_OF_A_RUN = ("replications", "sweep", "uncertainty", "stress", "analysis")
-_MISSING = object()
+_NOT_OF_A_RUN = ("replications", "sweep", "uncertainty", "stress", "figures")
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,13 +131,12 @@ def own_values(loaded: LoadedScenario[ScenarioHead], keys: Iterable[str]) -> dic
     """
     found = {}
     for key in keys:
-        value: Any = loaded.content
-        for part in key.split("."):
-            value = value.get(part, _MISSING) if isinstance(value, dict) else _MISSING
-        if value is _MISSING:
-            raise InputError("key without a value of its own", where="sweep.one_at_a_time", found=key,
-                             expected="a value in the scenario, at which it stays while others change")  # fmt: skip
-        found[key] = value
+        try:
+            found[key] = value_at(loaded.content, key)
+        except KeyError:
+            expected = "a value in the scenario, at which it stays while others change"
+            problem, where = "key without a value of its own", "sweep.one_at_a_time"
+            raise InputError(problem, where=where, found=key, expected=expected) from None
     return found
 
 

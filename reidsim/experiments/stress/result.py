@@ -22,7 +22,6 @@ TABLES = (
     "belief_curves",
     "policy_map",
     "guarantee",
-    "lines",
 )
 
 

@@ -17,7 +17,6 @@ from reidsim.experiments.run_result import Progress
 from reidsim.experiments.stress.checks import check_stress, uncertainty_of, wanted_parts
 from reidsim.experiments.stress.designs import design_points, robustness_points, sensitivity_design, stress_seeds
 from reidsim.experiments.stress.guarantee import guarantee_table
-from reidsim.experiments.stress.lines import engine_lines
 from reidsim.experiments.stress.outcomes import (
     BatchEvaluator,
     Evaluator,
@@ -181,9 +180,6 @@ class _Stress:
         if section.guarantee:
             self._tables["guarantee"] = self._guarantee()
             clock.lap("guarantee")
-        if section.lines:
-            self._lines()
-            clock.lap("lines")
         manifest = make_manifest(self._loaded, clock.laps, self._facts)
         tables = {name: self._tables[name] for name in TABLES if name in self._tables}
         return StressResult(self._loaded.name, tables, manifest, tuple(self._warnings))
@@ -296,15 +292,6 @@ class _Stress:
         table, failures = map_table(section, evaluator, self._policies, self._section.planning)
         self._tables["policy_map"] = table
         self._note("policy_map", len(table), failures)
-
-    def _lines(self) -> None:
-        self._tables["lines"], failures = engine_lines(self._loaded, self._executor, self._report, self._folder)
-        if len(failures):
-            first = failures.iloc[0]
-            self._warnings.append(
-                f"lines: {len(failures):,} runs failed and are left out; {first['line']} at {first['value']}: "
-                f"{first['error']}"
-            )
 
     def _guarantee(self) -> pd.DataFrame:
         _, believed = economics_at(self._loaded, {})
