@@ -16,11 +16,11 @@ from dataclasses import replace
 
 import numpy as np
 from memory import peak_mib
+from reidsim.experiments.sequential_analysis import binomial_belief
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import BinomialBelief, plan_unknown
 from reidsim.adversaries.sequential.two_level import TwoLevelProgram, solve_plain
-from reidsim.experiments.sequential_analysis import binomial_belief
 from reidsim.populations.catalogue import load_population
 
 ATTACK = SequentialAttack(

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from reidsim.experiments.record_level import solve_policies, summarise
-from reidsim.experiments.stress.outcomes import RecordEvaluator, economics_at
 from reidsim.experiments.record_points import OneShotPoints
+from reidsim.experiments.stress.outcomes import RecordEvaluator, economics_at
 from reidsim.games.robust import robust_choices
 from reidsim.scenarios.build import build_study
 from reidsim.scenarios.load import load_scenario

@@ -125,7 +125,8 @@ def _masked(result: Result, key: str, others: Mapping[str, float]) -> Series:
     runs = result.runs[result.runs["policy"] == "masking"]
     for other, value in others.items():
         runs = runs[runs[other] == value]
-    return runs.groupby(key)["publisher_payoff"].mean()
+    pays: Series = runs.groupby(key)["publisher_payoff"].mean()
+    return pays
 
 
 def _market(result: Result) -> str:
