@@ -1,5 +1,7 @@
 """Scenarios of a former form are refused with where each of their keys moved."""
 
+import sys
+
 import pytest
 from pydantic import BaseModel
 
@@ -80,12 +82,13 @@ def test_the_error_names_file_key_and_place():
     assert "\n" not in message
 
 
-def test_a_file_that_extends_a_bundled_one_is_checked_as_a_whole(tmp_path, capsys):
+def test_a_file_that_extends_a_bundled_one_is_checked_as_a_whole(tmp_path, capsys, monkeypatch):
     path = tmp_path / "mine.toml"
     path.write_text('extends = "prasser2017"\n[analysis.runtimes]\nloss = [0]\n')
     for command in ("check", "run", "explain"):
+        monkeypatch.setattr(sys, "argv", ["reidsim", command, str(path)])
         with pytest.raises(SystemExit) as left:
-            main([command, str(path)])
+            main()
         assert left.value.code == 2
         error = capsys.readouterr().err
         assert "mine.toml: analysis.runtimes: former key" in error
