@@ -42,7 +42,7 @@ def seconds_of(action: Callable[[], object]) -> float:
 
 def work_and_tasks(name: str | Path, n: int) -> tuple[ScenarioWork, list[RunTask]]:
     """Return a batch of n points of a scenario that differ in the loss."""
-    loaded = load_scenario(name, {"analysis": {}})
+    loaded = load_scenario(name, {"figures": {}})
     design = Design(pd.DataFrame({"economics.loss": np.linspace(50, 600, n)}))
     return ScenarioWork(loaded), tasks_of(loaded, design, at_point(loaded, {}).content)
 

@@ -16,16 +16,28 @@ from dataclasses import replace
 
 import numpy as np
 from memory import peak_mib
+from scipy.stats import binom
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import BinomialBelief, plan_unknown
 from reidsim.adversaries.sequential.two_level import TwoLevelProgram, solve_plain
-from reidsim.experiments.sequential_analysis import binomial_belief
 from reidsim.populations.catalogue import load_population
 
 ATTACK = SequentialAttack(
     gain=8000.0, access_cost=100.0, exploit_cost=10.0, penalty=10_000.0, max_penalties=1, prior=0.63
 )
+
+
+# Belief in a group size that is less likely than this moves no value in double precision.
+NEGLIGIBLE = 1e-16
+
+
+def binomial_belief(n: int, share: float) -> dict[int, float]:
+    """Return the binomial distribution of a group size, without values that are too unlikely to matter."""
+    spread = 12 * np.sqrt(n * share) + 60
+    sizes = np.arange(max(0, int(n * share - spread)), int(min(n, n * share + spread)) + 1)
+    weights = binom.pmf(sizes, n, share)
+    return {int(k): float(w) for k, w in zip(sizes, weights, strict=True) if w > NEGLIGIBLE}
 
 
 def induction_seconds(n: int, share: np.ndarray, attack: SequentialAttack = ATTACK) -> float:

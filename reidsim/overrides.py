@@ -66,6 +66,22 @@ def override(content: dict[str, Any], changes: Mapping[str, object]) -> None:
         table[place] = deepcopy(value)
 
 
+def value_at(content: Any, key: str) -> Any:
+    """Return what plain data hold at a key path; the entries of a list have the keys 0, 1, ...
+
+    Raises
+    ------
+    KeyError
+        If they hold nothing there.
+    """
+    for part in key.split("."):
+        entries = dict(enumerate(content)) if isinstance(content, list) else content
+        if not isinstance(entries, Mapping):
+            raise KeyError(key)
+        content = entries[int(part) if isinstance(content, list) and part.isdecimal() else part]
+    return content
+
+
 def validated_after(
     changes: Mapping[str, object],
     model: type[Model],

@@ -186,7 +186,7 @@ def test_the_callers_values_are_left_as_they_are(town):
 def test_progress_is_told_what_is_done_and_how_much(town):
     calls = []
     record = {"age": "30", "sex": "F", "district": "N1"}
-    reidsim.run(town, overrides={"analysis.strategies": record}, progress=lambda *call: calls.append(call))
+    reidsim.run(town, overrides={"figures.strategies": record}, progress=lambda *call: calls.append(call))
     assert all(isinstance(task, str) and 0 <= done <= total for task, done, total in calls)
     assert ("solving", 18, 18) in calls
     assert ("analysing", 1, 1) in calls

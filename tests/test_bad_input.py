@@ -133,8 +133,8 @@ KEYS = [
          says=["town.toml", "attributes.age.colum", "unknown key", "did you mean 'column'?"]),
     case("key misspelt in a hierarchy", edit(SCENARIO, "widths", "width"),
          says=["attributes.age.hierarchy.width", "unknown key", "did you mean 'widths'?"]),
-    case("key misspelt in a range", sets=["analysis.lines={benefit = {form = 1, to = 2, points = 3}}"],
-         says=["analysis.lines.benefit.form", "unknown key", "did you mean 'from'?"]),
+    case("key misspelt in a range", sets=['sweep.values={"economics.loss" = {form = 1, to = 2, points = 3}}'],
+         says=["sweep.values.economics.loss.form", "unknown key", "did you mean 'from'?"]),
     case("key with a line break", edit(SCENARIO, "cost = 10", 'cost = 10\n"lo\\nss" = 3'),
          says=["town.toml", "unknown key"]),
     case("section misspelt", edit(SCENARIO, "[publisher]", "[publsher]"),
@@ -185,12 +185,12 @@ VALUES = [
     case("delimiter of two characters", release('path = "patients.csv"\ndelimiter = ";;"'),
          says=["town.toml", "release.delimiter", "';;'"]),
     case("delimiter that ends lines", release('path = "patients.csv"\ndelimiter = "\\n"'), says=["delimiter"]),
-    case("range from high to low", sets=["analysis.lines={benefit = {from = 3, to = 1, points = 3}}"],
-         says=["analysis.lines.benefit", "[3.0, 1.0]"]),
-    case("range incomplete", sets=["analysis.lines={benefit = {from = 3}}"],
-         says=["analysis.lines.benefit", "from, to and points"]),
-    case("range and list", sets=["analysis.lines={benefit = {from = 0, to = 1, points = 3, values = [1]}}"],
-         says=["analysis.lines.benefit", "either values, or from, to and points"]),
+    case("range from high to low", sets=['sweep.values={"economics.loss" = {from = 3, to = 1, points = 3}}'],
+         says=["sweep.values.economics.loss", "[3.0, 1.0]"]),
+    case("range incomplete", sets=['sweep.values={"economics.loss" = {from = 3}}'],
+         says=["sweep.values.economics.loss", "from, to and points"]),
+    case("range and list", sets=['sweep.values={"economics.loss" = {from = 0, to = 1, points = 3, values = [1]}}'],
+         says=["sweep.values.economics.loss", "either values, or from, to and points"]),
 ]  # fmt: skip
 
 COMBINATIONS = [
@@ -346,23 +346,26 @@ POPULATIONS = [
     case("age with two signs", edit(PEOPLE, "33,F,S2", "--33,F,S2"), says=["--33"]),
 ]  # fmt: skip
 
-ANALYSES = [
-    case("record with an unknown value", sets=['analysis.strategies={age = "99", sex = "F", district = "N1"}'],
-         says=["town.toml", "analysis.strategies", "'age'", "'99'", "30, 31, 32, 33"]),
-    case("record without an attribute", sets=['analysis.strategies={age = "30", sex = "F"}'],
-         says=["town.toml", "analysis.strategies", "missing", "'district'"]),
+FIGURES = [
+    case("record with an unknown value", sets=['figures.strategies={age = "99", sex = "F", district = "N1"}'],
+         says=["town.toml", "figures.strategies", "'age'", "'99'", "30, 31, 32, 33"]),
+    case("record without an attribute", sets=['figures.strategies={age = "30", sex = "F"}'],
+         says=["town.toml", "figures.strategies", "missing", "'district'"]),
     case("record with a strange attribute",
-         sets=['analysis.strategies={age = "30", sex = "F", district = "N1", shoe = "44"}'],
-         says=["town.toml", "analysis.strategies", "no such attribute", "'shoe'"]),
-    case("value not text", sets=['analysis.strategies={age = 30, sex = "F", district = "N1"}'],
-         says=["--set", "analysis.strategies.age", "wrong type", "found 30"]),
-    case("second mapped record unknown",
-         section('[analysis.maps]\nbenefit = { values = [50, 150] }\nloss = { values = [30, 90] }\nrecords = ['
-                 '{ age = "30", sex = "F", district = "N1" }, { age = "30", sex = "D", district = "N1" }]'),
-         says=["town.toml", "analysis.maps.records", "row 2", "'sex'", "'D'", "F, M"]),
-    case("maps of nothing", sets=["analysis.maps={benefit={values=[50,150]}, loss={values=[30,90]}, dataset=false}"],
-         says=["analysis.maps"]),
-    case("lines of nothing", sets=["analysis.lines={}"], says=["analysis.lines"]),
+         sets=['figures.strategies={age = "30", sex = "F", district = "N1", shoe = "44"}'],
+         says=["town.toml", "figures.strategies", "no such attribute", "'shoe'"]),
+    case("value not text", sets=['figures.strategies={age = 30, sex = "F", district = "N1"}'],
+         says=["--set", "figures.strategies.age", "wrong type", "found 30"]),
+]  # fmt: skip
+
+FORMER = [
+    case("record to look at", section('[analysis]\nstrategies = { age = "30", sex = "F", district = "N1" }'),
+         says=["town.toml", "analysis.strategies", "former key", "figures.strategies in place of analysis.strategies"]),
+    case("two lines and a map", section("[analysis.maps]\n[analysis.lines]\ncost = { values = [1] }"),
+         says=["town.toml", "analysis.maps, analysis.lines", "[sweep]", "wan2015-map", "wan2015-sweep"]),
+    case("given", sets=["analysis.lines={cost={values=[1, 2]}}"],
+         says=["--set", "analysis.lines", "former key", "[sweep]", "wan2015-sweep"]),
+    case("the whole section", sets=["analysis={}"], says=["--set", "analysis", "former key", "figures"]),
 ]  # fmt: skip
 
 OVERRIDES = [
@@ -399,7 +402,8 @@ CASES = {
     "hierarchy file": HIERARCHY_FILES,
     "records": RECORDS,
     "population": POPULATIONS,
-    "analysis": ANALYSES,
+    "figures": FIGURES,
+    "former": FORMER,
     "override": OVERRIDES,
 }
 
@@ -549,7 +553,7 @@ def test_a_disk_that_fills_up_while_figures_are_drawn_is_one_line(town, reidsim,
 
     monkeypatch.setattr("reidsim.reports.illustration.save_figure", fill)
     before = everything_in(town.parent)
-    record = 'analysis.strategies={age = "30", sex = "F", district = "N1"}'
+    record = 'figures.strategies={age = "30", sex = "F", district = "N1"}'
 
     outcome = reidsim("run", SCENARIO, "-o", "results", "--set", record)
 

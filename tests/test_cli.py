@@ -61,10 +61,10 @@ def town(tmp_path, monkeypatch):
 
 @pytest.fixture
 def short(tmp_path, monkeypatch):
-    """Return the bundled scenario without its analyses, which take most of its time; alone in the working folder."""
+    """Return the bundled scenario without its figures; alone in the working folder."""
     text = (bundled_folder("scenarios") / "wan2015.toml").read_text(encoding="utf-8")
     path = tmp_path / "short.toml"
-    path.write_text(text[: text.index("[analysis]")], encoding="utf-8")
+    path.write_text(text[: text.index("[figures]")], encoding="utf-8")
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     return path

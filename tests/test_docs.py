@@ -14,7 +14,7 @@ from pages import DOCS, OUTPUT, as_said, blocks_of, ledger_as_said, lines_of, pl
 
 import reidsim
 from reidsim.cli import app
-from reidsim.experiments.analysis import Analysis
+from reidsim.experiments.record_figures import RecordFigures
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PAGES = at_least(34, sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")))
@@ -127,17 +127,13 @@ def test_results_page_documents_every_file_and_column(page_folder: Path) -> None
     for block in blocks_of("tutorial.md"):
         if block.title and block.title != OUTPUT:
             (page_folder / block.title).write_text(block.text, encoding="utf-8")
-    price = {"values": [10, 60]}
     record = {"age": "70", "sex": "F", "village": "Dale"}
     result = reidsim.run(
         "clinic.toml",
         overrides={
             "publisher.policies": ["safe-harbor", "basic"],
             "safe_harbor": {"age": "age"},
-            "analysis.strategies": record,
-            "analysis.maps": {"benefit": price, "loss": price, "records": [record]},
-            "analysis.lines": {"benefit": price, "loss": price, "cost": price},
-            "analysis.search_deviation": {"loss": price},
+            "figures.strategies": record,
         },
     )
     Path("registry.toml").write_text('kind = "registry"\npopulation = "valley.toml"\nsize = 80\nseed = 1\n')
@@ -145,19 +141,14 @@ def test_results_page_documents_every_file_and_column(page_folder: Path) -> None
         "clinic.toml",
         overrides={
             "adversary": {"planner": "fmdp", "sequential": {"registry": "registry.toml"}},
-            "analysis.sequential": {
-                "beliefs": True,
-                "file_attack": {"budget": 3},
-                "thresholds": {"penalty": price},
-                "runtimes": {"registry_sizes": [80], "records": 1},
-            },
+            "figures.sequential": {"beliefs": True, "file_attack": {"budget": 3}},
         },
     )
     page = (DOCS / "results.md").read_text(encoding="utf-8")
     parts = {part.splitlines()[0].replace("`", ""): part for part in re.split(r"^## ", page, flags=re.MULTILINE)[1:]}
     attributes = {"age", "sex", "village"}
     tables = {**result.analysis.tables(), **sequential.analysis.tables()}
-    assert set(tables) | {"left_out"} == {field.name for field in fields(Analysis)}
+    assert set(tables) | {"left_out"} == {field.name for field in fields(RecordFigures)}
     for name, table in {"runs": result.runs, "records": result.records, **tables}.items():
         rows = re.findall(r"^\| (.*?) \|", parts[f"{name}.parquet"], re.MULTILINE)
         assert set(re.findall(r"`(\w+)`", "".join(rows))) == set(table.columns) - attributes, name
@@ -167,8 +158,7 @@ def test_results_page_documents_every_file_and_column(page_folder: Path) -> None
         keys = set(re.findall(r"^\| `(\w+)` \|", parts["manifest.json"], re.MULTILINE))
         assert keys == set(manifest) | set(manifest["policies"]["basic"])
         for path in at_least(8, folder.rglob("*.*")):
-            name = re.sub(r"map-record-\d+", "map-record-N", path.name)
-            assert f"`{name}`" in page, name
+            assert f"`{path.name}`" in page, path.name
 
 
 # Links.

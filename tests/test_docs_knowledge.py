@@ -55,7 +55,7 @@ def test_every_file_and_column_of_results_is_documented(tmp_path: Path, monkeypa
         overrides={
             "release.sizes": [50, 100],
             "release.samples": 2,
-            "analysis.settings": capabilities,
+            "figures.settings": capabilities,
             "attack": {"gain": 100, "cost": 1},
         },
     )

@@ -40,8 +40,7 @@ def everything(tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
     for name, text in re.findall(r'^```\w+ title="([\w.]+)"\n(.*?)^```$', TEXT, re.MULTILINE | re.DOTALL):
         (folder / name).write_text(text, encoding="utf-8")
-    line = {"key": "economics.loss", "values": [100, 200], "replications": 1}
-    result = reidsim.run(folder / "own.toml", overrides={"analysis.lines": [line]})
+    result = reidsim.run(folder / "own.toml")
     return result, result.save(folder / "all", illustrate=illustrate)
 
 

@@ -665,7 +665,7 @@ def test_a_disk_that_is_full_leaves_nothing(run, monkeypatch):
 
 
 def test_runs_without_a_file_and_drawn_values_are_refused(folder):
-    made = reidsim.run("wan2015", overrides={"analysis": {}, "publisher.policies": ["no-protection"]})
+    made = reidsim.run("wan2015", overrides={"figures": {}, "publisher.policies": ["no-protection"]})
     made.save("bundled")
     with pytest.raises(InputError, match="the records of the run are not from a file"):
         shared_records(open_results(Path("bundled")))

@@ -11,7 +11,6 @@ import pandas as pd
 
 from reidsim.adversaries.knowledge.sets import count_sets, enumerate_sets
 from reidsim.errors import InputError
-from reidsim.experiments.masking_lines import line_points, line_table
 from reidsim.experiments.masking_policies import play_policy, record_table, summarise
 from reidsim.experiments.release_file import release_file_facts
 from reidsim.experiments.results import Clock, make_manifest
@@ -37,18 +36,14 @@ class MaskingAnalysis(AnalysisTables):
         Seconds of each policy, by replication.
     search_path : DataFrame
         The strategies of a greedy search of one record, in the first replication.
-    lines : DataFrame
-        Every policy while one key of the scenario changes.
     """
 
     runtimes: pd.DataFrame
     search_path: pd.DataFrame = field(default_factory=pd.DataFrame)
-    lines: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 def describe_masking(loaded: LoadedScenario[MaskingScenario]) -> str:
     """Put the game of the first replication together and say in a line how large it is."""
-    line_points(loaded)
     study = build_masking_study(loaded)
     game, _ = study.games(0)
     check_policies(study, game)
@@ -99,8 +94,6 @@ def run_masking(loaded: LoadedScenario[MaskingScenario], report: Progress) -> Ru
                 for policy, equilibrium in equilibria.items()
             }
     clock.lap("play")
-    lines = line_table(loaded, lambda done, total: report("lines", done, total))
-    clock.lap("lines")
     facts = {
         "records": truth.n_records,
         "strategies": truth.space.size,
@@ -113,7 +106,7 @@ def run_masking(loaded: LoadedScenario[MaskingScenario], report: Progress) -> Ru
     if isinstance(truth, PartialKnowledgeGame):
         facts["knowledge"] = _knowledge_facts(truth)
     manifest = make_manifest(loaded, clock.laps, facts)
-    analysis = MaskingAnalysis(runtimes=pd.DataFrame(runtimes), search_path=path, lines=lines)
+    analysis = MaskingAnalysis(runtimes=pd.DataFrame(runtimes), search_path=path)
     return RunResult(loaded.name, pd.concat(rows, ignore_index=True), records, analysis, manifest, warnings, "subject")
 
 
@@ -121,7 +114,7 @@ def search_path(
     study: MaskingStudy, truth: MaskingGame, believed: MaskingGame, equilibria: Mapping[str, Equilibrium]
 ) -> pd.DataFrame:
     """Return the greedy search of the record that the scenario names; an empty table if it names none."""
-    record = study.scenario.analysis.search_path
+    record = study.scenario.figures.search_path
     if record is None:
         return pd.DataFrame()
 

@@ -157,7 +157,7 @@ def _tables_of(
     records = record_table(study, release, found)
     yield "runs", _run_rows(study, records, found, sample)
     yield "reductions", reduction_table(records).assign(replication=sample, records=size)
-    settings = study.scenario.analysis.settings
+    settings = study.scenario.figures.settings
     if settings is not None and size == (settings.records or study.sizes[0]):
         rng = study.stream("outcomes", size, sample)
         yield "settings", settings_table(settings, found, rng).assign(replication=sample)

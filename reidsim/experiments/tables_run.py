@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import pandas as pd
 
 from reidsim.errors import InputError
-from reidsim.experiments.analysis import Analysis, analyse
-from reidsim.experiments.full_domain_analysis import FullDomainAnalysis, curve_table, node_tables, runtime_table
+from reidsim.experiments.full_domain_nodes import FullDomainTables, node_tables
+from reidsim.experiments.record_figures import RecordFigures, figure_tables
 from reidsim.experiments.record_measures import further_measures
 from reidsim.experiments.release_file import release_file_facts
 from reidsim.experiments.results import Clock, make_manifest
@@ -74,7 +74,7 @@ def summary_of_run(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) ->
 
 
 def run_tables(loaded: LoadedScenario[TablesScenario], report: Progress) -> RunResult:
-    """Play every policy of a scenario about a table and compute its analysis."""
+    """Play every policy of a scenario about a table and compute the tables behind its figures."""
     clock = Clock()
     report("reading", 0, 1)
     study = build_study(loaded)
@@ -96,34 +96,21 @@ def run_tables(loaded: LoadedScenario[TablesScenario], report: Progress) -> RunR
     }
     manifest = make_manifest(loaded, clock.laps, facts)
     runs = run_table(loaded.name, loaded.scenario.seed, 0, summary)
-    curves = _curve_warnings(analysis.curves) if isinstance(analysis, FullDomainAnalysis) else ()
-    warnings = (*analysis.left_out, *warnings_of(study, outcomes), *curves)
+    warnings = (*analysis.left_out, *warnings_of(study, outcomes))
     return RunResult(loaded.name, runs, records, analysis, manifest, warnings)
 
 
 def _analyse(
     study: TablesStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress
-) -> Analysis | FullDomainAnalysis:
+) -> RecordFigures | FullDomainTables:
     if study.scenario.publisher.unit == "record":
-        return analyse(study, progress=lambda done, total: report("analysing", done, total))
+        return figure_tables(study, progress=lambda done, total: report("figures", done, total))
     top_nodes, front, left_out = node_tables(study, outcomes)
-    return FullDomainAnalysis(
+    return FullDomainTables(
         optima=optima_table(study, outcomes),
         classes=class_table(study, outcomes),
         released=release_table(study, outcomes),
-        curves=curve_table(study, progress=lambda done, total: report("curves", done, total)),
-        runtimes=runtime_table(study, progress=lambda done, total: report("run times", done, total)),
         top_nodes=top_nodes,
         front=front,
         left_out=left_out,
-    )
-
-
-def _curve_warnings(curves: pd.DataFrame) -> tuple[str, ...]:
-    if curves.empty or curves["proved_optimal"].all():
-        return ()
-    open_points = curves[~curves["proved_optimal"]]
-    return (
-        f"curves: the budget ended the search at {len(open_points)} of {len(curves)} points; the payout planned "
-        f"may be up to {open_points['gap'].max():.2%} of the best case higher",
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.experiments.full_domain_analysis import curve_table
+from reidsim.experiments.batch.batch_run import run_batch_loaded
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.search import search
 from reidsim.kinds.tables.solving import planned_game
@@ -32,6 +33,8 @@ _RAW = {
 }
 _RAW_AT = (250.0, 500.0, 1000.0, 2000.0)
 _NAMES = {"basic": "full-domain", "record-level": "record-level", "safe-harbor": "Safe Harbor"}
+_BENEFIT = 1200.0
+_LOSS, _RISK = "economics.loss", "beliefs.risk"
 _Line = NDArray[np.float64]
 
 
@@ -39,21 +42,28 @@ def ledger() -> Ledger:
     """Run the study and compare it with the paper."""
     loaded = load_scenario("prasser2017")
     study = build_study(loaded)
-    curves = _Curves(curve_table(study))
+    curves = _Curves(_swept({}))
     entries = [*_facts(study), *_figure_5(curves), *_no_attack(curves), *_raw_results(), *_figure_6(study)]
     return Ledger(loaded.name, loaded.scenario.source, _HOW, entries)
 
 
-class _Curves:
-    """Relative payouts along G = L, by policy and by what the publisher plans with."""
+def _swept(changes: Mapping[str, object]) -> pd.DataFrame:
+    """Return the runs of the bundled sweep of Fig. 5, with some changes, and their relative payouts."""
+    runs = run_batch_loaded(load_scenario("prasser2017-sweep", changes)).runs
+    return runs.assign(relative_payout=runs["publisher_payoff"] / _BENEFIT)
 
-    def __init__(self, table: pd.DataFrame) -> None:
-        self._table = table
-        self.values = np.sort(table["value"].unique()).astype(np.float64)
+
+class _Curves:
+    """Relative payouts along G = L, by policy and by what the publisher plans with; rules plan with nothing."""
+
+    def __init__(self, runs: pd.DataFrame) -> None:
+        self._runs = runs
+        self.values = np.sort(runs[_LOSS].unique()).astype(np.float64)
 
     def line(self, policy: str, risk: str = "") -> _Line:
-        chosen = self._table[(self._table["policy"] == policy) & (self._table["risk"] == risk)]
-        return chosen.sort_values("value")["relative_payout"].to_numpy(dtype=np.float64)
+        risk = risk or str(self._runs[_RISK].iloc[0])
+        chosen = self._runs[(self._runs["policy"] == policy) & (self._runs[_RISK] == risk)]
+        return chosen.sort_values(_LOSS)["relative_payout"].to_numpy(dtype=np.float64)
 
     def at(self, value: float, policy: str, risk: str = "") -> float:
         return float(self.line(policy, risk)[self.values == value].item())
@@ -123,10 +133,9 @@ def _no_attack(curves: _Curves) -> list[Entry]:
 
 
 def _raw_results() -> list[Entry]:
-    changes = {"adversary.risk": "prosecutor", "analysis.curves.risks": ["prosecutor"],
-               "analysis.curves.loss": {"values": list(_RAW_AT)},
-               "analysis.curves.policies": list(_RAW)}  # fmt: skip
-    curves = _Curves(curve_table(build_study(load_scenario("prasser2017", changes))))
+    changes = {"adversary.risk": "prosecutor", "publisher.policies": list(_RAW),
+               "sweep.values": {_LOSS: list(_RAW_AT), _RISK: ["prosecutor"]}}  # fmt: skip
+    curves = _Curves(_swept(changes))
     entries = []
     for policy, printed in _RAW.items():
         risk = "" if policy == "safe-harbor" else "prosecutor"

@@ -6,16 +6,24 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.experiments.analysis import ALL_RECORDS, deviation_table, line_table, map_table, strategy_table
+from reidsim.experiments.record_figures import strategy_table
+from reidsim.experiments.record_measures import search_deviation
 from reidsim.experiments.tables_run import summarise
-from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.equilibrium import Equilibrium, evaluate
+from reidsim.games.lattice_search import lattice_search
+from reidsim.games.parameter_grid import (
+    Options,
+    ParameterPoints,
+    average_outcomes,
+    fixed_options,
+    undominated_options,
+)
 from reidsim.kinds.tables.outcomes import equilibria_of, play
 from reidsim.kinds.tables.study import TablesStudy, build_study
 from reidsim.reports.ledger import Entry, Ledger
-from reidsim.scenarios.analysis_schema import LinesSection, MapsSection, Range
 from reidsim.scenarios.load import load_scenario
 
 _HOW = """
@@ -180,9 +188,9 @@ def _sh_friendly_gain(summary: _Summary) -> list[Entry]:
 
 
 def _table_8(study: TablesStudy, summary: _Summary) -> list[Entry]:
-    economics = study.scenario.economics
-    at_case = LinesSection(loss=Range(values=(economics.loss,)))
-    search = deviation_table(study, at_case).to_dict("records")[0]
+    game = study.truth
+    found, best = evaluate(game, lattice_search(game)), evaluate(game, branch_and_bound(game))
+    search = search_deviation(found, best, game.tie(), study.released)
     where = "Table 8"
     return [
         Entry(where, "LBS: strategies worked out per record", 3.9, search["evaluated"], tolerance=0.15, form="{:.2f}"),
@@ -205,22 +213,21 @@ def _table_8(study: TablesStudy, summary: _Summary) -> list[Entry]:
 def _sensitivity(study: TablesStudy) -> list[Entry]:
     benefit = np.linspace(10, 400, 40)
     cost = np.linspace(0, 300, 151)
-    lines = line_table(
-        study, LinesSection(benefit=Range(values=tuple(benefit.tolist())), cost=Range(values=tuple(cost.tolist())))
-    )
-    attacked_less = {
-        parameter: _line(lines, parameter, "basic") <= _line(lines, parameter, "safe-harbor") + 1e-9
-        for parameter in ("benefit", "cost")
-    }
-    benefit_limit = _end_of_run(attacked_less["benefit"], benefit)
-    cost_limit = _end_of_run(~attacked_less["cost"], cost)
+    basic = undominated_options(study.lattice, study.truth.linker)
+    harbor = fixed_options(study.lattice, study.truth.linker, study.safe_harbor_strategies)
+
+    def attacked_less(points: ParameterPoints) -> NDArray[np.bool_]:
+        mine, rule = (_adversary_payoff(study, options, points) for options in (basic, harbor))
+        return mine <= rule + 1e-9
+
+    benefit_limit = _end_of_run(attacked_less(_points(study, benefit=benefit)), benefit)
+    cost_limit = _end_of_run(~attacked_less(_points(study, cost=cost)), cost)
     benefits, losses = np.linspace(50, 1500, 30), np.linspace(200, 25_000, 125)
-    grid = MapsSection(benefit=Range(values=tuple(benefits.tolist())), loss=Range(values=tuple(losses.tolist())))
-    maps = map_table(study, grid)
-    maps = maps[maps["record"] == ALL_RECORDS]
     # One row per benefit, one column per loss.
-    attacked = maps["share_attacked"].to_numpy().reshape(len(benefits), len(losses))
-    intensity = maps["generalization_intensity"].to_numpy().reshape(len(benefits), len(losses))
+    rows, columns = np.meshgrid(benefits, losses, indexing="ij")
+    maps = average_outcomes(basic, study.released, _points(study, benefit=rows.ravel(), loss=columns.ravel()))
+    attacked = maps.share_attacked.reshape(rows.shape)
+    intensity = maps.generalization_intensity.reshape(rows.shape)
     seldom = _end_of_run(np.all(attacked < 0.30, axis=0), losses)
     seldom_benefit = _end_of_run(np.all(attacked < 0.30, axis=1), benefits)
     milder = _end_of_run(np.all(intensity < 0.1431, axis=0), losses)
@@ -245,9 +252,15 @@ def _sensitivity(study: TablesStudy) -> list[Entry]:
     ]  # fmt: skip
 
 
-def _line(lines: pd.DataFrame, parameter: str, policy: str) -> NDArray[np.float64]:
-    chosen = lines[(lines["parameter"] == parameter) & (lines["policy"] == policy)]
-    return chosen["adversary_payoff"].to_numpy(dtype=np.float64)
+def _points(study: TablesStudy, **changes: NDArray[np.float64]) -> ParameterPoints:
+    """Return points at which some prices differ from the study's; the gain goes with the loss."""
+    base = study.scenario.economics
+    loss = changes.get("loss", base.loss)
+    return ParameterPoints.broadcast(changes.get("benefit", base.benefit), loss, loss, changes.get("cost", base.cost))
+
+
+def _adversary_payoff(study: TablesStudy, options: Options, points: ParameterPoints) -> NDArray[np.float64]:
+    return average_outcomes(options, study.released, points).adversary_payoff
 
 
 def _end_of_run(holds: NDArray[np.bool_], values: NDArray[np.float64]) -> float:

@@ -14,10 +14,10 @@ from reidsim.adversaries.sequential.planning import (
     plan_baseline,
     plan_known,
 )
-from reidsim.experiments.sequential_analysis import belief_table
+from reidsim.experiments.sequential_figures import belief_table
 from reidsim.kinds.tables.study import build_study
 from reidsim.reports.ledger import Entry, Ledger
-from reidsim.scenarios.analysis_schema import AttackChanges, SequentialAnalysisSection
+from reidsim.scenarios.figures_schema import AttackChanges, SequentialFiguresSection
 from reidsim.scenarios.load import load_scenario
 
 _HOW = """
@@ -36,7 +36,7 @@ def ledger() -> Ledger:
     every = study.sequential_attack(study.scenario.economics)
     once = replace(every, max_penalties=1)
     growing = replace(every, detection_slope=0.18)
-    section = SequentialAnalysisSection(settings={"b": AttackChanges(max_penalties=1)})
+    section = SequentialFiguresSection(settings={"b": AttackChanges(max_penalties=1)})
     risks = belief_table(study, section)
     entries = [
         *_thresholds(every, once, growing),

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from reidsim.errors import InputError, listed, nearest
-from reidsim.scenarios.analysis_schema import Money
+from reidsim.scenarios.amounts import Money
 from reidsim.validation import Section
 
 Risk = Literal["prosecutor", "journalist"]

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, listed, nearest
-from reidsim.scenarios.analysis_schema import Money
+from reidsim.scenarios.amounts import Money
 from reidsim.validation import Section
 
 Share = Annotated[float, Field(ge=0, le=1)]

@@ -12,7 +12,7 @@ from pydantic import Field
 from reidsim.bundled import bundled_folder, data_file
 from reidsim.errors import InputError, nearest
 from reidsim.scenarios.adversary_schema import Share
-from reidsim.scenarios.analysis_schema import Money
+from reidsim.scenarios.amounts import Money
 from reidsim.tables import numbers, read_table, require_columns
 from reidsim.validation import Section
 

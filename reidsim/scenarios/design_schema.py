@@ -15,7 +15,7 @@ from reidsim.errors import InputError, listed, nearest
 from reidsim.validation import Section
 
 # Keys that make a batch, say what is worked out of a single run, or tell the game: the same at every point.
-FIXED_KEYS = ("game", "seed", "replications", "sweep", "uncertainty", "stress", "analysis", "title", "source")
+FIXED_KEYS = ("game", "seed", "replications", "sweep", "uncertainty", "stress", "figures", "title", "source")
 # A sweep of more points is a slip: a grid over too many keys.
 MOST_POINTS = 1_000_000
 

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 from reidsim.bundled import BUNDLED, resolve
 from reidsim.errors import InputError
 from reidsim.overrides import override, validated_after
+from reidsim.scenarios.former_keys import refuse_former
 from reidsim.scenarios.given import validated_with
 from reidsim.scenarios.kind import DEFAULT_KIND, Kind, kind_named
 from reidsim.scenarios.origins import origins_of
@@ -129,7 +130,10 @@ def load_scenario(
     changes = {key: _from_working_folder(key, value, content, overrides) for key, value in overrides.items()}
     if seed is not None:
         changes["seed"] = seed
+    given: dict[str, Any] = {}
+    override(given, changes)
     override(content, changes)
+    refuse_former(given, str(content.get("game", DEFAULT_KIND)), "--set")
     schema = scenario_kind(content, path).schema
     scenario = validated_after(changes, schema, content, path, seed_given=seed is not None)
     return LoadedScenario(path.stem, path, scenario, content, origins_of(path, content), allow_code)
@@ -208,8 +212,9 @@ def scenario_kind(content: Mapping[str, Any], path: Path) -> Kind:
     Raises
     ------
     InputError
-        If there is no such kind.
+        If there is no such kind, or the scenario is of a former form.
     """
+    refuse_former(content, str(content.get("game", DEFAULT_KIND)), path)
     try:
         return kind_named(content.get("game", DEFAULT_KIND))
     except InputError as error:

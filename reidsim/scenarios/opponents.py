@@ -34,7 +34,7 @@ NO_RECIPE = "the scenario names no knowledge recipe"
 ONE_STAGE = "nothing is inferred, so it is the one-shot adversary"
 
 # Sections that say what else is worked out of a scenario.
-_NOT_PLAYED = ("analysis", "agents", "stress", "sweep", "uncertainty")
+_NOT_PLAYED = ("figures", "agents", "stress", "sweep", "uncertainty")
 
 Amount = float | Floats
 # A game against an adversary in truth, and as the defender believes it to be.

@@ -15,7 +15,7 @@ from reidsim.validation import read_text, read_toml
 
 _BUNDLED_FOLDERS = ("populations", "populations/knowledge")
 # What says nothing of the game.
-_NOT_OF_THE_GAME = ("title", "source", "game", "analysis")
+_NOT_OF_THE_GAME = ("title", "source", "game", "figures")
 
 
 class RecipeOrigin(TypedDict):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from reidsim.scenarios.analysis_schema import Money
+from reidsim.scenarios.amounts import Money
 from reidsim.scenarios.design_schema import Replications, SweepSection, UncertaintySection, check_design
 from reidsim.scenarios.stress_schema import StressSection
 from reidsim.validation import Section

@@ -178,10 +178,6 @@ class StressSection(Section):
         description="the smallest error about the cost that makes a safe record worth an attack, in record-level games",
     )
 
-    lines: bool = Field(
-        default=False, description="the `analysis.lines` of a masking scenario, as runs of the batch engine"
-    )
-
     @model_validator(mode="after")
     def _consistent(self) -> StressSection:
         _refuse_repeated(self.outputs, "outputs")
@@ -192,7 +188,7 @@ class StressSection(Section):
     def has_parts(self) -> bool:
         """Whether the section says what to work out."""
         parts = (self.sensitivity, self.robustness, self.discovery, self.map)
-        return any(part is not None for part in parts) or bool(self.beliefs) or self.guarantee or self.lines
+        return any(part is not None for part in parts) or bool(self.beliefs) or self.guarantee
 
 
 def _refuse_repeated(values: tuple[object, ...], where: str) -> None:

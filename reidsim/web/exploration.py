@@ -26,7 +26,7 @@ from reidsim.web.controls import Value
 Values = Mapping[str, Value]
 
 # Sections and keys that a single look at a scenario does not need.
-_LEFT_OUT = ("analysis", "replications", "sweep", "uncertainty", "stress")
+_LEFT_OUT = ("figures", "replications", "sweep", "uncertainty", "stress")
 
 
 class Exploration(mesa.Model):
@@ -35,7 +35,7 @@ class Exploration(mesa.Model):
     Parameters
     ----------
     loaded : LoadedScenario
-        What to explore; its ``[analysis]`` is left out, since it is not drawn here.
+        What to explore; its ``[figures]`` are left out, since it is not drawn here.
     values : callable
         Returns what was set, as value by key path; asked once. A callable, so that a reset of the page takes what is
         set then.

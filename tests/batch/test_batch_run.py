@@ -338,8 +338,8 @@ def test_points_can_be_given(town, tmp_path):
 
 
 GAMES = {
-    "xia2021": {"release.sizes": [40], "release.samples": 2, "analysis": {}, "replications": 2},
-    "arx-example": {"sweep.values": {"economics.loss": [600]}, "publisher.policies": ["basic"], "analysis": {}},
+    "xia2021": {"release.sizes": [40], "release.samples": 2, "figures": {}, "replications": 2},
+    "arx-example": {"sweep.values": {"economics.loss": [600]}, "publisher.policies": ["basic"], "figures": {}},
 }
 
 
@@ -360,7 +360,7 @@ def test_other_games(name):
 
 @pytest.mark.deep
 def test_replications_of_the_masking_game_leave_what_they_always_did():
-    small = {"replications": 3, "population.recipe": "ystr-genealogy-small", "targets.size": 40, "analysis": {}}
+    small = {"replications": 3, "population.recipe": "ystr-genealogy-small", "targets.size": 40, "figures": {}}
     sizes = {f"resources.{name}.size": 200 for name in load_scenario("wan2021").scenario.resources}
     loaded = load_scenario("wan2021", small | sizes)
     alone = run_once(loaded)
@@ -375,7 +375,7 @@ def test_replications_of_the_masking_game_leave_what_they_always_did():
 
 
 def test_a_policy_that_the_masking_game_refuses_is_a_failed_run():
-    small = {"population.recipe": "ystr-genealogy-small", "targets.size": 4, "analysis": {}, "subjects.k": 5}
+    small = {"population.recipe": "ystr-genealogy-small", "targets.size": 4, "figures": {}, "subjects.k": 5}
     sizes = {f"resources.{name}.size": 50 for name in load_scenario("wan2021").scenario.resources}
     more = {"subjects.policies": ["k-anonymity"], "sweep.values": {"economics.loss": [1]}, "replications": 1}
     runs = run_batch_loaded(load_scenario("wan2021", small | sizes | more)).runs

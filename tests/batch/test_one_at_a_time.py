@@ -1,7 +1,6 @@
 """Sweeps that change one key at a time, and studies kept between the points of a worker."""
 
 import shutil
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -254,9 +253,7 @@ def test_people_and_records_are_read_once_for_points_that_share_them(kind, point
 @pytest.mark.deep
 def test_runs_at_dataset_level_are_runs_of_their_own_scenario(table):
     changes = {"sweep.values": {"economics.loss": [20, 80, 200], "beliefs.risk": ["prosecutor", "journalist"]}}
-    begun = time.perf_counter()
     result = reidsim.run_batch(table, overrides=changes, executor="serial")
-    elapsed = time.perf_counter() - begun
     assert result.runs["state"].eq("complete").all()
     for point in range(6):
         rows = result.runs[result.runs["point"] == point].reset_index(drop=True)
@@ -268,10 +265,11 @@ def test_runs_at_dataset_level_are_runs_of_their_own_scenario(table):
         spread = result.analysis.distributions.query(f"point == {point} and measure == 'publisher_payoff'")
         assert spread["minimum"].tolist() == of_records.min().tolist()
         assert spread["median"].tolist() == of_records.median().tolist()
-    times = result.analysis.runtimes
-    assert (times["seconds"] > 0).all()
-    assert times["seconds"].sum() < elapsed
-    assert len(times) == len(result.runs)
+    # Points that differ in money share walks, so that no time is a run's own.
+    assert result.analysis.runtimes.empty
+    times = reidsim.run_batch(table, overrides={"sweep.values": {"publisher.prune": [True, False]}}).analysis.runtimes
+    assert (times["seconds"] >= 0).all()
+    assert len(times) == 2 * len(result.runs) // 6
 
 
 @pytest.mark.deep

@@ -1,35 +1,35 @@
-"""The papers' figures as sweeps: every point of the engine is what the paper's own scenario works out at once.
+"""The papers' figures as sweeps: every point of the engine is the game solved on its own at that point.
 
-`[analysis]` solves whole curves with other code (options that nothing dominates, searches over all points), so both
-are a check of each other. Points are thinned; the tables of the full sweeps were compared once, with the same outcome.
+Points are thinned; the tables of the full sweeps were compared once, with the same outcome.
 """
 
+import math
+from dataclasses import replace
+
 import numpy as np
-import pandas as pd
 import pytest
 
 import reidsim
-from reidsim.experiments.analysis import deviation_table, line_table, map_table
-from reidsim.experiments.full_domain_analysis import curve_table
-from reidsim.experiments.sequential_analysis import threshold_table
+from reidsim.adversaries.sequential.planning import attack_threshold
+from reidsim.experiments.record_measures import search_deviation
+from reidsim.experiments.tables_run import summarise
+from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.equilibrium import evaluate
+from reidsim.games.lattice_search import lattice_search
+from reidsim.kinds.tables.outcomes import equilibria_of, play
 from reidsim.kinds.tables.study import build_study
-from reidsim.scenarios.analysis_schema import LinesSection, MapsSection
 from reidsim.scenarios.load import load_scenario
-from reidsim.validation import validated
 
 pytestmark = pytest.mark.deep
 
 PRICES = {"economics.benefit": 1200, "economics.loss": 300, "economics.cost": 4}
-MEASURES = ["publisher_payoff", "adversary_payoff", "share_attacked", "generalization_intensity"]
+MEASURES = ["publisher_payoff", "adversary_payoff", "share_attacked", "generalization_intensity", "risk", "utility"]
+CLOSE = {"rtol": 1e-12, "atol": 1e-12}
 
 
 def swept(name, **changes):
     return reidsim.run_batch(name, overrides={key.replace("__", "."): value for key, value in changes.items()},
                              executor="serial")  # fmt: skip
-
-
-def section(model, **ranges):
-    return validated(model, {key: {"values": values} for key, values in ranges.items()}, "test")
 
 
 def rows_at(runs, own, key):
@@ -40,28 +40,22 @@ def rows_at(runs, own, key):
     return runs
 
 
-def assert_close(ours, theirs, measures, rows):
-    assert len(ours) == rows
-    for measure in measures:
-        np.testing.assert_allclose(
-            ours[measure].astype(float), ours[f"{measure}_there"].astype(float), rtol=1e-9, atol=1e-9
-        )
-    assert set(theirs) >= set(measures)
+def assert_points(runs, name, keys, **changes):
+    """Check that each point of a sweep is the record-level study of a scenario, built and solved anew there."""
+    for point, rows in runs.groupby("point"):
+        at = {key: rows[key].iloc[0] for key in keys}
+        study = build_study(load_scenario(name, {**changes, **at}))
+        alone = summarise(study, equilibria_of(play(study)))
+        assert rows["policy"].tolist() == list(alone.index), point
+        np.testing.assert_allclose(rows[MEASURES], alone[MEASURES], **CLOSE)
 
 
-def test_figure_11_of_wan_2015(wan2015):
-    values = {"benefit": [50, 1200, 2000], "loss": [50, 2000], "cost": [0, 40]}
-    runs = swept("wan2015-sweep", sweep__values={f"economics.{key}": at for key, at in values.items()}).runs
+def test_figure_11_of_wan_2015():
+    values = {"economics.benefit": [50, 1200, 2000], "economics.loss": [50, 2000], "economics.cost": [0, 40]}
+    runs = swept("wan2015-sweep", sweep__values=values).runs
     # The scenario's own prices are among the benefits; they are one point, not three.
     assert runs["point"].nunique() == 7
-    lines = line_table(wan2015, section(LinesSection, **values))
-    for parameter, at in values.items():
-        key = f"economics.{parameter}"
-        there = lines[lines["parameter"] == parameter]
-        both = rows_at(runs, PRICES, key).merge(
-            there, left_on=[key, "policy"], right_on=["value", "policy"], suffixes=("", "_there")
-        )
-        assert_close(both, there, MEASURES, 4 * len(at))
+    assert_points(runs, "wan2015", values, **{"publisher.solver": "branch-and-bound"})
     # Table 7 at the case study's prices.
     case = rows_at(runs, PRICES, None).set_index("policy")
     printed = {"safe-harbor": 852.06, "basic": 1195.50, "sh-friendly": 852.51, "no-attack": 1169.80}
@@ -70,35 +64,29 @@ def test_figure_11_of_wan_2015(wan2015):
     assert case["share_attacked"]["basic"] == pytest.approx(0.2187, abs=0.01)
 
 
-def test_figures_8_to_10_of_wan_2015(wan2015):
-    values = {"benefit": [30, 1200], "loss": [0, 300, 25000]}
-    records = wan2015.scenario.analysis.maps.records
-    ranges = {key: {"values": at} for key, at in values.items()}
-    there = map_table(wan2015, validated(MapsSection, {**ranges, "records": records}, "test"))
-    prices = {f"economics.{key}": at for key, at in values.items()}
-    everybody = swept("wan2015-map", sweep__values=prices).runs.assign(record="all records")
+def test_figures_8_to_10_of_wan_2015():
+    prices = {"economics.benefit": [30, 1200], "economics.loss": [300, 25000]}
+    everybody = swept("wan2015-map", sweep__values=prices).runs
+    assert len(everybody) == 4
+    assert_points(everybody, "wan2015-map", prices)
     own = load_scenario("wan2015-map-records").scenario.sweep.values["release.path"].listed
     alone = swept("wan2015-map-records", sweep__values={**prices, "release.path": list(own)}).runs
-    labels = dict(zip(own, there["record"].unique(), strict=False))
-    alone["record"] = alone["release.path"].map(labels)
-    both = pd.concat([everybody, alone]).merge(
-        there, left_on=["record", *prices], right_on=["record", *values], suffixes=("", "_there")
-    )
-    assert_close(both, there, MEASURES, len(there))
-    assert len(there) == 18
+    assert len(alone) == 8
+    assert_points(alone, "wan2015-map-records", [*prices, "release.path"])
 
 
 def test_figure_12_of_wan_2015(wan2015):
-    values = {"benefit": [100, 1200], "loss": [2000]}
-    runs = swept("wan2015-search", sweep__values={f"economics.{key}": at for key, at in values.items()}).runs
+    values = {"economics.benefit": [100, 1200], "economics.loss": [2000]}
+    runs = swept("wan2015-search", sweep__values=values).runs
     measures = ["publisher_payoff_difference", "adversary_payoff_difference", "share_optimal", "evaluated"]
-    there = deviation_table(wan2015, section(LinesSection, **values))
-    for parameter, at in values.items():
-        key = f"economics.{parameter}"
-        both = rows_at(runs, {k: v for k, v in PRICES.items() if k in runs}, key).merge(
-            there[there["parameter"] == parameter], left_on=key, right_on="value", suffixes=("", "_there")
-        )
-        assert_close(both, there, measures, len(at))
+    assert len(runs) == 3
+    for _, row in runs.iterrows():
+        economics = wan2015.scenario.economics
+        money = {"benefit": row["economics.benefit"], "loss": row["economics.loss"]}
+        game = wan2015.game(economics.model_copy(update=money))
+        found, best = evaluate(game, lattice_search(game)), evaluate(game, branch_and_bound(game))
+        expected = search_deviation(found, best, game.tie(), wan2015.released)
+        assert row[measures].to_dict() == pytest.approx(expected, rel=1e-12)
     case = rows_at(runs, {k: v for k, v in PRICES.items() if k in runs}, None).iloc[0]
     # Table 8.
     assert case["share_optimal"] == pytest.approx(0.9947, abs=0.0025)
@@ -106,19 +94,15 @@ def test_figure_12_of_wan_2015(wan2015):
 
 
 def test_figure_5_of_prasser_2017():
-    losses = [300, 2000]
-    values = {"economics.loss": losses, "beliefs.risk": ["prosecutor", "journalist"]}
+    values = {"economics.loss": [300, 2000], "beliefs.risk": ["prosecutor", "journalist"]}
     runs = swept("prasser2017-sweep", sweep__values=values).runs
-    loaded = load_scenario("prasser2017", {"analysis.curves.loss": {"values": losses}})
-    there = curve_table(build_study(loaded))
-    # Rules plan with no risk, so the engine has them once for each.
-    rules = there[there["risk"] == ""]
-    there = pd.concat([there[there["risk"] != ""], *(rules.assign(risk=risk) for risk in values["beliefs.risk"])])
-    both = runs.merge(
-        there,
-        left_on=[*values, "policy"], right_on=["value", "risk", "policy"], suffixes=("", "_there"),
-    )  # fmt: skip
-    assert_close(both, there, ["publisher_payoff", "adversary_payoff", "share_attacked", "share_suppressed"], 20)
+    assert len(runs) == 4 * 5
+    for point, rows in runs.groupby("point"):
+        at = {key: rows[key].iloc[0] for key in values}
+        study = build_study(load_scenario("prasser2017-sweep", at))
+        alone = summarise(study, equilibria_of(play(study)))
+        assert rows["policy"].tolist() == list(alone.index), point
+        np.testing.assert_allclose(rows[MEASURES], alone[MEASURES], **CLOSE)
 
 
 def test_raw_results_of_prasser_2017():
@@ -157,24 +141,22 @@ def test_figure_10_of_xia_2015():
         f"{sequential}.penalty": 20000,
         f"{sequential}.detection_intercept": -4.59,
     }
-    names = dict(zip(own, ["access_cost", "exploit_cost", "penalty", "detection"], strict=True))
-    loaded = load_scenario("xia2015")
-    asked = {
-        name: {"values": [0.001, 0.01, 0.1] if name == "detection" else [float(value) for value in values[key]]}
-        for key, name in names.items()
-    }
-    content = {**loaded.content["analysis"]["sequential"]}
-    content["thresholds"] = {**asked, "base": content["thresholds"]["base"]}
-    analysis = validated(type(loaded.scenario.analysis.sequential), content, "test")
-    there = threshold_table(build_study(loaded), analysis)
+    names = dict(zip(own, ["access_cost", "exploit_cost", "penalty", "detection_intercept"], strict=True))
+    study = build_study(load_scenario("xia2015"))
+    # Fines without limit in (a) and (c): no group that large is attacked.
+    base = replace(
+        study.sequential_attack(study.scenario.economics),
+        gain=1000.0, penalty=20_000.0, exploit_cost=10.0, access_cost=100.0, prior=1.0,
+    )  # fmt: skip
     at = {}
     for setting, (fines, slope) in settings.items():
+        attack = replace(base, max_penalties=1 if fines == 1 else None, detection_slope=slope)
         mine = runs[(runs[f"{sequential}.max_penalties"] == fines) & (runs[f"{sequential}.detection_slope"] == slope)]
         for key, name in names.items():
             line = rows_at(mine, own, key)
             found = [line.loc[line[key] == value, "attack_threshold"].item() for value in values[key]]
-            theirs = there[(there["parameter"] == name) & there["setting"].str.startswith(setting)]
-            assert found == theirs["threshold"].astype(float).tolist(), (setting, name)
+            alone = [attack_threshold(replace(attack, **{name: float(value)})) for value in values[key]]
+            assert found == [math.nan if size is None else size for size in alone], (setting, name)
             at[setting, name] = found
     # Sensitivity of k to the penalty in the reference notes on the paper.
     assert at["a", "penalty"] == [44, 18, 11, 8, 7, 5, 5, 3, 3]

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from reidsim.errors import InputError
-from reidsim.experiments import full_domain_analysis, tables_run
-from reidsim.experiments.full_domain_analysis import FullDomainAnalysis
+from reidsim.experiments import full_domain_nodes, tables_run
+from reidsim.experiments.full_domain_nodes import FullDomainTables
 from reidsim.experiments.tables_run import describe_tables, run_tables
 from reidsim.games.full_domain import best_splits
 from reidsim.games.measures import MEASURES
@@ -43,21 +43,13 @@ policies = [
 ]
 [safe_harbor]
 age = "age"
-[analysis.nodes]
+[figures.nodes]
 top = 4
-[analysis.curves]
-loss = { values = [0, 40, 80, 200] }
-benefit = { from = 50, to = 100, points = 3 }
-policies = ["basic", "no-attack", "sh-friendly", "record-level", "safe-harbor"]
-risks = ["prosecutor", "journalist"]
-[analysis.runtimes]
-loss = [0, 80]
 """
 NODE_POLICIES = ["basic", "no-attack", "sh-friendly"]
 CLASS_POLICIES = [
     *NODE_POLICIES, "local-recoding", "local-recoding-no-attack", "multi-dimensional", "multi-dimensional-no-attack",
 ]  # fmt: skip
-CURVE_POLICIES = ["basic", "no-attack", "sh-friendly", "record-level", "safe-harbor"]
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +158,7 @@ def test_recoding_by_splits_pays_between_one_node_and_each_record_its_own(result
 
 
 def test_labels_are_in_the_order_of_the_records(folder):
-    released = run(folder, publisher__policies=["no-protection"], analysis={}).analysis.released
+    released = run(folder, publisher__policies=["no-protection"], figures={}).analysis.released
     records = pd.read_csv(folder / "records.csv", dtype=str)
     assert released[["age", "sex", "village"]].to_numpy().tolist() == records.to_numpy().tolist()
 
@@ -183,34 +175,18 @@ def test_nodes_and_front_belong_to_the_optimum(result):
         assert front["payout"].max() == pytest.approx(optima.loc[policy, "payout"])
 
 
-@pytest.mark.parametrize("beliefs", [{}, {"loss": 150, "gain": 90, "cost": 12}])
-def test_a_point_of_a_curve_is_a_run_at_that_point(folder, beliefs):
-    ranges = {"loss": {"values": [40, 200]}, "benefit": {"values": [50]}, "gain": {"values": [30]}}
-    curves = {**ranges, "policies": CURVE_POLICIES, "risks": ["prosecutor", "journalist"]}
-    run_of = {"adversary__risk": "journalist", "publisher__policies": CURVE_POLICIES}
-    table = run(folder, **run_of, analysis={"curves": curves}, beliefs=beliefs).analysis.curves
-    assert table["proved_optimal"].all()
-    assert (table["gap"] == 0).all()
-    for parameter, value in (("loss", 200.0), ("benefit", 50.0), ("gain", 30.0)):
-        for risk in ("prosecutor", "journalist"):
-            changes = {f"economics__{parameter}": value, "beliefs": beliefs | {"risk": risk}, "analysis": {}}
-            summary = run(folder, **run_of, **changes).summary
-            points = table.query("parameter == @parameter and value == @value and risk in [@risk, '']")
-            assert len(points) == 5
-            for point in points.itertuples():
-                for measure in ("publisher_payoff", "adversary_payoff", "share_attacked", "share_suppressed"):
-                    assert getattr(point, measure) == pytest.approx(summary.loc[point.policy, measure])
-
-
 def test_mistaken_risks_cost_and_never_pay(folder):
     """Planning with the truth pays at least as much as planning with anything else."""
-    curves = run(folder, adversary__risk="journalist").analysis.curves
-    games = curves[curves["risk"] != ""].pivot(
-        index=["parameter", "value", "policy"], columns="risk", values="publisher_payoff"
-    )
-    basic = games[games.index.get_level_values("policy").isin(["basic", "record-level"])]
-    assert (basic["journalist"] >= basic["prosecutor"] - 1e-9).all()
-    assert (basic["journalist"] > basic["prosecutor"] + 1e-9).any()
+    changes = {"adversary__risk": "journalist", "publisher__policies": ["basic", "record-level"]}
+    pays = {
+        (risk, loss): run(folder, **changes, beliefs={"risk": risk}, economics__loss=loss).summary["publisher_payoff"]
+        for risk in ("prosecutor", "journalist")
+        for loss in (0, 40, 80, 200)
+    }
+    table = pd.DataFrame(pays).T
+    gained = table.loc["journalist"] - table.loc["prosecutor"]
+    assert (gained >= -1e-9).all(axis=None)
+    assert (gained > 1e-9).any(axis=None)
 
 
 def test_beliefs_about_prices_are_planned_with(folder):
@@ -224,7 +200,7 @@ def test_prices_by_record(folder):
     records = pd.read_csv(folder / "records.csv", dtype=str)
     records.assign(worth=[50] * 20 + [200] * 20).to_csv(folder / "priced.csv", index=False)
     changes = {"release__path": str(folder / "priced.csv"), "economics__columns": {"benefit": "worth"}}
-    result = run(folder, **changes, analysis={})
+    result = run(folder, **changes, figures={})
     rows = result.records.query("policy == 'no-protection'")
     safe = ~rows["attacked"].to_numpy()
     assert (rows["publisher_payoff"].to_numpy()[safe] == np.repeat([50, 200], 20)[safe]).all()
@@ -234,7 +210,7 @@ def test_prices_by_record(folder):
 
 def test_no_solution_is_an_answer(folder):
     result = run(
-        folder, publisher__suppression_limit=0.0, publisher__policies=["basic"], economics__benefit=0, analysis={}
+        folder, publisher__suppression_limit=0.0, publisher__policies=["basic"], economics__benefit=0, figures={}
     )
     assert result.records["strategy"].eq("withheld").all()
     assert result.analysis.optima["node"].tolist() == [""]
@@ -244,28 +220,23 @@ def test_no_solution_is_an_answer(folder):
 
 
 def test_the_anytime_search_in_a_scenario(folder):
-    changes = {"publisher__search": "anytime", "publisher__policies": ["basic"], "analysis": {}}
+    changes = {"publisher__search": "anytime", "publisher__policies": ["basic"], "figures": {}}
     some = run(folder, **changes, publisher__nodes=3)
     optimum = some.analysis.optima.iloc[0]
     assert optimum["nodes_evaluated"] == 3
     assert optimum["gap"] > 0
     assert not optimum["proved_optimal"]
     assert "the budget ended the search" in some.warnings[0]
-    exact = run(folder, publisher__policies=["basic"], analysis={}).analysis.optima.iloc[0]
+    exact = run(folder, publisher__policies=["basic"], figures={}).analysis.optima.iloc[0]
     enough = run(folder, **changes, publisher__nodes=1000).analysis.optima.iloc[0]
     assert enough["proved_optimal"]
     assert (enough["node"], enough["payout"]) == (exact["node"], exact["payout"])
 
 
-def test_curves_and_rounds_within_a_budget(folder):
+def test_rounds_within_a_budget(folder):
     policies = ["basic", "local-recoding", "local-recoding-no-attack"]
     changes = {"publisher__search": "anytime", "publisher__policies": policies, "publisher__nodes": 3}
-    curves = {"loss": {"values": [0, 80]}, "policies": ["basic", "safe-harbor"]}
-    result = run(folder, **changes, analysis={"curves": curves})
-    points = result.analysis.curves.set_index(["policy", "value"])
-    assert points.loc[("basic", 80), "gap"] > 0
-    assert not points.loc[("basic", 80), "proved_optimal"]
-    assert points.loc["safe-harbor", "proved_optimal"].all()
+    result = run(folder, **changes)
     optima = result.analysis.optima.set_index("policy")
     rounds = optima.loc["local-recoding", "node"].split(" | ")
     assert optima.loc["local-recoding", "nodes_evaluated"] <= 3 * len(rounds)
@@ -273,19 +244,17 @@ def test_curves_and_rounds_within_a_budget(folder):
     text = " ".join(result.warnings)
     assert "local-recoding: the budget ended " in text
     assert f" of {len(rounds)} rounds; another node may pay more there" in text
-    assert "curves: the budget ended the search at " in text
-    enough = run(folder, **{**changes, "publisher__nodes": 1000}, analysis={"curves": curves})
+    enough = run(folder, **{**changes, "publisher__nodes": 1000})
     assert not enough.warnings
-    exact = run(folder, publisher__policies=policies, analysis={"curves": curves})
-    pd.testing.assert_frame_equal(enough.analysis.curves, exact.analysis.curves)
+    exact = run(folder, publisher__policies=policies)
     columns = ["policy", "node", "payout"]
     pd.testing.assert_frame_equal(enough.analysis.optima[columns], exact.analysis.optima[columns])
 
 
 def test_nodes_listed_after_a_search_with_a_budget_are_those_worked_out(folder):
-    changes = {"publisher__search": "anytime", "publisher__policies": ["basic"], "analysis": {}}
+    changes = {"publisher__search": "anytime", "publisher__policies": ["basic"], "figures": {}}
     few = run(folder, **changes, publisher__nodes=3).analysis
-    every = run(folder, publisher__policies=["basic"], analysis={"nodes": {"top": 16}}).analysis.top_nodes
+    every = run(folder, publisher__policies=["basic"], figures={"nodes": {"top": 16}}).analysis.top_nodes
     assert len(every) == 16
     assert len(few.top_nodes) == 3
     assert set(few.front["node"]) <= set(few.top_nodes["node"])
@@ -296,16 +265,16 @@ def test_nodes_listed_after_a_search_with_a_budget_are_those_worked_out(folder):
 
 def test_nodes_are_listed_by_default_in_lattices_of_modest_size(folder, monkeypatch):
     policies = {"publisher__policies": ["basic", "record-level"]}
-    analysis = run(folder, **policies, analysis={}).analysis
+    analysis = run(folder, **policies, figures={}).analysis
     assert len(analysis.top_nodes) == 10
     assert "front" in analysis.tables()
-    assert "top_nodes" not in run(folder, **policies, analysis={"nodes": {"top": 0}}).analysis.tables()
-    monkeypatch.setattr(full_domain_analysis, "_MOST_NODES_LISTED", 15)
-    large = run(folder, **policies, analysis={}).analysis
+    assert "top_nodes" not in run(folder, **policies, figures={"nodes": {"top": 0}}).analysis.tables()
+    monkeypatch.setattr(full_domain_nodes, "_MOST_NODES_LISTED", 15)
+    large = run(folder, **policies, figures={}).analysis
     assert "top_nodes" not in large.tables()
     assert "nodes that pay most are not listed: there are 16" in large.left_out[0]
-    assert large.left_out == run(folder, **policies, analysis={}).warnings
-    assert len(run(folder, **policies, analysis={"nodes": {}}).analysis.top_nodes) == 10
+    assert large.left_out == run(folder, **policies, figures={}).warnings
+    assert len(run(folder, **policies, figures={"nodes": {}}).analysis.top_nodes) == 10
 
 
 def test_regions_within_a_suppression_limit(folder):
@@ -313,7 +282,7 @@ def test_regions_within_a_suppression_limit(folder):
     policy = "multi-dimensional-no-attack"
     payouts, gaps = [], []
     for limit in (0.0, 0.1, 0.2, 1.0):
-        result = run(folder, publisher__policies=[policy], publisher__suppression_limit=limit, analysis={})
+        result = run(folder, publisher__policies=[policy], publisher__suppression_limit=limit, figures={})
         optimum = result.analysis.optima.iloc[0]
         assert optimum["suppressed"] <= 40 * limit
         assert optimum["proved_optimal"] == (optimum["gap"] == 0)
@@ -327,14 +296,14 @@ def test_regions_within_a_suppression_limit(folder):
 def test_too_many_classes_for_regions(folder, monkeypatch):
     monkeypatch.setattr(best_splits, "_MEMORY_LIMIT", 100)
     with pytest.raises(InputError, match=r"ward.toml: publisher.policies: too many classes for multi-dimensional"):
-        run(folder, publisher__policies=["multi-dimensional"], analysis={})
+        run(folder, publisher__policies=["multi-dimensional"], figures={})
 
 
 def test_local_recoding_planned_under_one_risk_pays_under_the_other(folder):
     """Whoever is released in an earlier round does not hide those of a later one from a prosecutor."""
     result = run(
         folder, adversary__risk="prosecutor", beliefs={"risk": "journalist"}, publisher__policies=["local-recoding"],
-        analysis={},
+        figures={},
     )  # fmt: skip
     classes = result.analysis.classes
     assert len(set(classes["node"])) > 1
@@ -343,19 +312,19 @@ def test_local_recoding_planned_under_one_risk_pays_under_the_other(folder):
     assert optimum["payout"] < optimum["planned_payout"]
 
 
-def test_two_runs_are_the_same_but_for_run_times(folder):
+def test_two_runs_are_the_same(folder):
     one, other = run(folder).analysis.tables(), run(folder).analysis.tables()
     assert list(one) == list(other)
-    for name in set(one) - {"runtimes"}:
+    for name in one:
         pd.testing.assert_frame_equal(one[name], other[name])
-    assert set(one) == {"optima", "classes", "released", "top_nodes", "front", "curves", "runtimes"}
+    assert set(one) == {"optima", "classes", "released", "top_nodes", "front"}
 
 
 @pytest.mark.deep
 def test_a_results_folder_with_figures(result, tmp_path):
     folder = result.save(tmp_path / "out", illustrate=illustrate)
     manifest = json.loads((folder / "manifest.json").read_text())
-    names = ["payout-curves-benefit.png", "payout-curves-loss.png", "payout-front.png", "full-domain-runtimes.png"]
+    names = ["payout-front.png"]
     assert sorted(manifest["figures"]) == sorted(names)
     assert sorted(path.name for path in (folder / "figures").iterdir()) == sorted(names)
     optima = pd.read_parquet(folder / "optima.parquet")
@@ -371,8 +340,8 @@ def test_check_says_how_large_the_game_is(folder, monkeypatch):
     assert 'publisher.search = "anytime" has a budget' in describe_tables(load_scenario(folder / "ward.toml"))
 
 
-def test_without_analysis_there_are_the_tables_of_the_policies(folder):
-    analysis = run(folder, analysis={}).analysis
-    assert isinstance(analysis, FullDomainAnalysis)
+def test_without_figures_there_are_the_tables_of_the_policies(folder):
+    analysis = run(folder, figures={}).analysis
+    assert isinstance(analysis, FullDomainTables)
     assert set(analysis.tables()) == {"optima", "classes", "released", "top_nodes", "front"}
     assert analysis.left_out == ()

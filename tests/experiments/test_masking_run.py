@@ -334,8 +334,8 @@ def test_sweeps_stress_tests_and_lines_turn_overconfidence_on_and_off(bold):
 
 
 def test_a_chain_of_three_stages_has_no_search_path(chain):
-    with pytest.raises(InputError, match=r"chain\.toml: analysis\.search_path: greedy search is of two-stage attacks"):
-        reidsim.run(chain, overrides={"analysis.search_path": 0})
+    with pytest.raises(InputError, match=r"chain\.toml: figures\.search_path: greedy search is of two-stage attacks"):
+        reidsim.run(chain, overrides={"figures.search_path": 0})
 
 
 def test_targets_who_are_not_registered_are_reported(chain, tmp_path):

@@ -64,7 +64,7 @@ def folder(tmp_path_factory):
     """Return the results folder of one run of the town, with a seed and an override."""
     town = tmp_path_factory.mktemp("results") / "town"
     shutil.copytree(TOWN, town)
-    return run_command(town, "--seed", "11", "--set", 'analysis.strategies={age="30", sex="F", district="N1"}')
+    return run_command(town, "--seed", "11", "--set", 'figures.strategies={age="30", sex="F", district="N1"}')
 
 
 @pytest.fixture(scope="module")
@@ -295,7 +295,7 @@ def test_the_manifest_holds_the_scenario_as_run(manifest):
     content = manifest["content"]
     assert content["title"] == "Patients of a small town"
     assert content["economics"] == {"benefit": 100, "loss": 60, "cost": 10}
-    assert content["analysis"] == {"strategies": {"age": "30", "sex": "F", "district": "N1"}}
+    assert content["figures"] == {"strategies": {"age": "30", "sex": "F", "district": "N1"}}
     assert manifest["scenario"] == "town"
 
 
@@ -319,7 +319,7 @@ def test_the_manifest_holds_versions_and_timings(manifest):
     assert manifest["versions"]["python"] == ".".join(map(str, sys.version_info[:3]))
     for package in ("reidsim", "numpy", "pandas", "numba", "pyarrow", "pydantic"):
         assert manifest["versions"][package] == version(package)
-    assert set(manifest["timings_seconds"]) == {"build", "solve", "tables", "analysis"}
+    assert set(manifest["timings_seconds"]) == {"build", "solve", "tables", "figures"}
     assert all(seconds >= 0 for seconds in manifest["timings_seconds"].values())
 
 

@@ -15,7 +15,7 @@ SETTINGS = {"p_m": [0.2, 0.8], "p_fm": [0.5], "p_cu": [0.5], "p_c": [0.3, 0.6]}
 SMALL = {
     "release.sizes": [60, 200],
     "release.samples": 2,
-    "analysis.settings": SETTINGS,
+    "figures.settings": SETTINGS,
     "attack": {"gain": 1000, "cost": 50},
 }
 KEY = ["record", "records"]
@@ -81,7 +81,7 @@ def test_settings_are_those_of_the_network(result):
 
 def test_simulated_outcomes_are_shares_of_trials():
     result = reidsim.run(
-        "xia2021", overrides=SMALL | {"analysis.settings": SETTINGS | {"trials": 1}, "release.samples": 1}
+        "xia2021", overrides=SMALL | {"figures.settings": SETTINGS | {"trials": 1}, "release.samples": 1}
     )
     worst = result.analysis.settings.query("knowledge == 'worst-case'")
     assert set(np.unique(worst[["risk_q1", "risk_median", "risk_q3"]])) <= {0.0, 0.5, 1.0}
@@ -177,7 +177,7 @@ def test_check_says_what_there_is_to_do():
 
 
 def test_a_publisher_shares_more_against_voter_lists():
-    scenario = {"publisher.policies": ["basic"], "publisher.solver": "branch-and-bound", "analysis": {}}
+    scenario = {"publisher.policies": ["basic"], "publisher.solver": "branch-and-bound", "figures": {}}
     everything = reidsim.run("wan2015", overrides=scenario | {"adversary.knowledge": "worst-case"}).summary.loc["basic"]
     plain = reidsim.run("wan2015", overrides=scenario).summary.loc["basic"]
     twitter = reidsim.run("wan2015", overrides=scenario | {"adversary.knowledge": "twitter-age-race-sex"}).summary.loc[

@@ -114,7 +114,7 @@ def test_a_record_withheld_is_a_row_of_nothing():
         "resources.genealogy.size": 50,
         "subjects.policies": ["random-opt-in"],
         "subjects.opt_in_rate": 0,
-        "analysis.search_path": 1,
+        "figures.search_path": 1,
     }
     last = reidsim.run("wan2021", overrides=small).analysis.search_path.iloc[-1]
     assert (last["strategy"], last["masked"], last["shared_loci"]) == ("withheld", 14, 0)
@@ -125,5 +125,5 @@ def test_a_record_withheld_is_a_row_of_nothing():
 
 @pytest.mark.deep
 def test_without_the_key_there_is_no_table():
-    result = reidsim.run("wan2021-case", overrides={"analysis": {}})
+    result = reidsim.run("wan2021-case", overrides={"figures": {}})
     assert "search_path" not in result.analysis.tables()

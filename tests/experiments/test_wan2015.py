@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from paper_oracle import PaperGame
 
-from reidsim.experiments.analysis import strategy_table
+from reidsim.experiments.record_figures import strategy_table
 from reidsim.experiments.tables_run import summarise
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate

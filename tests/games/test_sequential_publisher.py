@@ -536,8 +536,8 @@ def test_policies_of_a_scenario_are_best_replies(town):
 
 @pytest.fixture(scope="module")
 def wan2015_sequential():
-    """Results of the bundled study, but for its analysis, against the sequential adversary."""
-    changes = {"adversary.planner": "fmdp", "adversary.sequential": {"access_cost": 5, "penalty": 100}, "analysis": {}}
+    """Results of the bundled study, but for its figures, against the sequential adversary."""
+    changes = {"adversary.planner": "fmdp", "adversary.sequential": {"access_cost": 5, "penalty": 100}, "figures": {}}
     return reidsim.run("wan2015", overrides=changes)
 
 

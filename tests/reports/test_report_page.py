@@ -137,9 +137,8 @@ def rows_of(*policies, **more):
 @pytest.fixture(scope="module")
 def town(tmp_path_factory):
     """The small town, run with figures drawn."""
-    price = {"values": [10, 60]}
     folder = tmp_path_factory.mktemp("town") / "results"
-    settings = {"publisher.policies": ["no-protection", "basic", "no-attack"], "analysis.lines": {"cost": price}}
+    settings = {"publisher.policies": ["no-protection", "basic", "no-attack"]}
     reidsim.run(TOWN / "town.toml", overrides=settings).save(folder, illustrate=illustrate)
     return folder
 
@@ -314,7 +313,7 @@ def test_every_probability_is_in_the_class_that_holds_it(values):
 
 
 def test_a_bundled_scenario_is_repeated_by_a_command_with_what_was_replaced(tmp_path):
-    changes = {"economics.loss": 600, "publisher.policies": ["basic"], "analysis": {}, "title": "It's, a 'test' = 1"}
+    changes = {"economics.loss": 600, "publisher.policies": ["basic"], "figures": {}, "title": "It's, a 'test' = 1"}
     loaded = load_scenario("wan2015", changes, seed=3)
     manifest = make_manifest(loaded, {}, {})
     run = open_results(folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)), manifest=manifest))

@@ -25,7 +25,6 @@ from reidsim.reports.figures import (
     payoff_by_group_size,
     risk_by_group_size,
     save_figure,
-    solver_runtimes,
 )
 
 SOLVERS = ("linear program", "two-level linear program", "backward induction")
@@ -43,16 +42,6 @@ def attack(setting: str) -> SequentialAttack:
     constant = SequentialAttack(gain=8000, access_cost=100, exploit_cost=10, penalty=10000, prior=0.63)
     changes: dict[str, dict[str, Any]] = {A: {}, B: {"max_penalties": 1}, C: {"detection_slope": 0.18}}
     return replace(constant, **changes[setting])
-
-
-def runtimes_table() -> pd.DataFrame:
-    seconds = {500000: (146.0, 16.2, 0.0024), 5000: (17.3, 13.1, 0.0014), 50000: (32.4, 10.5, 0.0023)}
-    rows = [
-        (size, solver, time, 5000)
-        for size, times in seconds.items()
-        for solver, time in reversed(list(zip(SOLVERS, times, strict=True)))
-    ]
-    return pd.DataFrame(rows, columns=["registry_size", "solver", "seconds", "records"])
 
 
 def attacks_table(most: int = 60) -> pd.DataFrame:
@@ -111,7 +100,6 @@ Draw = Callable[[pd.DataFrame], Figure]
 Make = Callable[[], pd.DataFrame]
 ATTACKS = ("setting", "planner", "group_size")
 FIGURES: dict[str, tuple[Draw, Make, tuple[str, ...]]] = {
-    "runtimes": (solver_runtimes, runtimes_table, ("registry_size", "solver", "seconds", "records")),
     "risk": (risk_by_group_size, attacks_table, (*ATTACKS, "risk")),
     "payoff": (payoff_by_group_size, attacks_table, (*ATTACKS, "value")),
     "exploits": (exploits_by_group_size, attacks_table, (*ATTACKS, "exploits")),
@@ -183,10 +171,6 @@ def test_an_empty_table_is_refused(draw: Draw, make: Make, needed: object) -> No
 @pytest.mark.parametrize(
     ("name", "column", "wrong", "expected"),
     [
-        ("runtimes", "seconds", 0.0, "more than 0"),
-        ("runtimes", "registry_size", 0, "more than 0"),
-        ("runtimes", "records", -1, "more than 0"),
-        ("runtimes", "seconds", np.nan, "a finite number"),
         ("risk", "group_size", 0, "1 or more"),
         ("risk", "risk", 1.5, "a probability from 0 to 1"),
         ("payoff", "value", np.inf, "a finite number"),
@@ -213,7 +197,6 @@ def test_a_value_that_cannot_be_is_located(name: str, column: str, wrong: Any, e
 @pytest.mark.parametrize(
     ("name", "keys"),
     [
-        ("runtimes", "registry_size, solver"),
         ("risk", "setting, planner, group_size"),
         ("payoff", "setting, planner, group_size"),
         ("exploits", "setting, planner, group_size"),
@@ -230,7 +213,6 @@ def test_two_points_in_one_place_are_refused(name: str, keys: str) -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("runtimes", {"Registry size (records)", "Runtime for 5,000 records (seconds)"}),
         ("risk", {"Group size in the registry (records)", "Probability of re-identification"}),
         ("payoff", {"Group size in the registry (records)",
                     "Adversary's expected payoff at the outset ($ per record)"}),
@@ -296,43 +278,6 @@ def test_no_text_lies_on_another(draw: Draw, make: Make) -> None:
 
 
 # ------------------------------------------------------------------------------------------------- Fig. 5
-
-
-def test_runtimes_are_those_of_the_table_on_logarithmic_axes() -> None:
-    figure = solver_runtimes(runtimes_table())
-    (axes,) = figure.axes
-    assert legend_of(figure) == list(SOLVERS)
-    assert line_of(axes, "linear program") == ([5000, 50000, 500000], [17.3, 32.4, 146.0])
-    assert line_of(axes, "backward induction") == ([5000, 50000, 500000], [0.0014, 0.0023, 0.0024])
-    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
-    assert axes.get_xticks().tolist() == [5000, 50000, 500000]
-    assert_differ_without_colour(axes, list(SOLVERS))
-    (low, high), (left, right) = axes.get_ylim(), axes.get_xlim()
-    assert low < 0.0014 < 146 < high
-    assert left < 5000 < 500000 < right
-
-
-def test_runtimes_of_different_numbers_of_records_are_per_record() -> None:
-    table = runtimes_table()
-    table.loc[table["solver"] == "linear program", "records"] = 100
-    (axes,) = solver_runtimes(table).axes
-    assert axes.get_ylabel() == "Runtime per record (seconds)"
-    assert line_of(axes, "linear program")[1] == pytest.approx([0.173, 0.324, 1.46])
-    assert line_of(axes, "two-level linear program")[1] == pytest.approx([13.1 / 5000, 10.5 / 5000, 16.2 / 5000])
-
-
-def test_a_solver_keeps_its_look_and_unknown_ones_follow() -> None:
-    def look(figure: Figure, label: str) -> tuple[object, ...]:
-        (line,) = [line for line in figure.axes[0].get_lines() if line.get_label() == label]
-        return line.get_color(), line.get_linestyle(), line.get_marker()
-
-    table = runtimes_table()
-    mine = pd.concat([table.iloc[:3].assign(solver="$mine$"), table[table["solver"] == "backward induction"]])
-    figure = solver_runtimes(mine.drop_duplicates(["registry_size", "solver"]))
-    assert legend_of(figure) == ["backward induction", "$mine$"]
-    assert not any(text.get_parse_math() for text in figure.legends[0].get_texts())
-    assert look(figure, "backward induction") == look(solver_runtimes(table), "backward induction")
-    assert look(figure, "$mine$") not in [look(solver_runtimes(table), solver) for solver in SOLVERS]
 
 
 # ------------------------------------------------------------------------------------------- Figs. 6 to 8

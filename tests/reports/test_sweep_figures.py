@@ -1,16 +1,21 @@
 """Figures of sweeps: what is drawn along which keys, and that no sweep keeps a batch from its end."""
 
+import json
 import shutil
 import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from reidsim.cli import main
+from reidsim.errors import InputError
 from reidsim.experiments.run import run_batch
+from reidsim.reports.figures.masking_lines import masking_lines
 from reidsim.reports.figures.sweep import sweep_figures
 from reidsim.reports.illustration import figures_of
+from reidsim.scenarios.load import load_scenario
 
 TESTS = Path(__file__).resolve().parents[1]
 LOSS, COST, BENEFIT = "economics.loss", "economics.cost", "economics.benefit"
@@ -154,3 +159,72 @@ def test_figures_are_in_the_folder_and_in_the_report(town, tmp_path, monkeypatch
     assert [path.name for path in (tmp_path / "out" / "figures").iterdir()] == ["sweep-lines.png"]
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "Payoffs by policy while one value of the scenario changes" in page
+
+
+SMALL = {
+    "population.recipe": "ystr-genealogy-small",
+    "targets.size": 40,
+    "resources.registry.size": 400,
+    "resources.genealogy.size": 400,
+    "subjects.policies": ["no-protection", "opt-in", "masking"],
+    "replications": 2,
+}
+
+
+@pytest.fixture(scope="module")
+def masked():
+    """A sweep of the masking game: a price, a method and a list, one at a time."""
+    method = "adversary.stages.0.method"
+    sweep = {
+        "one_at_a_time": [LOSS, method, "subjects.attributes"],
+        "values": {
+            LOSS: [400, 50, 150],
+            method: ["tmrca", "nearest-neighbour"],
+            "subjects.attributes": [["age", "state", "DYS19"], ["age", "state", "DYS19", "DYS385"]],
+        },
+    }
+    return run_batch("wan2021", overrides={**SMALL, "sweep": sweep})
+
+
+def test_sweeps_of_the_masking_game_draw_payoff_privacy_and_utility(masked):
+    drawn = dict(figures_of(masked))
+    assert list(drawn) == ["lines-payoff", "lines-privacy", "lines-utility"]
+    own = load_scenario("wan2021").content
+    for name, measure in (
+        ("lines-payoff", "publisher_payoff"),
+        ("lines-privacy", "risk"),
+        ("lines-utility", "utility"),
+    ):
+        figure = drawn[name]
+        labels = [axes.get_xlabel() for axes in figure.axes if axes.get_visible()]
+        assert labels == [LOSS, "adversary.stages.0.method", "subjects.attributes (how many)"]
+        price, method, attributes = figure.axes[:3]
+        runs = masked.runs[
+            (masked.runs["adversary.stages.0.method"] == "tmrca")
+            & (masked.runs["subjects.attributes"] == json.dumps(own["subjects"]["attributes"]))
+        ]
+        curves = {tuple(np.round(np.asarray(line.get_ydata(), dtype=float), 9)) for line in price.lines}
+        np.testing.assert_array_equal(price.lines[0].get_xdata(), [50, 150, 400])
+        for policy in SMALL["subjects.policies"]:
+            means = runs[runs["policy"] == policy].groupby(LOSS)[measure].mean().sort_index()
+            shown = 1 - means if measure == "risk" else means
+            assert tuple(np.round(shown, 9)) in curves, policy
+        assert [text.get_text() for text in method.get_xticklabels()] == ["tmrca", "nearest-neighbour"]
+        np.testing.assert_array_equal(attributes.lines[0].get_xdata(), [3, 4, len(own["subjects"]["attributes"])])
+
+
+def test_what_else_is_swept_tells_lines_of_the_masking_game_apart():
+    sweep = {"values": {"beliefs.cost": [10.0, 30.0], COST: [0.0, 10.0, 40.0]}}
+    result = run_batch("wan2021", overrides={**SMALL, "sweep": sweep, "replications": 1})
+    figure = dict(figures_of(result))["lines-payoff"]
+    titles = [axes.get_xlabel() for axes in figure.axes if axes.get_visible()]
+    assert titles == [f"{COST}, cost 10.0", f"{COST}, cost 30.0"]
+    for axes, believed in zip(figure.axes, (10.0, 30.0), strict=False):
+        runs = result.runs[(result.runs["policy"] == "masking") & (result.runs["beliefs.cost"] == believed)]
+        curves = [tuple(np.round(np.asarray(line.get_ydata(), dtype=float), 9)) for line in axes.lines]
+        assert tuple(np.round(runs["publisher_payoff"], 9)) in curves
+
+
+def test_lines_without_a_run_that_ended_well_are_not_drawn():
+    with pytest.raises(InputError, match="no rows"):
+        masking_lines(pd.DataFrame())

@@ -124,8 +124,8 @@ def test_resolve_names_what_there_is():
         ("release.path=adult.data", "release.path", "adult.data"),
         ("release.path=C:\\data\\adult.data", "release.path", "C:\\data\\adult.data"),
         ('publisher.policies=["basic", "no-attack"]', "publisher.policies", ["basic", "no-attack"]),
-        ("analysis={}", "analysis", {}),
-        ("analysis.lines={cost = {values = [1, 2]}}", "analysis.lines", {"cost": {"values": [1, 2]}}),
+        ("figures={}", "figures", {}),
+        ("sweep.values={cost = {values = [1, 2]}}", "sweep.values", {"cost": {"values": [1, 2]}}),
         ("a.b.c.d=0", "a.b.c.d", 0),
     ],
 )

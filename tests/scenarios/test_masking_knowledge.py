@@ -184,11 +184,10 @@ def test_drawn_subjects_face_voter_lists():
 
 
 @pytest.mark.deep
-def test_adversaries_stand_side_by_side_as_a_line_and_who_knows_all_is_that_of_the_last_stage():
-    line = {"key": "adversary.knowledge", "values": ["worst-case", "voters-age-state", "twitter-age-state"]}
-    changes = SMALL | {"analysis.lines": [line | {"replications": 1}]}
-    table = reidsim.run("wan2021", overrides=changes).analysis.lines
-    risk = table[table["policy"] == "no-protection"].set_index("value")["risk"]
+def test_adversaries_stand_side_by_side_in_a_sweep_and_who_knows_all_is_that_of_the_last_stage():
+    known = ["worst-case", "voters-age-state", "twitter-age-state"]
+    table = reidsim.run("wan2021", overrides=SMALL | {"sweep.values": {"adversary.knowledge": known}}).runs
+    risk = table[table["policy"] == "no-protection"].set_index("adversary.knowledge")["risk"]
     assert risk["worst-case"] > risk["voters-age-state"] > risk["twitter-age-state"]
     stage = {"stage": "identify", "resource": "registry", "on": ["age", "state"]}
     linked = reidsim.run("wan2021", overrides=SMALL | {"adversary": {"stages": [stage]}})
@@ -211,7 +210,7 @@ def test_who_is_wrong_about_the_cost_is_paid_what_is_true():
     [
         ({"subjects.solver": "greedy"}, "subjects.solver: not against partial knowledge; found 'greedy'; expected"),
         ({"subjects.solver": "anytime"}, "subjects.solver: not against partial knowledge"),
-        ({"analysis.search_path": 0}, "analysis.search_path: greedy search is of two-stage attacks only"),
+        ({"figures.search_path": 0}, "figures.search_path: greedy search is of two-stage attacks only"),
         ({"adversary.knowledge": "gossip"}, "adversary.knowledge: no bundled knowledge recipe of this name"),
         (
             {"adversary.knowledge": "twitter"},

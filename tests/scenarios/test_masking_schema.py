@@ -63,7 +63,7 @@ def test_what_a_scenario_leaves_out_has_a_default():
     assert least.adversary.overconfident is False
     assert least.resources["registry"].holds == "anyone"
     assert least.resources["registry"].missing_alleles == 0
-    assert least.analysis.search_path is None
+    assert least.figures.search_path is None
     assert least.beliefs.of(least.economics) == least.economics.model_copy(update={"gain": 1.0})
 
 
@@ -170,8 +170,8 @@ def test_the_bundled_scenarios_are_of_this_kind(name):
         ({"subjects__generalize": {"age": {"kept": [0.5]}}}, "levels are not told; found '0 widths, 0"),
         ({"subjects__sharing_rate": 2}, r"subjects\.sharing_rate: value not allowed"),
         ({"subjects__k": 0}, r"subjects\.k: value not allowed"),
-        ({"analysis__search_path": -1}, r"analysis\.search_path: value not allowed; found -1"),
-        ({"analysis__path": 1}, r"analysis\.path: unknown key"),
+        ({"figures__search_path": -1}, r"figures\.search_path: value not allowed; found -1"),
+        ({"figures__path": 1}, r"figures\.path: unknown key"),
         ({"economics__benefit": -1}, r"economics\.benefit: value not allowed; found -1"),
     ],
     ids=str,

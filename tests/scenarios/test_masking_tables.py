@@ -284,8 +284,8 @@ def test_a_target_may_be_missing_from_a_registry_that_is_not_said_to_hold_all(ow
         ({"set_": {"resources.registry.count": "n"}}, r"registry\.csv: column 'n': column missing"),
         ({"set_": {"resources.registry.count": "state"}}, r"registry\.csv: row 1, column 'state': not a whole number"),
         (
-            {"set_": {"analysis.search_path": 2}},
-            r"own\.toml: analysis\.search_path: no such record; found 2; .* 0 to 1",
+            {"set_": {"figures.search_path": 2}},
+            r"own\.toml: figures\.search_path: no such record; found 2; .* 0 to 1",
         ),
         ({"set_": {"subjects.weights": {"age": 1}}}, r"subjects\.weights: weights do not fit .* found 'state'"),
         ({"set_": {"subjects.weights": "entropy", "resources.registry.attributes": ["age", "surname"]}}, "'state'"),

@@ -149,7 +149,7 @@ def test_a_file_within_a_known_population(folder):
         ({"trees.town.groups": {"all": ["A", "B"]}}, "value trees are those of a file"),
         ({"expectation.trials": 1}, "expectation.trials: value not allowed; found 1"),
         (
-            {"analysis.settings": {"p_m": [0.5], "p_fm": [0.5], "p_cu": [0.5], "p_c": [0.5], "records": 4}},
+            {"figures.settings": {"p_m": [0.5], "p_fm": [0.5], "p_cu": [0.5], "p_c": [0.5], "records": 4}},
             "no sample of this size; found 4; expected one of 3, 5",
         ),
     ],
@@ -277,7 +277,7 @@ def test_true_values_are_of_a_file(folder):
 
 def test_a_sample_that_is_too_large_is_blamed_itself(folder):
     settings = {"p_m": [0.5], "p_fm": [0.5], "p_cu": [0.5], "p_c": [0.5], "records": 3}
-    message = refused(folder, SCENARIO, {"release.sizes": [11], "analysis.settings": settings})
+    message = refused(folder, SCENARIO, {"release.sizes": [11], "figures.settings": settings})
     assert "risk.toml: release.sizes: a sample larger than the population; found 11" in message
 
 

@@ -5,7 +5,6 @@ import json
 import tomllib
 from pathlib import Path
 
-import numpy as np
 import pytest
 from found import at_least
 from pydantic import ValidationError
@@ -13,7 +12,6 @@ from pydantic import ValidationError
 from reidsim.bundled import bundled_folder, bundled_names
 from reidsim.errors import InputError
 from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.scenarios.analysis_schema import Range
 from reidsim.scenarios.kind import schemas
 from reidsim.scenarios.load import scenario_content
 from reidsim.validation import validated
@@ -67,7 +65,7 @@ def test_what_a_scenario_leaves_out_has_a_default():
     assert scenario(adversary=None, population__recipe="adult").adversary.risk == "journalist"
     attribute = least.attributes["age"]
     assert (attribute.column, attribute.values, attribute.draw, attribute.in_loss) == (None, {}, False, True)
-    assert least.analysis.model_dump(exclude_none=True) == {}
+    assert least.figures.model_dump(exclude_none=True) == {}
     assert least.beliefs.model_dump(exclude_none=True) == {}
 
 
@@ -107,40 +105,6 @@ def test_a_scenario_never_changes():
         fixed.seed = 1
     with pytest.raises(ValidationError, match="frozen"):
         fixed.economics.loss = 1
-
-
-@pytest.mark.parametrize(
-    ("given", "values"),
-    [
-        ({"from": 0, "to": 10, "points": 3}, [0, 5, 10]),
-        ({"from": 1, "to": 2, "points": 2}, [1, 2]),
-        ({"values": [3, 1, 2.5]}, [3, 1, 2.5]),
-    ],
-)
-def test_a_range_is_evenly_spaced_or_listed(given, values):
-    np.testing.assert_array_equal(validated(Range, given, "any.toml").values, values)
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({}, "incomplete range"),
-        ({"from": 0, "to": 1}, "incomplete range"),
-        ({"from": 1, "points": 3}, "incomplete range"),
-        ({"from": 2, "to": 1, "points": 3}, r"empty range; found \[2\.0, 1\.0\]"),
-        ({"from": 1, "to": 1, "points": 3}, "empty range"),
-        ({"values": []}, "empty range"),
-        ({"values": [1], "points": 3}, "both a list and an interval"),
-        ({"from": 0, "to": 1, "points": 1}, "points: value not allowed; found 1"),
-        ({"from": 0, "to": 1, "points": 10_001}, "points: value not allowed; found 10001"),
-        ({"from": -1, "to": 1, "points": 3}, "from: value not allowed; found -1"),
-        ({"values": [1, -2]}, r"values\[1\]: value not allowed; found -2"),
-        ({"values": [float("nan")]}, r"values\[0\]: value not allowed; found nan"),
-    ],
-)
-def test_a_range_without_meaning_is_refused(given, says):
-    with pytest.raises(InputError, match=says):
-        validated(Range, given, "any.toml")
 
 
 # Rules between sections.
@@ -269,7 +233,8 @@ def test_the_schema_has_the_sections_of_a_scenario_and_no_others():
 
 
 def test_the_schema_names_keys_as_files_write_them():
-    assert set(SCHEMA["$defs"]["Range"]["properties"]) == {"from", "to", "points", "values"}
+    section, _ = SCHEMA["$defs"]["SweepValues"]["anyOf"]
+    assert set(section["properties"]) == {"from", "to", "points", "scale", "values"}
 
 
 @pytest.mark.parametrize("section", at_least(48, sorted(SCHEMA["$defs"])))
@@ -329,11 +294,7 @@ def test_the_schema_accepts_what_is_valid():
         {"release__format": "excel"},
         {"population__recipe": "adult", "population__counts": "some"},
         {"safe_harbor__zip3_population": "us-2020"},
-        {"analysis__strategies": {"age": 30}},
-        {"analysis__maps": {"benefit": {"values": [1]}}},
-        {"analysis__lines": {"benefit": {"form": 1, "to": 2, "points": 3}}},
-        {"analysis__lines": {"benefit": {"start": 1, "stop": 2, "points": 3}}},
-        {"analysis__lines": {"benefit": {"from": 1, "to": 2, "points": 1}}},
+        {"figures__strategies": {"age": 30}},
     ],
     ids=str,
 )

@@ -8,9 +8,9 @@ from small_scenario import releases, study_of
 from stress_scenarios import write_town
 from tiers import examples
 
+from reidsim.experiments.record_points import OneShotPoints, SolvedPoints, record_points
 from reidsim.experiments.stress.guarantee import guarantee_table, switch_point
 from reidsim.experiments.stress.outcomes import economics_at
-from reidsim.experiments.stress.record_points import OneShotPoints, SolvedPoints, record_points
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import Choice
 from reidsim.kinds.tables.study import build_study

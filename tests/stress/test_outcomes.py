@@ -7,8 +7,8 @@ from stress_scenarios import write_town
 
 import reidsim
 from reidsim.errors import InputError
+from reidsim.experiments.record_points import OneShotPoints, SolvedPoints, record_points
 from reidsim.experiments.stress.outcomes import BatchEvaluator, RecordEvaluator, can_be_played_at_once, chosen_policies
-from reidsim.experiments.stress.record_points import OneShotPoints, SolvedPoints, record_points
 from reidsim.kinds.tables.study import build_study
 from reidsim.scenarios.load import load_scenario
 

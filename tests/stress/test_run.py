@@ -14,8 +14,7 @@ from typer.testing import CliRunner
 
 from reidsim.cli import app
 from reidsim.errors import InputError
-from reidsim.experiments.masking_lines import line_table
-from reidsim.experiments.run import describe
+from reidsim.experiments.run import describe, run_batch
 from reidsim.experiments.stress.result import TABLES
 from reidsim.experiments.stress.run import stress
 from reidsim.reports.figures.stress import illustrate_stress
@@ -52,7 +51,7 @@ def everything(tmp_path_factory):
 
 
 def test_every_part_is_made(everything, tmp_path):
-    assert (*everything.tables, "lines") == TABLES
+    assert tuple(everything.tables) == TABLES
     folder = everything.save(tmp_path / "out", illustrate=illustrate_stress)
     names = {path.name for path in (folder / "figures").iterdir()}
     assert names == {"sensitivity.png", "regrets.png", "beliefs-1.png", "policy-map.png"}
@@ -217,7 +216,6 @@ BAD = [
     ('[stress]\npolicies = ["safe-harbor"]\n', r"stress\.policies: not a policy of the scenario.*safe-harbor"),
     ('[stress.sensitivity]\nmethod = "sobl"\n', r"stress\.sensitivity\.method.*did you mean 'sobol'"),
     ("[stress.sensitivity]\nsamples = 100\n", r"stress\.sensitivity: samples: .*found 100; expected 64 or 128"),
-    ("[stress]\nlines = true\n", r"stress\.lines: no lines to be worked out"),
     ("[stress.discovery]\n", r"stress\.discovery.*below or above"),
     ('[stress.discovery]\nbelow = 1\npolicy = "sh"\n', r"stress\.discovery\.policy"),
     ('[[stress.beliefs]]\nkey = "economics.cost"\n', r"stress\.beliefs\[0\]: nothing changes"),
@@ -303,10 +301,8 @@ def test_what_is_of_other_games_is_refused(tmp_path):
             r"stress\.outputs: not an output of game 'full-domain'",
         ),
         ("prasser2017", {"stress.guarantee": True}, r"stress\.guarantee: of record-level games only"),
-        ("prasser2017", {"stress.lines": True}, r"stress\.lines: no lines"),
         ("wan2021-stress", {"stress.policies": ["basic"]}, r"stress\.policies: not a policy of the scenario.*basic"),
         ("wan2021-stress", {"stress.beliefs": [{"key": "subjects.k", "true": [2]}]}, r"stress\.beliefs\[0\].*mistaken"),
-        ("wan2021-robustness", {"analysis.lines": [{"key": "economics.coast", "values": [1]}]}, r"lines\[0\].*coast"),
         ("xia2021", {"stress.outputs": ["risk"]}, "nobody decides in this game"),
         (
             "wan2021-stress",
@@ -340,53 +336,23 @@ SMALL_MASKING = {
 }
 
 
-@pytest.fixture(scope="module")
-def masking_lines():
-    """Lines of a small masking game, as the game itself works them out; and their section."""
-    lines = [
-        {"key": "economics.cost", "values": [0.0, 30.0], "set": {"beliefs.cost": 10.0}, "replications": 2},
-        {
-            "key": "resources.genealogy.size", "values": [100, 200], "set": {"beliefs.sizes.genealogy": 200},
-            "replications": 2,
-        },
-    ]  # fmt: skip
-    return line_table(load_scenario("wan2021-stress", {**SMALL_MASKING, "analysis.lines": lines})), lines
-
-
 @pytest.mark.deep
-def test_mistaken_subjects_are_those_of_the_masking_lines(masking_lines):
-    """The bundled stress test of the masking game, made small, and lines of the same game, value by value."""
+def test_mistaken_subjects_are_those_of_a_sweep_over_truth_and_belief():
+    """The bundled stress test of the masking game, made small, and sweeps of the same game."""
     curve = {"key": "economics.cost", "true": [0.0, 30.0], "believed": [10.0]}
     sizes = {"key": "resources.genealogy.size", "true": [100, 200]}
-    curves = stress("wan2021-stress", overrides={**SMALL_MASKING, "stress.beliefs": [curve, sizes]}).tables[
-        "belief_curves"
-    ]
-    expected = masking_lines[0].groupby(["line", "value", "policy"], sort=False)[["publisher_payoff", "risk"]].mean()
+    tables = stress("wan2021-stress", overrides={**SMALL_MASKING, "stress.beliefs": [curve, sizes]}).tables
+    curves = tables["belief_curves"]
     found = curves.set_index(["key", "true", "policy"])[["publisher_payoff", "risk"]]
-    np.testing.assert_allclose(found.to_numpy(), expected.to_numpy(), atol=1e-12)
-    assert found.index.get_level_values("policy").tolist() == expected.index.get_level_values("policy").tolist()
-
-
-@pytest.mark.deep
-def test_lines_on_the_engine_are_the_same_table(masking_lines, tmp_path):
-    """And they are kept: a second call does nothing again."""
-    expected, lines = masking_lines
-    more = {"key": "subjects.attributes", "values": [["age", "state", "DYS19"]], "labels": ["one"], "replications": 1}
-    changes = {**SMALL_MASKING, "analysis.lines": [*lines, more], "stress": {"lines": True}}
-    result = stress("wan2021-robustness", overrides=changes, runs=tmp_path / "kept")
-    table = result.tables["lines"]
-    assert set(result.tables) == {"lines"}
-    pd.testing.assert_frame_equal(table[table["line"] != "subjects.attributes"], expected)
-    assert table[table["line"] == "subjects.attributes"]["value"].eq("one").all()
-    steps = []
-    again = stress(
-        "wan2021-robustness", overrides=changes, runs=tmp_path / "kept", progress=lambda *step: steps.append(step)
-    )
-    pd.testing.assert_frame_equal(again.tables["lines"], table)
-    first = next(step for step in steps if step[0] == "economics.cost")
-    assert first[1] == first[2] == 4
-    names = illustrate_stress(result, tmp_path / "figures")
-    assert names == ["lines-payoff.png", "lines-privacy.png", "lines-utility.png"]
+    for key, values, belief in (
+        ("economics.cost", [0.0, 30.0], {"beliefs.cost": 10.0}),
+        ("resources.genealogy.size", [100, 200], {"beliefs.sizes.genealogy": 200}),
+    ):
+        runs = run_batch("wan2021", overrides={**SMALL_MASKING, **belief, "sweep.values": {key: values}}).runs
+        expected = runs.groupby([key, "policy"], sort=False)[["publisher_payoff", "risk"]].mean()
+        here = found.loc[key]
+        np.testing.assert_allclose(here.to_numpy(), expected.loc[here.index].to_numpy(), atol=1e-12)
+        assert len(here) == 2 * 3
 
 
 def test_the_command_prints_and_writes(tmp_path, monkeypatch):

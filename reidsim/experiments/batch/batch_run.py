@@ -57,7 +57,7 @@ def run_batch_loaded(
     clock = Clock()
     design = design_of(loaded)
     check_points(loaded, design)
-    work = ScenarioWork(replace(loaded, path=loaded.path.absolute()))
+    work = ScenarioWork(replace(loaded, path=loaded.path.absolute()), design)
     tasks = tasks_of(loaded, design, content_of_run(loaded))
     report("reading", 0, 1)
     files = data_files(loaded, design)

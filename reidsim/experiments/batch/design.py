@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from reidsim.errors import InputError
 from reidsim.experiments.batch.sampling import draw_points
 from reidsim.kinds.masking.schema import MaskingScenario
-from reidsim.overrides import override
+from reidsim.overrides import override, value_at
 from reidsim.scenarios.design_schema import SweepSection, SweepValues
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
+from reidsim.validation import validated
 
 # Sections of a scenario that say what is done with its runs, and are no part of any single one.
-_NOT_OF_A_RUN = ("replications", "sweep", "uncertainty", "stress", "analysis")
-_MISSING = object()
+_NOT_OF_A_RUN = ("replications", "sweep", "uncertainty", "stress", "figures")
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,14 @@ class Design:
     def values(self, point: int) -> dict[str, Any]:
         """Return the value of each key at a point, as plain data."""
         return {str(key): _plain(self.points[key].iloc[point]) for key in self.points.columns}
+
+    def alike(self, free: Collection[str]) -> NDArray[np.int64]:
+        """Return for each point the number of the first that has the same values of all keys but the free ones."""
+        keys = [str(key) for key in self.points.columns if key not in free]
+        first: dict[str, int] = {}
+        rows = zip(*(self.points[key] for key in keys), strict=True) if keys else itertools.repeat((), len(self.points))
+        told = (json.dumps([_plain(value) for value in row], default=str) for row in rows)
+        return np.array([first.setdefault(text, point) for point, text in enumerate(told)], dtype=np.int64)
 
 
 def is_batch(scenario: ScenarioHead) -> bool:
@@ -122,13 +131,12 @@ def own_values(loaded: LoadedScenario[ScenarioHead], keys: Iterable[str]) -> dic
     """
     found = {}
     for key in keys:
-        value: Any = loaded.content
-        for part in key.split("."):
-            value = value.get(part, _MISSING) if isinstance(value, dict) else _MISSING
-        if value is _MISSING:
-            raise InputError("key without a value of its own", where="sweep.one_at_a_time", found=key,
-                             expected="a value in the scenario, at which it stays while others change")  # fmt: skip
-        found[key] = value
+        try:
+            found[key] = value_at(loaded.content, key)
+        except KeyError:
+            expected = "a value in the scenario, at which it stays while others change"
+            problem, where = "key without a value of its own", "sweep.one_at_a_time"
+            raise InputError(problem, where=where, found=key, expected=expected) from None
     return found
 
 
@@ -167,7 +175,7 @@ def at_point(
     if seed is not None:
         content["seed"] = seed
     override(content, values)
-    return loaded.with_content(content)
+    return LoadedScenario(loaded.name, loaded.path, validated(type(loaded.scenario), content, loaded.path), content)
 
 
 def content_of_run(loaded: LoadedScenario[ScenarioHead]) -> dict[str, Any]:
@@ -176,7 +184,7 @@ def content_of_run(loaded: LoadedScenario[ScenarioHead]) -> dict[str, Any]:
     Keys of a section are in the order of the schema, however the file has them; names that the user gives, such as
     those of attributes, are in the order of the file, which can matter.
     """
-    return at_point(loaded, {}).scenario.model_dump(by_alias=True, warnings=False)
+    return at_point(loaded, {}).scenario.model_dump(by_alias=True)
 
 
 def check_points(loaded: LoadedScenario[ScenarioHead], design: Design) -> None:

@@ -5,22 +5,27 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from reidsim.experiments.batch.design import at_point, has_numbered_replications
+from reidsim.experiments.batch.design import Design, at_point, has_numbered_replications
 from reidsim.experiments.batch.studies import Studies, has_study
 from reidsim.experiments.batch.tasks import RunTask, Tables
+from reidsim.experiments.full_domain_points import MOST_POINTS, walks_at_once
 from reidsim.experiments.masking_policies import play_policy
 from reidsim.experiments.masking_policies import summarise as summarise_masking
 from reidsim.experiments.masking_run import check_policies, game_warnings
+from reidsim.experiments.record_measures import further_measures
+from reidsim.experiments.record_points import MONEY_KEYS, equilibria_at, is_thinnable
 from reidsim.experiments.run_result import RunResult
-from reidsim.experiments.tables_run import summary_of_run
+from reidsim.experiments.tables_run import summarise, summary_of_run
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.kinds.masking.study import MaskingStudy
-from reidsim.kinds.tables.outcomes import PolicyOutcome, play, warnings_of
+from reidsim.kinds.tables.outcomes import PolicyOutcome, equilibria_of, play, warnings_of, warnings_of_equilibria
+from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.study import TablesStudy, is_tables
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
@@ -38,18 +43,25 @@ LEVELS = {"minimum": 0.0, "q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, 
 class ScenarioWork:
     """Does runs of one scenario.
 
+    Points that differ only in money are solved together as far as their game allows: the strategies of a record-level
+    game are thinned once, those of a game at dataset level are found in walks that a block of points shares. Which
+    points these are is a matter of the design alone, so that a run's outcome does not depend on who does which runs.
+
     Parameters
     ----------
     loaded : LoadedScenario
         Before the values of any point.
+    design : Design, optional
+        Whose runs these are; each is done on its own, if not given.
     """
 
     loaded: LoadedScenario[ScenarioHead]
+    design: Design | None = None
     _studies: Studies = field(default_factory=Studies, init=False, repr=False, compare=False)
 
-    def __reduce__(self) -> tuple[type[ScenarioWork], tuple[LoadedScenario[ScenarioHead]]]:
+    def __reduce__(self) -> tuple[type[ScenarioWork], tuple[LoadedScenario[ScenarioHead], Design | None]]:
         """Leave the studies behind when it is sent to another process."""
-        return ScenarioWork, (self.loaded,)
+        return ScenarioWork, (self.loaded, self.design)
 
     def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
         """Do the run of a task; return its tables and warnings."""
@@ -57,7 +69,11 @@ class ScenarioWork:
         if has_numbered_replications(loaded.scenario):
             return self._run_masking(loaded, task.replication)
         if is_tables(loaded) and loaded.scenario.agents is None:
-            return self._run_tables(loaded)
+            block = self._blocks.get(task.point, ())
+            if len(block) > 1:
+                return self._run_walked(loaded, task, block)
+            thinned = self._shares_studies and is_thinnable(loaded.scenario, ())
+            return self._run_thinned(loaded) if thinned else self._run_tables(loaded)
         return _run_any(loaded)
 
     def fingerprint(self, task: RunTask) -> str | None:
@@ -77,31 +93,72 @@ class ScenarioWork:
         fingerprint: str = self._studies.get(loaded).fingerprint
         return fingerprint
 
-    def _run_tables(self, loaded: LoadedScenario[ScenarioHead]) -> tuple[Tables, tuple[str, ...]]:
+    @cached_property
+    def _shares_studies(self) -> bool:
+        """Whether there are points that differ only in money, so that it pays to thin strategies."""
+        return self.design is not None and len(set(self.design.alike(MONEY_KEYS).tolist())) < len(self.design.points)
+
+    @cached_property
+    def _blocks(self) -> dict[int, tuple[int, ...]]:
+        """Points that are solved in the same walks, by each of them."""
+        scenario = self.loaded.scenario
+        if self.design is None or not isinstance(scenario, TablesScenario):
+            return {}
+        if not walks_at_once(scenario, map(str, self.design.points.columns)):
+            return {}
+        alike = self.design.alike(MONEY_KEYS)
+        groups = [np.flatnonzero(alike == first).tolist() for first in np.unique(alike).tolist()]
+        blocks = [group[at : at + MOST_POINTS] for group in groups for at in range(0, len(group), MOST_POINTS)]
+        return {point: tuple(block) for block in blocks for point in block}
+
+    def _run_thinned(self, loaded: LoadedScenario[TablesScenario]) -> tuple[Tables, tuple[str, ...]]:
+        """Do a run by the few strategies of each record that can be best at some amounts."""
         study: TablesStudy = self._studies.get(loaded)
-        timed = study.scenario.publisher.unit == "table"
-        if timed and not self._studies.have_been_played:
+        equilibria = equilibria_at(self._studies.thinned(loaded, study), loaded.scenario)
+        runs = summarise(study, equilibria).join(further_measures(study, equilibria)).reset_index()
+        tables = {"runs": _columns(runs), "distributions": _by_record(study, equilibria)}
+        return tables, tuple(warnings_of_equilibria(study, equilibria))
+
+    def _run_tables(self, loaded: LoadedScenario[TablesScenario]) -> tuple[Tables, tuple[str, ...]]:
+        study: TablesStudy = self._studies.get(loaded)
+        if study.scenario.publisher.unit == "record":
+            # What is the best of each record is found for all policies in one pass.
+            outcomes = play(study)
+            return self._tables_of(study, outcomes), tuple(warnings_of(study, outcomes))
+        if not self._studies.have_been_played:
             play(study)
             self._studies.have_been_played = True
-        outcomes: dict[str, PolicyOutcome] = {}
-        seconds = []
-        if timed:
-            for policy in study.scenario.publisher.policies:
-                begun = time.perf_counter()
-                outcomes |= play(study, (policy,))
-                seconds.append(time.perf_counter() - begun)
-        else:
-            outcomes = play(study)
-        runs = summary_of_run(study, outcomes).reset_index()
-        expanded = {policy: one.equilibrium.expand(study.cell_of_record) for policy, one in outcomes.items()}
-        tables: Tables = {"runs": _columns(runs), "distributions": _columns(_equilibria(expanded))}
-        if timed:
-            tables["runtimes"] = {
-                "policy": list(outcomes),
-                "seconds": seconds,
-                "nodes_evaluated": [int(outcome.equilibrium.evaluated.max(initial=0)) for outcome in outcomes.values()],
-            }
+        outcomes, seconds = {}, []
+        for policy in study.scenario.publisher.policies:
+            begun = time.perf_counter()
+            outcomes |= play(study, (policy,))
+            seconds.append(time.perf_counter() - begun)
+        tables = self._tables_of(study, outcomes)
+        tables["runtimes"] = {
+            "policy": list(outcomes),
+            "seconds": seconds,
+            "nodes_evaluated": [int(outcome.equilibrium.evaluated.max(initial=0)) for outcome in outcomes.values()],
+        }
         return tables, tuple(warnings_of(study, outcomes))
+
+    def _tables_of(self, study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> Tables:
+        runs = summary_of_run(study, outcomes).reset_index()
+        return {"runs": _columns(runs), "distributions": _by_record(study, equilibria_of(outcomes))}
+
+    def _run_walked(
+        self, loaded: LoadedScenario[TablesScenario], task: RunTask, block: tuple[int, ...]
+    ) -> tuple[Tables, tuple[str, ...]]:
+        """Do a run whose walks are those of a block of points; no time of any is its own."""
+        design = self.design
+        assert design is not None  # noqa: S101 - blocks are those of a design
+        study: TablesStudy = self._studies.get(loaded)
+
+        def studies() -> list[TablesStudy]:
+            at = [at_point(self.loaded, design.values(point), task.seed) for point in block]
+            return [self._studies.get(point) for point in at]
+
+        outcomes = self._studies.walked((block, task.seed), studies).outcomes(block.index(task.point))
+        return self._tables_of(study, outcomes), tuple(warnings_of(study, outcomes))
 
     def _run_masking(self, loaded: LoadedScenario[ScenarioHead], replication: int) -> tuple[Tables, tuple[str, ...]]:
         study: MaskingStudy = self._studies.get(loaded)
@@ -119,6 +176,11 @@ class ScenarioWork:
             "runtimes": {"policy": [str(policy) for policy in equilibria], "seconds": seconds},
         }
         return tables, game_warnings(truth, equilibria)
+
+
+def _by_record(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> dict[str, list[Any]]:
+    expanded = {policy: equilibrium.expand(study.cell_of_record) for policy, equilibrium in equilibria.items()}
+    return _columns(_equilibria(expanded))
 
 
 # What agents leave, round by round.

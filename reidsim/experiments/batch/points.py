@@ -92,5 +92,5 @@ def point_tables(
                 raise InputError(f"cannot be written: {error.strerror}", source=folder) from None
             stack.enter_context(only_writer(folder))
         executor = executor or AutomaticExecutor()
-        outcomes = run_tasks(ScenarioWork(loaded), tasks, executor, progress=progress, folder=folder)
+        outcomes = run_tasks(ScenarioWork(loaded, design), tasks, executor, progress=progress, folder=folder)
     return batch_tables(loaded.name, design, outcomes)

@@ -82,7 +82,7 @@ def rerun_one(folder: Path, key: str, *, progress: Progress | None = None, with_
     design = design_of(loaded)
     task = _task(tasks_of(loaded, design, content_of_run(loaded)), _stored_key(folder, key), design, folder)
     report("running", 0, 1)
-    work = ScenarioWork(replace(loaded, path=loaded.path.absolute()))
+    work = ScenarioWork(replace(loaded, path=loaded.path.absolute()), design)
     tables, warnings = work(task)
     runs = batch_tables(loaded.name, design, [RunOutcome(task, COMPLETE, tables)])["runs"]
     result = None

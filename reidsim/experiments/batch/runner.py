@@ -12,6 +12,7 @@ from reidsim.experiments.batch.design import Design, has_numbered_replications, 
 from reidsim.experiments.batch.executors import Executor
 from reidsim.experiments.batch.journal import JOURNAL, Journal, read_journal
 from reidsim.experiments.batch.tasks import RunOutcome, RunTask, Work, run_key
+from reidsim.experiments.record_points import MONEY_KEYS
 from reidsim.experiments.run_result import Progress
 from reidsim.random_streams import replication_seed
 from reidsim.scenarios.load import LoadedScenario
@@ -19,7 +20,9 @@ from reidsim.scenarios.schema import ScenarioHead
 
 
 def tasks_of(loaded: LoadedScenario[ScenarioHead], design: Design, content: dict[str, object]) -> list[RunTask]:
-    """Return the runs of a batch, replication by replication, so that points which share their draws are neighbours.
+    """Return the runs of a batch, those that share draws and all but money next to each other.
+
+    They are sorted by replication, and so by draws, then by what else than money the points differ in.
 
     Parameters
     ----------
@@ -33,7 +36,8 @@ def tasks_of(loaded: LoadedScenario[ScenarioHead], design: Design, content: dict
     seeds = [seed if numbered else replication_seed(seed, number) for number in range(design.replications)]
     values = [design.values(point) for point in range(len(design.points))]
     tasks = []
-    for point, number in sorted(iterate_runs(design), key=lambda run: (run[1], run[0])):
+    alike = design.alike(MONEY_KEYS).tolist()
+    for point, number in sorted(iterate_runs(design), key=lambda run: (run[1], alike[run[0]], run[0])):
         key = run_key(content, values[point], number, seeds[number])
         tasks.append(RunTask(key, point, number, seeds[number], values[point]))
     return tasks

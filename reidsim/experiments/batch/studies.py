@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from reidsim.experiments.full_domain_points import FullDomainPoints
+from reidsim.experiments.record_points import OneShotPoints
 from reidsim.kinds.masking.schema import MaskingScenario
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.kinds.tables.schema import TablesScenario
@@ -39,6 +41,8 @@ class Studies(threading.local):
     def __init__(self) -> None:
         self.kept: OrderedDict[str, Any] = OrderedDict()
         self.have_been_played = False
+        self._thinned: dict[str, OneShotPoints] = {}
+        self._walked: tuple[object, FullDomainPoints] | None = None
 
     def get(self, loaded: LoadedScenario[ScenarioHead]) -> Any:
         """Return the study of a scenario: one that is kept, with the prices of the scenario, or a new one.
@@ -54,10 +58,23 @@ class Studies(threading.local):
         study = self.kept.pop(key, None) or _BUILDERS[type(loaded.scenario)](loaded)
         self.kept[key] = study
         while len(self.kept) > _KEPT_STUDIES:
-            self.kept.popitem(last=False)
+            self._thinned.pop(self.kept.popitem(last=False)[0], None)
         if isinstance(study, TablesStudy) and is_tables(loaded):
             return study.with_loaded(loaded)
         return replace(study, loaded=loaded)
+
+    def thinned(self, loaded: LoadedScenario[TablesScenario], study: TablesStudy) -> OneShotPoints:
+        """Return the study of a scenario, as `get` gives it, with thinned strategies: kept as long as the study is."""
+        key = _key(loaded)
+        if key not in self._thinned:
+            self._thinned[key] = OneShotPoints(study)
+        return self._thinned[key]
+
+    def walked(self, block: object, studies: Callable[[], Sequence[TablesStudy]]) -> FullDomainPoints:
+        """Return the points of a block that share walks: those asked for last, or new ones of these studies."""
+        if self._walked is None or self._walked[0] != block:
+            self._walked = (block, FullDomainPoints(studies()))
+        return self._walked[1]
 
 
 def has_study(loaded: LoadedScenario[ScenarioHead]) -> bool:

@@ -11,7 +11,6 @@ from reidsim.experiments.batch import Design
 from reidsim.experiments.batch.design import check_points, sweep_points
 from reidsim.experiments.batch.one_run import LEVELS
 from reidsim.experiments.stress.designs import design_points, robustness_points, sensitivity_design
-from reidsim.experiments.stress.lines import require_lines
 from reidsim.experiments.stress.outcomes import can_be_played_at_once, chosen_policies, quantile_column
 from reidsim.experiments.stress.parts import curve_points
 from reidsim.experiments.stress.planning import believed_values
@@ -99,8 +98,6 @@ def check_section(loaded: LoadedScenario[ScenarioHead], section: StressSection) 
             raise InputError(f"not an output of game {game!r}", where=where, found=output, expected=expected)
     if section.guarantee and not is_of_records(loaded):
         raise InputError("of record-level games only", where="stress.guarantee")
-    if section.lines:
-        require_lines(loaded)
 
 
 def _all_points(scenario: ScenarioHead, section: StressSection) -> Iterator[pd.DataFrame]:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.experiments.stress.record_points import OneShotPlan, RecordPoints, SolvedPlan
+from reidsim.experiments.record_points import OneShotPlan, RecordPoints, SolvedPlan
 from reidsim.scenarios.schema import EconomicsSection
 
 COLUMNS = ("policy", "parameter", "believed", "breaking", "error", "relative_error", "share_safe")

@@ -19,9 +19,9 @@ from reidsim.experiments.batch import Design, Executor
 from reidsim.experiments.batch.design import at_point, check_points
 from reidsim.experiments.batch.one_run import LEVELS
 from reidsim.experiments.batch.points import point_tables
+from reidsim.experiments.record_points import RecordPoints, is_thinnable, measures_of
 from reidsim.experiments.run_result import Progress
 from reidsim.experiments.stress.planning import believed_values
-from reidsim.experiments.stress.record_points import MONEY_KEYS, RecordPoints, is_thinned
 from reidsim.kinds.tables.policies import policy_named
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.scenarios.load import LoadedScenario
@@ -101,14 +101,8 @@ def chosen_policies(scenario: ScenarioHead, wanted: tuple[str, ...]) -> tuple[st
 
 
 def can_be_played_at_once(scenario: ScenarioHead, keys: tuple[str, ...]) -> bool:
-    """Tell whether points of these keys are points of one study that takes milliseconds at each."""
-    return (
-        isinstance(scenario, TablesScenario)
-        and is_thinned(scenario)
-        and scenario.replications == 1
-        and scenario.agents is None
-        and set(keys) <= set(MONEY_KEYS)
-    )
+    """Tell whether points of these keys are points of one record-level study against a one-shot adversary."""
+    return isinstance(scenario, TablesScenario) and scenario.replications == 1 and is_thinnable(scenario, keys)
 
 
 def economics_at(
@@ -168,12 +162,13 @@ class RecordEvaluator:
         economics = checked_economics(self._loaded, points)
         _, own_belief = economics_at(self._loaded, {})
         fixed = {policy: self._points.plan(policy, own_belief) for policy in self._policies}
-        rows = []
+        rows, weights = [], self._points.study.released
         for point, (truth, believed) in enumerate(economics):
             for policy in self._policies:
                 informed = planning == "informed" and believed != own_belief and not policy_named(policy).is_rule
                 plan = self._points.plan(policy, believed) if informed else fixed[policy]
-                rows.append({"point": point, "policy": policy, **plan.measures(truth, self._risk_level)})
+                measures = measures_of(plan.equilibrium(truth), weights, self._risk_level)
+                rows.append({"point": point, "policy": policy, **measures})
             if self._progress is not None:
                 self._progress(point + 1, len(economics))
         return Outcomes(pd.DataFrame(rows), _no_failures())

@@ -27,7 +27,6 @@ TABLES = (
     "belief_curves",
     "policy_map",
     "guarantee",
-    "lines",
 )
 
 

@@ -13,12 +13,12 @@ import pandas as pd
 from reidsim.deprecation import formerly
 from reidsim.errors import InputError
 from reidsim.experiments.batch import Executor
+from reidsim.experiments.record_points import MONEY_KEYS, RecordPoints, measures_of, record_points
 from reidsim.experiments.results import Clock, make_manifest
 from reidsim.experiments.run_result import Progress
 from reidsim.experiments.stress.checks import check_stress, uncertainty_of, wanted_parts
 from reidsim.experiments.stress.designs import design_points, robustness_points, sensitivity_design, stress_seeds
 from reidsim.experiments.stress.guarantee import guarantee_table
-from reidsim.experiments.stress.lines import engine_lines
 from reidsim.experiments.stress.outcomes import (
     BatchEvaluator,
     Evaluator,
@@ -42,7 +42,6 @@ from reidsim.experiments.stress.parts import (
     wide_intervals,
 )
 from reidsim.experiments.stress.planning import belief_key, known_keys
-from reidsim.experiments.stress.record_points import MONEY_KEYS, RecordPoints, record_points
 from reidsim.experiments.stress.result import TABLES, StressResult
 from reidsim.games.robust import robust_choices
 from reidsim.kinds.tables.study import build_study, is_of_records
@@ -182,9 +181,6 @@ class _Stress:
         if section.guarantee:
             self._tables["guarantee"] = self._guarantee()
             clock.lap("guarantee")
-        if section.lines:
-            self._lines()
-            clock.lap("lines")
         manifest = make_manifest(self._loaded, clock.laps, self._facts)
         tables = {name: self._tables[name] for name in TABLES if name in self._tables}
         return StressResult(self._loaded.name, tables, manifest, tuple(self._warnings))
@@ -278,7 +274,8 @@ class _Stress:
         for criterion, robust in choices.items():
             plan = self._study.play(robust.choice.strategies)
             for point, truth in enumerate(truths):
-                rows.append({"point": point, "policy": f"robust-{criterion}", **plan.measures(truth, level)})
+                measures = measures_of(plan.equilibrium(truth), study.released, level)
+                rows.append({"point": point, "policy": f"robust-{criterion}", **measures})
         self._tables["robust_strategies"] = strategy_table(study, choices)
         added = tuple(f"robust-{criterion}" for criterion in choices)
         return Outcomes(pd.concat([outcomes.table, pd.DataFrame(rows)]), outcomes.failures), added
@@ -296,15 +293,6 @@ class _Stress:
         table, failures = map_table(section, evaluator, self._policies, self._section.planning)
         self._tables["policy_map"] = table
         self._note("policy_map", len(table), failures)
-
-    def _lines(self) -> None:
-        self._tables["lines"], failures = engine_lines(self._loaded, self._executor, self._report, self._folder)
-        if len(failures):
-            first = failures.iloc[0]
-            self._warnings.append(
-                f"lines: {len(failures):,} runs failed and are left out; {first['line']} at {first['value']}: "
-                f"{first['error']}"
-            )
 
     def _guarantee(self) -> pd.DataFrame:
         _, believed = economics_at(self._loaded, {})

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
 from reidsim.populations.recipe import Share
-from reidsim.scenarios.analysis_schema import Money
+from reidsim.scenarios.amounts import Money
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import Section
 
@@ -159,7 +159,7 @@ class SettingsSection(Section):
     )
 
 
-class RiskAnalysisSection(Section):
+class RiskFiguresSection(Section):
     """What to work out besides the risks."""
 
     settings: SettingsSection | None = Field(default=None, description="all combinations of some capabilities")
@@ -184,9 +184,7 @@ class RiskScenario(ScenarioHead):
     network: NetworkSection = Field(default=NetworkSection(), description="capabilities of the adversary")
     expectation: ExpectationSection = Field(default=ExpectationSection(), description="exact or Monte Carlo")
     attack: AttackSection | None = Field(default=None, description="what an attack is worth")
-    analysis: RiskAnalysisSection = Field(
-        default=RiskAnalysisSection(), description="what to work out besides the risks"
-    )
+    figures: RiskFiguresSection = Field(default=RiskFiguresSection(), description="what to work out besides the risks")
 
     @model_validator(mode="after")
     def _consistent(self) -> RiskScenario:

@@ -181,11 +181,11 @@ def _population(loaded: LoadedScenario[RiskScenario]) -> Population | None:
 
 def _check_settings(scenario: RiskScenario) -> None:
     """Check that capabilities are varied for samples that there are."""
-    settings = scenario.analysis.settings
+    settings = scenario.figures.settings
     if settings is not None and settings.records is not None and settings.records not in scenario.release.sizes:
         raise InputError(
             "no sample of this size",
-            where="analysis.settings.records",
+            where="figures.settings.records",
             found=settings.records,
             expected=f"one of {', '.join(map(str, scenario.release.sizes)) or 'none, with a file'}",
             hint="release.sizes are those there are",

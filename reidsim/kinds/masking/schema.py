@@ -231,33 +231,6 @@ class SubjectsSection(Section):
         return self
 
 
-class MaskingLine(Section):
-    """Every policy while one key of the scenario changes."""
-
-    key: str = Field(min_length=1, description='path of the key that changes, such as `"economics.loss"`')
-    values: tuple[float | int | bool | str | tuple[str, ...], ...] = Field(
-        min_length=1, description="values that it takes"
-    )
-    labels: tuple[str, ...] = Field(default=(), description="what results call the values, if not by themselves")
-    title: str = Field(default="", description="what results call the line; its key if not given")
-    set: dict[str, float | int | str | bool] = Field(default={}, description="key path = value of other keys changed")
-    replications: Annotated[int, Field(ge=1)] = Field(default=20, description="draws at every value")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What results call the values: their labels, or as they are written."""
-        written = (str(value).lower() if isinstance(value, bool) else str(value) for value in self.values)
-        return self.labels or tuple(written)
-
-    @model_validator(mode="after")
-    def _a_label_each(self) -> MaskingLine:
-        if self.labels and len(self.labels) != len(self.values):
-            raise InputError(
-                "labels do not fit the values", where="labels", found=len(self.labels), expected=f"{len(self.values)}"
-            )
-        return self
-
-
 class MaskingBeliefsSection(BeliefsSection):
     """What subjects believe when they choose; the truth where not given."""
 
@@ -266,10 +239,8 @@ class MaskingBeliefsSection(BeliefsSection):
     )
 
 
-class MaskingAnalysisSection(Section):
-    """What is worked out besides the policies."""
-
-    lines: tuple[MaskingLine, ...] = Field(default=(), description="every policy while one key changes")
+class MaskingFiguresSection(Section):
+    """What a run works out of its own game, besides the policies."""
 
     search_path: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
@@ -296,8 +267,8 @@ class MaskingScenario(ScenarioHead):
     agents: AgentsSection | None = Field(
         default=None, description="several adversaries and rounds; one analytic game if not given"
     )
-    analysis: MaskingAnalysisSection = Field(
-        default=MaskingAnalysisSection(), description="what is worked out besides the policies"
+    figures: MaskingFiguresSection = Field(
+        default=MaskingFiguresSection(), description="what is worked out besides the policies"
     )
 
     @model_validator(mode="after")

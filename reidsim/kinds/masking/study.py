@@ -78,7 +78,7 @@ class MaskingStudy:
         Raises
         ------
         InputError
-            If the attack or the analysis does not fit the tables.
+            If the attack or the figures do not fit the tables.
         """
         if draw not in self._drawn:
             self._drawn.clear()
@@ -175,7 +175,7 @@ class MaskingStudy:
         return MaskingGame(space, attack, world, *amounts, planner=planned)
 
     def _check_search_path(self, game: MaskingGame) -> None:
-        record, where = self.scenario.analysis.search_path, "analysis.search_path"
+        record, where = self.scenario.figures.search_path, "figures.search_path"
         if record is None:
             return
         if record >= game.n_records:

@@ -237,6 +237,12 @@ def warnings_of(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> It
             )
 
 
+def warnings_of_equilibria(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> Iterator[str]:
+    """Yield the same of policies that pick the best generalization of each record, and of rules."""
+    yield from warnings_of_records(study)
+    yield from warnings_of_withheld(study, equilibria)
+
+
 def warnings_of_records(study: TablesStudy) -> Iterator[str]:
     """Yield what a reader should know about the records and the people."""
     if study.scenario.publisher.unit == "table":

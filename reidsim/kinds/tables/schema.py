@@ -11,14 +11,11 @@ from reidsim.errors import InputError, listed
 from reidsim.kinds.tables.policies import POLICIES, PolicyName, policy_named
 from reidsim.scenarios.adversary_schema import AdversarySection, Risk
 from reidsim.scenarios.agents_schema import AgentsSection
-from reidsim.scenarios.analysis_schema import AnalysisSection, LinesSection, Money, Range
-from reidsim.scenarios.hierarchy_schema import HierarchySection, Table
+from reidsim.scenarios.figures_schema import FiguresSection
+from reidsim.scenarios.hierarchy_schema import HierarchySection
 from reidsim.scenarios.schema import RECORD_COLUMNS, BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.validation import Section
 
-CURVE_POLICIES = (
-    "safe-harbor", "no-protection", "basic", "no-attack", "sh-friendly", "record-level", "record-level-no-attack",
-)  # fmt: skip
 # Columns of the tables in which the attributes stand beside others.
 _TAKEN = (*RECORD_COLUMNS, "node", "records", "people", "suppressed", "class_size")
 
@@ -172,20 +169,18 @@ class PublisherSection(Section):
     search: Literal["exact", "anytime"] = Field(
         default="exact",
         description="of the best node: walk the whole lattice, or stop at a budget and report the gap; record-level "
-        'and multi-dimensional generalization and `[analysis.runtimes]` need `"exact"`',
+        'and multi-dimensional generalization need `"exact"`',
     )
     prune: bool = Field(
         default=True, description="leave out branches that cannot be better; changes the time, never the result"
     )
     nodes: Annotated[int, Field(ge=1)] | None = Field(
         default=None,
-        description="nodes that the anytime search evaluates at most, at each point of a curve and in each round of "
-        "local recoding",
+        description="nodes that the anytime search evaluates at most, in each round of local recoding",
     )
     seconds: Annotated[float, Field(gt=0)] | None = Field(
         default=None,
-        description="time after which the anytime search stops, at each point of a curve and in each round of local "
-        "recoding",
+        description="time after which the anytime search stops, in each round of local recoding",
     )
     rounds: Annotated[int, Field(ge=1)] = Field(default=100, description="the most rounds of local recoding")
     k: Annotated[int, Field(ge=1)] = Field(default=2, description="of policy `k-anonymity`: records that look alike")
@@ -220,30 +215,6 @@ class SafeHarborSection(Section):
     )
 
 
-class CurvesSection(LinesSection):
-    """Payouts while one parameter changes, by what the publisher plans with."""
-
-    gain: Range | None = Field(default=None, description="values of the gain alone")
-    policies: tuple[
-        Literal[
-            "safe-harbor", "no-protection", "basic", "no-attack", "sh-friendly", "record-level",
-            "record-level-no-attack",
-        ],
-        ...,
-    ] = Field(default=("basic", "no-attack"), description="which lines are computed")  # fmt: skip
-    risks: tuple[Risk, ...] | None = Field(
-        default=None, description="risks that the publisher plans with; that of the beliefs if not given"
-    )
-
-    @model_validator(mode="after")
-    def _changes_something(self) -> CurvesSection:
-        if not any((self.benefit, self.loss, self.gain, self.cost)):
-            raise InputError("nothing changes", expected="a range of benefit, loss, gain or cost")
-        for key in ("policies", "risks"):
-            require_distinct(getattr(self, key), key)
-        return self
-
-
 class NodesSection(Section):
     """Nodes beside the best one."""
 
@@ -252,28 +223,14 @@ class NodesSection(Section):
     )
 
 
-class NodeRuntimesSection(Section):
-    """How long solving takes, with and without pruning."""
-
-    loss: tuple[Money, ...] = Field(description="values of loss and gain at which the time is taken")
-    record_level: bool = Field(default=True, description="also take the time of record-level generalization")
-
-    @model_validator(mode="after")
-    def _consistent(self) -> NodeRuntimesSection:
-        require_distinct(self.loss, "loss")
-        return self
-
-
-class TablesAnalysisSection(AnalysisSection):
-    """What is worked out and drawn besides the policies."""
+class TablesFiguresSection(FiguresSection):
+    """What a run works out and draws of its own game, besides the policies."""
 
     nodes: NodesSection | None = Field(
         default=None,
         description="the nodes that pay most, and the Pareto front of payout against share attacked; if not given, "
         "the top 10 and the front in lattices of at most 100,000 nodes",
     )
-    curves: CurvesSection | None = Field(default=None, description="payouts while one parameter changes")
-    runtimes: NodeRuntimesSection | None = Field(default=None, description="how long solving takes")
 
 
 class TablesScenario(ScenarioHead):
@@ -299,8 +256,8 @@ class TablesScenario(ScenarioHead):
     agents: AgentsSection | None = Field(
         default=None, description="several adversaries, data subjects and rounds; one analytic game if not given"
     )
-    analysis: TablesAnalysisSection = Field(
-        default=TablesAnalysisSection(), description="what is worked out besides the policies"
+    figures: TablesFiguresSection = Field(
+        default=TablesFiguresSection(), description="what is drawn besides the policies"
     )
 
     @property
@@ -334,17 +291,13 @@ class TablesScenario(ScenarioHead):
             raise InputError("every attribute is drawn", where="attributes", expected="one that the records hold")
         if self.population is not None:
             return
-        curves = self.analysis.curves
-        risks = {self.adversary.risk, self.beliefs.risk, *((curves.risks or ()) if curves else ())}
-        if drawn or "journalist" in risks:
+        if drawn or "journalist" in (self.adversary.risk, self.beliefs.risk):
             reason = f"attribute {drawn[0]!r} is drawn from it" if drawn else "journalist risk counts its people"
             raise InputError("section missing", where="population", expected=f"a population, since {reason}")
 
     def _check_safe_harbor(self) -> None:
-        curves = self.analysis.curves
-        named = (*self.publisher.policies, *(curves.policies if curves else ()))
         if self.safe_harbor is None:
-            needy = [name for name in named if policy_named(name).needs_safe_harbor]
+            needy = [name for name in self.publisher.policies if policy_named(name).needs_safe_harbor]
             if needy:
                 raise InputError(
                     "section missing",
@@ -381,18 +334,10 @@ class TablesScenario(ScenarioHead):
 
     def _check_amounts(self) -> None:
         priced = [f"economics.columns.{name}" for name, column in self.economics.columns if column is not None]
-        analysis = self.analysis
-        over_amounts = [
-            f"analysis.{name}"
-            for name in ("curves", "maps", "lines", "search_deviation")
-            if getattr(analysis, name) is not None
-        ]
-        if priced and over_amounts:
-            raise InputError("curves change one amount for all records", where=over_amounts[0], found=priced[0])
-        if analysis.sequential is not None and self.adversary.planner != "fmdp":
+        if self.figures.sequential is not None and self.adversary.planner != "fmdp":
             raise InputError(
-                "an analysis of the sequential attack needs its planner",
-                where="analysis.sequential",
+                "figures of the sequential attack need its planner",
+                where="figures.sequential",
                 found=f"adversary.planner = {self.adversary.planner!r}",
                 expected="adversary.planner = 'fmdp'",
             )
@@ -409,24 +354,11 @@ class TablesScenario(ScenarioHead):
 
 def walks_whole_lattice(scenario: TablesScenario) -> dict[str, str]:
     """Return what of a scenario walks the whole lattice: the key that asks for it, and what it asks for."""
-    publisher, analysis = scenario.publisher, scenario.analysis
+    publisher = scenario.publisher
     exact = publisher.search == "exact"
-
-    def walking(policies: Sequence[str]) -> list[str]:
-        return [
-            name
-            for name in policies
-            if (walk := policy_named(name).walks(publisher.unit)) == "always" or (walk == "search" and exact)
-        ]
-
-    asked = {"publisher.policies": walking(publisher.policies)}
-    if analysis.curves is not None:
-        asked["analysis.curves.policies"] = walking(analysis.curves.policies)
-    if analysis.runtimes is not None:
-        asked["analysis.runtimes"] = ["run times"]
-    return {key: policies[0] for key, policies in asked.items() if policies}
-
-
-def hierarchy_files(scenario: TablesScenario) -> dict[str, Table]:
-    """Return the attributes whose hierarchy is a file."""
-    return {name: a.hierarchy for name, a in scenario.attributes.items() if isinstance(a.hierarchy, Table)}
+    walking = [
+        name
+        for name in publisher.policies
+        if (walk := policy_named(name).walks(publisher.unit)) == "always" or (walk == "search" and exact)
+    ]
+    return {"publisher.policies": walking[0]} if walking else {}

@@ -148,7 +148,7 @@ def _choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
         return _local(study, policy, game)
     if policy in ("multi-dimensional", "multi-dimensional-no-attack"):
         return _split(study, policy, game)
-    if policy in (*_OF_UNIT, "full-domain", "full-domain-no-attack"):
+    if search_is_of_nodes(study, policy):
         return _one_node(study, whole_game(study, policy, game))
     if policy == "anytime":
         few, lowest = section.nodes or FEW_NODES, lattice.index(study.minimum)
@@ -222,6 +222,12 @@ def whole_game(study: TablesStudy, policy: str, game: RecordGame) -> FullDomainG
     if own is not None and game.linker is study.linker(risk) and np.array_equal(game.loss, study.of_cells(prices.loss)):
         return planned_game(study, policy, risk, own)
     return AnyAdversaryGame.of(planned_game(study, policy, risk, prices), game)
+
+
+def search_is_of_nodes(study: TablesStudy, policy: str) -> bool:
+    """Tell whether a policy of a study picks one node for all records by a search of the lattice."""
+    of_unit = policy in _OF_UNIT and study.scenario.publisher.unit == "table"
+    return of_unit or policy in ("full-domain", "full-domain-no-attack")
 
 
 def planned_game(study: TablesStudy, policy: str, risk: Risk, prices: Prices) -> FullDomainGame:

@@ -22,7 +22,7 @@ from reidsim.reports.figures.sequential import (
     payoff_by_group_size,
     risk_by_group_size,
 )
-from reidsim.reports.figures.sequential_scales import attack_thresholds, solver_runtimes
+from reidsim.reports.figures.sequential_scales import attack_thresholds
 
 __all__ = [
     "attack_thresholds",
@@ -43,7 +43,6 @@ __all__ = [
     "save_figure",
     "search_deviation",
     "sensitivity_lines",
-    "solver_runtimes",
     "strategy_map",
     "strategy_payoffs",
 ]

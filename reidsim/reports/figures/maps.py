@@ -13,7 +13,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
 from reidsim.errors import InputError
-from reidsim.experiments.analysis import ALL_RECORDS
 from reidsim.releases.strategy_space import Floats
 from reidsim.reports.figures.inputs import checked, only_value, refuse_repeated
 from reidsim.reports.figures.spacing import cell_edges, scale_axis
@@ -26,6 +25,9 @@ from reidsim.reports.figures.style import (
     number_ticks,
     parameter_label,
 )
+
+# What tables call averages over all records, in place of one record.
+ALL_RECORDS = "all records"
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,12 @@ from reidsim.reports.figures.style import (
 )
 
 _COLUMNS = 3
+# Figures of the lines, each of a measure.
+LINE_MEASURES = {"lines-payoff": "publisher_payoff", "lines-privacy": "risk", "lines-utility": "utility"}
 
 
 def masking_lines(lines: pd.DataFrame, measure: str = "publisher_payoff") -> Figure:
-    """Draw a measure under each policy along each line of a masking scenario, with its spread over replications.
+    """Draw a measure under each policy along each line of a sweep, with its spread over replications.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The sequential attack as registries and deterrents grow (Xia et al. 2015, Figs. 5 and 10), and lines for it."""
+"""The sequential attack as deterrents grow (Xia et al. 2015, Fig. 10), and lines for it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from reidsim.errors import InputError
 from reidsim.releases.strategy_space import Floats
@@ -26,66 +26,16 @@ from reidsim.reports.figures.style import (
     legend_below,
     looks,
     new_figure,
-    number_text,
     write_out,
 )
 
-# Known solvers and parameters come first, in this order; it fixes the look of a solver as well.
-_SOLVERS = ("linear program", "two-level linear program", "backward induction")
+# Known parameters come first, in this order.
 _PARAMETER_LABELS = {
     "access_cost": f"Cost of accessing the registry ({UNIT})",
     "exploit_cost": "Cost of an exploit ($ per exploit)",
     "penalty": "Penalty ($ per detected exploit)",
     "detection": "Probability that the first exploit is detected",
 }
-
-
-def solver_runtimes(runtimes: pd.DataFrame) -> Figure:
-    """Draw how long each solver takes as the registry grows (Fig. 5).
-
-    Parameters
-    ----------
-    runtimes : DataFrame
-        One row per registry size and solver, with columns ``registry_size`` (records), ``solver``, ``seconds`` and
-        ``records`` (de-identified records that were solved in that time).
-
-    Returns
-    -------
-    Figure
-        One line per solver, both axes logarithmic; times are per record if the numbers of records differ.
-
-    Raises
-    ------
-    InputError
-        If the table is empty, lacks a column, has two rows for the same registry size and solver, or a number that is
-        not above 0.
-    """
-    numbers = ("registry_size", "seconds", "records")
-    table = checked(runtimes, "runtimes", text=("solver",), numbers=numbers)
-    for column in numbers:
-        # The least number above 0, as neither axis has a place for 0.
-        refuse_outside(table, column, "runtimes", (np.nextafter(0, 1), np.inf), "more than 0")
-    refuse_repeated(table, ("registry_size", "solver"), "runtimes")
-    counts = table["records"].unique()
-    if len(counts) == 1:
-        label = f"Runtime for {number_text(counts[0])} record{'' if counts[0] == 1 else 's'} (seconds)"
-    else:
-        table["seconds"] /= table["records"]
-        label = "Runtime per record (seconds)"
-    solvers = _known_first(table["solver"], _SOLVERS)
-    look = looks([*_SOLVERS, *(solver for solver in solvers if solver not in _SOLVERS)])
-    figure, [[axes]] = new_figure(1, 1, panel=(5.6, 3.4))
-    lines = {solver: table[table["solver"] == solver] for solver in solvers}
-    handles = draw_lines(axes, lines, "registry_size", "seconds", look)
-    sizes = np.unique(table["registry_size"])
-    log_axis(axes, "x", sizes)
-    if len(sizes) <= 6 and (sizes[1:] >= 2 * sizes[:-1]).all():
-        axes.xaxis.set_major_locator(FixedLocator(sizes.tolist()))
-        axes.xaxis.set_minor_locator(NullLocator())
-    log_axis(axes, "y", table["seconds"].to_numpy())
-    label_axes(axes, x="Registry size (records)", y=label)
-    legend_that_fits(figure, handles)
-    return figure
 
 
 def attack_thresholds(thresholds: pd.DataFrame) -> Figure:

@@ -13,7 +13,6 @@ from matplotlib.patches import Patch
 
 from reidsim.experiments.stress.result import StressResult
 from reidsim.reports.figures.inputs import checked, refuse_repeated
-from reidsim.reports.figures.masking_lines import masking_lines
 from reidsim.reports.figures.saving import save_figure
 from reidsim.reports.figures.spacing import cell_edges, scale_axis
 from reidsim.reports.figures.style import (
@@ -64,9 +63,6 @@ def figures_of(result: StressResult) -> Iterator[tuple[str, Figure]]:
         if pd.api.types.is_numeric_dtype(chart["y"]) and chart[["x", "y"]].nunique().min() > 1:
             section = result.manifest["content"]["stress"]["map"]
             yield "policy-map", policy_map(chart, section["x"]["key"], section["y"]["key"])
-    if "lines" in tables and len(tables["lines"]):
-        for measure, name in (("publisher_payoff", "payoff"), ("risk", "privacy"), ("utility", "utility")):
-            yield f"lines-{name}", masking_lines(tables["lines"], measure)
 
 
 def sensitivity_bars(indices: pd.DataFrame) -> Figure:

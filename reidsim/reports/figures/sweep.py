@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,13 +11,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from reidsim.experiments.analysis import ALL_RECORDS
 from reidsim.experiments.batch.result import BatchResult
 from reidsim.reports.figures.full_domain import full_domain_runtimes, payout_curves
 from reidsim.reports.figures.lines import search_deviation, sensitivity_lines
-from reidsim.reports.figures.maps import parameter_maps
+from reidsim.reports.figures.maps import ALL_RECORDS, parameter_maps
+from reidsim.reports.figures.masking_lines import LINE_MEASURES, masking_lines
 from reidsim.reports.figures.sequential_scales import attack_thresholds
 from reidsim.reports.figures.style import number_text, policy_name
+from reidsim.reports.figures.sweep_values import is_own, lines_of_runs
 from reidsim.scenarios.design_schema import SweepSection
 from reidsim.validation import validated
 
@@ -71,7 +71,7 @@ class _Swept:
         rows = self.table
         for group in self.in_turn:
             for other in group if key not in group else ():
-                rows = rows[_is_own(rows[other], self.content, other)]
+                rows = rows[is_own(rows[other], self.content, other)]
         return rows.sort_values(key, kind="stable")
 
     def lines(self, measures: list[str]) -> pd.DataFrame:
@@ -96,8 +96,14 @@ def sweep_figures(result: BatchResult) -> Iterator[tuple[str, Figure]]:
 
     Lines of payoffs by policy along every key with numbers, or maps over two of them that are crossed; the figures of
     the papers where the game has one: group sizes that deter a sequential attack, distance of lattice-based search from
-    the optimum, relative payouts and run times at dataset level.
+    the optimum, relative payouts and run times at dataset level, payoff, privacy and utility in the masking game.
     """
+    content = result.manifest["content"]
+    if content.get("game") == "masking" and "sweep" in content:
+        lines = lines_of_runs(result.runs, validated(SweepSection, content["sweep"], result.name), content)
+        for name, measure in LINE_MEASURES.items() if len(lines) else ():
+            yield name, masking_lines(lines, measure)
+        return
     swept = _swept(result)
     if swept is None:
         return
@@ -237,16 +243,6 @@ def _named(lines: pd.DataFrame) -> pd.DataFrame:
 def _short(key: str) -> str:
     """Return the name under which figures know a price; other keys as they are."""
     return key.removeprefix("economics.")
-
-
-def _is_own(column: pd.Series[Any], content: Mapping[str, Any], key: str) -> pd.Series[bool]:
-    """Tell where a key has the value that the scenario itself gives it."""
-    value: Any = content
-    for part in key.split("."):
-        value = value[part]
-    # Tables hold as JSON what is neither number nor text, and numbers among text.
-    is_text = not pd.api.types.is_numeric_dtype(column.dtype)
-    return column == (json.dumps(value, default=str) if is_text and not isinstance(value, str) else value)
 
 
 def _numbered(name: str, figures: Iterator[Figure]) -> Iterator[tuple[str, Figure]]:

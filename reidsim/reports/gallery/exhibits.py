@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from matplotlib.figure import Figure
+from pandas import Series
 
 from reidsim.reports.figures import payoff_difference_histogram
 from reidsim.reports.gallery import sweep_findings
@@ -111,14 +112,21 @@ def _xia2021(result: Result) -> str:
 
 
 def _lines(result: Result) -> str:
-    lines = result.analysis.tables()["lines"]
-    pays = lines[lines["policy"] == "masking"].groupby("value", sort=False)["publisher_payoff"].mean()
+    pays = _masked(result, "economics.loss", {})
     first, last = pays.index[0], pays.index[-1]
     return (
-        f"As the {lines['line'].iloc[0].partition(',')[0].lower()} goes from {first} to {last}, what subjects get from "
-        f"masking goes from {pays[first]:.2f} to {pays[last]:.2f}. The full scenario varies "
-        "one key after the other, with 20 draws at every value."
+        f"As the loss goes from {first:g} to {last:g}, what subjects get from masking goes from {pays[first]:.2f} to "
+        f"{pays[last]:.2f}. The full scenario varies one key after the other, with 20 draws at every value."
     )
+
+
+def _masked(result: Result, key: str, others: Mapping[str, float]) -> Series:
+    """Return what subjects who mask get along a key, where other keys have some values."""
+    runs = result.runs[result.runs["policy"] == "masking"]
+    for other, value in others.items():
+        runs = runs[runs[other] == value]
+    pays: Series = runs.groupby(key)["publisher_payoff"].mean()
+    return pays
 
 
 def _market(result: Result) -> str:
@@ -189,11 +197,10 @@ def _masking_beliefs(result: Result) -> str:
 
 
 def _robustness(result: Result) -> str:
-    lines = result.analysis.tables()["lines"]
-    pays = lines[lines["policy"] == "masking"].groupby("value", sort=False)["publisher_payoff"].mean()
+    pays = _masked(result, "economics.cost", {"beliefs.cost": 10.0})
     return (
-        f"Subjects who plan for attacks that cost 10 get {pays['10.0']:.2f} if they do, {pays['0.0']:.2f} if attacks "
-        f"are free and {pays['40.0']:.2f} if they cost 40. The full scenario also errs about databases, with 20 draws "
+        f"Subjects who plan for attacks that cost 10 get {pays[10.0]:.2f} if they do, {pays[0.0]:.2f} if attacks "
+        f"are free and {pays[40.0]:.2f} if they cost 40. The full scenario also errs about databases, with 20 draws "
         "at every value."
     )
 
@@ -209,42 +216,24 @@ EXHIBITS: Mapping[str, Exhibit] = {
     "wan2015": Exhibit(
         "payoff-differences",
         _wan2015,
-        {"analysis": {}},
     ),
-    "xia2015": Exhibit("risk-by-group-size", _xia2015, {"analysis.sequential": {"largest_group": 60}}),
-    "prasser2017": Exhibit(
-        "payout-curves-loss",
-        _prasser2017,
-        {"analysis": {"curves": {"loss": {"from": 0, "to": 2000, "points": 11}}}},
-    ),
-    "arx-example": Exhibit(
-        "payout-curves-loss",
-        _arx_example,
-        {
-            "publisher.policies": ["basic", "no-attack"],
-            "analysis.curves.loss": {"from": 0, "to": 2000, "points": 5},
-        },
-    ),
+    "xia2015": Exhibit("risk-by-group-size", _xia2015, {"figures.sequential": {"largest_group": 60}}),
+    "prasser2017": Exhibit("payout-front", _prasser2017),
+    "arx-example": Exhibit("payout-front", _arx_example, {"publisher.policies": ["basic", "no-attack"]}),
     "wan2021": Exhibit("effectiveness", _wan2021, {"replications": 1}),
     "wan2021-case": Exhibit(
         "effectiveness",
         _wan2021_case,
-        {"subjects.policies": ["no-protection", "demographics-only", "opt-in", "masking"], "analysis": {}},
+        {"subjects.policies": ["no-protection", "demographics-only", "opt-in", "masking"], "figures": {}},
     ),
     "wan2021-robustness": Exhibit(
         "lines-payoff",
         _robustness,
         {
             **_SMALL_GENEALOGY,
-            "analysis.lines": [
-                {
-                    "title": "Cost, 10 assumed",
-                    "key": "economics.cost",
-                    "values": [0.0, 10.0, 20.0, 30.0, 40.0],
-                    "set": {"beliefs.cost": 10.0},
-                    "replications": 2,
-                }
-            ],
+            "replications": 2,
+            "beliefs.sizes": {},
+            "sweep": {"values": {"beliefs.cost": [10.0], "economics.cost": [0.0, 10.0, 20.0, 30.0, 40.0]}},
         },
     ),
     "wan2021-sensitivity": Exhibit(
@@ -252,20 +241,14 @@ EXHIBITS: Mapping[str, Exhibit] = {
         _lines,
         {
             **_SMALL_GENEALOGY,
-            "analysis.lines": [
-                {
-                    "title": "Loss",
-                    "key": "economics.loss",
-                    "values": [0.0, 100.0, 200.0, 300.0, 400.0],
-                    "replications": 2,
-                }
-            ],
+            "replications": 2,
+            "sweep": {"values": {"economics.loss": [0.0, 100.0, 200.0, 300.0, 400.0]}},
         },
     ),
     "xia2021": Exhibit(
         "risk-maps",
         _xia2021,
-        {"release.sizes": [1000, 20000], "release.samples": 1, "analysis": {}},
+        {"release.sizes": [1000, 20000], "release.samples": 1, "figures": {}},
     ),
     "wan2021-stress": Exhibit(
         "beliefs-1",

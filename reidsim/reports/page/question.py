@@ -15,7 +15,7 @@ Sentence = tuple[Inline, ...]
 _TOLD = {
     "title", "source", "seed", "game", "population", "release", "targets", "resources", "attributes",
     "economics", "beliefs", "adversary", "publisher", "subjects", "safe_harbor", "knowledge", "uniqueness", "network",
-    "expectation", "attack", "trees", "analysis",
+    "expectation", "attack", "trees", "figures",
     "replications", "agents", "uncertainty", "sweep", "stress",
 }  # fmt: skip
 _STAGES = {

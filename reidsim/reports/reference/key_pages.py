@@ -11,7 +11,6 @@ from reidsim.populations.social_media import FiguresByAge, SocialMediaRecipe
 from reidsim.reports.reference.keys import Elsewhere, described_by_path, described_sections, table, wrapped
 from reidsim.reports.reference.words import section_classes, tag_of
 from reidsim.scenarios.agents_schema import AgentsSection
-from reidsim.scenarios.analysis_schema import Range
 from reidsim.scenarios.attack_recipe import AttackRecipe
 from reidsim.scenarios.design_schema import SweepSection, SweepValues, UncertaintySection
 from reidsim.scenarios.kind import schemas
@@ -31,7 +30,6 @@ _SHARED: dict[str, tuple[type[Section], str]] = {
     "`[stress]`": (StressSection, "../stress.md"),
 }
 _SHARED_VALUES = Elsewhere("Values of a key", "values")
-_RANGES = Elsewhere("Ranges", "range")
 _GUIDES = {
     "record-level": "../scenarios.md",
     "full-domain": "../full-domain.md",
@@ -119,7 +117,7 @@ def _game_keys(game: str) -> str:
         f'Every key of a scenario with `game = "{game}"`. The [guide]({_GUIDES[game]}) explains them; '
         f"[types and defaults]({SCENARIO_KEYS}#types-and-defaults) are those of all scenarios."
     )
-    return "\n".join([head(_title(game), text), described_sections(model, {**elsewhere, Range: _RANGES})])
+    return "\n".join([head(_title(game), text), described_sections(model, elsewhere)])
 
 
 def _title(game: str) -> str:

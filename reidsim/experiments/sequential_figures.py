@@ -1,44 +1,29 @@
-"""How the sequential planner behaves: by group size, by belief, by deterrent, and how long its solvers take."""
+"""How the sequential planner behaves: by group size, by belief, and against a whole file."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-import scipy
-from numpy.typing import NDArray
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.budget import plan_with_budget
 from reidsim.adversaries.sequential.file_attack import plan_file
 from reidsim.adversaries.sequential.planning import (
     BinomialBelief,
-    attack_threshold,
     exploits_undetected,
     plan_baseline,
     plan_known,
     plan_unknown,
 )
-from reidsim.adversaries.sequential.two_level import TwoLevelProgram, solve_plain
 from reidsim.errors import InputError
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.random_streams import random_stream
-from reidsim.scenarios.analysis_schema import (
-    AttackChanges,
-    FileAttackSection,
-    RuntimesSection,
-    SequentialAnalysisSection,
-    ThresholdsSection,
-)
-
-# Belief in a group size that is less likely than this moves no value in double precision.
-_NEGLIGIBLE = 1e-16
+from reidsim.scenarios.figures_schema import AttackChanges, FileAttackSection, SequentialFiguresSection
 
 
-def settings_of(study: TablesStudy, section: SequentialAnalysisSection) -> dict[str, SequentialAttack]:
+def settings_of(study: TablesStudy, section: SequentialFiguresSection) -> dict[str, SequentialAttack]:
     """Return the attack under each of the settings compared."""
     base = study.sequential_attack(study.scenario.economics)
     return {name: changed(base, changes) for name, changes in section.settings.items()}
@@ -49,7 +34,7 @@ def changed(attack: SequentialAttack, changes: AttackChanges) -> SequentialAttac
     return replace(attack, **changes.model_dump(exclude_none=True))
 
 
-def attack_table(study: TablesStudy, section: SequentialAnalysisSection) -> pd.DataFrame:
+def attack_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.DataFrame:
     """Plan for every group size, with and without foresight (Xia et al. 2015, Figs. 6 to 8).
 
     Returns
@@ -71,7 +56,7 @@ def attack_table(study: TablesStudy, section: SequentialAnalysisSection) -> pd.D
     return pd.concat(parts, ignore_index=True)[columns]
 
 
-def belief_table(study: TablesStudy, section: SequentialAnalysisSection) -> pd.DataFrame:
+def belief_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.DataFrame:
     """Compare known with unknown group sizes for the records as they are (Xia et al. 2015, Fig. 9).
 
     Returns
@@ -106,7 +91,7 @@ def belief_table(study: TablesStudy, section: SequentialAnalysisSection) -> pd.D
     return pd.DataFrame(table, columns=columns)
 
 
-def file_table(study: TablesStudy, section: SequentialAnalysisSection, file_attack: FileAttackSection) -> pd.DataFrame:
+def file_table(study: TablesStudy, section: SequentialFiguresSection, file_attack: FileAttackSection) -> pd.DataFrame:
     """Compare attacks on one record at a time with an attack on the whole file that pays for access once.
 
     The records are those of the release, as they are. Settings with a limit on penalties are left out, since fines for
@@ -141,96 +126,3 @@ def file_table(study: TablesStudy, section: SequentialAnalysisSection, file_atta
     table["risk"] = [float(risk.mean()) for risk in table["risk"]]
     table["exploits"] = [float(exploits.sum()) for exploits in table["exploits"]]
     return table
-
-
-def threshold_table(study: TablesStudy, section: SequentialAnalysisSection) -> pd.DataFrame:
-    """Find the smallest group that is not attacked while a deterrent grows (Xia et al. 2015, Fig. 10).
-
-    Returns
-    -------
-    DataFrame
-        parameter (access_cost, exploit_cost, penalty, or detection: probability for the first exploit), value,
-        setting, threshold (missing if every group is attacked).
-    """
-    wanted = section.thresholds or ThresholdsSection()
-    rows = []
-    for setting, attack in settings_of(study, section).items():
-        base = changed(attack, wanted.base)
-        for parameter, value in _deterrents(wanted):
-            threshold = attack_threshold(_deterred(base, parameter, value, study))
-            rows.append({"parameter": parameter, "value": value, "setting": setting, "threshold": threshold})
-    table = pd.DataFrame(rows)
-    return table.astype({"threshold": "Int64"})
-
-
-def runtime_table(study: TablesStudy, section: RuntimesSection) -> pd.DataFrame:
-    """Time the three solvers on records whose group size is unknown (Xia et al. 2015, Fig. 5).
-
-    The records are the first distinct cells. Times depend on the machine; everything else a run writes does not.
-
-    Returns
-    -------
-    DataFrame
-        registry_size, solver, seconds, records.
-    """
-    attack = study.sequential_attack(study.scenario.economics)
-    count = min(section.records, study.lattice.n_records)
-    everybody = study.linker(study.scenario.adversary.risk).group_sizes
-    sizes = everybody if study.registry is not None or study.own.guesses else study.group_sizes
-    share = np.asarray(sizes.at(study.lattice.most_specific, np.arange(count)) / sizes.total)
-    rows = []
-    for n in section.registry_sizes:
-        for solver, work in planners(attack, n, share).items():
-            start = time.perf_counter()
-            work()
-            seconds = time.perf_counter() - start
-            rows.append({"registry_size": n, "solver": solver, "seconds": seconds, "records": count})
-    return pd.DataFrame(rows)
-
-
-def planners(
-    attack: SequentialAttack, registry_size: int, share: NDArray[np.float64]
-) -> dict[str, Callable[[], NDArray[np.float64]]]:
-    """Return the three solvers as functions that give V(x_0) of records with these match probabilities."""
-    beliefs = [binomial_belief(registry_size, float(p)) for p in share]
-
-    def plain() -> NDArray[np.float64]:
-        return np.array([solve_plain(attack, belief) for belief in beliefs])
-
-    def two_level() -> NDArray[np.float64]:
-        program = TwoLevelProgram(attack)
-        return np.array([program.solve(belief) for belief in beliefs])
-
-    def induction() -> NDArray[np.float64]:
-        return plan_unknown(attack, np.ones(len(share), dtype=np.int64), BinomialBelief(registry_size, share)).value
-
-    return {"linear program": plain, "two-level linear program": two_level, "backward induction": induction}
-
-
-def binomial_belief(n: int, share: float) -> dict[int, float]:
-    """Return the binomial distribution of a group size, without values that are too unlikely to matter."""
-    spread = 12 * np.sqrt(n * share) + 60
-    sizes = np.arange(max(0, int(n * share - spread)), int(min(n, n * share + spread)) + 1)
-    weights = scipy.stats.binom.pmf(sizes, n, share)
-    return {int(k): float(w) for k, w in zip(sizes, weights, strict=True) if w > _NEGLIGIBLE}
-
-
-def _deterrents(section: ThresholdsSection) -> Iterator[tuple[str, float]]:
-    for parameter in ("access_cost", "exploit_cost", "penalty", "detection"):
-        given = getattr(section, parameter)
-        if given is not None:
-            yield from ((parameter, value) for value in given.values.tolist())
-
-
-def _deterred(attack: SequentialAttack, parameter: str, value: float, study: TablesStudy) -> SequentialAttack:
-    if parameter != "detection":
-        return changed(attack, AttackChanges.model_validate({parameter: value}))
-    if not 0 < value < 1:
-        raise InputError(
-            "probability out of range",
-            source=study.loaded.path,
-            where="analysis.sequential.thresholds.detection",
-            found=value,
-            expected="between 0 and 1",
-        )
-    return replace(attack, detection_intercept=float(np.log(value / (1 - value))))

@@ -1,4 +1,4 @@
-"""A record-level game at many parameter points, with beliefs apart from truth.
+"""A record-level game at many parameter points, with beliefs apart from truth: for sweeps and stress tests.
 
 Linkage does not depend on money, so the study is built once and played under the economics of every point. Against a
 one-shot adversary each record's strategies are also thinned once, to those that can be best at some point
@@ -7,6 +7,7 @@ one-shot adversary each record's strategies are also thinned once, to those that
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -42,8 +43,8 @@ class Plan(Protocol):
         """Shape (n_cells,); -1 where a record is withheld."""
         ...
 
-    def measures(self, truth: EconomicsSection, risk_level: float) -> dict[str, float]:
-        """Return the averages over records of `runs.parquet`, and ``risk_quantile``, under the truth."""
+    def equilibrium(self, truth: EconomicsSection) -> Equilibrium:
+        """Return what the strategies lead to under the truth, for the distinct cells."""
         ...
 
 
@@ -61,24 +62,45 @@ class RecordPoints(Protocol):
         ...
 
 
-def record_points(study: TablesStudy) -> RecordPoints:
-    """Return what plans a study fastest and yields what `reidsim.kinds.tables.outcomes.play` does."""
-    return OneShotPoints(study) if is_thinned(study.scenario) else SolvedPoints(study)
-
-
-def is_thinned(scenario: TablesScenario) -> bool:
-    """Tell whether a scenario's policies can be planned by the few strategies of each record that can be best."""
+def is_thinnable(scenario: TablesScenario, keys: Iterable[str]) -> bool:
+    """Tell whether points of these keys of a scenario can be played with thinned strategies (`OneShotPoints`)."""
     publisher, adversary = scenario.publisher, scenario.adversary
     return (
         publisher.unit == "record"
         and publisher.solver != "lattice-search"
         and publisher.safe_class == "at-least"
+        and all(name in _THINNED for name in publisher.policies)
         and adversary.planner == "one-shot"
         and adversary.stages is None
         and scenario.planned_risk == adversary.risk
         and not scenario.has_price_columns
-        and all(name in _THINNED for name in publisher.policies)
+        and scenario.agents is None
+        and set(keys) <= set(MONEY_KEYS)
     )
+
+
+def record_points(study: TablesStudy) -> RecordPoints:
+    """Return what plans a study fastest and yields what `reidsim.kinds.tables.outcomes.play` does."""
+    return OneShotPoints(study) if is_thinnable(study.scenario, ()) else SolvedPoints(study)
+
+
+def equilibria_at(points: RecordPoints, scenario: TablesScenario) -> dict[str, Equilibrium]:
+    """Return the outcome of each policy at the point of a scenario, chosen by belief and evaluated on the truth.
+
+    Parameters
+    ----------
+    points : RecordPoints
+        Of a study of the scenario, with any money.
+    scenario : TablesScenario
+    """
+    truth, believed = scenario.economics, scenario.beliefs.of(scenario.economics)
+    return {policy: points.plan(policy, believed).equilibrium(truth) for policy in scenario.publisher.policies}
+
+
+def measures_of(equilibrium: Equilibrium, weights: NDArray[np.int64], risk_level: float) -> dict[str, float]:
+    """Return the averages over records of `runs.parquet`, and the quantile ``risk_quantile`` of the risk."""
+    quantile = quantile_over_records(equilibrium.risk, weights, risk_level)
+    return {**averages(equilibrium, weights), "risk_quantile": quantile}
 
 
 def quantile_over_records(values: Floats, weights: NDArray[np.int64], level: float) -> float:
@@ -123,12 +145,6 @@ class SolvedPlan:
         """Return what the strategies lead to."""
         return evaluate(self.study.game(truth), self.choice)
 
-    def measures(self, truth: EconomicsSection, risk_level: float) -> dict[str, float]:
-        """See `Plan`."""
-        equilibrium, weights = self.equilibrium(truth), self.study.released
-        quantile = quantile_over_records(equilibrium.risk, weights, risk_level)
-        return {**averages(equilibrium, weights), "risk_quantile": quantile}
-
 
 class OneShotPoints:
     """Plans by looking at the few strategies of each record that can be best against a one-shot adversary.
@@ -142,25 +158,30 @@ class OneShotPoints:
         self.study = study
         self._weights = study.released
         self._thinned: dict[bool, Options] = {}
+        self._fixed: dict[str, OneShotPlan] = {}
 
     def plan(self, policy: str, believed: EconomicsSection) -> OneShotPlan:
         """Pick the best of the strategies kept; see `RecordPoints`."""
         if POLICIES[policy].is_rule:
-            return self.play(rule_of(self.study, policy))
+            if policy not in self._fixed:
+                self._fixed[policy] = self.play(rule_of(self.study, policy))
+            return self._fixed[policy]
         constraint = constraint_of(self.study, policy)
         restricted = constraint.minimum is not None
         if restricted not in self._thinned:
             self._thinned[restricted] = undominated_options(self.study.lattice, self.study.truth.linker, constraint)
         options = self._thinned[restricted]
         point = ParameterPoints.broadcast(believed.benefit, believed.loss, believed.adversary_gain, believed.cost)
-        return self._plan(options, best_options(options, point, 0, no_attack=constraint.no_attack))
+        chosen = best_options(options, point, 0, no_attack=constraint.no_attack)
+        return self._plan(options, chosen, exact=True)
 
     def play(self, strategies: Strategies) -> OneShotPlan:
         """Look up what given strategies lead to; see `RecordPoints`."""
         options = fixed_options(self.study.lattice, self.study.truth.linker, np.maximum(strategies, 0))
-        return self._plan(options, np.where(strategies == WITHHELD, WITHHELD, np.arange(len(strategies))))
+        chosen = np.where(strategies == WITHHELD, WITHHELD, np.arange(len(strategies)))
+        return self._plan(options, chosen, exact=False)
 
-    def _plan(self, options: Options, chosen: NDArray[np.int64]) -> OneShotPlan:
+    def _plan(self, options: Options, chosen: NDArray[np.int64], *, exact: bool) -> OneShotPlan:
         withheld = chosen < 0
         return OneShotPlan(
             strategies=np.where(withheld, WITHHELD, options.strategies[chosen]),
@@ -168,6 +189,8 @@ class OneShotPoints:
             success=np.where(withheld, 0.0, options.success[chosen]),
             intensity=np.where(withheld, 1.0, options.intensity[chosen]),
             weights=self._weights,
+            options=np.diff(options.start),
+            exact=exact,
         )
 
 
@@ -183,6 +206,10 @@ class OneShotPlan:
         In [0, 1]; of a withheld record 0, 0 and 1.
     weights : ndarray of int64
         Records in each cell.
+    options : ndarray of int64
+        Strategies among which each cell's was picked.
+    exact : bool
+        Whether the strategies are optimal for what the publisher believed.
     """
 
     strategies: Strategies
@@ -190,23 +217,23 @@ class OneShotPlan:
     success: Floats
     intensity: Floats
     weights: NDArray[np.int64]
+    options: NDArray[np.int64]
+    exact: bool
 
-    def measures(self, truth: EconomicsSection, risk_level: float) -> dict[str, float]:
+    def equilibrium(self, truth: EconomicsSection) -> Equilibrium:
         """Let the adversary reply to what was shared (Wan et al. 2015, Table 3); see `Plan`."""
         gain = truth.adversary_gain
         attacked = gain * self.success > truth.cost * (1 + INDIFFERENCE)
-        risks = np.where(attacked, self.success, 0.0)
-        share = self.weights / self.weights.sum()
-        utility, risk, share_attacked = float(share @ self.utility), float(share @ risks), float(share @ attacked)
-        return {
-            "publisher_payoff": truth.benefit * utility - truth.loss * risk,
-            "adversary_payoff": gain * risk - truth.cost * share_attacked,
-            "utility": utility,
-            "generalization_intensity": float(share @ self.intensity),
-            "share_attacked": share_attacked,
-            "risk": risk,
-            "risk_if_attacked": risk / share_attacked if share_attacked > 0 else np.nan,
-            "share_unchanged": float(share @ (self.intensity == 0)),
-            "share_suppressed": float(share @ (self.intensity == 1)),
-            "risk_quantile": quantile_over_records(risks, self.weights, risk_level),
-        }
+        risk = np.where(attacked, self.success, 0.0)
+        return Equilibrium(
+            strategies=self.strategies,
+            publisher_payoff=truth.benefit * self.utility - truth.loss * risk,
+            adversary_payoff=np.where(attacked, gain * self.success - truth.cost, 0.0),
+            attacked=attacked,
+            success_probability=self.success,
+            utility=self.utility,
+            generalization_intensity=self.intensity,
+            solver="thinned",
+            evaluated=self.options,
+            exact=self.exact,
+        )

@@ -1,0 +1,79 @@
+"""What the section figures of a record-level scenario may say: what a run draws besides its policies."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from reidsim.scenarios.amounts import Money
+from reidsim.validation import Section
+
+
+class AttackChanges(Section):
+    """Parameters of the sequential attack that differ from those of the scenario's adversary."""
+
+    gain: Money | None = Field(default=None, description="in place of the gain of `[economics]`")
+    exploit_cost: Money | None = Field(default=None, description="in place of `economics.cost`")
+    access_cost: Money | None = Field(default=None, description="in place of `adversary.sequential.access_cost`")
+    link_cost: Money | None = Field(default=None, description="in place of `adversary.sequential.link_cost`")
+    penalty: Money | None = Field(default=None, description="in place of `adversary.sequential.penalty`")
+    max_penalties: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="in place of `adversary.sequential.max_penalties`"
+    )
+    detection_intercept: float | None = Field(
+        default=None, description="in place of `adversary.sequential.detection_intercept`"
+    )
+    detection_slope: float | None = Field(
+        default=None, description="in place of `adversary.sequential.detection_slope`"
+    )
+    prior: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        default=None, description="in place of `adversary.sequential.prior`"
+    )
+    discount: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        default=None, description="in place of `adversary.sequential.discount`"
+    )
+
+
+class FileAttackSection(Section):
+    """All records attacked by one adversary who pays for access once."""
+
+    budget: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="exploits that can be made at most; without it only the unlimited attack is planned"
+    )
+    draws: Annotated[int, Field(ge=2)] = Field(
+        default=1000, description="draws of who is where, to value the plan within the budget"
+    )
+
+
+class SequentialFiguresSection(Section):
+    """How the planner of the sequential attack behaves."""
+
+    settings: dict[str, AttackChanges] = Field(
+        default={"as in the scenario": AttackChanges()},
+        min_length=1,
+        description="settings compared with each other; the scenario's own, if not given",
+    )
+    largest_group: Annotated[int, Field(ge=1, le=100_000)] = Field(
+        default=60, description="plan for group sizes from 1 to this"
+    )
+    beliefs: bool = Field(
+        default=False,
+        description="compare known with unknown group sizes for every record; needs `adversary.sequential.registry`",
+    )
+    file_attack: FileAttackSection | None = Field(
+        default=None, description="all records attacked by one adversary who pays for access once"
+    )
+
+
+class FiguresSection(Section):
+    """What a run works out and draws of its own game, besides the policies."""
+
+    strategies: dict[str, str] | None = Field(
+        default=None,
+        description="attribute = category of one record, every attribute given; its whole strategy space is worked "
+        "out and drawn",
+    )
+    sequential: SequentialFiguresSection | None = Field(
+        default=None, description='how the planner of the sequential attack behaves; only with planner `"fmdp"`'
+    )

@@ -1,0 +1,143 @@
+"""Keys of former scenarios, and what says the same today.
+
+`FORMER_KEYS` is all there is to know about them: a scenario that holds one is refused with where it moved, and whatever
+rewrites scenarios can go by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reidsim.errors import InputError, listed
+
+
+@dataclass(frozen=True)
+class FormerKey:
+    """A key that scenarios of a game used to have.
+
+    Parameters
+    ----------
+    game : str
+        The value of the scenario's key ``game``; ``*`` for all games.
+    key : str
+        Key path; what is below it moved along.
+    now : str
+        Key path that has taken its place, with the same values; empty if no single key has.
+    instead : str
+        What is written instead where no single key has taken its place.
+    """
+
+    game: str
+    key: str
+    now: str = ""
+    instead: str = ""
+
+    def __str__(self) -> str:
+        """Return what to write for it."""
+        return f"{self.now or self.instead} in place of {self.key}"
+
+
+_NOTHING = object()
+
+# Values of the key ``game`` that scenarios used to have, and what to write instead.
+FORMER_GAMES = {
+    "record-level": 'game = "tables", or nothing: records and whole tables are of one kind',
+    "full-domain": (
+        'game = "tables", publisher.unit = "table"; to get the same as before also publisher.safe_class = "above", and '
+        'adversary.risk = "prosecutor" where no risk was given'
+    ),
+}
+
+# The longer path comes first where one key is below another.
+FORMER_KEYS: tuple[FormerKey, ...] = (
+    FormerKey("tables", "analysis.strategies", "figures.strategies"),
+    FormerKey(
+        "tables",
+        "analysis.maps",
+        instead="a [sweep] over economics.benefit and economics.loss, as wan2015-map",
+    ),
+    FormerKey("tables", "analysis.lines", instead="a [sweep] of prices that change one at a time, as wan2015-sweep"),
+    FormerKey(
+        "tables",
+        "analysis.search_deviation",
+        instead='a [sweep] with publisher.solver = "lattice-search", as wan2015-search',
+    ),
+    FormerKey(
+        "tables",
+        "analysis.sequential.thresholds",
+        instead="a [sweep] of the adversary's keys, as xia2015-sweep",
+    ),
+    FormerKey("tables", "analysis.sequential.runtimes", instead="benchmarks/fmdp.py of the source"),
+    FormerKey("tables", "analysis.sequential", "figures.sequential"),
+    FormerKey("tables", "analysis.nodes", "figures.nodes"),
+    FormerKey("tables", "analysis.curves", instead="a [sweep] over a price and beliefs.risk, as prasser2017-sweep"),
+    FormerKey(
+        "tables",
+        "analysis.runtimes",
+        instead="a [sweep] over a price and publisher.prune, as prasser2017-runtimes",
+    ),
+    FormerKey("masking", "analysis.search_path", "figures.search_path"),
+    FormerKey(
+        "masking", "analysis.lines", instead="a [sweep] of keys that change one at a time, as wan2021-sensitivity"
+    ),
+    FormerKey("masking", "stress.lines", instead="`reidsim run` of a scenario with a [sweep], as wan2021-sensitivity"),
+    FormerKey("risk", "analysis.settings", "figures.settings"),
+    FormerKey("*", "analysis", "figures"),
+)
+
+
+def former_keys(content: Mapping[str, Any], game: str) -> list[FormerKey]:
+    """Return the former keys that a scenario holds, given as plain data; no section that they alone make up."""
+    there = [
+        former for former in FORMER_KEYS if former.game in (game, "*") and _at(content, former.key) is not _NOTHING
+    ]
+    return [former for former in there if not _is_made_up(content, former.key, there)]
+
+
+def refuse_former(content: Mapping[str, Any], game: str, source: str | Path) -> None:
+    """Refuse a scenario of the former form.
+
+    Parameters
+    ----------
+    content : mapping
+        The scenario as plain data.
+    game : str
+    source : str or Path
+        The scenario's file.
+
+    Raises
+    ------
+    InputError
+        Names each former key that it holds, and what has taken its place.
+    """
+    if game in FORMER_GAMES:
+        raise InputError("former value", source=source, where="game", found=game, expected=FORMER_GAMES[game])
+    found = former_keys(content, game)
+    if found:
+        raise InputError(
+            "former key" if len(found) == 1 else "former keys",
+            source=source,
+            where=listed((former.key for former in found), len(found)),
+            expected="; ".join(map(str, found)),
+        )
+
+
+def _at(content: Any, key: str) -> Any:
+    """Return what plain data hold at a key path; `_NOTHING` if they hold nothing there."""
+    for part in key.split("."):
+        if not isinstance(content, Mapping) or part not in content:
+            return _NOTHING
+        content = content[part]
+    return content
+
+
+def _is_made_up(content: Mapping[str, Any], key: str, there: Iterable[FormerKey]) -> bool:
+    """Tell whether everything in a section is a former key of its own, or a section of such keys."""
+    section = _at(content, key)
+    if not isinstance(section, Mapping) or not section:
+        return False
+    own = [f"{former.key}." for former in there if former.key != key]
+    return all(any(below.startswith(f"{key}.{name}.") for below in own) for name in section)
