@@ -1,5 +1,6 @@
 """What all tests share: the two tiers, which worker runs what, and the bundled study built once."""
 
+import gc
 import os
 import sys
 from collections import defaultdict
@@ -32,6 +33,16 @@ def pytest_configure(config):
     if config.getoption("deep"):
         for category in DEPRECATIONS:
             config.addinivalue_line("filterwarnings", f"error::{category}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect without collecting garbage: what is made is kept, and looking through it again and again is slow."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

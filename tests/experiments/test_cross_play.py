@@ -357,6 +357,7 @@ def test_the_results_folder(tmp_path, monkeypatch):
         result.save("played")
 
 
+@pytest.mark.deep
 def test_tables_fit_80_characters_and_tell_no_minus_nothing(adult):
     from rich.console import Console
 
