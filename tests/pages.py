@@ -5,7 +5,7 @@ per page:
 
 - ``sh`` holds ``reidsim`` commands, which must succeed;
 - ``python`` runs in one namespace per page;
-- ``toml``, ``csv`` or ``text`` with a title is written to the file of that name;
+- ``toml``, ``csv``, ``text`` or ``python`` with a title is written to the file of that name;
 - ``console`` with the title Output must be what the block before it printed;
 - anything else is only shown.
 
@@ -64,6 +64,15 @@ def blocks_of(page: str) -> list[Block]:
 
 def play(page: str, folder: Path) -> Iterator[tuple[Block, str]]:
     """Play a page in a folder, the working folder; yield each output shown and what was really printed."""
+    # As for a script of the folder: its modules can be imported.
+    sys.path.insert(0, str(folder))
+    try:
+        yield from _play(page, folder)
+    finally:
+        sys.path.remove(str(folder))
+
+
+def _play(page: str, folder: Path) -> Iterator[tuple[Block, str]]:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     printed = ""
     for block in blocks_of(page):

@@ -1,0 +1,74 @@
+"""The page on parts of one's own: its examples are short, and its package is found by its entry points."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import tomllib
+from found import at_least
+from pages import OUTPUT, blocks_of
+
+import reidsim
+from reidsim.errors import InputError
+
+BLOCKS = blocks_of("extending.md")
+FILES = {block.title: block.text for block in BLOCKS if block.title and block.title != OUTPUT}
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """The files of the page, with its package installed as `pip install` leaves it: a folder that names entry points."""
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    project = tomllib.loads(FILES["pyproject.toml"])["project"]
+    about = tmp_path / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    groups = project["entry-points"]
+    (about / "entry_points.txt").write_text(
+        "\n".join(f"[{group}]\n" + "\n".join(f"{k} = {v}" for k, v in names.items()) for group, names in groups.items())
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield groups
+    for names in groups.values():
+        for place in names.values():
+            sys.modules.pop(place.partition(":")[0], None)
+
+
+def test_examples_are_of_at_most_thirty_lines():
+    modules = at_least(3, (name for name in FILES if name.endswith(".py")))
+    assert all(len(FILES[name].splitlines()) <= 30 for name in modules)
+    others = [block.text for block in BLOCKS if not block.title and block.language == "python"]
+    assert all(len(text.splitlines()) <= 30 for text in at_least(2, others))
+
+
+def test_parts_of_the_package_are_named_in_a_scenario_and_give_what_the_modules_give(installed):
+    assert set(installed) == {"reidsim.adversaries", "reidsim.policies", "reidsim.kinds"}
+    policies = {"publisher.policies": ["basic", "appetite"]}
+    by_name = reidsim.load_scenario("ward.toml", {**policies, "adversary.planner": "persistent"})
+    # No code that the scenario names: nothing has to be allowed.
+    assert not by_name.allow_code
+    named = reidsim.run("ward.toml", overrides={**policies, "adversary.planner": "persistent"})
+    from appetite import Appetite
+    from persistent import Persistent
+
+    records = reidsim.Records("patients.csv", {"age": reidsim.intervals(10, 20), "sex": "suppress"})
+    own = reidsim.Own(Persistent(60, 16, tries=3), risk="prosecutor")
+    played = reidsim.Game(records, adversary=own, benefit=100, loss=60).play(["basic", Appetite()])
+    assert named.summary["publisher_payoff"].tolist() == pytest.approx(
+        played.summary["publisher_payoff"].tolist(), rel=1e-12
+    )
+
+
+def test_scenarios_of_the_kind_of_the_package_are_read_and_checked(installed):
+    scenario = reidsim.load_scenario("few.toml").scenario
+    from withholding import WithholdingScenario, shared
+
+    assert isinstance(scenario, WithholdingScenario)
+    # An attack on one of 1 or 4 people gains 60 or 15 and costs 2, on one of 40 it does not pay; sharing is worth 10.
+    assert shared(scenario) == [False, False, True]
+    with pytest.raises(InputError, match=r"sizes.*0"):
+        reidsim.load_scenario("few.toml", {"sizes": [0]})
+    with pytest.raises(InputError, match="unknown key"):
+        reidsim.load_scenario("few.toml", {"size": [1]})
