@@ -17,7 +17,6 @@ import pandas as pd
 import pytest
 import typer
 from rich.console import Console
-from tiers import cases
 
 import reidsim.progress
 from reidsim import __version__
@@ -278,7 +277,8 @@ def test_list_names_everything_that_comes_along_with_its_title(reidsim_):
 SCENARIOS = sorted(path.stem for path in bundled_folder("scenarios").glob("*.toml"))
 
 
-@pytest.mark.parametrize("scenario", cases(SCENARIOS, ["arx-example"]))
+@pytest.mark.deep
+@pytest.mark.parametrize("scenario", SCENARIOS)
 def test_what_show_prints_is_the_scenario_and_can_be_checked(tmp_path, scenario):
     with (tmp_path / "mine.toml").open("wb") as file:
         subprocess.run([REIDSIM, "show", scenario], stdout=file, check=True)
@@ -352,6 +352,7 @@ def test_a_reader_that_goes_away_is_no_error_message(arguments, tmp_path):
     assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
 def test_a_full_disk_behind_the_output_is_one_line():
     with open("/dev/full", "w") as full:
@@ -637,6 +638,7 @@ def test_a_quick_run_in_a_terminal_shows_its_table_without_a_progress_bar(town):
         assert trace not in shown
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are those of POSIX")
 def test_an_error_in_a_terminal_is_one_line_too(town):
     code, shown = in_a_terminal("run", "twon.toml")
