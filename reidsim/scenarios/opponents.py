@@ -25,7 +25,6 @@ from reidsim.releases.focused import FocusedSpace
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.adversary_schema import AdversarySection, SequentialSection
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.validation import validated
 
 ADVERSARIES = ("one-shot", "fmdp", "multistage", "partial-knowledge", "always", "never", "random")
 
@@ -223,7 +222,7 @@ def _reloaded(loaded: LoadedScenario[MaskingScenario], adversary: dict[str, obje
     """Read a scenario again with another adversary, without what depends on the adversary or is not played."""
     content = {key: value for key, value in loaded.content.items() if key not in _NOT_PLAYED}
     content["adversary"] = adversary
-    return LoadedScenario(loaded.name, loaded.path, validated(MaskingScenario, content, loaded.path), content)
+    return loaded.with_content(content)
 
 
 def _sequential(gain: Amount, cost: Amount, *, prior: float = 1.0) -> SequentialAdversary:
