@@ -37,7 +37,8 @@ def own_parts_of(scenario: ScenarioHead) -> tuple[OwnPart, ...]:
     adversary = getattr(scenario, "adversary", None)
     agents = getattr(scenario, "agents", None)
     planners = {"adversary.planner": getattr(adversary, "planner", None)}
-    planners |= {f"agents.types.{name}.planner": kind.planner for name, kind in (agents.types if agents else {}).items()}
+    types = agents.types if agents else {}
+    planners |= {f"agents.types.{name}.planner": section.planner for name, section in types.items()}
     for where, planner in planners.items():
         if planner is not None and planner not in PLANNERS:
             found.setdefault(planner, OwnPart("adversaries", planner, where))
