@@ -24,6 +24,7 @@ def run(
     *,
     overrides: Mapping[str, object] | None = None,
     seed: int | None = None,
+    allow_code: bool = False,
     progress: Progress | None = None,
 ) -> RunResult:
     """Run a scenario.
@@ -36,6 +37,8 @@ def run(
         Values by key path that replace the scenario's, such as ``{"economics.loss": 600}``.
     seed : int, optional
         Root of all random draws; the scenario's, if not given.
+    allow_code : bool
+        Whether modules that the scenario names as adversary or policy may run.
     progress : callable, optional
         Called with what is being done, how much is done and how much there is.
 
@@ -54,7 +57,7 @@ def run(
     >>> result = reidsim.run("wan2015", overrides={"economics.loss": 600})  # doctest: +SKIP
     >>> result.summary["publisher_payoff"]  # doctest: +SKIP
     """
-    return run_loaded(load_scenario(scenario, overrides, seed=seed), progress=progress)
+    return run_loaded(load_scenario(scenario, overrides, seed=seed, allow_code=allow_code), progress=progress)
 
 
 def run_loaded(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | None = None) -> RunResult:
@@ -70,6 +73,7 @@ def run_batch(
     *,
     overrides: Mapping[str, object] | None = None,
     seed: int | None = None,
+    allow_code: bool = False,
     executor: str = "auto",
     workers: int | None = None,
     scheduler: str | None = None,
@@ -83,7 +87,7 @@ def run_batch(
 
     Parameters
     ----------
-    scenario, overrides, seed, progress
+    scenario, overrides, seed, allow_code, progress
         As of `run`.
     executor : str
         Where runs are done: ``"serial"`` (in this process), ``"processes"`` (of this computer), ``"dask"``, or
@@ -121,7 +125,7 @@ def run_batch(
     if (resume or rerun_failed) and folder is None:
         raise InputError("nothing to go on with", where="folder", expected="the folder of a batch")
     return run_batch_loaded(
-        load_scenario(scenario, overrides, seed=seed),
+        load_scenario(scenario, overrides, seed=seed, allow_code=allow_code),
         executor_named(executor, workers=workers, scheduler=scheduler, timeout=timeout),
         folder=None if folder is None else Path(folder),
         resume=resume,

@@ -40,11 +40,14 @@ _AGENT_STUDIES: dict[type[ScenarioHead], _Study] = {
 
 def run_once(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | None = None) -> RunResult:
     """Run a scenario at the values it gives itself, whatever it says about other points and replications."""
+    # What cannot be imported is told before anything is played.
+    loaded.makers()
     return _study_of(loaded.scenario).run(loaded, progress or (lambda task, done, total: None))
 
 
 def describe_once(loaded: LoadedScenario[ScenarioHead]) -> str:
     """Check everything that one run of a scenario needs, and say in a line what there is to solve."""
+    loaded.makers()
     return _study_of(loaded.scenario).describe(loaded)
 
 

@@ -161,10 +161,11 @@ def own_policy(name: str) -> MaskingPolicy:
 
 
 def _known(name: str) -> str:
-    others = installed("policies")
-    if name in POLICIES or name in others or names_object(name):
+    if name in POLICIES or names_object(name):
         return name
-    known = (*POLICIES, *others)
+    known = (*POLICIES, *installed("policies"))
+    if name in known:
+        return name
     raise InputError("value not allowed", found=name, expected=f"one of {listed(known, 20)}", hint=nearest(name, known))
 
 
