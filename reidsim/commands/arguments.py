@@ -17,6 +17,10 @@ SetOption = Annotated[
     typer.Option("--set", help="Replace a value of the scenario, such as economics.loss=600.", metavar="KEY=VALUE"),
 ]
 SeedOption = Annotated[int | None, typer.Option(help="Root of all random draws, instead of the scenario's.", min=0)]
+AllowCodeOption = Annotated[
+    bool,
+    typer.Option("--allow-code", help="Run modules that the scenario names as adversary or policy, if you trust them."),
+]
 
 # As the name of a file to write.
 STANDARD_OUTPUT = Path("-")

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from reidsim import interrupts
-from reidsim.commands.arguments import print_warnings
+from reidsim.commands.arguments import AllowCodeOption, print_warnings
 from reidsim.errors import InputError
 from reidsim.progress import DelayedProgress
 
@@ -59,6 +59,7 @@ def rerun(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="New folder for the results of the run, records included.")
     ] = None,
+    allow_code: AllowCodeOption = False,
 ) -> None:
     """Repeat one run of a batch alone, print its measures and compare them with those in the folder.
 
@@ -72,7 +73,7 @@ def rerun(
     if output is not None:
         require_free(output)
     with DelayedProgress(Console(stderr=True)) as progress:
-        repeated = rerun_one(folder, run, progress=progress, with_records=output is not None)
+        repeated = rerun_one(folder, run, progress=progress, with_records=output is not None, allow_code=allow_code)
     task = repeated.task
     title = f"{repeated.name}: run {task.key}, point {task.point}, replication {task.replication}"
     for table in summary_tables(repeated.summary, title, repeated.defender):

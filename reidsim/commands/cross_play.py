@@ -8,7 +8,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from reidsim.commands.arguments import ScenarioArgument, SeedOption, SetOption, overrides_of, print_warnings
+from reidsim.commands.arguments import (
+    AllowCodeOption,
+    ScenarioArgument,
+    SeedOption,
+    SetOption,
+    overrides_of,
+    print_warnings,
+)
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
 
@@ -39,6 +46,7 @@ def cross_play(
             help="What is printed: publisher_payoff, adversary_payoff, utility, share_attacked, risk or regret."
         ),
     ] = "publisher_payoff",
+    allow_code: AllowCodeOption = False,
 ) -> None:
     """Play every defender against every adversary of a scenario, and write a results folder.
 
@@ -53,7 +61,7 @@ def cross_play(
 
     stop_if_interrupted()
     require_measure(measure, where="--measure")
-    loaded = load_scenario(scenario, overrides_of(set_), seed=seed)
+    loaded = load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code)
     folder = output or next_free_folder(Path("results"), f"{loaded.name}-cross-play")
     require_free(folder)
     with DelayedProgress(Console(stderr=True)) as progress:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from reidsim.commands.arguments import ScenarioArgument, SetOption, overrides_of
+from reidsim.commands.arguments import AllowCodeOption, ScenarioArgument, SetOption, overrides_of
 
 
-def explain(scenario: ScenarioArgument, set_: SetOption = None) -> None:
+def explain(scenario: ScenarioArgument, set_: SetOption = None, allow_code: AllowCodeOption = False) -> None:
     """Print the agents of a scenario, and who acts in each phase of a round.
 
     Example: reidsim explain market
@@ -15,4 +15,5 @@ def explain(scenario: ScenarioArgument, set_: SetOption = None) -> None:
     from reidsim.reports.explanation import explanation
     from reidsim.scenarios.load import load_scenario
 
-    typer.echo(explanation(load_scenario(scenario, overrides_of(set_))), nl=False)
+    loaded = load_scenario(scenario, overrides_of(set_), allow_code=allow_code)
+    typer.echo(explanation(loaded), nl=False)

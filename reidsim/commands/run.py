@@ -8,7 +8,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from reidsim.commands.arguments import ScenarioArgument, SeedOption, SetOption, overrides_of, print_warnings
+from reidsim.commands.arguments import (
+    AllowCodeOption,
+    ScenarioArgument,
+    SeedOption,
+    SetOption,
+    overrides_of,
+    print_warnings,
+)
 from reidsim.commands.batch import (
     ExecutorOption,
     RerunFailedOption,
@@ -36,6 +43,7 @@ def run(
     timeout: TimeoutOption = None,
     resume: ResumeOption = False,
     rerun_failed: RerunFailedOption = False,
+    allow_code: AllowCodeOption = False,
 ) -> None:
     """Run a scenario, print its measures by policy and write a results folder.
 
@@ -51,7 +59,7 @@ def run(
     from reidsim.scenarios.load import load_scenario
 
     stop_if_interrupted()
-    loaded = load_scenario(scenario, overrides_of(set_), seed=seed)
+    loaded = load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code)
     if has_several_runs(loaded.scenario):
         named = executor_named(
             "auto" if executor is None else executor.value, workers=workers, scheduler=scheduler, timeout=timeout
@@ -82,7 +90,7 @@ def run(
     typer.echo(f"Results in {folder}")
 
 
-def check(scenario: ScenarioArgument, set_: SetOption = None) -> None:
+def check(scenario: ScenarioArgument, set_: SetOption = None, allow_code: AllowCodeOption = False) -> None:
     """Check that a scenario and every file it names can be used, without solving it.
 
     Example: reidsim check my.toml
@@ -90,5 +98,5 @@ def check(scenario: ScenarioArgument, set_: SetOption = None) -> None:
     from reidsim.experiments.run import describe
     from reidsim.scenarios.load import load_scenario
 
-    loaded = load_scenario(scenario, overrides_of(set_))
+    loaded = load_scenario(scenario, overrides_of(set_), allow_code=allow_code)
     typer.echo(f"{loaded.name} is ready: {describe(loaded)}")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from reidsim.commands.arguments import SetOption, overrides_of
+from reidsim.commands.arguments import AllowCodeOption, SetOption, overrides_of
 
 
 def serve(
@@ -18,6 +18,7 @@ def serve(
     ] = "wan2015",
     set_: SetOption = None,
     port: Annotated[int, typer.Option(help="On this machine; 0 for any that is free.", min=0, max=65_535)] = 8765,
+    allow_code: AllowCodeOption = False,
 ) -> None:
     """Show a scenario as a page in the browser, on this machine only; needs the extra web.
 
@@ -26,5 +27,5 @@ def serve(
     from reidsim.scenarios.load import load_scenario
     from reidsim.web.server import serve as run_server
 
-    loaded = load_scenario(scenario, overrides_of(set_))
+    loaded = load_scenario(scenario, overrides_of(set_), allow_code=allow_code)
     run_server(loaded, port, lambda address: typer.echo(f"{loaded.name} at {address} (Ctrl-C to stop)"))

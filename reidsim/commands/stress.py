@@ -9,7 +9,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from reidsim.commands.arguments import ScenarioArgument, SeedOption, SetOption, overrides_of, print_warnings
+from reidsim.commands.arguments import (
+    AllowCodeOption,
+    ScenarioArgument,
+    SeedOption,
+    SetOption,
+    overrides_of,
+    print_warnings,
+)
 from reidsim.commands.batch import ExecutorOption, SchedulerOption, TimeoutOption, WorkersOption
 from reidsim.interrupts import stop_if_interrupted, tell_kept
 from reidsim.progress import DelayedProgress
@@ -44,6 +51,7 @@ def stress(
     timeout: TimeoutOption = None,
     set_: SetOption = None,
     seed: SeedOption = None,
+    allow_code: AllowCodeOption = False,
 ) -> None:
     """Work out what uncertain parameters mean for the decision: sensitivity, robustness, mistaken beliefs.
 
@@ -52,7 +60,7 @@ def stress(
     # Imported late so that --help and errors in the scenario do not wait for numerical libraries.
     from reidsim.scenarios.load import load_scenario
 
-    loaded = load_scenario(scenario, overrides_of(set_), seed=seed)
+    loaded = load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code)
 
     from reidsim.experiments.batch.executors.choice import executor_named
     from reidsim.experiments.batch.journal import keeps_runs

@@ -105,6 +105,7 @@ def cross_play(
     *,
     overrides: Mapping[str, object] | None = None,
     seed: int | None = None,
+    allow_code: bool = False,
     knowledge: str | None = None,
     stages: str | Path | None = None,
     attack_rate: float = 0.5,
@@ -120,6 +121,8 @@ def cross_play(
         Values by key path that replace the scenario's.
     seed : int, optional
         Root of all random draws; the scenario's, if not given.
+    allow_code : bool
+        Whether modules that the scenario names as adversary or policy may run.
     knowledge : str, optional
         Knowledge recipe of the adversary with partial knowledge; that of the scenario, if not given.
     stages : str or Path, optional
@@ -144,7 +147,7 @@ def cross_play(
     >>> import reidsim
     >>> reidsim.cross_play("wan2015").matrix("regret")  # doctest: +SKIP
     """
-    loaded = load_scenario(scenario, overrides, seed=seed)
+    loaded = load_scenario(scenario, overrides, seed=seed, allow_code=allow_code)
     return cross_play_loaded(loaded, knowledge=knowledge, stages=stages, attack_rate=attack_rate, progress=progress)
 
 
@@ -163,6 +166,7 @@ def cross_play_loaded(
         knowledge = str(Path(knowledge).absolute())
     clock, report = Clock(), progress or (lambda task, done, total: None)
     report("reading", 0, 1)
+    loaded.makers()
     try:
         opponents, defenders, weights, facts = _players(loaded, knowledge, stages, attack_rate)
         clock.lap("build")

@@ -6,11 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-import numpy as np
-
 from reidsim.adversaries.response import Adversary
-from reidsim.adversaries.sequential.adversary import SequentialAdversary
-from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.errors import InputError
 from reidsim.games.cross_play import Opponent
@@ -23,9 +19,9 @@ from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.focused import FocusedSpace
 from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.adversary_schema import AdversarySection, SequentialSection
+from reidsim.scenarios.adversary_schema import AdversarySection
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.validation import validated
+from reidsim.scenarios.planners import planner
 
 ADVERSARIES = ("one-shot", "fmdp", "multistage", "partial-knowledge", "always", "never", "random")
 
@@ -130,9 +126,13 @@ def _against(study: TablesStudy, own: AdversarySection, **changes: object) -> Ta
 def _own_name(own: AdversarySection) -> str:
     """Return what the scenario's own adversary is called: by its planner, or by what a one-shot one links with."""
     linked = "partial-knowledge" if own.knowledge is not None else "multistage" if own.stages is not None else ""
-    if own.planner == "one-shot":
-        return linked or "one-shot"
-    return f"{own.planner}-{linked}" if linked else own.planner
+    return _name_of(own.planner, linked)
+
+
+def _name_of(planner: str, linked_by: str) -> str:
+    if planner == "one-shot":
+        return linked_by or planner
+    return f"{planner}-{linked_by}" if linked_by else planner
 
 
 def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, rate: float = 0.5) -> Opponents:
@@ -140,7 +140,10 @@ def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, 
     both = study.games(0)
     section = study.scenario.adversary
     staged = bool(both[0].attack.inferences)
-    own = "partial-knowledge" if section.knowledge is not None else "multistage" if staged else "one-shot"
+    linked_by = "partial-knowledge" if section.knowledge is not None else "multistage" if staged else ""
+    own = _name_of(section.planner, linked_by)
+    # Those who attack once, linking as the scenario's own adversary does.
+    once = (replace(both[0], planner=None), replace(both[1], planner=None))
 
     def one_stage(game: MaskingGame) -> MaskingGame:
         if section.knowledge is None:
@@ -149,7 +152,7 @@ def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, 
             return PartialMaskingGame(game.space, game.attack, game.world, game.benefit, game.loss)
         return MaskingGame(game.space, game.attack, game.world, game.benefit, game.loss)
 
-    linked = one_stage(both[0]), one_stage(both[1])
+    linked = one_stage(once[0]), one_stage(once[1])
 
     def simple(make: Callable[[Amount, Amount], Adversary]) -> Games:
         truth, belief = (replace(_focused(game), adversary=make(game.attack.gain, game.attack.cost)) for game in linked)
@@ -157,12 +160,13 @@ def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, 
 
     def sequential() -> Games:
         registered = linked[0].world.registered
-        prior = 1.0 if registered is None else float(registered.mean())
-        return simple(partial(_sequential, prior=prior))
+        coverage = 1.0 if registered is None else float(registered.mean())
+        plan = section.model_copy(update={"planner": "fmdp", "parameters": {}})
+        return simple(partial(planner, plan, loaded=study.loaded, coverage=coverage))
 
     def informed() -> Games:
         if section.knowledge is not None and knowledge is None:
-            return both
+            return once
         if knowledge is None:
             raise InputError(NO_RECIPE, expected="adversary.knowledge, or the option --knowledge")
         written: dict[str, object] = {"knowledge": knowledge, "resource": study.scenario.register}
@@ -174,11 +178,11 @@ def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, 
             if section.knowledge is None:
                 raise InputError(ONE_STAGE)
             raise InputError(NO_STAGES, expected="adversary.stages in place of adversary.knowledge")
-        return both
+        return once
 
     makers: dict[str, Callable[[], Games]] = {
         # Compiled solvers take nothing for granted, so they would mask what nobody looks at in every way.
-        "one-shot": lambda: linked if own == "one-shot" else (_focused(linked[0]), _focused(linked[1])),
+        "one-shot": lambda: (_focused(linked[0]), _focused(linked[1])),
         "fmdp": sequential,
         "partial-knowledge": informed,
         "multistage": in_stages,
@@ -186,6 +190,8 @@ def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, 
         "never": lambda: simple(NeverAttacks),
         "random": lambda: simple(partial(RandomAttacks, rate=rate)),
     }
+    if own != "partial-knowledge" or knowledge is None:
+        makers[own] = lambda: both
     return _opponents(own, makers, _asked_for(knowledge, None))
 
 
@@ -223,24 +229,4 @@ def _reloaded(loaded: LoadedScenario[MaskingScenario], adversary: dict[str, obje
     """Read a scenario again with another adversary, without what depends on the adversary or is not played."""
     content = {key: value for key, value in loaded.content.items() if key not in _NOT_PLAYED}
     content["adversary"] = adversary
-    return LoadedScenario(loaded.name, loaded.path, validated(MaskingScenario, content, loaded.path), content)
-
-
-def _sequential(gain: Amount, cost: Amount, *, prior: float = 1.0) -> SequentialAdversary:
-    """Return the sequential adversary with the defaults of a scenario's section for it."""
-    if np.ndim(gain) or np.ndim(cost):
-        raise InputError("a sequential attack has one gain and one cost for all records")
-    defaults = SequentialSection()
-    attack = SequentialAttack(
-        gain=float(np.asarray(gain)),
-        exploit_cost=float(np.asarray(cost)),
-        access_cost=defaults.access_cost,
-        link_cost=defaults.link_cost,
-        penalty=defaults.penalty,
-        max_penalties=defaults.max_penalties,
-        detection_intercept=defaults.detection_intercept,
-        detection_slope=defaults.detection_slope,
-        prior=prior,
-        discount=defaults.discount,
-    )
-    return SequentialAdversary(attack)
+    return loaded.with_content(content)

@@ -111,6 +111,7 @@ def make_manifest(
     loaded: LoadedScenario[ScenarioHead], timings: Mapping[str, float], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Say what made a results folder: the scenario as run and its files, hash, seed, versions, timings (in seconds)."""
+    parts = loaded.makers()
     return {
         "scenario": loaded.name,
         "scenario_hash": scenario_hash(loaded.content),
@@ -119,6 +120,7 @@ def make_manifest(
         "origins": loaded.origins,
         "versions": {"python": platform.python_version(), **{name: version(name) for name in _RECORDED_VERSIONS}},
         "timings_seconds": {key: round(value, 3) for key, value in timings.items()},
+        **({"parts": parts} if parts else {}),
         **facts,
     }
 

@@ -27,8 +27,10 @@ def names_object(name: str) -> bool:
 def _known_planner(name: str) -> str:
     from reidsim.scenarios.parts import installed
 
+    if name in PLANNERS or names_object(name):
+        return name
     known = (*PLANNERS, *installed("adversaries"))
-    if name in known or names_object(name):
+    if name in known:
         return name
     raise InputError(
         "value not allowed", found=name, expected=f"one of {listed(known, 20)}, or package.module:factory",

@@ -128,9 +128,17 @@ def made_policy(part: Any, name: str, where: str) -> GivenPolicy:
     Raises
     ------
     InputError
-        If it is no policy.
+        If it cannot be made, or is no policy.
     """
-    own = part if not isinstance(part, type) and callable(getattr(part, "choose", None)) else part()
+    own = part
+    if isinstance(part, type) or not callable(getattr(part, "choose", None)):
+        try:
+            own = part()
+        except InputError:
+            raise
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise InputError(f"cannot be made: {reason}", where=where, found=name) from None
     if not callable(getattr(own, "choose", None)):
         raise InputError("not a policy", where=where, found=name, expected="an object with choose(game)")
     return GivenPolicy(name, own)

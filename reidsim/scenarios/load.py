@@ -15,7 +15,8 @@ from reidsim.scenarios.former_keys import refuse_former
 from reidsim.scenarios.given import validated_with
 from reidsim.scenarios.kind import DEFAULT_KIND, Kind, kind_named
 from reidsim.scenarios.origins import origins_of
-from reidsim.scenarios.parts import Group, load_part
+from reidsim.scenarios.own_parts import OwnPart, own_parts_of
+from reidsim.scenarios.parts import Group, load_part, made_by, refuse_code
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import read_toml
 
@@ -83,6 +84,45 @@ class LoadedScenario(Generic[S_co]):
         return load_part(group, name, where=where, folder=self.folder, allow_code=self.allow_code)
 
     @property
+    def own_parts(self) -> tuple[OwnPart, ...]:
+        """Adversaries and policies that it names and that do not come with the package."""
+        return own_parts_of(self.scenario)
+
+    def refuse_code(self) -> None:
+        """Refuse a scenario that names code, unless such code may run; nothing is imported.
+
+        Raises
+        ------
+        InputError
+            Names the file and the key.
+        """
+        for part in self.own_parts:
+            if part.name in self.given:
+                continue
+            try:
+                refuse_code(part.group, part.name, where=part.where, allow_code=self.allow_code)
+            except InputError as error:
+                raise error.located(self.path) from None
+
+    def makers(self) -> dict[str, dict[str, str]]:
+        """Import all of its own parts; return the module, package and version that made each, by name.
+
+        Raises
+        ------
+        InputError
+            If one may not be imported, or cannot be.
+        """
+        made = {}
+        for part in self.own_parts:
+            try:
+                given = part.name in self.given
+                found = self.given[part.name] if given else self.part(part.group, part.name, part.where)
+            except InputError as error:
+                raise error.located(self.path) from None
+            made[part.name] = made_by(found)
+        return made
+
+    @property
     def folder(self) -> Path:
         """Where relative paths of the scenario start."""
         return self.path.parent
@@ -136,7 +176,9 @@ def load_scenario(
     refuse_former(given, str(content.get("game", DEFAULT_KIND)), "--set")
     schema = scenario_kind(content, path).schema
     scenario = validated_after(changes, schema, content, path, seed_given=seed is not None)
-    return LoadedScenario(path.stem, path, scenario, content, origins_of(path, content), allow_code)
+    loaded = LoadedScenario(path.stem, path, scenario, content, origins_of(path, content), allow_code)
+    loaded.refuse_code()
+    return loaded
 
 
 def scenario_content(path: Path, needed_by: tuple[Path, ...] = ()) -> dict[str, Any]:

@@ -10,14 +10,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib import import_module, invalidate_caches
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, packages_distributions, version
 from pathlib import Path
 from typing import Any, Literal
 
 from reidsim.errors import InputError, listed, nearest
 
 Group = Literal["adversaries", "policies"]
+
+# Modules that were imported from the folders of scenarios; of the same name, there may be others elsewhere.
+_BESIDE_SCENARIOS: set[str] = set()
 
 
 def installed(group: Group) -> tuple[str, ...]:
@@ -27,6 +30,23 @@ def installed(group: Group) -> tuple[str, ...]:
 
 def _entry_points(group: Group) -> tuple[EntryPoint, ...]:
     return tuple(entry_points(group=f"reidsim.{group}"))
+
+
+def refuse_code(group: Group, name: str, *, where: str, allow_code: bool) -> None:
+    """Refuse a part that is code named by a scenario, unless such code may run; nothing is imported.
+
+    Raises
+    ------
+    InputError
+        Tells how to allow it.
+    """
+    if allow_code or ":" not in name or any(entry.name == name for entry in _entry_points(group)):
+        return
+    raise InputError(
+        "code that a scenario names is not run unless that is allowed", where=where, found=name,
+        expected="the option --allow-code, or allow_code=True in Python",
+        hint="allow it only if you trust whoever wrote the module",
+    )  # fmt: skip
 
 
 def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: bool) -> Any:
@@ -59,14 +79,8 @@ def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: 
             "no such part is installed", where=where, found=name,
             expected=f"one of {listed(known)}" if known else "package.module:factory", hint=nearest(name, known),
         )  # fmt: skip
-    if not allow_code:
-        raise InputError(
-            "code that a scenario names is not run unless that is allowed", where=where, found=name,
-            expected="the option --allow-code, or allow_code=True in Python",
-            hint="allow it only if you trust whoever wrote the module",
-        )  # fmt: skip
-    with _importing_from(folder):
-        found = _imported(lambda: import_module(module), name, where)
+    refuse_code(group, name, where=where, allow_code=allow_code)
+    found = _module(module, name, where=where, folder=folder)
     if not hasattr(found, attribute):
         raise InputError("the module has no such object", where=where, found=name, expected=f"{attribute} in {module}")
     return getattr(found, attribute)
@@ -74,9 +88,7 @@ def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: 
 
 def made_by(part: object) -> dict[str, str]:
     """Return the package and version that made a part, for manifests."""
-    from importlib.metadata import PackageNotFoundError, packages_distributions, version
-
-    module = getattr(part, "__module__", None) or type(part).__module__
+    module: str = getattr(part, "__module__", None) or type(part).__module__
     top = module.partition(".")[0]
     for distribution in packages_distributions().get(top, [top]):
         try:
@@ -95,6 +107,33 @@ def _imported(load: Any, name: str, where: str) -> Any:
         # Whatever a foreign module does when it is imported is the user's to know, in one line.
         reason = f"{type(error).__name__}: {error}"
         raise InputError(f"cannot be imported: {reason}", where=where, found=name) from None
+
+
+def _module(module: str, name: str, *, where: str, folder: Path) -> Any:
+    """Import a module, one beside the scenario first."""
+    top = module.partition(".")[0]
+    beside = next((path for path in (folder / f"{top}.py", folder / top / "__init__.py") if path.is_file()), None)
+    known = sys.modules.get(top)
+    if beside is not None and known is not None and not _is_of(known, beside):
+        if top not in _BESIDE_SCENARIOS:
+            raise InputError(
+                "another module of this name is in use", where=where, found=name,
+                expected=f"another name for {beside}",
+            )  # fmt: skip
+        # That of a scenario elsewhere.
+        for other in [other for other in sys.modules if other == top or other.startswith(f"{top}.")]:
+            del sys.modules[other]
+    if beside is not None:
+        _BESIDE_SCENARIOS.add(top)
+        # A file may be newer than what is remembered of its folder.
+        invalidate_caches()
+    with _importing_from(folder):
+        return _imported(lambda: import_module(module), name, where)
+
+
+def _is_of(module: object, path: Path) -> bool:
+    file = getattr(module, "__file__", None)
+    return file is not None and Path(file).resolve() == path.resolve()
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from reidsim.experiments.batch.design import (
     design_of,
     has_numbered_replications,
     is_batch,
+    makers_of,
 )
 from reidsim.experiments.batch.executors import Executor
 from reidsim.experiments.batch.executors.automatic import AutomaticExecutor
@@ -57,11 +58,12 @@ def run_batch_loaded(
     clock = Clock()
     design = design_of(loaded)
     check_points(loaded, design)
+    makers = makers_of(loaded, design)
     work = ScenarioWork(replace(loaded, path=loaded.path.absolute()), design)
     tasks = tasks_of(loaded, design, content_of_run(loaded))
     report("reading", 0, 1)
     files = data_files(loaded, design)
-    manifest = _manifest(loaded, design, files, work.fingerprint(tasks[0]))
+    manifest = _manifest(loaded, design, files, work.fingerprint(tasks[0]), makers)
     clock.lap("build")
     again = _NOT_COMPLETE if rerun_failed else ()
     if folder is None:
@@ -80,9 +82,13 @@ def run_batch_loaded(
 
 
 def _manifest(
-    loaded: LoadedScenario[ScenarioHead], design: Design, files: Mapping[str, str], fingerprint: str | None
+    loaded: LoadedScenario[ScenarioHead],
+    design: Design,
+    files: Mapping[str, str],
+    fingerprint: str | None,
+    makers: Mapping[str, Mapping[str, str]],
 ) -> dict[str, Any]:
-    facts = {
+    facts: dict[str, Any] = {
         "data_hash": fingerprint,
         "scenario_file": str(loaded.path.absolute()),
         "design": {
@@ -94,6 +100,8 @@ def _manifest(
             "files": dict(files),
         },
     }
+    if makers:
+        facts["parts"] = makers
     return make_manifest(loaded, {}, facts)
 
 

@@ -20,10 +20,11 @@ from reidsim.overrides import override, value_at
 from reidsim.scenarios.design_schema import SweepSection, SweepValues
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.validation import validated
 
 # Sections of a scenario that say what is done with its runs, and are no part of any single one.
 _NOT_OF_A_RUN = ("replications", "sweep", "uncertainty", "stress", "figures")
+# Sections that can name adversaries and policies.
+_NAMING_PARTS = ("adversary", "agents", "publisher", "subjects")
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +176,7 @@ def at_point(
     if seed is not None:
         content["seed"] = seed
     override(content, values)
-    return LoadedScenario(loaded.name, loaded.path, validated(type(loaded.scenario), content, loaded.path), content)
+    return loaded.with_content(content)
 
 
 def content_of_run(loaded: LoadedScenario[ScenarioHead]) -> dict[str, Any]:
@@ -198,7 +199,7 @@ def check_points(loaded: LoadedScenario[ScenarioHead], design: Design) -> None:
     for point in range(len(design.points)):
         values = design.values(point)
         try:
-            at_point(loaded, values)
+            at_point(loaded, values).refuse_code()
         except InputError as error:
             shown = ", ".join(f"{key} = {value!r}" for key, value in values.items())
             raise InputError(
@@ -209,6 +210,22 @@ def check_points(loaded: LoadedScenario[ScenarioHead], design: Design) -> None:
                 expected=error.expected,
                 hint="; ".join(part for part in (error.hint, f"the point is {shown}") if part),
             ) from None
+
+
+def makers_of(loaded: LoadedScenario[ScenarioHead], design: Design) -> dict[str, dict[str, str]]:
+    """Import the adversaries and policies of every point that do not come with the package; return who made each.
+
+    Raises
+    ------
+    InputError
+        If one cannot be imported.
+    """
+    naming = [str(key) for key in design.points.columns if str(key).partition(".")[0] in _NAMING_PARTS]
+    first = np.unique(design.alike([key for key in map(str, design.points.columns) if key not in naming]))
+    made: dict[str, dict[str, str]] = {}
+    for point in first.tolist():
+        made |= at_point(loaded, design.values(point)).makers()
+    return made
 
 
 def scenario_columns(design: Design) -> pd.DataFrame:

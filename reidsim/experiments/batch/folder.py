@@ -55,8 +55,14 @@ def files_of(manifest: Mapping[str, Any]) -> dict[str, str]:
     return dict(manifest["design"].get("files", {}))
 
 
-def scenario_of(manifest: Mapping[str, Any]) -> LoadedScenario[ScenarioHead]:
+def scenario_of(manifest: Mapping[str, Any], *, allow_code: bool = False) -> LoadedScenario[ScenarioHead]:
     """Return the scenario that a manifest tells of, as it was run.
+
+    Parameters
+    ----------
+    manifest : mapping
+    allow_code : bool
+        Whether modules that it names may run.
 
     Raises
     ------
@@ -65,7 +71,7 @@ def scenario_of(manifest: Mapping[str, Any]) -> LoadedScenario[ScenarioHead]:
     """
     path, content = Path(manifest["scenario_file"]), dict(manifest["content"])
     scenario = validated(scenario_kind(content, path).schema, content, path)
-    return LoadedScenario(manifest["scenario"], path, scenario, content, manifest.get("origins", {}))
+    return LoadedScenario(manifest["scenario"], path, scenario, content, manifest.get("origins", {}), allow_code)
 
 
 def read_runs(folder: Path) -> pd.DataFrame:

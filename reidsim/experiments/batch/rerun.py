@@ -58,7 +58,14 @@ class Repeated:
         return self.runs.groupby(groups, sort=False)[measures].mean()
 
 
-def rerun_one(folder: Path, key: str, *, progress: Progress | None = None, with_records: bool = False) -> Repeated:
+def rerun_one(
+    folder: Path,
+    key: str,
+    *,
+    progress: Progress | None = None,
+    with_records: bool = False,
+    allow_code: bool = False,
+) -> Repeated:
     """Repeat one run of a batch, in this process.
 
     Parameters
@@ -70,6 +77,8 @@ def rerun_one(folder: Path, key: str, *, progress: Progress | None = None, with_
     progress : callable, optional
     with_records : bool
         Whether to keep all that a single run leaves; not for replications of the masking game but the first.
+    allow_code : bool
+        Whether modules that the scenario names may run.
 
     Raises
     ------
@@ -78,9 +87,10 @@ def rerun_one(folder: Path, key: str, *, progress: Progress | None = None, with_
     """
     report = progress or (lambda task, done, total: None)
     manifest = read_manifest(folder)
-    loaded = scenario_of(manifest)
+    loaded = scenario_of(manifest, allow_code=allow_code)
     design = design_of(loaded)
     task = _task(tasks_of(loaded, design, content_of_run(loaded)), _stored_key(folder, key), design, folder)
+    at_point(loaded, task.values, task.seed).refuse_code()
     report("running", 0, 1)
     work = ScenarioWork(replace(loaded, path=loaded.path.absolute()), design)
     tables, warnings = work(task)
@@ -92,7 +102,7 @@ def rerun_one(folder: Path, key: str, *, progress: Progress | None = None, with_
                 "records are kept of the first replication only", where="--run", found=key,
                 expected="a run of replication 0, or no option -o",
             )  # fmt: skip
-        from reidsim.experiments.run import run_once
+        from reidsim.experiments.single_run import run_once
 
         result = run_once(at_point(loaded, task.values, task.seed), progress=progress)
     defender = "subject" if is_masking(loaded) else "publisher"

@@ -57,6 +57,7 @@ def stress(
     *,
     overrides: Mapping[str, object] | None = None,
     seed: int | None = None,
+    allow_code: bool = False,
     method: str | None = None,
     samples: int | None = None,
     executor: Executor | None = None,
@@ -73,6 +74,8 @@ def stress(
         Values by key path that replace the scenario's.
     seed : int, optional
         Root of all random draws; the scenario's, if not given.
+    allow_code : bool
+        Whether modules that the scenario names as adversary or policy may run.
     method : str, optional
         ``sobol`` or ``morris``: work out sensitivity by this method.
     samples : int, optional
@@ -93,7 +96,7 @@ def stress(
     InputError
         If the scenario or a file it names cannot be used, or asks for what its game does not have.
     """
-    loaded = load_scenario(scenario, overrides, seed=seed)
+    loaded = load_scenario(scenario, overrides, seed=seed, allow_code=allow_code)
     return stress_loaded(
         with_method(loaded, method, samples),
         executor=executor,
@@ -138,6 +141,7 @@ def stress_loaded(
 ) -> StressResult:
     """Stress a scenario that has been read; see `stress`."""
     check_stress(loaded)
+    loaded.makers()
     try:
         return _Stress(loaded, executor, progress or (lambda task, done, total: None), runs).run()
     except InputError as error:

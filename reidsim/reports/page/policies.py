@@ -34,7 +34,7 @@ _SUBJECTS = {
     "same-strategy": "is one choice for all, with the highest mean payoff",
     "k-anonymity": "suppresses cells until every released row occurs k times",
 }
-_BY_GAME = {"record-level": _RECORDS, "full-domain": {**_RECORDS, **_TABLE}, "masking": _SUBJECTS}
+_BY_GAME = {"tables": {**_TABLE, **_RECORDS}, "record-level": _RECORDS, "masking": _SUBJECTS}
 
 # Policies of the masking game that meet an adversary who infers nothing: their payoffs are of another game.
 _ANOTHER_GAME = ("demographics-only", "one-stage-masking")
@@ -47,6 +47,6 @@ def in_another_game(game: str, policy: str) -> bool:
 
 def policy_words(run: StoredRun) -> dict[str, str]:
     """Return what each policy of a run does, by name; those unknown here are left out."""
-    known = _BY_GAME.get(run.game, {})
+    known = {**_RECORDS, **_TABLE} if run.is_of_one_form else _BY_GAME.get(run.game, {})
     names = run.runs["policy"].astype(str).unique() if "policy" in run.runs else ()
     return {name: known[name] for name in names if name in known}

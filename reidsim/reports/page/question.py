@@ -29,6 +29,7 @@ def question_blocks(run: StoredRun) -> Iterator[Block]:
     """Yield what was asked."""
     content = run.content
     told = {
+        "tables": _full_domain if run.is_of_one_form else _record_level,
         "record-level": _record_level,
         "full-domain": _full_domain,
         "masking": _masking,
@@ -53,7 +54,7 @@ def _full_domain(run: StoredRun) -> Iterator[Sentence]:
     nodes = run.manifest.get("nodes")
     ways = f"one of {number_text(nodes)} forms for all of them, with records left out" if nodes else ""
     yield _shared(run, ways)
-    yield from _group(run, default="prosecutor")
+    yield from _group(run, default="prosecutor" if run.game == "full-domain" else "journalist")
     yield from _adversary(run)
     yield from _publisher(run, "publisher")
 

@@ -17,7 +17,7 @@ from reidsim.validation import read_text
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 # Kinds of scenario that do not say which they are.
-_DEFAULT_GAME = "record-level"
+_DEFAULT_GAME = "tables"
 # What the manifest of results says that hold another table than that of runs, and the table; none if it depends.
 _INSTEAD_OF_RUNS = {"cross_play": "cross_play", "failed_points": None}
 
@@ -57,6 +57,13 @@ class StoredRun:
     def game(self) -> str:
         """The kind of game."""
         return str(self.content.get("game", _DEFAULT_GAME))
+
+    @property
+    def is_of_one_form(self) -> bool:
+        """Whether all records are shared in one form, in results of former versions, too."""
+        publisher = self.content.get("publisher")
+        unit = publisher.get("unit") if isinstance(publisher, Mapping) else None
+        return self.game == "full-domain" or (self.game == "tables" and unit == "table")
 
     @property
     def n_records(self) -> int | None:

@@ -1,0 +1,253 @@
+"""One answer per question: a scenario's policy against its own adversary, whichever runner is asked.
+
+Small worlds of every kind of game, every planner with every linkage: a run, one round of agents in expectation, the own
+adversary's column of cross-play, a batch of one point and the baseline of a stress test must say the same.
+"""
+
+import itertools
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from found import at_least
+from tiers import cases
+
+import reidsim
+
+MEASURES = ["publisher_payoff", "adversary_payoff", "utility", "share_attacked", "risk"]
+PLANNERS = ("one-shot", "fmdp", "always", "never", "random")
+FILES = {
+    "people.csv": """age,sex,village,people
+30,F,Dale,14
+30,M,Dale,7
+30,F,Hill,2
+30,M,Hill,9
+40,F,Dale,11
+40,M,Dale,2
+40,M,Hill,1
+50,F,Dale,5
+50,F,Hill,8
+50,M,Hill,3
+""",
+    "people.toml": """kind = "counts"
+file = "people.csv"
+count = "people"
+[columns]
+age = "age"
+sex = "sex"
+village = "village"
+""",
+    "patients.csv": """age,sex,village,job
+30,F,Dale,clerk
+30,M,Dale,miller
+30,F,Hill,nurse
+40,F,Dale,clerk
+40,M,Dale,miller
+40,M,Hill,smith
+50,F,Dale,clerk
+50,M,Hill,miller
+50,F,Dale,nurse
+50,F,Dale,nurse
+""",
+    "club.toml": """[[sources]]
+kind = "groups"
+name = "club"
+[[sources.profile]]
+presence = 0.5
+[[sources.profile.groups]]
+attributes = ["age", "village"]
+""",
+    "directory.csv": """age,sex,village,job,people
+30,F,Dale,clerk,12
+30,F,Dale,baker,3
+30,M,Dale,miller,6
+30,F,Hill,nurse,2
+40,F,Dale,clerk,9
+40,M,Dale,miller,2
+40,M,Hill,smith,1
+50,F,Dale,clerk,4
+50,M,Hill,baker,3
+""",
+    "register.csv": """age,job,people
+30,clerk,14
+30,baker,5
+30,miller,6
+30,nurse,2
+40,clerk,10
+40,miller,3
+40,smith,1
+50,clerk,5
+50,baker,3
+50,miller,2
+""",
+    "attack.toml": """[resources.directory]
+file = "directory.csv"
+count = "people"
+[resources.register]
+file = "register.csv"
+count = "people"
+[[stages]]
+stage = "infer-by-linkage"
+resource = "directory"
+infers = "job"
+on = ["age", "sex", "village"]
+[[stages]]
+stage = "identify"
+resource = "register"
+on = ["age", "job"]
+""",
+}
+TABLES = """seed = 3
+[population]
+recipe = "people.toml"
+holds_release = false
+[release]
+path = "patients.csv"
+[attributes.age]
+hierarchy = {{ rule = "intervals", widths = [20] }}
+[attributes.sex]
+hierarchy = {{ rule = "suppress" }}
+[attributes.village]
+hierarchy = {{ rule = "suppress" }}
+[economics]
+benefit = 100
+loss = 150
+cost = 20
+[beliefs]
+{beliefs}
+[publisher]
+unit = "{unit}"
+safe_class = "{safe_class}"
+k = 3
+policies = {policies}
+[adversary]
+{adversary}
+{more}
+"""
+MASKING = """seed = 3
+game = "masking"
+[targets]
+file = "patients.csv"
+[resources.directory]
+file = "directory.csv"
+count = "people"
+attributes = ["age", "sex", "village", "job"]
+[resources.register]
+file = "register.csv"
+count = "people"
+attributes = ["age", "job"]
+[resources.people]
+file = "people.csv"
+count = "people"
+attributes = ["age", "sex", "village"]
+[economics]
+benefit = 100
+loss = 150
+cost = 20
+[beliefs]
+{beliefs}
+[subjects]
+attributes = ["age", "sex", "village"]
+policies = {policies}
+[adversary]
+{adversary}
+{more}
+"""
+IDENTIFY = '[[adversary.stages]]\nstage = "identify"\nresource = "people"\non = ["age", "sex", "village"]\n'
+IN_STAGES = """[[adversary.stages]]
+stage = "infer-by-linkage"
+resource = "directory"
+infers = "job"
+on = ["age", "sex", "village"]
+[[adversary.stages]]
+stage = "identify"
+resource = "register"
+on = ["age", "job"]
+"""
+_LINKED_RECORDS = {"plain": "", "knowledge": 'knowledge = "club.toml"\n', "stages": 'stages = "attack.toml"\n'}
+_LINKED_SUBJECTS = {
+    "plain": IDENTIFY,
+    "knowledge": 'knowledge = "club.toml"\nresource = "people"\n',
+    "stages": IN_STAGES,
+}
+_TABLE_POLICIES = ["basic", "no-attack", "full-domain", "record-level", "opt-in", "k-anonymity", "no-protection"]
+_SUBJECT_POLICIES = ["masking", "no-attack-masking", "opt-in", "same-strategy", "no-protection"]
+# Name of a world: what is written, the linkages that it knows and the policies played.
+WORLDS = {
+    "records": (TABLES, {"unit": "record", "safe_class": "at-least"}, _LINKED_RECORDS, _TABLE_POLICIES),
+    "table": (TABLES, {"unit": "table", "safe_class": "at-least"}, _LINKED_RECORDS, _TABLE_POLICIES),
+    "table-above": (TABLES, {"unit": "table", "safe_class": "above"}, _LINKED_RECORDS, _TABLE_POLICIES),
+    "subjects": (MASKING, {}, _LINKED_SUBJECTS, _SUBJECT_POLICIES),
+}
+# What the defender believes: the truth, or another cost.
+BELIEFS = {"informed": "", "mistaken": "cost = 60"}
+SEQUENTIAL = "sequential = { access_cost = 1.0, penalty = 10.0 }\n"
+
+
+def write(folder: Path, world: str, planner: str, linkage: str, beliefs: str = "informed", more: str = "") -> Path:
+    """Write the files of a world, and its scenario; return that."""
+    text, values, linkages, policies = WORLDS[world]
+    for name, content in FILES.items():
+        (folder / name).write_text(content)
+    adversary = f'planner = "{planner}"\n{SEQUENTIAL if planner == "fmdp" else ""}{linkages[linkage]}'
+    path = folder / "game.toml"
+    path.write_text(text.format(**values, adversary=adversary, policies=policies, beliefs=BELIEFS[beliefs], more=more))
+    return path
+
+
+def by_agents(path: Path) -> pd.DataFrame:
+    return reidsim.run(path, overrides={"agents": {"rounds": 1}}).summary
+
+
+def by_cross_play(path: Path) -> pd.DataFrame:
+    play = reidsim.cross_play(path)
+    own = play.manifest["own_adversary"]
+    table = play.table[(play.table["adversary"] == own) & play.table["plans_against"].isin(["", own])]
+    assert not table["defender"].duplicated().any()
+    return table.set_index("defender")
+
+
+def by_batch(path: Path) -> pd.DataFrame:
+    runs = reidsim.run_batch(path, overrides={"sweep.values": {"economics.benefit": [100]}}, executor="serial").runs
+    assert (runs["state"] == "complete").all(), runs["error"].tolist()
+    return runs.set_index("policy")
+
+
+def by_stress(path: Path) -> pd.DataFrame:
+    """The point of a curve of mistaken beliefs at which all is as the scenario says."""
+    curve = {"key": "economics.cost", "true": [20]}
+    result = reidsim.stress(path, overrides={"stress": {"outputs": MEASURES, "beliefs": [curve]}})
+    return result.tables["belief_curves"].set_index("policy")
+
+
+RUNNERS = {"agents": by_agents, "cross-play": by_cross_play, "batch": by_batch, "stress": by_stress}
+EVERY = [
+    (world, planner, linkage, beliefs)
+    for world, planner, beliefs in itertools.product(WORLDS, PLANNERS, BELIEFS)
+    for linkage in WORLDS[world][2]
+]
+FEW = [
+    ("records", "one-shot", "plain", "mistaken"),
+    ("records", "fmdp", "stages", "informed"),
+    ("table", "one-shot", "plain", "informed"),
+    ("table", "random", "knowledge", "mistaken"),
+    ("table-above", "one-shot", "plain", "mistaken"),
+    ("subjects", "one-shot", "stages", "informed"),
+    ("subjects", "fmdp", "knowledge", "mistaken"),
+]
+
+
+@pytest.mark.parametrize(("world", "planner", "linkage", "beliefs"), cases(EVERY, FEW))
+def test_every_runner_gives_the_answer_of_a_run(tmp_path, world, planner, linkage, beliefs):
+    path = write(tmp_path, world, planner, linkage, beliefs)
+    run = reidsim.run(path).summary[MEASURES]
+    assert list(run.index) == WORLDS[world][3]
+    differing = []
+    for name, runner in RUNNERS.items():
+        found = runner(path)
+        for policy in at_least(5, run.index):
+            other = found.loc[policy, MEASURES].astype(float)
+            apart = (other - run.loc[policy]).abs()
+            if not (apart <= 1e-12 * 250).all():
+                differing.append((name, policy, other.to_dict(), run.loc[policy].to_dict()))
+    assert differing == []
