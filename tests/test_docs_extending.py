@@ -1,10 +1,9 @@
 """The page on parts of one's own: its examples are short, and its package is found by its entry points."""
 
 import sys
-from pathlib import Path
+import tomllib
 
 import pytest
-import tomllib
 from found import at_least
 from pages import OUTPUT, blocks_of
 
@@ -17,7 +16,7 @@ FILES = {block.title: block.text for block in BLOCKS if block.title and block.ti
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
-    """The files of the page, with its package installed as `pip install` leaves it: a folder that names entry points."""
+    """The files of the page, with its package installed: a folder that names its entry points."""
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     project = tomllib.loads(FILES["pyproject.toml"])["project"]
