@@ -16,7 +16,7 @@ FILES = {block.title: block.text for block in BLOCKS if block.title and block.ti
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
-    """The files of the page, with its package installed: a folder that names its entry points."""
+    """The files of the page, and its package installed: a folder that names its entry points."""
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     project = tomllib.loads(FILES["pyproject.toml"])["project"]
