@@ -73,9 +73,7 @@ def rerun(
     if output is not None:
         require_free(output)
     with DelayedProgress(Console(stderr=True)) as progress:
-        repeated = rerun_one(
-            folder, run, progress=progress, with_records=output is not None, allow_code=allow_code
-        )
+        repeated = rerun_one(folder, run, progress=progress, with_records=output is not None, allow_code=allow_code)
     task = repeated.task
     title = f"{repeated.name}: run {task.key}, point {task.point}, replication {task.replication}"
     for table in summary_tables(repeated.summary, title, repeated.defender):

@@ -191,9 +191,7 @@ def write(folder: Path, world: str, planner: str, linkage: str, beliefs: str = "
         (folder / name).write_text(content)
     adversary = f'planner = "{planner}"\n{SEQUENTIAL if planner == "fmdp" else ""}{linkages[linkage]}'
     path = folder / "game.toml"
-    path.write_text(
-        text.format(**values, adversary=adversary, policies=policies, beliefs=BELIEFS[beliefs], more=more)
-    )
+    path.write_text(text.format(**values, adversary=adversary, policies=policies, beliefs=BELIEFS[beliefs], more=more))
     return path
 
 

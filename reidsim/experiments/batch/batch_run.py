@@ -82,7 +82,10 @@ def run_batch_loaded(
 
 
 def _manifest(
-    loaded: LoadedScenario[ScenarioHead], design: Design, files: Mapping[str, str], fingerprint: str | None,
+    loaded: LoadedScenario[ScenarioHead],
+    design: Design,
+    files: Mapping[str, str],
+    fingerprint: str | None,
     makers: Mapping[str, Mapping[str, str]],
 ) -> dict[str, Any]:
     facts: dict[str, Any] = {

@@ -10,6 +10,7 @@ import numpy as np
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.errors import InputError
+from reidsim.games.adversary_types import TypesGame
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.defenders.defender import Game, withholding
 from reidsim.games.defenders.fixed import OptIn
@@ -117,6 +118,8 @@ def _against_several(study: MaskingStudy, policy: str, game: RecordGame) -> Choi
     rule = POLICIES[policy]
     if policy == "opt-in":
         return OptIn().choose(game)
+    if policy == "same-strategy" and not isinstance(game, TypesGame):
+        return same_strategy_of_records(game)
     if rule.is_game and rule.search == "scenario":
         if study.scenario.subjects.solver == "backward-induction":
             constraint = Constraint(no_attack=rule.forbids_attacks)
