@@ -23,6 +23,7 @@ from reidsim.commands.run import check, run
 from reidsim.commands.serve import serve
 from reidsim.commands.share import share
 from reidsim.commands.stress import stress
+from reidsim.commands.upgrade import upgrade
 from reidsim.errors import InputError
 
 app = typer.Typer(
@@ -38,6 +39,7 @@ app.command()(explain)
 app.command()(cross_play)
 app.command()(stress)
 app.command()(rerun)
+app.command()(upgrade)
 app.command(hidden=True)(reference)
 
 

@@ -6,6 +6,7 @@ rewrites scenarios can go by it.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,7 +115,9 @@ def refuse_former(content: Mapping[str, Any], game: str, source: str | Path) -> 
         Names each former key that it holds, and what has taken its place.
     """
     if game in FORMER_GAMES:
-        raise InputError("former value", source=source, where="game", found=game, expected=FORMER_GAMES[game])
+        raise InputError(
+            "former value", source=source, where="game", found=game, expected=FORMER_GAMES[game], hint=_hint(source)
+        )
     found = former_keys(content, game)
     if found:
         raise InputError(
@@ -122,7 +125,13 @@ def refuse_former(content: Mapping[str, Any], game: str, source: str | Path) -> 
             source=source,
             where=listed((former.key for former in found), len(found)),
             expected="; ".join(map(str, found)),
+            hint=_hint(source),
         )
+
+
+def _hint(source: str | Path) -> str | None:
+    """Return the command that rewrites a file."""
+    return f"reidsim upgrade {shlex.quote(str(source))} rewrites it" if isinstance(source, Path) else None
 
 
 def _at(content: Any, key: str) -> Any:

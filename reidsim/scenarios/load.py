@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from reidsim.bundled import BUNDLED, resolve
 from reidsim.errors import InputError
 from reidsim.overrides import override, validated_after
-from reidsim.scenarios.former_keys import refuse_former
+from reidsim.scenarios.former_keys import FORMER_GAMES, refuse_former
 from reidsim.scenarios.given import validated_with
 from reidsim.scenarios.kind import DEFAULT_KIND, Kind, kind_named
 from reidsim.scenarios.origins import origins_of
@@ -173,7 +173,10 @@ def load_scenario(
     given: dict[str, Any] = {}
     override(given, changes)
     override(content, changes)
-    refuse_former(given, str(content.get("game", DEFAULT_KIND)), "--set")
+    game = str(content.get("game", DEFAULT_KIND))
+    if "game" in given or game not in FORMER_GAMES:
+        # Else it is the file that is of the former form.
+        refuse_former(given, game, "--set")
     schema = scenario_kind(content, path).schema
     scenario = validated_after(changes, schema, content, path, seed_given=seed is not None)
     loaded = LoadedScenario(path.stem, path, scenario, content, origins_of(path, content), allow_code)

@@ -155,7 +155,7 @@ def test_a_sweep_gives_the_same_in_this_process_and_in_others(world):
 
 def test_a_swept_planner_is_told_in_the_manifest(world):
     path = world('planner = "one-shot"\n', more="[sweep.values]\n'adversary.planner' = ['one-shot', 'ours:Timid']\n")
-    with pytest.raises(InputError, match="point 1: adversary.planner: code that a scenario names"):
+    with pytest.raises(InputError, match=r"point 1: adversary\.planner: code that a scenario names"):
         reidsim.run_batch(path, executor="serial")
     batch = reidsim.run_batch(path, executor="serial", allow_code=True)
     assert batch.manifest["parts"] == {"ours:Timid": {"module": "ours"}}

@@ -101,7 +101,7 @@ def exhaustive(game: MaskingGame, *, no_attack: bool = False) -> Choice:
     return game.chosen(choice.solver, choice.strategies, payoffs, choice.evaluated, exact=True)
 
 
-def same_strategy_of_records(game: MaskingGame) -> Choice:
+def same_strategy_of_records(game: MaskingGame | RecordGame) -> Choice:
     """Find the strategy with the highest mean payoff when all subjects must use the same one.
 
     Strategies are taken in order of falling mean benefit, which bounds the mean payoff, until that is below the best
@@ -117,8 +117,13 @@ def same_strategy_of_records(game: MaskingGame) -> Choice:
     InputError
         If there are more than 2**20 strategies.
     """
-    game.require_size(_MOST_STRATEGIES, "policy same-strategy")
-    played = game.record_game
+    if game.space.size > _MOST_STRATEGIES:
+        raise InputError(
+            "too many strategies for policy same-strategy",
+            found=game.space.size,
+            expected=f"at most {_MOST_STRATEGIES:,}",
+        )
+    played = game.record_game if isinstance(game, MaskingGame) else game
     tie = float(played.tie().mean())
     bounds = np.array([played.benefit_of(strategy).mean() for strategy in range(game.space.size)])
     best, chosen, evaluated = -np.inf, WITHHELD, 0

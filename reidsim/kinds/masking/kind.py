@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reidsim.kinds.masking.policies import POLICIES
 from reidsim.kinds.masking.schema import MaskingScenario
 from reidsim.scenarios.kind import Kind
 
@@ -9,6 +10,6 @@ MASKING = Kind(
     name="masking",
     words="data subjects decide which attributes of their record are shared, generalized or masked",
     schema=MaskingScenario,
-    policies={},
+    policies=POLICIES,
     decides="subject",
 )

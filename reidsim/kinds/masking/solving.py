@@ -12,6 +12,7 @@ import numpy as np
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.errors import InputError
+from reidsim.games.adversary_types import TypesGame
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.defenders.defender import Game, withholding
 from reidsim.games.defenders.fixed import OptIn
@@ -121,6 +122,8 @@ def _against_several(study: MaskingStudy, policy: str, game: RecordGame) -> Choi
     rule = study.policy(policy)
     if rule.way == "opt-in":
         return OptIn().choose(game)
+    if rule.way == "same" and not isinstance(game, TypesGame):
+        return same_strategy_of_records(game)
     if rule.way == "search" and rule.search == "scenario":
         if study.scenario.subjects.solver == "backward-induction":
             constraint = Constraint(no_attack=rule.forbids_attacks)
