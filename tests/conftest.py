@@ -1,5 +1,6 @@
 """What all tests share: the two tiers, which worker runs what, and the bundled study built once."""
 
+import gc
 import os
 import sys
 from collections import defaultdict
@@ -14,6 +15,9 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 # compiles the package and the tests again.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Files whose tests are long and share nothing; they begin first, each for itself.
+APART = {"tests/test_docs.py", "tests/batch/test_paper_sweeps.py"}
 
 DEPRECATIONS = (
     "DeprecationWarning",
@@ -34,36 +38,54 @@ def pytest_configure(config):
             config.addinivalue_line("filterwarnings", f"error::{category}")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect without collecting garbage: what is made is kept, and looking through it again and again is slow."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Leave deep tests to the deep tier, and share the work among workers so that each kernel is compiled once.
+    """Leave deep tests to the deep tier, and put the others in an order in which workers share compiled kernels.
 
-    The tests of a file run on one worker, one after the other: what they share is made once, and so are the compiled
-    kernels that they call. Files of one folder call the same kernels, so the folders take turns, and two workers
-    rarely need the same one at once. Deep tests are long, so they begin first, and each for itself.
+    Files of one folder call the same kernels, so the folders take turns: two workers rarely need the same one at once.
     """
-    is_deep = [item.get_closest_marker("deep") is not None for item in items]
     if not config.getoption("deep"):
-        left_out = [item for item, deep in zip(items, is_deep, strict=True) if deep]
-        items[:] = [item for item, deep in zip(items, is_deep, strict=True) if not deep]
-        is_deep = [False] * len(items)
+        left_out = [item for item in items if item.get_closest_marker("deep")]
+        items[:] = [item for item in items if not item.get_closest_marker("deep")]
         if left_out:
             config.hook.pytest_deselected(items=left_out)
-    alone = []
     folders = defaultdict(lambda: defaultdict(list))
-    for item, deep in zip(items, is_deep, strict=True):
-        if deep and not shares_a_module_fixture(item):
-            alone.append(item)
-        else:
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
-            folders[item.path.parent][item.path].append(item)
-    turns = [(at, file) for files in folders.values() for at, file in enumerate(files.values())]
-    turns.sort(key=lambda turn: turn[0])
-    items[:] = [*alone, *(item for _, file in turns for item in file)]
+    for item in items:
+        folders[item.path.parent][item.path].append(item)
+    turns = [
+        (file_of(file[0].nodeid) not in APART, at, file) for f in folders.values() for at, file in enumerate(f.values())
+    ]
+    turns.sort(key=lambda turn: turn[:2])
+    items[:] = [item for _, _, file in turns for item in file]
 
 
-def shares_a_module_fixture(item):
-    return any(each and each[-1].scope == "module" for each in item._fixtureinfo.name2fixturedefs.values())
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Run the tests of a file on one worker: what they share is made once, and so are the kernels that they call.
+
+    Not by marks of groups (``--dist=loadgroup``): pytest-xdist 3.8 loses them where pytest is 9.2.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return nodeid if file_of(nodeid) in APART else file_of(nodeid)
+
+    return ByFile(config, log)
+
+
+def file_of(nodeid):
+    return nodeid.partition("::")[0]
 
 
 @pytest.fixture(scope="session", autouse=True)

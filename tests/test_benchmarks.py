@@ -16,7 +16,7 @@ SHARED = ("memory", "needs")
 SMALL = {
     "agents": ["--subjects", "2000", "--repeats", "1", "--sample", "20"],
     "batches": ["--tiny", "100", "--medium", "2", "--replications", "2", "--skip-dask"],
-    "dataset_level": ["--repeats", "1", "--sample", "1"],
+    "dataset_level": ["--repeats", "1", "--sample", "1", "--skip-regions"],
     "fmdp": ["--sample", "1"],
     "knowledge": ["--sample", "1", "--trials", "2", "--largest", "2000"],
     "masking": ["--sample", "1", "--skip-growth"],

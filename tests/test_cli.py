@@ -19,7 +19,6 @@ import typer
 from child_signals import once, stopped, with_signals
 from found import at_least
 from rich.console import Console
-from tiers import cases
 
 import reidsim.progress
 from reidsim import __version__, interrupts
@@ -282,7 +281,8 @@ def test_list_names_everything_that_comes_along_with_its_title(reidsim_):
             assert len(line.split()) > 1
 
 
-@pytest.mark.parametrize("scenario", cases(BUNDLED["scenarios"], ["arx-example"]))
+@pytest.mark.deep
+@pytest.mark.parametrize("scenario", BUNDLED["scenarios"])
 def test_what_show_prints_is_the_scenario_and_can_be_checked(tmp_path, scenario):
     with (tmp_path / "mine.toml").open("wb") as file:
         subprocess.run([REIDSIM, "show", scenario], stdout=file, check=True)
@@ -353,6 +353,7 @@ def test_a_reader_that_goes_away_is_no_error_message(arguments, tmp_path):
     assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
 def test_a_full_disk_behind_the_output_is_one_line():
     with open("/dev/full", "w") as full:
@@ -641,6 +642,7 @@ def test_a_quick_run_in_a_terminal_shows_its_table_without_a_progress_bar(town):
         assert trace not in shown
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are those of POSIX")
 def test_an_error_in_a_terminal_is_one_line_too(town):
     code, shown = in_a_terminal("run", "twon.toml")

@@ -1,8 +1,11 @@
 """The two tiers: what each of them tries, and that no test decides for itself."""
 
 import re
+import warnings
 from pathlib import Path
 
+import numpy as np
+import pytest
 import tiers
 from hypothesis import settings
 
@@ -22,3 +25,12 @@ def test_no_test_fixes_its_number_of_examples():
     fixing = [path for path in modules if re.search(r"max_examples", path.read_text(encoding="utf-8"))]
     assert fixing == []
     assert sum("@examples(" in path.read_text(encoding="utf-8") for path in modules) > 40
+
+
+@pytest.mark.parametrize(
+    "category", [DeprecationWarning, PendingDeprecationWarning, FutureWarning, np.exceptions.VisibleDeprecationWarning]
+)
+def test_deprecations_are_errors_in_the_deep_tier(pytestconfig, category):
+    expected = pytest.raises if pytestconfig.getoption("deep") else pytest.warns
+    with expected(category, match="goes"):
+        warnings.warn("this goes", category, stacklevel=1)

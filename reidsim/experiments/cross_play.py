@@ -15,6 +15,8 @@ import reidsim
 from reidsim.deprecation import formerly
 from reidsim.errors import InputError
 from reidsim.experiments.cross_play_defenders import Defenders, subject_defenders, table_defenders
+from reidsim.experiments.opponent_types import types_of_subjects, types_of_tables
+from reidsim.experiments.opponents import Opponents, opponents_of_subjects, opponents_of_tables
 from reidsim.experiments.results import Clock, make_manifest, write_json, write_parquet, write_results
 from reidsim.experiments.run_result import Progress
 from reidsim.games.cross_play import CrossPlay
@@ -24,8 +26,6 @@ from reidsim.kinds.tables.study import build_study, is_tables
 from reidsim.linkage.number_checks import check_share
 from reidsim.scenarios.attack_recipe import require_recipe
 from reidsim.scenarios.load import LoadedScenario, load_scenario
-from reidsim.scenarios.opponent_types import types_of_subjects, types_of_tables
-from reidsim.scenarios.opponents import Opponents, opponents_of_subjects, opponents_of_tables
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.wording import counted
 

@@ -2,44 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from reidsim.deprecation import formerly
 from reidsim.errors import InputError
-from reidsim.experiments.agent_masking import describe_masking_agents, run_masking_agents
-from reidsim.experiments.agent_tables import describe_table_agents, run_table_agents
-from reidsim.experiments.masking_run import describe_masking, run_masking
-from reidsim.experiments.risk_run import describe_risk, run_risk
+from reidsim.experiments.batch.batch_run import run_batch_loaded
+from reidsim.experiments.batch.design import at_point, check_points, design_of, is_batch
+from reidsim.experiments.batch.executors.choice import executor_named
 from reidsim.experiments.run_result import Progress, RunResult
-from reidsim.experiments.tables_run import describe_tables, run_tables
-from reidsim.kinds.assessment.schema import RiskScenario
-from reidsim.kinds.masking.schema import MaskingScenario
-from reidsim.kinds.tables.schema import TablesScenario
+from reidsim.experiments.single_run import describe_once, run_once
+from reidsim.experiments.stress.checks import check_stress
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.wording import counted
-
-
-class _Study(NamedTuple):
-    """How scenarios of one game are run, and described without running them."""
-
-    run: Callable[[Any, Progress], RunResult]
-    describe: Callable[[Any], str]
-
-
-# By the schemas of the kinds of scenario.
-_STUDIES: dict[type[ScenarioHead], _Study] = {
-    TablesScenario: _Study(run_tables, describe_tables),
-    MaskingScenario: _Study(run_masking, describe_masking),
-    RiskScenario: _Study(run_risk, describe_risk),
-}
-# The same with agents who meet round after round, if a scenario has them.
-_AGENT_STUDIES: dict[type[ScenarioHead], _Study] = {
-    TablesScenario: _Study(run_table_agents, describe_table_agents),
-    MaskingScenario: _Study(run_masking_agents, describe_masking_agents),
-}
 
 
 @formerly(overrides="set")
@@ -86,9 +62,6 @@ def run(
 
 def run_loaded(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | None = None) -> RunResult:
     """Run a scenario that has been read, in memory; see `run`."""
-    from reidsim.experiments.batch.batch_run import run_batch_loaded
-    from reidsim.experiments.batch.design import is_batch
-
     if is_batch(loaded.scenario):
         return run_batch_loaded(loaded, progress=progress)
     return run_once(loaded, progress=progress)
@@ -149,9 +122,6 @@ def run_batch(
     >>> result = reidsim.run_batch("wan2015", overrides=sweep, executor="processes", folder="out")  # doctest: +SKIP
     >>> result.statistics  # doctest: +SKIP
     """
-    from reidsim.experiments.batch.batch_run import run_batch_loaded
-    from reidsim.experiments.batch.executors.choice import executor_named
-
     if (resume or rerun_failed) and folder is None:
         raise InputError("nothing to go on with", where="folder", expected="the folder of a batch")
     return run_batch_loaded(
@@ -164,13 +134,6 @@ def run_batch(
     )
 
 
-def run_once(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | None = None) -> RunResult:
-    """Run a scenario at the values it gives itself, whatever it says about other points and replications."""
-    # What cannot be imported is told before anything is played.
-    loaded.makers()
-    return _study_of(loaded.scenario).run(loaded, progress or (lambda task, done, total: None))
-
-
 def describe(loaded: LoadedScenario[ScenarioHead]) -> str:
     """Check that everything a scenario names can be used, and say in a line what there is to solve.
 
@@ -179,28 +142,14 @@ def describe(loaded: LoadedScenario[ScenarioHead]) -> str:
     InputError
         If a file, value or hierarchy cannot be used, or a batch or stress test asks for what the game does not have.
     """
-    from reidsim.experiments.batch.design import at_point, check_points, design_of, is_batch
-
     if loaded.scenario.stress is not None:
-        from reidsim.experiments.stress.checks import check_stress
-
         check_stress(loaded)
     if not is_batch(loaded.scenario):
-        return _described(loaded)
+        return describe_once(loaded)
     design = design_of(loaded)
     check_points(loaded, design)
     first = at_point(loaded, design.values(0))
     return (
         f"{counted(len(design.points), 'point')}, {counted(design.replications, 'replication')} of each; the first: "
-        f"{_described(first)}"
+        f"{describe_once(first)}"
     )
-
-
-def _described(loaded: LoadedScenario[ScenarioHead]) -> str:
-    loaded.makers()
-    return _study_of(loaded.scenario).describe(loaded)
-
-
-def _study_of(scenario: ScenarioHead) -> _Study:
-    with_agents = getattr(scenario, "agents", None) is not None
-    return (_AGENT_STUDIES if with_agents else _STUDIES)[type(scenario)]

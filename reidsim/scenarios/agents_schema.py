@@ -37,8 +37,7 @@ class AgentTypeSection(Section):
     )
     planner: Planner | None = Field(
         default=None,
-        description='how it plans, in a masking or full-domain scenario not `"fmdp"`; if not given as the scenario\'s '
-        "adversary, in a masking scenario in stages",
+        description="how it plans; if not given as the scenario's adversary, in a masking scenario in stages",
     )
     rate: Share = Field(default=0.5, description="of planner random: share of records attacked")
     knowledge: Annotated[str, Field(min_length=1)] | None = Field(

@@ -13,7 +13,7 @@ import pandas as pd
 from reidsim.agents.model import ReidentificationModel
 from reidsim.errors import InputError
 from reidsim.experiments.agent_masking import subject_setting
-from reidsim.experiments.run import run_once
+from reidsim.experiments.single_run import run_once
 from reidsim.kinds.masking.study import build_masking_study, is_masking
 from reidsim.kinds.tables.rounds import require_playable, setting_of
 from reidsim.kinds.tables.study import build_study, is_tables

@@ -24,7 +24,8 @@ from reidsim.experiments.batch.folder import finish
 from reidsim.experiments.batch.lock import only_writer
 from reidsim.experiments.batch.rerun import rerun_one
 from reidsim.experiments.batch.tasks import RunOutcome
-from reidsim.experiments.run import describe, run_once
+from reidsim.experiments.run import describe
+from reidsim.experiments.single_run import run_once
 from reidsim.scenarios.load import load_scenario
 
 TESTS = Path(__file__).resolve().parents[1]

@@ -12,6 +12,7 @@ import reidsim
 from reidsim.cli import app
 from reidsim.errors import InputError
 from reidsim.experiments.cross_play import cross_play
+from reidsim.experiments.opponents import ADVERSARIES, opponents_of_subjects
 from reidsim.experiments.tables_run import summarise
 from reidsim.games.cross_play import CROSS_PLAY_COLUMNS
 from reidsim.games.defenders.best_reply import BestReply
@@ -20,7 +21,6 @@ from reidsim.games.masking.game import MaskingGame
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.reports.cross_play_table import cross_play_tables, illustrate_cross_play
 from reidsim.scenarios.load import load_scenario
-from reidsim.scenarios.opponents import ADVERSARIES, opponents_of_subjects
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
 MEASURES = ("publisher_payoff", "adversary_payoff", "utility", "share_attacked", "risk")
@@ -357,6 +357,7 @@ def test_the_results_folder(tmp_path, monkeypatch):
         result.save("played")
 
 
+@pytest.mark.deep
 def test_tables_fit_80_characters_and_tell_no_minus_nothing(adult):
     from rich.console import Console
 

@@ -9,11 +9,7 @@ import pytest
 import reidsim
 from reidsim.errors import InputError
 from reidsim.experiments.cross_play import cross_play
-from reidsim.games.type_replies import replies_to_types
-from reidsim.kinds.masking.study import build_masking_study
-from reidsim.kinds.tables.study import build_study
-from reidsim.scenarios.load import load_scenario
-from reidsim.scenarios.opponent_types import (
+from reidsim.experiments.opponent_types import (
     AVERAGE_TYPE,
     LEFT_OUT,
     TYPES,
@@ -21,6 +17,10 @@ from reidsim.scenarios.opponent_types import (
     types_of_records,
     types_of_subjects,
 )
+from reidsim.games.type_replies import replies_to_types
+from reidsim.kinds.masking.study import build_masking_study
+from reidsim.kinds.tables.study import build_study
+from reidsim.scenarios.load import load_scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
 CURIOUS, BROKER = {"weight": 0.7, "gain": 25}, {"weight": 0.3, "gain": 400, "cost": 60}
@@ -202,7 +202,7 @@ def test_beliefs_about_types_are_planned_on():
 
 
 def test_types_on_more_forms_than_can_be_searched_are_left_out(monkeypatch):
-    monkeypatch.setattr("reidsim.scenarios.opponent_types.MOST_FORMS", 4)
+    monkeypatch.setattr("reidsim.experiments.opponent_types.MOST_FORMS", 4)
     study = build_masking_study(load_scenario("wan2021", MASKING))
     assert types_of_subjects(study).left_out[0] == "types cannot play: there are more than 4 forms"
     assert types_of_subjects(study).opponents == ()

@@ -58,6 +58,7 @@ def table(case):
     return case.analysis.search_path
 
 
+@pytest.mark.deep
 def test_the_table_has_the_layout_of_table_4(table):
     assert list(table.columns) == COLUMNS
     assert (table["record"] == 0).all()
@@ -71,6 +72,7 @@ def test_the_table_has_the_layout_of_table_4(table):
     assert (table.loc[~table["attacked"], "privacy"] == 1).all()
 
 
+@pytest.mark.deep
 def test_the_case_goes_like_the_published_one(table):
     """Confidence falls below theta after some loci are masked, and the surname is no longer used (Table 4)."""
     searched = table[table["step"].notna()]
@@ -87,6 +89,7 @@ def test_the_case_goes_like_the_published_one(table):
     assert len(after) == 2
 
 
+@pytest.mark.deep
 def test_every_policy_is_recommended_once(case, table):
     named = [policy for cell in table["recommended_by"] for policy in cell.split(", ") if policy]
     assert sorted(named) == sorted(case.runs["policy"])
@@ -97,6 +100,7 @@ def test_every_policy_is_recommended_once(case, table):
             assert records.loc[policy, "strategy"] == row["strategy"]
 
 
+@pytest.mark.deep
 def test_without_inference_there_is_no_surname(table):
     one_stage = table[table["recommended_by"] == "one-stage-masking"].iloc[0]
     assert pd.isna(one_stage["inferred_surname"])

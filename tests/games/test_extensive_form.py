@@ -31,7 +31,7 @@ def gambit():
     return pygambit
 
 
-with_gambit = pytest.mark.skipif(sys.version_info >= (3, 12), reason="Gambit has no wheel for this Python")
+with_gambit = pytest.mark.skipif(sys.version_info >= (3, 12), reason="Gambit 16 has no wheel for this Python")
 
 
 @st.composite

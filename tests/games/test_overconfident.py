@@ -10,7 +10,9 @@ from masking_worlds import small_worlds
 from test_masking_game import CARRIED, game_of
 from test_several_adversaries import best_by_hand
 
+from reidsim.adversaries.multistage.attack import two_stage_attack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
+from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.masking.backward_induction import masking_backward_induction
@@ -19,6 +21,7 @@ from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.greedy import greedy
 from reidsim.games.masking.several_adversaries import best_against_several
 from reidsim.games.record_game import WITHHELD, Choice, Constraint
+from reidsim.releases.masking import MaskingSpace
 
 
 def with_adversary(game, **changes):
@@ -110,6 +113,24 @@ def test_without_its_doubt_it_attacks_more_and_subjects_who_know_that_mask_more(
     assert informed.utility.mean() < sure.utility.mean()
 
 
+def test_on_a_town_two_who_make_different_things_of_the_same_surnames(town):
+    """At a cost of $110 and theta .2 most of the attacks are those of the one without doubt."""
+    attacks = [
+        replace(town.attack, cost=110.0, confidence_threshold=0.2, overconfident=overconfident)
+        for overconfident in (False, True)
+    ]
+    chosen = []
+    for of in (attacks, attacks[:1], attacks[1:]):
+        types = [
+            AdversaryType(str(number), 1.0, MultistageLinker(attack, town.world, town.space), attack)
+            for number, attack in enumerate(of)
+        ]
+        game = TypesGame(town.space, types, np.asarray(town.benefit), np.asarray(town.loss), "all")
+        chosen.append(best_against_several(game).strategies)
+        np.testing.assert_array_equal(chosen[-1], branch_and_bound(game).strategies)
+    assert (chosen[0] != chosen[1]).mean() > 0.1
+
+
 def test_doubt_below_the_threshold_still_keeps_the_surname_from_use(town):
     """At theta 1 no surname is used, so both adversaries are the one-stage one."""
     alike = [with_adversary(town, overconfident=each, confidence_threshold=1.0) for each in (False, True)]
@@ -125,3 +146,17 @@ def test_doubt_below_the_threshold_still_keeps_the_surname_from_use(town):
     found = [game.evaluate(best_first(game)) for game in certain]
     np.testing.assert_array_equal(found[0].strategies, found[1].strategies)
     np.testing.assert_array_equal(found[0].publisher_payoff, found[1].publisher_payoff)
+
+
+def test_a_surname_inferred_with_no_confidence_at_all_is_not_believed():
+    """A locus that never mutates differs: no common ancestor is possible, and theta 0 lets everything through."""
+    targets = PersonTable("targets", {"a": np.array([5]), "age": np.array([1]), "surname": np.array([1])})
+    genealogy = PersonTable("genealogy", {"a": np.array([6]), "surname": np.array([1])})
+    people = {"age": np.array([1, 1, 1]), "surname": np.array([1, 2, 2])}
+    world = MultistageWorld(targets, {"genealogy": genealogy, "registry": PersonTable("registry", people)})
+    attack = two_stage_attack(("a",), np.zeros(1), linked=("age",), confidence_threshold=0.0)
+    game = MaskingGame(MaskingSpace(("age", "a"), np.ones(2), 1), replace(attack, overconfident=True), world)
+    everything = Choice(np.zeros(1, np.int64), "", np.ones(1, np.int64), exact=True)
+    assert game.confidence(everything.strategies)[1][0] == 0
+    for found in (game.evaluate(everything).success_probability[0], game.record_game.outcome(0).response.success[0]):
+        assert found == pytest.approx(1 / 3)

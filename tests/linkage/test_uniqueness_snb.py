@@ -131,7 +131,7 @@ def test_everything_is_a_probability_or_a_number_of_people():
     assert snb_uniqueness(SAMPLE, 10**4, level=0.5).high < snb_uniqueness(SAMPLE, 10**4).high
 
 
-@pytest.mark.parametrize(("uniques", "note"), [(0, "no record of the sample is unique"), (1, ""), (3, "")])
+@pytest.mark.parametrize(("uniques", "note"), [(0, "no record of the sample is unique"), (1, "")])
 def test_a_sample_without_uniques_is_told(uniques, note):
     sizes = {2: 10, 3: 8, 5: 6, 9: 4, 20: 3, 40: 1} | ({1: uniques} if uniques else {})
     estimate = snb_uniqueness(GroupFrequencies.from_mapping(sizes), 800)

@@ -241,6 +241,7 @@ def missing_thresholds() -> pd.DataFrame:
     return thresholds_table().assign(threshold=lambda t: t["threshold"].where(t["threshold"] < 40))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("draw", "make"),
     [

@@ -313,7 +313,7 @@ def test_what_is_of_other_games_is_refused(tmp_path):
 )
 def test_check_finds_what_a_stress_test_of_a_game_cannot_be(monkeypatch, name, changes, message):
     """Before people are made and games are solved."""
-    monkeypatch.setattr("reidsim.experiments.run._study_of", lambda scenario: pytest.fail("read files"))
+    monkeypatch.setattr("reidsim.experiments.single_run._study_of", lambda scenario: pytest.fail("read files"))
     with pytest.raises(InputError, match=message):
         describe(load_scenario(name, changes))
 

@@ -21,6 +21,7 @@ from reidsim.experiments.masking_run import check_policies, game_warnings
 from reidsim.experiments.record_measures import further_measures
 from reidsim.experiments.record_points import MONEY_KEYS, equilibria_at, is_thinnable
 from reidsim.experiments.run_result import RunResult
+from reidsim.experiments.single_run import describe_once, run_once
 from reidsim.experiments.tables_run import summarise, summary_of_run
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.kinds.masking.study import MaskingStudy
@@ -84,11 +85,9 @@ class ScenarioWork:
         InputError
             If one cannot be used.
         """
-        from reidsim.experiments.run import describe
-
         loaded = at_point(self.loaded, task.values, task.seed)
         if not has_study(loaded):
-            describe(loaded)
+            describe_once(loaded)
             return None
         fingerprint: str = self._studies.get(loaded).fingerprint
         return fingerprint
@@ -188,8 +187,6 @@ ROUND_TABLES = ("rounds", "adversaries")
 
 
 def _run_any(loaded: LoadedScenario[ScenarioHead]) -> tuple[Tables, tuple[str, ...]]:
-    from reidsim.experiments.run import run_once
-
     result = run_once(loaded)
     runs = result.runs
     if "knowledge" in runs:

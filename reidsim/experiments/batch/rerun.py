@@ -102,7 +102,7 @@ def rerun_one(
                 "records are kept of the first replication only", where="--run", found=key,
                 expected="a run of replication 0, or no option -o",
             )  # fmt: skip
-        from reidsim.experiments.run import run_once
+        from reidsim.experiments.single_run import run_once
 
         result = run_once(at_point(loaded, task.values, task.seed), progress=progress)
     defender = "subject" if is_masking(loaded) else "publisher"

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from reidsim.kinds.masking.study import MaskingStudy
 
 WHERE = "subjects.policies"
+# How strategies are picked: as a rule says, or the best of all, of everything and nothing, or of what all could share.
+Way = Literal["rule", "k-anonymity", "opt-in", "same", "search"]
 # Which search a policy asks for: that of the scenario, or one of its own.
 Search = Literal["scenario", "greedy", "anytime"]
 
@@ -30,8 +32,8 @@ class MaskingPolicy(Policy):
 
     Parameters
     ----------
-    is_game : bool
-        Whether it searches all strategies of each subject.
+    way : {"rule", "k-anonymity", "opt-in", "same", "search"}
+        How it picks strategies.
     search : {"scenario", "greedy", "anytime"}
         Whose search that is.
     without_inference : bool
@@ -40,9 +42,14 @@ class MaskingPolicy(Policy):
         See `Policy`.
     """
 
-    is_game: bool = False
+    way: Way = "rule"
     search: Search = "scenario"
     without_inference: bool = False
+
+    @property
+    def is_game(self) -> bool:
+        """Whether it searches all strategies of each subject."""
+        return self.way == "search"
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +79,7 @@ class MaskingDefender:
         """Return the game in which a choice is paid; see `reidsim.games.defenders.defender.paid_in`."""
         from reidsim.kinds.masking.solving import game_of
 
-        return game_of(self.name, game)
+        return game_of(self.study, self.name, game)
 
 
 def _defender(name: str, *, plans: bool) -> Callable[[MaskingStudy, int], Defender]:
@@ -87,12 +94,12 @@ def _policy(
     is_rule: bool = False,
     forbids_attacks: bool = False,
     by_agents: bool = True,
-    is_game: bool = False,
+    way: Way = "rule",
     search: Search = "scenario",
     without_inference: bool = False,
 ) -> MaskingPolicy:
     return MaskingPolicy(
-        name, label, words, _defender(name, plans=not is_rule), is_rule, forbids_attacks, False, by_agents, is_game,
+        name, label, words, _defender(name, plans=not is_rule), is_rule, forbids_attacks, False, by_agents, way,
         search, without_inference,
     )  # fmt: skip
 
@@ -107,39 +114,42 @@ POLICIES: dict[str, MaskingPolicy] = {
         ),
         _policy("random-opt-in", "Random opt-in", "everything or nothing, at random", is_rule=True),
         _policy("random-masking", "Random masking", "each attribute is shared at random", is_rule=True),
-        _policy("opt-in", "Opt-in game", "everything if that pays, else nothing"),
-        _policy("masking", "Masking game", "the attributes that pay most", is_game=True),
+        _policy("opt-in", "Opt-in game", "everything if that pays, else nothing", way="opt-in"),
+        _policy("masking", "Masking game", "the attributes that pay most", way="search"),
         _policy(
             "no-attack-masking", "No-Attack masking game", "the attributes that pay most of those with which no attack "
-            "pays", forbids_attacks=True, is_game=True,
+            "pays", forbids_attacks=True, way="search",
         ),
         _policy(
             "one-stage-masking", "One-stage masking game", "the masking game against an adversary who infers nothing",
-            is_game=True, without_inference=True,
+            way="search", without_inference=True,
         ),
-        _policy("same-strategy", "Same strategy", "the attributes that pay most if all subjects share the same ones"),
+        _policy(
+            "same-strategy", "Same strategy", "the attributes that pay most if all subjects share the same ones",
+            way="same",
+        ),
         _policy(
             "k-anonymity", "k-anonymity", "cells suppressed until every record has k alike, the cheapest first",
-            is_rule=True,
+            is_rule=True, way="k-anonymity",
         ),
         _policy(
-            "greedy-masking", "Greedy masking", "the masking game by greedy search", by_agents=False, is_game=True,
+            "greedy-masking", "Greedy masking", "the masking game by greedy search", by_agents=False, way="search",
             search="greedy",
         ),
         _policy(
             "anytime-masking", "Anytime masking", "the masking game within a number of strategies", by_agents=False,
-            is_game=True, search="anytime",
+            way="search", search="anytime",
         ),
     )
 }  # fmt: skip
 
 
-def policy_named(name: str) -> Policy:
+def policy_named(name: str) -> MaskingPolicy:
     """Return a policy by its name; any that the package does not have is somebody's own, see `own_policy`."""
     return POLICIES[name] if name in POLICIES else own_policy(name)
 
 
-def own_policy(name: str) -> Policy:
+def own_policy(name: str) -> MaskingPolicy:
     """Return the policy of a user's module or an installed package, which makes its defender when asked."""
 
     def defender(study: MaskingStudy, draw: int) -> Defender:
@@ -147,7 +157,7 @@ def own_policy(name: str) -> Policy:
         part = given[name] if name in given else study.loaded.part("policies", name, WHERE)
         return made_policy(part, name, WHERE)
 
-    return Policy(name, name, "a policy of one's own", defender, by_agents=False)
+    return MaskingPolicy(name, name, "a policy of one's own", defender, by_agents=False)
 
 
 def _known(name: str) -> str:

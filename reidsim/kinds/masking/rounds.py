@@ -167,7 +167,7 @@ def setting_of(
     InputError
         As `masking_profiles`; names the file.
     """
-    truth, believed = (_without_inference(policy, game) for game in games)
+    truth, believed = (_without_inference(study, policy, game) for game in games)
     try:
         profiles = masking_profiles(study, agents, truth, believed)
     except InputError as error:
@@ -187,8 +187,8 @@ def setting_of(
     )
 
 
-def _without_inference(policy: str, game: MaskingGame) -> MaskingGame:
-    played = game_of(policy, game)
+def _without_inference(study: MaskingStudy, policy: str, game: MaskingGame) -> MaskingGame:
+    played = game_of(study, policy, game)
     assert isinstance(played, MaskingGame)  # noqa: S101 - as given, said for the type checker
     return played
 

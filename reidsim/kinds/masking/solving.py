@@ -5,6 +5,8 @@ One adversary who attacks in two stages is played by compiled searches, any othe
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from reidsim.adversaries.multistage.attack import MultistageAttack
@@ -25,11 +27,12 @@ from reidsim.games.masking.partial_knowledge import exhaustive, same_strategy_of
 from reidsim.games.masking.same_strategy import same_strategy
 from reidsim.games.masking.several_adversaries import best_against_several
 from reidsim.games.record_game import Choice, Constraint, RecordGame
-from reidsim.kinds.masking.policies import POLICIES
-from reidsim.kinds.masking.study import MaskingStudy
 from reidsim.random_streams import replication_stream
 from reidsim.releases.cell_suppression import k_anonymous_cells
 from reidsim.releases.masking import MaskingSpace
+
+if TYPE_CHECKING:
+    from reidsim.kinds.masking.study import MaskingStudy
 
 # Solvers of games without compiled searches.
 GENERAL_SOLVERS = ("best-first", "backward-induction")
@@ -51,29 +54,30 @@ def choose(study: MaskingStudy, policy: str, game: Game, draw: int) -> Choice:
     InputError
         If the policy cannot be played in this game.
     """
-    if POLICIES[policy].is_rule:
+    way = study.policy(policy).way
+    if way in ("rule", "k-anonymity"):
         return _rule(study, policy, draw)
     if isinstance(game, RecordGame):
         alone = _as_masking_game(game)
         return _against_several(study, policy, game) if alone is None else choose(study, policy, alone, draw)
-    if policy == "opt-in":
+    if way == "opt-in":
         return OptIn().choose(game)
-    if policy == "same-strategy":
+    if way == "same":
         return same_strategy(game) if game.is_compiled else same_strategy_of_records(game)
-    played = game_of(policy, game)
+    played = game_of(study, policy, game)
     assert isinstance(played, MaskingGame)  # noqa: S101 - as given, said for the type checker
     return _searched(study, policy, played)
 
 
-def game_of(policy: str, game: Game) -> Game:
+def game_of(study: MaskingStudy, policy: str, game: Game) -> Game:
     """Return the game in which a policy is played and paid: without inference for two of them."""
-    if policy in POLICIES and POLICIES[policy].without_inference and isinstance(game, MaskingGame):
+    if study.policy(policy).without_inference and isinstance(game, MaskingGame):
         return game.one_stage()
     return game
 
 
 def _searched(study: MaskingStudy, policy: str, game: MaskingGame) -> Choice:
-    section, rule = study.scenario.subjects, POLICIES[policy]
+    section, rule = study.scenario.subjects, study.policy(policy)
     solver = section.solver if rule.search == "scenario" else rule.search
     no_attack = rule.forbids_attacks
     if not game.is_compiled and solver not in GENERAL_SOLVERS:
@@ -94,7 +98,7 @@ def _searched(study: MaskingStudy, policy: str, game: MaskingGame) -> Choice:
 def _rule(study: MaskingStudy, policy: str, draw: int) -> Choice:
     """Return what a rule prescribes, which does not depend on any adversary."""
     section, (game, _) = study.scenario.subjects, study.games(draw)
-    if policy == "k-anonymity":
+    if study.policy(policy).way == "k-anonymity":
         values = game.world.targets.matrix(section.attributes)
         strategies = game.space.masking(k_anonymous_cells(values, section.k, study.weights(game.world)))
         return Choice(strategies, policy, np.zeros(len(strategies), dtype=np.int64), exact=False)
@@ -115,12 +119,12 @@ def _as_masking_game(game: RecordGame) -> MaskingGame | None:
 
 
 def _against_several(study: MaskingStudy, policy: str, game: RecordGame) -> Choice:
-    rule = POLICIES[policy]
-    if policy == "opt-in":
+    rule = study.policy(policy)
+    if rule.way == "opt-in":
         return OptIn().choose(game)
-    if policy == "same-strategy" and not isinstance(game, TypesGame):
+    if rule.way == "same" and not isinstance(game, TypesGame):
         return same_strategy_of_records(game)
-    if rule.is_game and rule.search == "scenario":
+    if rule.way == "search" and rule.search == "scenario":
         if study.scenario.subjects.solver == "backward-induction":
             constraint = Constraint(no_attack=rule.forbids_attacks)
             return withholding(game, backward_induction(game, {"": constraint})[""])

@@ -17,6 +17,7 @@ from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaski
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
 from reidsim.kinds.masking.knowledge import KnowledgeOfSubjects
+from reidsim.kinds.masking.policies import MaskingPolicy, policy_named
 from reidsim.kinds.masking.schema import MaskingBeliefsSection, MaskingScenario
 from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables, masking_tables
 from reidsim.linkage.surname_inference.tmrca import Ancestry
@@ -61,6 +62,11 @@ class MaskingStudy:
     def scenario(self) -> MaskingScenario:
         """The scenario as run."""
         return self.loaded.scenario
+
+    @staticmethod
+    def policy(name: str) -> MaskingPolicy:
+        """Return a policy of this kind by its name."""
+        return policy_named(name)
 
     @property
     def draws(self) -> int:

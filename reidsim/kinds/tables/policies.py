@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
+import numpy as np
 from pydantic import AfterValidator, WithJsonSchema
 
 from reidsim.errors import InputError, listed, nearest
+from reidsim.random_streams import random_stream
 from reidsim.scenarios.adversary_schema import names_object
 from reidsim.scenarios.given import made_policy
 from reidsim.scenarios.kind import Policy
@@ -18,11 +20,16 @@ if TYPE_CHECKING:
     from reidsim.games.defenders.defender import Defender, Game
     from reidsim.games.record_game import Choice
     from reidsim.kinds.tables.study import TablesStudy
+    from reidsim.releases.strategy_space import Strategies
 
 Unit = Literal["record", "table"]
 WHERE = "publisher.policies"
 # How much of a lattice a policy walks: all of it, what its search leaves, or nothing.
 Walk = Literal["always", "search", "never"]
+# How generalizations are picked: the best of each of the publisher's units, or one of the ways that have a name.
+Way = Literal[
+    "unit", "node", "record-level", "rounds", "splits", "anytime", "lattice-search", "opt-in", "k-anonymity", "form"
+]
 
 
 @dataclass(frozen=True)
@@ -33,19 +40,31 @@ class TablesPolicy(Policy):
     ----------
     walk : {"always", "search", "never"}
         How much of the lattice it walks where the publisher's unit is the table.
-    in_rounds : bool
-        Whether records hide among those left for their round, so that outcomes follow from other class sizes.
+    way : str
+        How it picks generalizations; ``"form"``, if it prescribes them.
+    form : callable, optional
+        Of a study: the node that it prescribes for each cell, shape (n_cells,).
     others
         See `Policy`.
     """
 
     walk: Walk = "never"
-    in_rounds: bool = False
+    way: Way = "form"
+    form: Callable[[TablesStudy], Strategies] | None = None
+
+    @property
+    def in_rounds(self) -> bool:
+        """Whether records hide among those left for their round, so that outcomes follow from other class sizes."""
+        return self.way == "rounds"
+
+    @property
+    def within_safe_harbor(self) -> bool:
+        """Whether it picks the best of what Safe Harbor accepts."""
+        return self.needs_safe_harbor and not self.is_rule
 
     def walks(self, unit: Unit) -> Walk:
         """Return how much of the lattice it walks."""
-        per_record = unit == "record" and self.name in ("basic", "no-attack", "sh-friendly")
-        return "never" if per_record else self.walk
+        return "never" if unit == "record" and self.way == "unit" else self.walk
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,12 +111,21 @@ def _policy(
     needs_safe_harbor: bool = False,
     by_agents: bool = True,
     walk: Walk = "never",
-    in_rounds: bool = False,
+    way: Way = "form",
+    form: Callable[[TablesStudy], Strategies] | None = None,
 ) -> TablesPolicy:
     return TablesPolicy(
         name, label, words, _defender(name, plans=not is_rule), is_rule, forbids_attacks, needs_safe_harbor,
-        by_agents, walk, in_rounds,
+        by_agents, walk, way, form,
     )  # fmt: skip
+
+
+def _everywhere(study: TablesStudy, node: int) -> Strategies:
+    return np.full(study.lattice.n_records, node, dtype=np.int64)
+
+
+def _at_random(study: TablesStudy) -> Strategies:
+    return random_stream(study.scenario.seed, "cross-play").integers(study.lattice.size, size=study.lattice.n_records)
 
 
 POLICIES: dict[str, TablesPolicy] = {
@@ -105,71 +133,82 @@ POLICIES: dict[str, TablesPolicy] = {
     for policy in (
         _policy(
             "safe-harbor", "Safe Harbor", "the least generalization that the HIPAA Safe Harbor rule accepts",
-            is_rule=True, needs_safe_harbor=True,
+            is_rule=True, needs_safe_harbor=True, form=lambda study: study.safe_harbor_strategies,
         ),
         _policy(
-            "basic", "Basic game", "the generalization that pays most, of each record or of the table", walk="search"
+            "basic", "Basic game", "the generalization that pays most, of each record or of the table", walk="search",
+            way="unit",
         ),
         _policy(
             "no-attack", "No-Attack game", "the generalization that pays most of those in which no attack pays",
-            forbids_attacks=True, walk="search",
+            forbids_attacks=True, walk="search", way="unit",
         ),
         _policy(
             "sh-friendly", "SH-Friendly game",
             "the generalization that pays most of those that Safe Harbor accepts, too", needs_safe_harbor=True,
-            walk="search",
+            walk="search", way="unit",
         ),
-        _policy("no-protection", "No protection", "every record as it is", is_rule=True),
-        _policy("suppress-all", "Suppress all", "every value suppressed", is_rule=True),
+        _policy(
+            "no-protection", "No protection", "every record as it is", is_rule=True,
+            form=lambda study: _everywhere(study, study.lattice.most_specific),
+        ),
+        _policy(
+            "suppress-all", "Suppress all", "every value suppressed", is_rule=True,
+            form=lambda study: _everywhere(study, study.lattice.size - 1),
+        ),
         _policy(
             "record-level", "Record-level", "each record in its best generalization; what pays nothing is suppressed",
-            walk="always",
+            walk="always", way="record-level",
         ),
         _policy(
             "record-level-no-attack", "Record-level No-Attack",
             "each record in its best generalization in which no attack pays; what pays nothing is suppressed",
-            forbids_attacks=True, walk="always",
+            forbids_attacks=True, walk="always", way="record-level",
         ),
         _policy(
             "full-domain", "Full-domain",
             "all records in the one generalization that pays most; what pays nothing there is suppressed",
-            walk="search",
+            walk="search", way="node",
         ),
         _policy(
             "full-domain-no-attack", "Full-domain No-Attack",
             "all records in the one generalization that pays most if what is attacked is suppressed",
-            forbids_attacks=True, walk="search",
+            forbids_attacks=True, walk="search", way="node",
         ),
         _policy(
             "local-recoding", "Local recoding",
             "full-domain generalization, then again for the records suppressed, until that pays nothing more",
-            by_agents=False, walk="search", in_rounds=True,
+            by_agents=False, walk="search", way="rounds",
         ),
         _policy(
             "local-recoding-no-attack", "Local recoding No-Attack",
             "local recoding that suppresses what is attacked in each round", forbids_attacks=True, by_agents=False,
-            walk="search", in_rounds=True,
+            walk="search", way="rounds",
         ),
         _policy(
             "multi-dimensional", "Multi-dimensional",
             "the domain split into regions, each in the generalization that pays most there", by_agents=False,
-            walk="always",
+            walk="always", way="splits",
         ),
         _policy(
             "multi-dimensional-no-attack", "Multi-dimensional No-Attack",
             "multi-dimensional recoding that suppresses what is attacked", forbids_attacks=True, by_agents=False,
-            walk="always",
+            walk="always", way="splits",
         ),
         _policy(
-            "lattice-search", "Lattice search", "each record by the greedy search of the lattice (Wan et al. 2015)"
+            "lattice-search", "Lattice search", "each record by the greedy search of the lattice (Wan et al. 2015)",
+            way="lattice-search",
         ),
-        _policy("anytime", "Anytime", "all records in the best generalization found within a number of nodes"),
-        _policy("opt-in", "Opt-in", "each record as it is if that pays, else not at all"),
+        _policy(
+            "anytime", "Anytime", "all records in the best generalization found within a number of nodes",
+            way="anytime",
+        ),
+        _policy("opt-in", "Opt-in", "each record as it is if that pays, else not at all", way="opt-in"),
         _policy(
             "k-anonymity", "k-anonymity", "the one generalization that keeps most utility with k records in each class",
-            is_rule=True,
+            is_rule=True, way="k-anonymity",
         ),
-        _policy("random", "Random", "each record in a generalization drawn at random", is_rule=True),
+        _policy("random", "Random", "each record in a generalization drawn at random", is_rule=True, form=_at_random),
     )
 }  # fmt: skip
 

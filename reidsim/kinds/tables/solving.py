@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,19 +33,17 @@ from reidsim.games.full_domain.risk import GivenSizes
 from reidsim.games.full_domain.search import FullDomainSolution, search
 from reidsim.games.lattice_search import lattice_search
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
-from reidsim.kinds.tables.policies import POLICIES
-from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.risk import UniformGuess
-from reidsim.random_streams import random_stream
 from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.adversary_schema import Risk
+
+if TYPE_CHECKING:
+    from reidsim.kinds.tables.study import TablesStudy
 
 # What the outcome of multi-dimensional recoding calls its solver.
 SPLITS = "splits"
 # Nodes that the search with a budget evaluates where a scenario does not say how many.
 FEW_NODES = 100
-# Policies of the publisher's unit: of each record, or of one node for all.
-_OF_UNIT = ("basic", "no-attack", "sh-friendly")
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,8 @@ def choose_all(
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Choice]:
     """Do the same for several policies; what is the best of each record is found for all of them in one pass."""
-    per_record = [name for name in policies if name in _OF_UNIT] if study.scenario.publisher.unit == "record" else []
+    by_record = study.scenario.publisher.unit == "record"
+    per_record = [name for name in policies if by_record and study.policy(name).way == "unit"]
     together: dict[str, Choice] = {}
     if len(per_record) > 0 and study.scenario.publisher.solver == "backward-induction":
         together = _by_backward_induction(study, per_record, game, progress)
@@ -123,7 +123,7 @@ def truth_of(study: TablesStudy, policy: str, choice: Choice, game: RecordGame) 
     InputError
         If that cannot be told of the adversary's linkage.
     """
-    if policy not in POLICIES or not POLICIES[policy].in_rounds:
+    if not study.policy(policy).in_rounds:
         return game
     risk = study.scenario.adversary.risk
     if risk == "journalist":
@@ -139,28 +139,28 @@ def truth_of(study: TablesStudy, policy: str, choice: Choice, game: RecordGame) 
 
 
 def _choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
-    lattice, section = study.lattice, study.scenario.publisher
-    if policy in _OF_UNIT and section.unit == "record":
+    lattice, section, way = study.lattice, study.scenario.publisher, study.policy(policy).way
+    if way == "unit" and section.unit == "record":
         return _best_of_each(study, policy, game)
-    if policy in ("record-level", "record-level-no-attack"):
+    if way == "record-level":
         return _record_level(whole_game(study, policy, game))
-    if policy in ("local-recoding", "local-recoding-no-attack"):
+    if way == "rounds":
         return _local(study, policy, game)
-    if policy in ("multi-dimensional", "multi-dimensional-no-attack"):
+    if way == "splits":
         return _split(study, policy, game)
     if search_is_of_nodes(study, policy):
         return _one_node(study, whole_game(study, policy, game))
-    if policy == "anytime":
+    if way == "anytime":
         few, lowest = section.nodes or FEW_NODES, lattice.index(study.minimum)
         form = AnytimeForm(
             policy, study.released, suppresses=True, limit=section.suppression_limit, minimum=lowest, most_evaluated=few
         )
         return form.choose(game)
-    if policy == "lattice-search":
+    if way == "lattice-search":
         return lattice_search(game)
-    if policy == "opt-in":
+    if way == "opt-in":
         return OptIn().choose(game)
-    if policy == "k-anonymity":
+    if way == "k-anonymity":
         limit = section.suppression_limit if section.unit == "table" else 0.0
         return KAnonymity(section.k, study.released, limit, lattice.index(study.minimum)).choose(game)
     return FixedForms(policy, rule_of(study, policy)).choose(game)
@@ -168,29 +168,26 @@ def _choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
 
 def rule_of(study: TablesStudy, policy: str) -> Strategies:
     """Return the node that a rule prescribes for each cell, shape (n_cells,)."""
-    lattice = study.lattice
-    if policy == "safe-harbor":
-        return study.safe_harbor_strategies
-    if policy == "random":
-        return random_stream(study.scenario.seed, "cross-play").integers(lattice.size, size=lattice.n_records)
-    node = lattice.most_specific if policy == "no-protection" else lattice.size - 1
-    return np.full(lattice.n_records, node, dtype=np.int64)
+    form = study.policy(policy).form
+    if form is None:
+        raise ValueError(f"{policy} prescribes no form")
+    return form(study)
 
 
 def constraint_of(study: TablesStudy, policy: str) -> Constraint:
     """Return what the publisher restricts itself to when it picks the best generalization of each record."""
-    minimum = study.safe_harbor_strategies if policy == "sh-friendly" else None
+    minimum = study.safe_harbor_strategies if study.policy(policy).within_safe_harbor else None
     lowest = study.lattice.index(study.minimum)
     if lowest:
         everywhere = np.full(study.lattice.n_records, lowest, dtype=np.int64)
         minimum = everywhere if minimum is None else study.lattice.join(minimum, everywhere)
-    return Constraint(no_attack=POLICIES[policy].forbids_attacks, minimum=minimum)
+    return Constraint(no_attack=study.policy(policy).forbids_attacks, minimum=minimum)
 
 
 def _planned(study: TablesStudy, policy: str, game: RecordGame) -> RecordGame:
     """Return the game on which a policy that forbids attacks plans: if only larger classes are safe, an eager one."""
     strict = study.scenario.publisher.safe_class == "above"
-    return eager(game) if strict and POLICIES[policy].forbids_attacks else game
+    return eager(game) if strict and study.policy(policy).forbids_attacks else game
 
 
 def _by_backward_induction(
@@ -226,14 +223,14 @@ def whole_game(study: TablesStudy, policy: str, game: RecordGame) -> FullDomainG
 
 def search_is_of_nodes(study: TablesStudy, policy: str) -> bool:
     """Tell whether a policy of a study picks one node for all records by a search of the lattice."""
-    of_unit = policy in _OF_UNIT and study.scenario.publisher.unit == "table"
-    return of_unit or policy in ("full-domain", "full-domain-no-attack")
+    way = study.policy(policy).way
+    return way == "node" or (way == "unit" and study.scenario.publisher.unit == "table")
 
 
 def planned_game(study: TablesStudy, policy: str, risk: Risk, prices: Prices) -> FullDomainGame:
     """Return the game of one node for all records on which a policy plans against a one-shot adversary."""
-    minimum = study.safe_harbor_minimum if policy == "sh-friendly" else None
-    return study.node_game(risk, prices, no_attack=POLICIES[policy].forbids_attacks, minimum=minimum)
+    minimum = study.safe_harbor_minimum if study.policy(policy).within_safe_harbor else None
+    return study.node_game(risk, prices, no_attack=study.policy(policy).forbids_attacks, minimum=minimum)
 
 
 def _prices_against(study: TablesStudy, game: RecordGame, prices: Prices) -> Prices | None:
@@ -305,7 +302,7 @@ def _local(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
                 "adversary does not tell", where=policy,
             )  # fmt: skip
         rule = LocalRecoding(
-            policy, study.released, section.suppression_limit, POLICIES[policy].forbids_attacks,
+            policy, study.released, section.suppression_limit, study.policy(policy).forbids_attacks,
             study.lattice.index(study.minimum), section.rounds,
         )  # fmt: skip
         return rule.choose(played.record_game)
@@ -332,7 +329,7 @@ def _split(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
     section = study.scenario.publisher
     if isinstance(played, AnyAdversaryGame):
         rule = MultiDimensional(
-            policy, study.released, section.suppression_limit, POLICIES[policy].forbids_attacks,
+            policy, study.released, section.suppression_limit, study.policy(policy).forbids_attacks,
             study.lattice.index(study.minimum),
         )  # fmt: skip
         return rule.choose(played.record_game)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,6 @@ from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.bundled import BUNDLED, data_file, resolve
 from reidsim.errors import InputError
 from reidsim.kinds.tables.release import columns_of_release
-from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.row_groups import RowGroups
 from reidsim.linkage.surname_inference.tmrca import Ancestry
 from reidsim.populations.catalogue import as_individuals, make
@@ -28,6 +28,9 @@ from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.scenarios.attack_recipe import AttackRecipe, AttackResourceSection, load_attack_recipe
 from reidsim.scenarios.attack_stages import IdentifySection, InferByLinkageSection, StageSection, mutation_rates
 from reidsim.tables import numbers, read_table, require_columns
+
+if TYPE_CHECKING:
+    from reidsim.kinds.tables.study import TablesStudy
 
 Integers = NDArray[np.int64]
 

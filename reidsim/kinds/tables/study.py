@@ -21,6 +21,7 @@ from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.risk import records_outside, require_part_of
 from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
 from reidsim.kinds.tables.own_adversary import OwnAdversary, planner_of, sequential_attack_of
+from reidsim.kinds.tables.policies import TablesPolicy, policy_named
 from reidsim.kinds.tables.release import ReleasedRecords, read_release
 from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario, walks_whole_lattice
 from reidsim.linkage.group_sizes import GroupSizes
@@ -81,6 +82,11 @@ class TablesStudy:
     def scenario(self) -> TablesScenario:
         """The scenario as run."""
         return self.loaded.scenario
+
+    @staticmethod
+    def policy(name: str) -> TablesPolicy:
+        """Return a policy of this kind by its name."""
+        return policy_named(name)
 
     @property
     def n_records(self) -> int:

@@ -31,8 +31,7 @@ _SHARED: dict[str, tuple[type[Section], str]] = {
 }
 _SHARED_VALUES = Elsewhere("Values of a key", "values")
 _GUIDES = {
-    "record-level": "../scenarios.md",
-    "full-domain": "../full-domain.md",
+    "tables": "../scenarios.md",
     "masking": "../masking.md",
     "risk": "../knowledge.md",
 }

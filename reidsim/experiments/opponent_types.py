@@ -11,6 +11,7 @@ from reidsim.adversaries.multistage.stages import InferSurname
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.agents.profile import AdversaryProfile, Setting
 from reidsim.errors import InputError
+from reidsim.experiments.opponents import Opponents
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
 from reidsim.games.cross_play import MOST_FORMS, Opponent
 from reidsim.games.defenders.defender import Game
@@ -24,7 +25,6 @@ from reidsim.releases.focused import FocusedSpace
 from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Floats, StrategySpace
 from reidsim.scenarios.agents_schema import AgentsSection
-from reidsim.scenarios.opponents import Opponents
 
 # The column of all types together, and what a defender may plan against besides.
 TYPES, AVERAGE_TYPE, WORST_OF_TYPES = "types", "average-type", "worst-of-types"
