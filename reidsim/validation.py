@@ -114,7 +114,11 @@ def _first_error(error: ValidationError, model: type[BaseModel], source: str | P
         return InputError("key missing", source=source, where=path, expected="a value")
     inner = context.get("error")
     if isinstance(inner, InputError):
-        return inner.located(source, path)
+        # What a section says of one of its keys is said of the key.
+        where = ".".join(part for part in (path, inner.where) if part) or None
+        return InputError(
+            inner.problem, source=source, where=where, found=inner.found, expected=inner.expected, hint=inner.hint
+        )
     found = detail["input"]
     problem = "value not allowed"
     expected = detail["msg"].removeprefix("Input should be ").removeprefix("Value error, ")

@@ -14,7 +14,9 @@ from reidsim.errors import InputError
 
 # Fields that say what is true rather than what the adversary believes or can know.
 TRUTH = frozenset({"group_sizes", "plan_success"})
-KNOWABLE = frozenset(item.name for item in fields(PlanLinkage)) - TRUTH
+# Says what the other fields mean.
+_MEANING = frozenset({"by_chance"})
+KNOWABLE = frozenset(item.name for item in fields(PlanLinkage)) - TRUTH - _MEANING
 
 
 def declared_information(adversary: Adversary) -> frozenset[str]:

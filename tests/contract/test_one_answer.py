@@ -251,3 +251,29 @@ def test_every_runner_gives_the_answer_of_a_run(tmp_path, world, planner, linkag
             if not (apart <= 1e-12 * 250).all():
                 differing.append((name, policy, other.to_dict(), run.loc[policy].to_dict()))
     assert differing == []
+
+
+def counted() -> list[int]:
+    """How many people there are with the values of each patient."""
+    people = [line.split(",") for line in FILES["people.csv"].split()[1:]]
+    patients = [line.split(",")[:3] for line in FILES["patients.csv"].split()[1:]]
+    return [sum(int(row[3]) for row in people if row[:3] == patient) for patient in patients]
+
+
+@pytest.mark.parametrize("planner", ["one-shot", "always", "never", "random"])
+@pytest.mark.parametrize("world", ["records", "table", "subjects"])
+def test_the_one_answer_is_that_of_plain_counting(tmp_path, world, planner):
+    """Records shared as they are: 150 to gain and lose, 20 to pay, one of those alike to be named."""
+    found = reidsim.run(write(tmp_path, world, planner, "plain")).summary.loc["no-protection"]
+    sizes = counted()
+    rate = {"never": 0.0, "random": 0.5}.get(planner, 1.0)
+    attacked = [rate * (planner != "one-shot" or 150 / size > 20) for size in sizes]
+    risk = [often / size for often, size in zip(attacked, sizes, strict=True)]
+    mean = {
+        "publisher_payoff": 100 - 150 * sum(risk) / 10,
+        "adversary_payoff": (150 * sum(risk) - 20 * sum(attacked)) / 10,
+        "utility": 1.0,
+        "share_attacked": sum(attacked) / 10,
+        "risk": sum(risk) / 10,
+    }
+    assert found[MEASURES].to_dict() == pytest.approx(mean, abs=1e-9)

@@ -204,7 +204,7 @@ def content_of(tmp_path, text):
 @pytest.mark.parametrize("name", BUNDLED)
 def test_former_bundled_scenarios_load_when_rewritten_and_stay_then(tmp_path, name):
     path = written(tmp_path, BUNDLED[name], name)
-    with pytest.raises(InputError, match="reidsim upgrade .* rewrites it"):
+    with pytest.raises(InputError, match=r"reidsim upgrade .* rewrites it"):
         load_scenario(path)
     write_upgraded(path)
     load_scenario(path)

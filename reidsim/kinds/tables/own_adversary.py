@@ -13,6 +13,7 @@ from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.bundled import resolve
 from reidsim.errors import InputError
 from reidsim.games.record_game import Linker, PopulationLinker
+from reidsim.kinds.tables.release import over_domain
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.domain import Codes
@@ -163,7 +164,8 @@ def _registry(study: TablesStudy) -> Population | None:
             registry = given_population(loaded.given, given)
         else:
             registry = load_population(resolve(given, "populations", "population", base=loaded.folder))
-        registry = registry.marginal(study.lattice.domain.names)
+        domain = study.lattice.domain
+        registry = over_domain(domain, registry.marginal(domain.names), study.scenario.attributes)
     except InputError as error:
         raise error.located(where=where) from None
     people = study.linked_population

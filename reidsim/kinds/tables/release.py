@@ -110,7 +110,7 @@ def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
         for file in files:
             if name in file.labels:
                 file.require_values(name, domain[name].labels if name in tables else None, attribute)
-    population = None if people is None else _over(domain, people, attributes)
+    population = None if people is None else over_domain(domain, people, attributes)
     codes = np.full((len(frame), len(attributes)), -1, dtype=np.int32)
     for position, name in enumerate(attributes):
         if name in records.labels:
@@ -252,8 +252,14 @@ def _categories(
     return natural_categories(labels[name]) if people is None else people.domain[name].categories
 
 
-def _over(domain: Domain, people: Population, attributes: Attributes) -> Population:
-    """Return the people over the categories of the hierarchies."""
+def over_domain(domain: Domain, people: Population, attributes: Attributes) -> Population:
+    """Return the people over the categories of the hierarchies.
+
+    Raises
+    ------
+    InputError
+        If somebody has a value that its hierarchy does not.
+    """
     if people.domain == domain:
         return people
     codes = np.empty_like(people.cells)

@@ -31,7 +31,7 @@ def require_distinct(values: Sequence[object] | None, key: str) -> None:
     if values is None:
         return
     if not values:
-        raise InputError("the list is empty", where=key, expected="at least one of what it may hold")
+        raise InputError("the list is empty", where=key, found=[], expected="at least one of what it may hold")
     repeated = [value for value in values if values.count(value) > 1]
     if repeated:
         raise InputError("listed twice", where=key, found=repeated[0])
@@ -274,7 +274,10 @@ class TablesScenario(ScenarioHead):
     def _consistent(self) -> TablesScenario:
         if not self.attributes:
             raise InputError(
-                "no quasi-identifiers", where="attributes", expected="a section such as [attributes.age] for each"
+                "no quasi-identifiers",
+                where="attributes",
+                found={},
+                expected="a section such as [attributes.age] for each",
             )
         taken = [name for name in self.attributes if name in _TAKEN]
         if taken:

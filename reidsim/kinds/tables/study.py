@@ -22,7 +22,7 @@ from reidsim.games.full_domain.risk import records_outside, require_part_of
 from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
 from reidsim.kinds.tables.own_adversary import OwnAdversary, planner_of, sequential_attack_of
 from reidsim.kinds.tables.policies import TablesPolicy, policy_named
-from reidsim.kinds.tables.release import ReleasedRecords, read_release
+from reidsim.kinds.tables.release import ReleasedRecords, coded_records, read_release
 from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario, walks_whole_lattice
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.domain import Codes, mixed_radix_keys
@@ -368,6 +368,8 @@ def build_study(loaded: LoadedScenario[ScenarioHead]) -> TablesStudy:
         counted = tuple(name for name, attribute in scenario.attributes.items() if attribute.in_loss)
         lattice = GeneralizationLattice(records.hierarchies, records.codes[first], counted)
         _require_levels(scenario, lattice)
+        if scenario.figures.strategies is not None:
+            coded_records(lattice.domain, [scenario.figures.strategies], "figures.strategies")
         dataset = Population.from_records(lattice.domain, records.codes, name="the released records")
         population = records.population
         released = np.bincount(cell_of_record, minlength=lattice.n_records)
