@@ -189,7 +189,7 @@ def test_progress_is_told_what_is_done_and_how_much(town):
     reidsim.run(town, overrides={"figures.strategies": record}, progress=lambda *call: calls.append(call))
     assert all(isinstance(task, str) and 0 <= done <= total for task, done, total in calls)
     assert ("solving", 18, 18) in calls
-    assert ("analysing", 1, 1) in calls
+    assert ("figures", 1, 1) in calls
 
 
 @pytest.mark.parametrize(

@@ -251,7 +251,7 @@ HIERARCHY_FILES = [
     case("short row", hierarchy("N1;N;*\nN2;N\nS1;S;*\nS2;S;*\n"), says=["district.csv", "2", "length", "3 columns"]),
     case("short row that would nest", hierarchy("N1;*\nN2\nS1;*\nS2;*\n"), says=["district.csv", "2", "length"]),
     case("long row", hierarchy("N1;N;*\nN2;N;*;*\nS1;S;*\nS2;S;*\n"), says=["district.csv", "row 2", "3", "4"]),
-    case("value without row", hierarchy("N1;N;*\nN2;N;*\nS1;S;*\n"), says=["patients.csv", "row 3", "'S2'", "district.csv"]),
+    case("value without row", hierarchy("N1;N;*\nN2;N;*\nS1;S;*\n"), says=["district.csv", "'district'", "'S2'"]),
     case("other delimiter", hierarchy("N1,N,*\nN2,N,*\nS1,S,*\nS2,S,*\n"),
          says=["district.csv", "row 1", "';'", "','"]),
     case("header", NO_POPULATION, section('[adversary]\nrisk = "prosecutor"'),

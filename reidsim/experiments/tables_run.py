@@ -88,7 +88,7 @@ def run_tables(loaded: LoadedScenario[TablesScenario], report: Progress) -> RunR
     summary, records = summarise(study, equilibria), record_table(study, equilibria)
     clock.lap("tables")
     analysis = _analyse(study, outcomes, report)
-    clock.lap("analysis")
+    clock.lap("figures")
     facts = {
         **facts_of(study),
         **release_file_facts(loaded),

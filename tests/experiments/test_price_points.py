@@ -107,7 +107,6 @@ def test_points_of_rules_and_of_games_under_them_are_those_of_the_paper(tmp_path
 
 
 WARD = """
-game = "full-domain"
 [population]
 path = "people.csv"
 [release]
@@ -122,7 +121,11 @@ hierarchy = { rule = "suppress" }
 benefit = 100
 loss = 80
 cost = 10
+[adversary]
+risk = "prosecutor"
 [publisher]
+unit = "table"
+safe_class = "above"
 policies = [
   "basic", "no-attack", "sh-friendly", "local-recoding", "record-level", "record-level-no-attack", "safe-harbor",
   "no-protection", "suppress-all", "multi-dimensional",
@@ -212,7 +215,7 @@ def test_strategies_are_thinned_only_where_points_share_a_study(ward, tmp_path, 
     loaded = load_scenario(tmp_path / "town" / "town.toml")
     thinned = []
     monkeypatch.setattr(one_run, "equilibria_at", lambda *these: thinned.append(these) or {})
-    monkeypatch.setattr(one_run, "solve_policies", lambda study: {})
+    monkeypatch.setattr(one_run, "play", lambda study: {})
     monkeypatch.setattr(one_run, "summarise", lambda study, equilibria: pd.DataFrame())
     monkeypatch.setattr(one_run, "further_measures", lambda study, equilibria: pd.DataFrame())
     risks = ["prosecutor", "journalist"]

@@ -330,6 +330,9 @@ def test_the_manifest_says_how_large_the_game_was_and_how_it_was_solved(manifest
     assert manifest["population"] == "people"
     assert manifest["people"] == 33
     assert manifest["policies"]["basic"] == {
+        "node": [],
+        "gap": 0,
+        "nodes_evaluated": 18,
         "solver": "backward-induction",
         "proved_optimal": True,
         "strategies_evaluated_per_record": 18,

@@ -85,8 +85,9 @@ class _Rows:
 def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
     """Read the records, the people, the hierarchies and the prices.
 
-    Categories of an attribute are the rows of its hierarchy file, else those of the population, else the values that
-    occur; the information loss counts them, whether they occur or not.
+    Categories of an attribute, which the information loss counts whether they occur or not, are the rows of its
+    hierarchy file, else those of the population, else the values that occur. Where the unit is the record, those of a
+    population made by a recipe come first: its forms are priced by what can be told of people (Wan et al. 2015).
 
     Raises
     ------
@@ -105,11 +106,13 @@ def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
         for name, a in attributes.items()
         if isinstance(a.hierarchy, Table)
     }
-    domain = Domain(tuple(Attribute(name, _categories(name, tables, people, records.labels)) for name in attributes))
+    by_people = scenario.publisher.unit == "record" and people is not None and rows_of_people is None
+    listed = {} if by_people else tables
+    domain = Domain(tuple(Attribute(name, _categories(name, listed, people, records.labels)) for name in attributes))
     for name, attribute in attributes.items():
         for file in files:
             if name in file.labels:
-                file.require_values(name, domain[name].labels if name in tables else None, attribute)
+                file.require_values(name, domain[name].labels if name in listed else None, attribute)
     population = None if people is None else over_domain(domain, people, attributes)
     codes = np.full((len(frame), len(attributes)), -1, dtype=np.int32)
     for position, name in enumerate(attributes):
