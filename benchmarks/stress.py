@@ -5,6 +5,7 @@ Run by hand: ``python benchmarks/stress.py``.
 
 from __future__ import annotations
 
+import argparse
 import time
 
 import numpy as np
@@ -18,20 +19,21 @@ from reidsim.kinds.tables.outcomes import equilibria_of, play
 from reidsim.kinds.tables.study import build_study
 from reidsim.scenarios.load import load_scenario
 
-POINTS = 50
-
 
 def main() -> None:
     """Print seconds and ratios."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--points", type=int, default=50, help="prices at which policies are played")
+    n_points = parser.parse_args().points
     loaded = load_scenario("wan2015")
     study = build_study(loaded)
     policies = tuple(study.scenario.publisher.policies)
     rng = np.random.default_rng(1)
     points = pd.DataFrame(
         {
-            "economics.benefit": rng.uniform(50, 2000, POINTS),
-            "economics.loss": rng.uniform(50, 2000, POINTS),
-            "economics.cost": rng.uniform(0, 200, POINTS),
+            "economics.benefit": rng.uniform(50, 2000, n_points),
+            "economics.loss": rng.uniform(50, 2000, n_points),
+            "economics.cost": rng.uniform(0, 200, n_points),
         }
     )
     begun = time.perf_counter()
@@ -47,7 +49,7 @@ def main() -> None:
     assert np.allclose(payoff, solved.loc[list(policies), "publisher_payoff"])
     begun = time.perf_counter()
     evaluator.at(points, "informed")
-    each = (time.perf_counter() - begun) / POINTS
+    each = (time.perf_counter() - begun) / n_points
     print(f"the first point, which thins strategies: {first:.2f} s; each further one: {1000 * each:.1f} ms")
     print(f"single runs take {single / each:.0f} times as long as further points")
 
@@ -55,8 +57,8 @@ def main() -> None:
     begun = time.perf_counter()
     robust_choices([study.game(truth) for truth in truths])
     seconds = time.perf_counter() - begun
-    plays = 2 * POINTS * study.lattice.size * study.lattice.n_records
-    print(f"robust strategies over {POINTS} points: {seconds:.1f} s, {plays / seconds / 1e6:.0f} million plays/s")
+    plays = 2 * n_points * study.lattice.size * study.lattice.n_records
+    print(f"robust strategies over {n_points} points: {seconds:.1f} s, {plays / seconds / 1e6:.0f} million plays/s")
 
 
 if __name__ == "__main__":

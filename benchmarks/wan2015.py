@@ -17,16 +17,17 @@ from collections.abc import Callable
 
 import numpy as np
 from memory import peak_mib
-from reidsim.experiments.record_level import constraint_of, fixed_choice
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.defenders.fixed import FixedForms
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.lattice_search import lattice_search
 from reidsim.games.parameter_grid import ParameterPoints, average_outcomes, best_strategies, undominated_options
 from reidsim.games.record_game import Constraint, PopulationLinker, RecordGame
-from reidsim.kinds.tables.study import TablesStudy, build_study, record_game
+from reidsim.kinds.tables.solving import constraint_of, rule_of
+from reidsim.kinds.tables.study import TablesStudy, build_study
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.domain import Attribute, Domain, unique_rows
 from reidsim.populations.population import Population
@@ -52,11 +53,12 @@ def four_policies(study: TablesStudy) -> dict[str, object]:
     codes = study.lattice.codes[study.cell_of_record]
     first, cells = unique_rows(codes, study.lattice.domain.shape)
     lattice = study.lattice_of(codes[first])
-    game = record_game(
-        lattice, PopulationLinker(GroupSizes(study.linked_population, lattice)), study.scenario.economics
-    )
-    choices = backward_induction(game, {name: constraint_of(name, study) for name in GAMES})
-    choices["safe-harbor"] = fixed_choice("safe-harbor", study)
+    linker, prices = PopulationLinker(GroupSizes(study.linked_population, lattice)), study.prices
+    one_shot = OneShotAdversary(float(prices.gain), float(prices.cost))
+    benefit, loss = (np.broadcast_to(amount, lattice.n_records) for amount in (prices.benefit, prices.loss))
+    game = RecordGame(lattice, linker, one_shot, benefit, loss)
+    choices = backward_induction(game, {name: constraint_of(study, name) for name in GAMES})
+    choices["safe-harbor"] = FixedForms("safe-harbor", rule_of(study, "safe-harbor")).choose(game)
     return {name: evaluate(game, choice).expand(cells) for name, choice in choices.items()}
 
 
@@ -159,7 +161,7 @@ def growth_in_records(study: TablesStudy) -> None:
             first, _ = unique_rows(population.cells[drawn], population.domain.shape)
             lattice = study.lattice_of(population.cells[drawn][first])
             linker = PopulationLinker(GroupSizes(population, lattice))
-            game = record_game(lattice, linker, study.scenario.economics)
+            game = study.record_game(lattice, linker, study.scenario.economics)
             return backward_induction(game, {"basic": Constraint()}), lattice.n_records
 
         seconds = best_time(solve, 2)

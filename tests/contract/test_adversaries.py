@@ -1,6 +1,7 @@
 """What every adversary promises, on every strategy space: played for all of them from one list."""
 
 import copy
+import math
 import pickle
 from dataclasses import fields, replace
 
@@ -207,6 +208,19 @@ def test_always_is_never_better_for_the_adversary_than_reason(space):
     assert worse > 0
 
 
+def groups_and_prices(linkage):
+    """The people among whom each record is looked for, and what looking costs: by the plan that pays most at once."""
+    n = len(linkage.group_sizes)
+    if not isinstance(linkage, PlanLinkage) or linkage.plan_believed is None:
+        return linkage.group_sizes.tolist(), [0.0] * n
+    hoped = np.maximum(GAIN * linkage.plan_believed - linkage.prices[:, None], 0)
+    # The first of equals.
+    plan = (hoped >= hoped.max(axis=0) - 1e-9).argmax(axis=0)
+    success = linkage.plan_success[plan, np.arange(n)]
+    groups = [math.ceil(1 / chance - 1e-9) if chance > 0 else 0 for chance in success.tolist()]
+    return groups, linkage.prices[plan].tolist()
+
+
 @pytest.mark.parametrize("space", sorted(SPACES))
 def test_a_sequential_attack_is_worth_what_its_linear_program_says(space):
     player = PLAYERS[f"{space}-fmdp"]
@@ -215,12 +229,13 @@ def test_a_sequential_attack_is_worth_what_its_linear_program_says(space):
         linkage = at_truth(player.linker.link(strategy))
         reply = player.adversary.respond(linkage)
         believed = player.adversary.respond(player.linker.link(strategy))
-        for record, size in enumerate(linkage.group_sizes.tolist()):
-            if size not in worth:
-                mdp = expand(attack_process(ATTACK, {size: 1.0}), [OUTSET])
-                worth[size] = float(solve_linear_program(mdp)[0])
-            assert reply.adversary_payoff[record] == pytest.approx(worth[size], abs=1e-7)
-            assert believed.adversary_payoff[record] <= worth[size] + 1e-7
+        for record, (size, price) in enumerate(zip(*groups_and_prices(linkage), strict=True)):
+            if (size, price) not in worth:
+                attack = replace(ATTACK, link_cost=ATTACK.link_cost + price)
+                mdp = expand(attack_process(attack, {size: 1.0}), [OUTSET])
+                worth[size, price] = float(solve_linear_program(mdp)[0])
+            assert reply.adversary_payoff[record] == pytest.approx(worth[size, price], abs=1e-7)
+            assert believed.adversary_payoff[record] <= worth[size, price] + 1e-7
 
 
 @pytest.mark.parametrize(
@@ -251,5 +266,5 @@ def test_nobody_is_found_in_an_empty_group():
 
 
 def test_sequential_adversaries_declare_what_they_see_before_access():
-    assert SequentialAdversary(ATTACK).decides_on == {"believed_group_sizes"}
+    assert SequentialAdversary(ATTACK).decides_on == {"believed_group_sizes", "plan_believed", "plans", "prices"}
     assert SequentialAdversary(ATTACK, 10).decides_on == {"match_probability"}

@@ -14,8 +14,8 @@ from reidsim.experiments.opponent_types import (
     LEFT_OUT,
     TYPES,
     WORST_OF_TYPES,
-    types_of_records,
     types_of_subjects,
+    types_of_tables,
 )
 from reidsim.games.type_replies import replies_to_types
 from reidsim.kinds.masking.study import build_masking_study
@@ -142,7 +142,7 @@ def test_one_type_of_all_is_the_game_against_it_alone():
 @pytest.mark.parametrize("sets", [RECORDS, LISTED], ids=["prices", "planners"])
 def test_replies_to_the_mix_the_average_and_the_worst(sets):
     play = cross_play(TOWN, overrides=sets)
-    types = types_of_records(build_study(load_scenario(TOWN, sets)))
+    types = types_of_tables(build_study(load_scenario(TOWN, sets)))
     mix = next(opponent for opponent in types.opponents if opponent.name == TYPES)
     weights = np.bincount(build_study(load_scenario(TOWN, sets)).cell_of_record)
     replies = replies_to_types(mix.truth)
