@@ -272,7 +272,7 @@ RECORDS = [
     case("value that stands for nothing", edit(PATIENTS, "P04,m", "P04,x"),
          says=["patients.csv", "row 5", "'Geschlecht'", "found 'x'", "F, M"]),
     case("value missing", edit(PATIENTS, "P04,m,30,N1", "P04,m,30,"),
-         says=["patients.csv", "row 5", "'Bezirk'", "value missing"]),
+         says=["patients.csv", "row 5", "'Bezirk'", "N1, N2, S1, S2"]),
     case("empty", write(PATIENTS, ""), says=["patients.csv", "empty"]),
     case("blank lines only", write(PATIENTS, "\n\n"), says=["patients.csv", "empty"]),
     case("header only", write(PATIENTS, "Name,Geschlecht,Alter,Bezirk\n"), says=["patients.csv", "no rows"]),

@@ -279,7 +279,7 @@ def test_a_dataset_generalized_in_one_way_has_the_classes_of_its_solver(folder):
 @pytest.fixture
 def unheaded(folder):
     """The patients without a header: of the columns 1 to 6, zip, sex and age are the first, fourth and fifth."""
-    scenario = SCENARIO.replace("title", 'game = "full-domain"\ntitle', 1)
+    scenario = SCENARIO
     for old, new in (
         ('"patients.csv"', '"unheaded.csv"\nheader = false'),
         ('"Geschlecht"', '"4"'),

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_games import amounts, positive_amounts
 from small_scenario import expected_measures, releases, safe_harbor_study, strategies_by_the_paper, write_scenario
+from tiers import examples
 
 import reidsim
 from reidsim.experiments import full_domain_points
@@ -66,7 +67,7 @@ prices = st.lists(
 
 
 @given(small=releases(), points=prices, solver=st.sampled_from(["backward-induction", "branch-and-bound"]))
-@settings(max_examples=25)
+@examples(25)
 def test_record_level_points_are_what_each_is_on_its_own(tmp_path_factory, small, points, solver):
     folder = tmp_path_factory.mktemp("small")
     loaded = load_scenario(write_scenario(folder, small, policies=POLICIES, solver=solver))
@@ -75,7 +76,7 @@ def test_record_level_points_are_what_each_is_on_its_own(tmp_path_factory, small
 
 
 @given(small=releases(), points=prices)
-@settings(max_examples=25)
+@examples(25)
 def test_record_level_points_are_solved_as_the_paper_does(tmp_path_factory, small, points):
     loaded = load_scenario(write_scenario(tmp_path_factory.mktemp("small"), small, policies=POLICIES))
     table = pd.DataFrame(points).drop(columns="beliefs.cost")
@@ -171,7 +172,7 @@ def ward(tmp_path_factory):
     limit=st.sampled_from([0.0, 0.1, 1.0]),
     prune=st.booleans(),
 )
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_points_at_dataset_level_are_what_each_is_on_its_own(ward, points, limit, prune):
     changes = {"publisher.suppression_limit": limit, "publisher.prune": prune, "adversary.risk": "journalist"}
     loaded = load_scenario(ward, changes)

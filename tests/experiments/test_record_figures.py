@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from small_games import game_of
 from small_scenario import releases, study_of
+from tiers import examples
 
 from reidsim.errors import InputError
 from reidsim.experiments.record_figures import figure_tables
@@ -26,7 +27,7 @@ def inline(small, i):
 
 
 @given(small=releases())
-@settings(max_examples=25)
+@examples(25)
 def test_the_whole_strategy_space_of_a_record_is_listed_with_both_payoffs(small):
     with study_of(small, policies=["basic"], more=f"[figures]\nstrategies = {inline(small, 0)}\n") as study:
         table = figure_tables(study).strategies

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from small_games import game_of
 from small_scenario import releases, study_of
+from tiers import examples
 
 from reidsim.experiments.record_measures import further_measures
 from reidsim.kinds.tables.outcomes import equilibria_of, play
@@ -16,7 +17,7 @@ def deviations(small):
 
 
 @given(small=releases())
-@settings(max_examples=25)
+@examples(25)
 def test_deviations_compare_lattice_search_with_the_optimum(small):
     found = deviations(small)
     d_p, d_a, same, nodes = [], [], [], []

@@ -101,17 +101,18 @@ def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
     records = _Rows(source, select_columns(frame, in_records, renamed, source), in_records)
     people, rows_of_people = _people(loaded, in_records)
     files = [records] if rows_of_people is None else [records, rows_of_people]
+    by_people = scenario.publisher.unit == "record" and people is not None and rows_of_people is None
     tables = {
-        name: _hierarchy_rows(name, a, loaded, _used(name, files, people))
+        name: _hierarchy_rows(name, a, loaded, _used(name, files, people, whole=by_people))
         for name, a in attributes.items()
         if isinstance(a.hierarchy, Table)
     }
-    by_people = scenario.publisher.unit == "record" and people is not None and rows_of_people is None
     listed = {} if by_people else tables
     domain = Domain(tuple(Attribute(name, _categories(name, listed, people, records.labels)) for name in attributes))
     for name, attribute in attributes.items():
         for file in files:
-            if name in file.labels:
+            if name in file.labels and (name in listed or scenario.publisher.unit == "table"):
+                # Where each record has a form of its own, a missing value is one like any other.
                 file.require_values(name, domain[name].labels if name in listed else None, attribute)
     population = None if people is None else over_domain(domain, people, attributes)
     codes = np.full((len(frame), len(attributes)), -1, dtype=np.int32)
@@ -218,13 +219,12 @@ def _recipe(section: PopulationSection, loaded: LoadedScenario[TablesScenario]) 
     return load_population(recipe, counts=section.counts, seed=section.seed)
 
 
-def _used(name: str, files: Sequence[_Rows], people: Population | None) -> set[str]:
-    """Return the values of an attribute that some record or person has."""
+def _used(name: str, files: Sequence[_Rows], people: Population | None, *, whole: bool) -> set[str]:
+    """Return the values of an attribute that some record or person has, or could have if people's are the `whole`."""
     used = {label for file in files if name in file.labels for label in file.labels[name].unique()}
     if people is not None:
-        position = people.domain.position(name)
-        occur = np.unique(people.cells[:, position]).tolist()
-        used.update(people.domain.attributes[position].categories[code] for code in occur)
+        position, categories = people.domain.position(name), people.domain[name].categories
+        used.update(categories if whole else (categories[code] for code in np.unique(people.cells[:, position])))
     return used
 
 
