@@ -41,7 +41,7 @@ def _known_planner(name: str) -> str:
 Planner = Annotated[
     str,
     AfterValidator(_known_planner),
-    WithJsonSchema({"anyOf": [{"enum": list(PLANNERS)}, {"type": "string", "pattern": _OBJECT.pattern}]}),
+    WithJsonSchema({"anyOf": [{"enum": list(PLANNERS)}, {"type": "string", "pattern": f"^(?:{_OBJECT.pattern})$"}]}),
 ]
 
 

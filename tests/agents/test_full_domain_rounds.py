@@ -13,7 +13,6 @@ from reidsim.cli import app
 from reidsim.errors import InputError
 from reidsim.experiments.run import describe
 from reidsim.kinds.tables.rounds import setting_of
-from reidsim.kinds.tables.solving import choose
 from reidsim.kinds.tables.study import build_study
 from reidsim.reports.explanation import explanation
 from reidsim.scenarios.load import load_scenario
@@ -291,7 +290,6 @@ def test_nothing_that_pays_is_told(town):
     ("changes", "message"),
     [
         ({"agents.types.keen.weight": 0.5}, "do not sum to 1"),
-        ({"agents.types.keen.planner": "fmdp"}, r"agents.types.keen.planner: not in a game at dataset level"),
         ({"agents.types.keen.holds": ["list"]}, "agents.types.keen.holds: no such resource; found 'list'"),
         ({"agents.types.keen.holds": []}, "a planner without the resource that it needs"),
         ({"agents.resources.list.attributes": ["zip"]}, "not a quasi-identifier; found 'zip'"),
@@ -338,12 +336,6 @@ def test_budgets_below_the_cheapest_attack_are_warned_of(town):
     assert result.summary["share_attacked"].eq(0).all()
 
 
-def test_a_policy_that_agents_do_not_play_is_refused_wherever_it_comes_from(town):
-    study = build_study(load_scenario(town))
-    with pytest.raises(InputError, match="not a policy of scenarios with agents"):
-        choose(study, "local-recoding", study.record_game(study.linker("prosecutor"), study.prices))
-
-
 # From the command line.
 
 
@@ -352,7 +344,7 @@ def test_check_explain_run_and_report(town, tmp_path):
     checked = runner.invoke(app, ["check", str(town)])
     assert checked.exit_code == 0
     assert "40 data subjects" in checked.output
-    assert "25 distinct records, 8 nodes, 2 types of adversary, 1 round" in checked.output
+    assert "25 distinct records, 8 strategies, 2 types of adversary, 1 round" in checked.output
     explained = runner.invoke(app, ["explain", str(town)])
     assert explained.output == explanation(load_scenario(town))
     assert "decides      one form for all records, and which of them to suppress" in explained.output

@@ -58,7 +58,6 @@ def families_file(tmp_path_factory):
         ({"agents.types.x.holds": ["list"]}, "agents.types.x.holds: no such resource; found 'list'"),
         ({**LIST, "agents.types.x.holds": ["lsit"]}, "did you mean 'list'"),
         ({**LIST, "agents.types.x.holds": []}, "a planner without the resource that it needs"),
-        ({**LIST, "agents.types.x": {**HOLDER, "planner": "fmdp"}}, "planner fmdp attacks through its own registry"),
         ({**LIST, "agents.types.x": {**HOLDER, "buys": ["list"]}}, "resource that is held is not bought"),
         ({**LIST, "agents.types.x": {**HOLDER, "knowledge": "twitter"}}, "both a knowledge recipe and resources"),
         ({"agents.types.x": {"planner": "fmdp", "accuracy": 0.5}}, "accuracy is of planners who attempt"),
@@ -94,7 +93,6 @@ def test_what_cannot_be_is_refused_in_one_line(changes, message, town_file):
     ("changes", "message"),
     [
         ({"agents.types.broker.holds": []}, "'registry', in which it looks people up"),
-        ({"agents.types.broker.planner": "fmdp"}, "not in a masking game"),
         ({"agents.types.broker.accuracy": 0.5}, "accuracy is not of masking scenarios"),
         ({"agents.resources.genealogy.coverage": 0.5}, "a price only"),
         ({"agents.resources.gossip.price": 1}, "no such resource"),

@@ -193,5 +193,7 @@ def test_a_publisher_shares_more_against_voter_lists():
 
 
 def test_partial_knowledge_is_for_one_attempt(tmp_path: Path):
-    with pytest.raises(reidsim.InputError, match=r"adversary.*planner: partial knowledge is of one-shot adversaries"):
+    with pytest.raises(
+        reidsim.InputError, match=r"adversary\.sequential\.registry: the adversary links by its knowledge"
+    ):
         load_scenario("xia2015", {"adversary.knowledge": "tennessee-voters"})

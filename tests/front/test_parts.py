@@ -9,7 +9,7 @@ import pytest
 import reidsim
 from reidsim.adversaries.sequential.planning import BinomialBelief, plan_known, plan_unknown
 from reidsim.releases.hierarchy import Hierarchy
-from reidsim.scenarios.schema import SequentialSection
+from reidsim.scenarios.adversary_schema import SequentialSection
 from reidsim.tables import read_table, text_table
 
 

@@ -452,7 +452,7 @@ def test_unknown_groups_are_drawn_from_the_registry_or_from_everybody(town, regi
     named = {} if registry is None else {"registry": registry}
     study = study_of(town, belief="unknown", **named)
     assert study.truth.adversary.registry_size == size
-    link = study.linker.link(0)
+    link = study.own_linker("journalist").link(0)
     everybody = GroupSizes(study.linked_population, study.lattice).at(0)
     np.testing.assert_allclose(link.match_probability, everybody / 33)
 
@@ -460,13 +460,13 @@ def test_unknown_groups_are_drawn_from_the_registry_or_from_everybody(town, regi
 def test_group_sizes_are_those_of_the_registry(town):
     study = study_of(town, registry="people/registry.toml", belief="known")
     codes = study.lattice.released(np.zeros(4, dtype=int), np.arange(4)).astype(str).agg(" ".join, axis=1).tolist()
-    sizes = dict(zip(codes, study.linker.link(0).group_sizes.tolist(), strict=True))
+    sizes = dict(zip(codes, study.own_linker("journalist").link(0).group_sizes.tolist(), strict=True))
     assert sizes == {"30 F N1": 1, "30 M N1": 3, "31 M N1": 9, "33 F S2": 0}
     empty = codes.index("33 F S2")
     response = study.truth.outcome(0).response
     assert not response.attacks[empty]
     assert response.reidentified[empty] == 0
-    for equilibrium in equilibria_of(play(study).values()):
+    for equilibrium in equilibria_of(play(study)).values():
         assert equilibrium.strategies[empty] == 0
         assert equilibrium.publisher_payoff[empty] == 100
 

@@ -138,7 +138,10 @@ def rows_of(*policies, **more):
 def town(tmp_path_factory):
     """The small town, run with figures drawn."""
     folder = tmp_path_factory.mktemp("town") / "results"
-    settings = {"publisher.policies": ["no-protection", "basic", "no-attack"]}
+    settings = {
+        "publisher.policies": ["no-protection", "basic", "no-attack"],
+        "figures.strategies": {"age": "30", "sex": "F", "district": "N1"},
+    }
     reidsim.run(TOWN / "town.toml", overrides=settings).save(folder, illustrate=illustrate)
     return folder
 

@@ -120,7 +120,7 @@ def test_a_scenario_never_changes():
         ({"safe_harbor__age": "years"}, r"safe_harbor\.age: no such attribute; found 'years'; expected one of age"),
         ({"safe_harbor__zip": "zip"}, r"safe_harbor\.zip: no such attribute; found 'zip'; expected one of age"),
         ({"publisher__solver": "lattice-search"}, r"publisher\.solver: lattice-search cannot.* found 'no-attack'"),
-        ({"publisher__policies": ["basic", "basic"]}, r"publisher\.policies: policy given twice; found 'basic'"),
+        ({"publisher__policies": ["basic", "basic"]}, r"publisher\.policies: listed twice; found 'basic'"),
         ({"release__path": None}, "release: no records"),
     ],
 )

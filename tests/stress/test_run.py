@@ -212,10 +212,10 @@ def test_the_sequential_adversary_has_robust_strategies_too(tmp_path):
 BAD = [
     ('[stress]\noutput = ["risk"]\n', r"stress\.output: unknown key.*did you mean 'outputs'"),
     ('[stress]\noutputs = ["riks"]\n', r"stress\.outputs.*riks"),
-    ('[stress]\noutputs = ["usefulness"]\n', r"stress\.outputs: not an output of game 'record-level'.*usefulness"),
+    ('[stress]\noutputs = ["usefulness"]\n', r"stress\.outputs: not an output of game 'tables'.*usefulness"),
     ('[stress]\npolicies = ["safe-harbor"]\n', r"stress\.policies: not a policy of the scenario.*safe-harbor"),
     ('[stress.sensitivity]\nmethod = "sobl"\n', r"stress\.sensitivity\.method.*did you mean 'sobol'"),
-    ("[stress.sensitivity]\nsamples = 100\n", r"stress\.sensitivity: samples: .*found 100; expected 64 or 128"),
+    ("[stress.sensitivity]\nsamples = 100\n", r"stress\.sensitivity\.samples: .*found 100; expected 64 or 128"),
     ("[stress.discovery]\n", r"stress\.discovery.*below or above"),
     ('[stress.discovery]\nbelow = 1\npolicy = "sh"\n', r"stress\.discovery\.policy"),
     ('[[stress.beliefs]]\nkey = "economics.cost"\n', r"stress\.beliefs\[0\]: nothing changes"),
@@ -228,7 +228,7 @@ BAD = [
     ('[[stress.beliefs]]\nkey = "economics.coast"\ntrue = [1]\n', r"cannot be mistaken.*coast"),
     (
         '[stress.map]\nx = { key = "economics.loss", values = [1] }\ny = { key = "economics.loss", values = [2] }\n',
-        r"stress\.map: y\.key: both axes",
+        r"stress\.map\.y\.key: both axes",
     ),
     (
         '[stress.map]\nx = { key = "economics.loss", values = [1] }\ny = { key = "economics.coast", values = [2] }\n',
@@ -298,7 +298,7 @@ def test_what_is_of_other_games_is_refused(tmp_path):
                 "stress.outputs": ["usefulness"],
                 "uncertainty.parameters": {"economics.loss": {"distribution": "uniform", "low": 1, "high": 2}},
             },
-            r"stress\.outputs: not an output of game 'full-domain'",
+            r"stress\.outputs: not an output of game 'tables'",
         ),
         ("prasser2017", {"stress.guarantee": True}, r"stress\.guarantee: of record-level games only"),
         ("wan2021-stress", {"stress.policies": ["basic"]}, r"stress\.policies: not a policy of the scenario.*basic"),

@@ -149,7 +149,9 @@ class PublisherSection(Section):
         description="whether each record is shared in a generalization of its own, or all of them in one",
     )
     policies: tuple[PolicyName, ...] = Field(
-        default=("basic", "no-attack"), description="what is played and compared, each once"
+        default=("basic", "no-attack"),
+        description="what is played and compared, each once",
+        json_schema_extra={"minItems": 1},
     )
     safe_class: Literal["at-least", "above"] = Field(
         default="at-least",
@@ -243,7 +245,9 @@ class TablesScenario(ScenarioHead):
         default=None, description="who exists; needed under journalist risk, and wherever something is drawn"
     )
     release: ReleaseSection = Field(description="which records are shared")
-    attributes: dict[str, AttributeSection] = Field(description="the quasi-identifiers, in the order of the lattice")
+    attributes: dict[str, AttributeSection] = Field(
+        description="the quasi-identifiers, in the order of the lattice", json_schema_extra={"minProperties": 1}
+    )
     economics: TablesEconomicsSection = Field(description="what is true")
     beliefs: TablesBeliefsSection = Field(
         default=TablesBeliefsSection(), description="what the publisher believes instead"
@@ -290,7 +294,7 @@ class TablesScenario(ScenarioHead):
 
     def _check_population(self) -> None:
         drawn = [name for name, attribute in self.attributes.items() if attribute.draw]
-        if len(drawn) == len(self.attributes):
+        if len(drawn) == len(self.attributes) and self.population is not None:
             raise InputError("every attribute is drawn", where="attributes", expected="one that the records hold")
         if self.population is not None:
             return

@@ -316,6 +316,8 @@ class TablesStudy:
             Records of each cell; one at least in all.
         """
         lattice = self.lattice
+        if "journalist" in (self.scenario.adversary.risk, self.scenario.planned_risk):
+            self.linker("journalist")
         kept = {key: linker for key, linker in self.linkers.items() if key[1] == "journalist" and self.population}
         return replace(
             self,
