@@ -40,8 +40,7 @@ def described_files():
 @pytest.mark.deep
 def test_every_table_and_column_is_described(everything):
     result, _ = everything
-    # Lines are of masking scenarios, and described with them.
-    assert set(result.tables) == set(TABLES) - {"lines"}
+    assert set(result.tables) == set(TABLES)
     outputs = {"publisher_payoff", "share_attacked", "risk_quantile"}
     keys = {"economics.loss", "economics.cost"}
     for name, table in result.tables.items():
@@ -56,7 +55,7 @@ def test_every_table_and_column_is_described(everything):
 def test_every_file_is_described(everything):
     _, folder = everything
     files = {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")}
-    assert {name for name in described_files() if "lines" not in name} == files
+    assert set(described_files()) == files
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert {"points", "failed_points", "figures", "warnings"} <= set(manifest)
     assert manifest["points"] == {
