@@ -284,7 +284,7 @@ def test_a_column_of_shares(town: Path) -> None:
         ('"work.csv"', '"wrok.csv"', "wrok.csv: attribute 'work': no such file"),
         ('name = "home"', 'name = "sex"', "attribute: attribute named twice; found 'sex'"),
         ('uniform = ["30..49"]', 'uniform = ["30.."]', "attribute 'born': uniform: range without an end; found '30..'"),
-        ('uniform = ["30..49"]', "", r"attribute\[1\]: born: an attribute's shares are given in one way; found 'none'"),
+        ('uniform = ["30..49"]', "", r"attribute\[1\].born: an attribute's shares are given in one way; found 'none'"),
         ('uniform = ["30..49"]', 'given = ["sex"]\nuniform = ["1"]', "these shares cannot depend on other attributes"),
         ("[groupings.age]", "[fixed_shares]\nsex = { G = 1.0 }\n[groupings.age]", "no such value; found 'G'"),
         ("[groupings.age]", "[fixed_shares]\nsex = { F = 0.6, M = 0.6 }\n[groupings.age]", "found 1.2"),

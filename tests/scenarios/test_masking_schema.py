@@ -110,7 +110,7 @@ def test_the_bundled_scenarios_are_of_this_kind(name):
         ),
         ({"resources": {}}, "resources: value not allowed"),
         ({"resources__targets": {"size": 2, "attributes": ["age"]}}, r"resources\.targets: name of the targets' own"),
-        ({"resources__registry__count": "n"}, r"resources\.registry: count: people who are drawn are not counted"),
+        ({"resources__registry__count": "n"}, r"resources\.registry\.count: people who are drawn are not counted"),
         ({"resources__registry__attributes": ["age", "age"]}, "attributes: attribute given twice; found 'age'"),
         ({"resources__registry__missing_alleles": 1.1}, r"missing_alleles: value not allowed; found 1\.1"),
         (
@@ -122,16 +122,16 @@ def test_the_bundled_scenarios_are_of_this_kind(name):
             {"adversary__knowledge": "twitter"},
             r"adversary: two ways to attack.*\(in an override, adversary\.stages=\[\]",
         ),
-        ({"adversary__resource": "registry"}, r"adversary: resource: stages name their own resources"),
+        ({"adversary__resource": "registry"}, r"adversary\.resource: stages name their own resources"),
         (
             {"adversary": {"knowledge": "twitter", "resource": "registry", "overconfident": True}},
-            r"adversary: overconfident: nothing is inferred from knowledge; expected it with stages only",
+            r"adversary\.overconfident: nothing is inferred from knowledge; expected it with stages only",
         ),
         ({"adversary__overconfident": 1}, r"adversary\.overconfident: .*found 1"),
         ({"subjects__minority_support": float("-inf")}, r"subjects\.minority_support: .*found -inf"),
         (
             {"adversary": {"knowledge": "twitter"}},
-            r"adversary: resource: key missing; expected the one in which people",
+            r"adversary\.resource: key missing; expected the one in which people",
         ),
         (
             {"adversary": {"knowledge": "twitter", "resource": "registri"}},
@@ -152,7 +152,7 @@ def test_the_bundled_scenarios_are_of_this_kind(name):
             {"adversary__stages": [{"stage": "guess"}]},
             r"adversary\.stages\[0\]\.stage: value not allowed; found 'guess'",
         ),
-        ({"subjects__attributes": ["age", "age"]}, r"subjects: attributes: attribute given twice; found 'age'"),
+        ({"subjects__attributes": ["age", "age"]}, r"subjects\.attributes: attribute given twice; found 'age'"),
         ({"subjects__attributes": ["age", "policy"]}, "attributes: name of a column of the results; found 'policy'"),
         ({"subjects__policies": ["masking", "masking"]}, "policies: policy given twice; found 'masking'"),
         ({"subjects__policies": ["maskin"]}, r"subjects\.policies\[0\]: value not allowed; .*did you mean 'masking'"),

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -187,8 +188,11 @@ def violations(value, schema, definitions, at="scenario"):
             yield f"{at} has a wrong number of items"
         for number, inner in enumerate(value):
             yield from violations(inner, schema.get("items", {}), definitions, f"{at}.{number}")
-    elif isinstance(value, str) and not schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)):
-        yield f"{at} has a wrong length"
+    elif isinstance(value, str):
+        if not schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)):
+            yield f"{at} has a wrong length"
+        if not re.search(schema.get("pattern", ""), value):
+            yield f"{at} has another form"
 
 
 def schema_accepts(content, schema=SCHEMA):

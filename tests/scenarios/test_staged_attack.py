@@ -303,7 +303,7 @@ BAD = {
         (FILES["attack.toml"].replace('job = "work"', 'job = "hat"'), r"patients.csv: .*'hat'.*attack.toml infers it"),
         ("title = 'x'", "attack.toml: stages: "),
         (FILES["attack.toml"].replace('file = "directory.csv"', 'population = "people.toml"'),
-         "resources.directory: count: a population has no columns to name"),
+         "resources.directory.count: a population has no columns to name"),
         (FILES["attack.toml"].replace('on = ["age", "job"]', "on = []"),
          "resources.register: resource that no stage links on"),
         (FILES["attack.toml"].replace('"infer-by-linkage"', '"infer-surname"').replace('on = ["age", "sex", "v', '#'),

@@ -222,7 +222,7 @@ LISTS = '[[sources]]\nkind = "voter-lists"\n'
         (GROUPS + 'when = { age = ["20..18"] }', "when.age: range that ends before it begins; found '20..18'"),
         (
             GROUPS + 'presence = 0.5\n[[sources.profile]]\nwhen = { sex = ["F"] }',
-            "sources[0]: profile[0]: fits everybody, so those after it count for nobody",
+            "sources[0].profile[0]: fits everybody, so those after it count for nobody",
         ),
         (
             '[[sources]]\nkind = "everything"\nname = "x"\n' + GROUPS.replace("club", "x"),
