@@ -16,7 +16,7 @@ def share(
     folder: Annotated[
         Path | None,
         typer.Argument(
-            help="Results folder of a record-level, full-domain or masking run; needed unless --verify is given.",
+            help="Results folder of a run about tables or masking; needed unless --verify is given.",
             metavar="DIR",
             show_default=False,
         ),

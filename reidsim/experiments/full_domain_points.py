@@ -14,14 +14,11 @@ from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.search import search
 from reidsim.kinds.tables.outcomes import PolicyOutcome, outcome_of, play
 from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.kinds.tables.solving import TablesChoice, node_strategies, planned_game
+from reidsim.kinds.tables.solving import TablesChoice, node_strategies, planned_game, search_is_of_nodes
 from reidsim.kinds.tables.study import PRICES, TablesStudy
 
 # Whose class sizes the publisher plans with is no amount, but no more of the study than the amounts are.
 _KEYS = frozenset((*MONEY_KEYS, "beliefs.risk"))
-# Policies that choose one node for the whole table.
-_NODES = ("basic", "no-attack", "sh-friendly", "full-domain", "full-domain-no-attack")
-_RECORD_LEVEL = ("record-level", "record-level-no-attack")
 # Points of one walk. The first of them to be asked for takes the time of all, so more would make runs uneven.
 MOST_POINTS = 20
 
@@ -71,9 +68,9 @@ class FullDomainPoints:
 
     def _outcome(self, policy: str, point: int) -> PolicyOutcome:
         study = self._studies[point]
-        if policy in _NODES:
+        if search_is_of_nodes(study, policy):
             return outcome_of(study, policy, self._of_node(study, policy, point), study.truth)
-        if policy in _RECORD_LEVEL:
+        if study.policy(policy).way == "record-level":
             return outcome_of(study, policy, self._of_records(study, policy, point), study.truth)
         return play(study, (policy,))[policy]
 

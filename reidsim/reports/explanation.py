@@ -8,6 +8,7 @@ from typing import Literal
 from reidsim.agents.phases import FIRST_STREAMS, PHASES, Phase
 from reidsim.errors import InputError
 from reidsim.kinds.masking.schema import MaskingScenario
+from reidsim.kinds.tables.policies import policy_named
 from reidsim.kinds.tables.schema import TablesEconomicsSection, TablesScenario
 from reidsim.scenarios.agents import OWN_ADVERSARY
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
@@ -150,7 +151,7 @@ def _shares_alike(scenario: Playable) -> bool:
     """Tell whether the policies that look at adversaries give all records the same form."""
     if not isinstance(scenario, TablesScenario) or scenario.publisher.unit != "table":
         return False
-    return not {"record-level", "record-level-no-attack"} & set(scenario.publisher.policies)
+    return not any(policy_named(policy).way == "record-level" for policy in scenario.publisher.policies)
 
 
 def _is_drawn(stream: str, agents: AgentsSection) -> bool:

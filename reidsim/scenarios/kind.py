@@ -1,4 +1,4 @@
-"""What a kind of scenario is to everything above it: its schema, its study, its policies and its measures.
+"""What a kind of scenario is to everything above it: its schema, its study and its policies.
 
 Kinds register by name: those of the package here, those of installed packages by the entry points ``reidsim.kinds``.
 What runs scenarios (single runs, rounds, cross-play, batches, stress tests) knows them by this interface alone.
@@ -46,27 +46,6 @@ class World:
     truth: Game
     belief: Game
     weights: Counts
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A number that tables, reports and the glossary give of a policy.
-
-    Parameters
-    ----------
-    column : str
-        Of ``runs.parquet``.
-    label : str
-        Of the row in tables.
-    format : {"money", "share", "number"}
-    definition : str
-        One sentence of the glossary.
-    """
-
-    column: str
-    label: str
-    format: str
-    definition: str
 
 
 @dataclass(frozen=True)

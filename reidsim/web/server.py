@@ -41,7 +41,7 @@ def serve(loaded: LoadedScenario[ScenarioHead], port: int, started: Callable[[st
     if not controls_of(loaded):
         raise InputError(
             "a scenario without prices cannot be explored", source=loaded.path, where="economics",
-            expected="a record-level, full-domain or masking scenario",
+            expected="a scenario of tables or masking",
         )  # fmt: skip
     served.offer(loaded)
     listener = _listen(port)

@@ -78,7 +78,7 @@ def policies_of(scenario: ScenarioHead) -> tuple[str, ...]:
     """
     section = getattr(scenario, "publisher", None) or getattr(scenario, "subjects", None)
     if section is None:
-        raise InputError("nobody decides in this game", where="game", expected="record-level, full-domain or masking")
+        raise InputError("nobody decides in this game", where="game", expected="tables or masking")
     return tuple(section.policies)
 
 

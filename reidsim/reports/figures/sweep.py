@@ -202,8 +202,13 @@ def _thresholds(swept: _Swept) -> Figure:
     )
 
 
+def _of_whole_table(content: Mapping[str, Any]) -> bool:
+    """Tell of the content of a scenario whether all records share one generalization; former results say so by game."""
+    return content.get("game") == "full-domain" or content.get("publisher", {}).get("unit") == "table"
+
+
 def _is_payout(swept: _Swept) -> bool:
-    at_dataset_level = swept.content.get("game") == "full-domain" and not swept.second
+    at_dataset_level = _of_whole_table(swept.content) and not swept.second
     priced = len(swept.along) == 1 and swept.along[0].startswith("economics.")
     return at_dataset_level and priced and set(swept.others) <= {"beliefs.risk"} and _benefit(swept) > 0
 

@@ -202,7 +202,7 @@ def _release(run: StoredRun) -> _Release:
         renamed = {name: attribute.values for name, attribute in scenario.attributes.items()}
         release = _Release(column_of, section.delimiter, header, None, section.format == "adult", {}, renamed)
     else:
-        expected = "a game in which a form is chosen for each record: record-level, full-domain or masking"
+        expected = "a game in which a form is chosen for each record: tables or masking"
         raise InputError("nothing is shared", source=run.folder, where="game", found=run.game, expected=expected)
     columns = list(release.column_of.values())
     repeated = [column for column in columns if columns.count(column) > 1]
