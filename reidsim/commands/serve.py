@@ -13,7 +13,7 @@ def serve(
     scenario: Annotated[
         str,
         typer.Argument(
-            help="Record-level, full-domain or masking scenario: a bundled name or a TOML file.", metavar="SCENARIO"
+            help="Scenario about tables or masking: a bundled name or a TOML file.", metavar="SCENARIO"
         ),
     ] = "wan2015",
     set_: SetOption = None,

@@ -1,7 +1,7 @@
 """What a kind of scenario is to everything above it: its schema, its study and its policies.
 
 Kinds register by name: those of the package here, those of installed packages by the entry points ``reidsim.kinds``.
-What runs scenarios (single runs, rounds, cross-play, batches, stress tests) knows them by this interface alone.
+Reading, checking and naming go by this interface; what plays a kind's scenarios is in `reidsim.experiments`.
 """
 
 from __future__ import annotations
