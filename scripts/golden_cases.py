@@ -218,11 +218,8 @@ _RUNS = (
         "analysis": {},
     }),
     Case("xia2015", "run", "xia2015", {
-        "analysis.sequential.largest_group": 30,
-        "analysis.sequential.runtimes": {"registry_sizes": [5000], "records": 1},
-        "analysis.sequential.file_attack": {"budget": 500, "draws": 10},
-        **{f"analysis.sequential.thresholds.{key}.points": 5
-           for key in ("access_cost", "exploit_cost", "penalty", "detection")},
+        "figures.sequential.largest_group": 30,
+        "figures.sequential.file_attack": {"budget": 500, "draws": 10},
     }),
     Case("xia2015-unknown", "run", "xia2015", {
         "adversary.sequential.belief": "unknown",
