@@ -32,6 +32,7 @@ from reidsim.games.record_game import Constraint
 from reidsim.kinds.tables.rounds import setting_of
 from reidsim.kinds.tables.study import TablesStudy, build_study
 from reidsim.populations.domain import unique_rows
+from reidsim.populations.population import Population
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.load import load_scenario
 
@@ -69,7 +70,13 @@ def sampled_study(study: TablesStudy, n: int) -> TablesStudy:
     first, cell_of_record = unique_rows(codes, people.domain.shape)
     lattice = study.lattice_of(codes[first])
     return replace(
-        study, lattice=lattice, cell_of_record=cell_of_record, linker=study.linker_of(lattice), safe_harbor=None
+        study,
+        lattice=lattice,
+        cell_of_record=cell_of_record,
+        kind=np.zeros(len(first), dtype=np.int64),
+        dataset=Population.from_records(lattice.domain, codes),
+        safe_harbor=None,
+        linkers={},
     )
 
 
@@ -160,7 +167,7 @@ def compare(name: str, study: TablesStudy, repeats: int, sample: int) -> None:
     print("  making them (to reach: 100)")
     few = _PlainModel(sample)
     cells = setting.cell_of_subject[:sample]
-    linker = study.linker
+    linker = study.own_linker(study.scenario.adversary.risk)
     few.forms = [
         (linker.link(s, cells).group_sizes.tolist(), setting.space.utility(s, cells).tolist())
         for s in range(setting.space.size)

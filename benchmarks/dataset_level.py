@@ -73,7 +73,7 @@ def full_domain(study: TablesStudy, repeats: int, sample: int) -> None:
     for no_attack in (False, True):
         slowest = 0.0
         for amount in AMOUNTS:
-            game = study.game("prosecutor", Prices.of_points(BENEFIT, amount, amount, COST), no_attack=no_attack)
+            game = study.node_game("prosecutor", Prices.of_points(BENEFIT, amount, amount, COST), no_attack=no_attack)
             solution = search(game)
             pruned = cpu_time(lambda game=game: search(fresh(game)), repeats)
             whole = cpu_time(lambda game=game: search(fresh(game), prune=False), repeats)
@@ -89,7 +89,7 @@ def full_domain(study: TablesStudy, repeats: int, sample: int) -> None:
                 f"{solution.evaluated:>8,}{whole:>9.3f}{plain:>10,.0f}"
             )
         values = np.linspace(0, 2000, 50)
-        game = study.game("prosecutor", Prices.of_points(BENEFIT, values, values, COST), no_attack=no_attack)
+        game = study.node_game("prosecutor", Prices.of_points(BENEFIT, values, values, COST), no_attack=no_attack)
         curve = cpu_time(lambda game=game: search(fresh(game)), repeats)
         print(f"{'':<10}50 points from 0 to 2,000 in {curve:.3f} s: {curve / slowest:.1f} times the slowest one above")
     print(f"* {sample} nodes timed, extrapolated to {study.lattice.size:,}; peak memory so far {peak_mib():,.0f} MiB")
@@ -99,7 +99,7 @@ def by_record(study: TablesStudy, repeats: int) -> None:
     """Time record-level generalization of all records."""
     for no_attack in (False, True):
         for amount in AMOUNTS:
-            game = study.game("prosecutor", Prices.of_points(BENEFIT, amount, amount, COST), no_attack=no_attack)
+            game = study.node_game("prosecutor", Prices.of_points(BENEFIT, amount, amount, COST), no_attack=no_attack)
             payout = float(record_level(game).payoff[0] @ game.released) / float(game.best_case[0])
             seconds = cpu_time(lambda game=game: record_level(fresh(game)), repeats)
             print(
@@ -112,7 +112,7 @@ def by_region(study: TablesStudy) -> None:
     """Time the best multi-dimensional recoding beside the payouts that it lies between."""
     for no_attack in (False, True):
         for amount in AMOUNTS:
-            game = study.game("prosecutor", Prices.of_points(BENEFIT, amount, amount, COST), no_attack=no_attack)
+            game = study.node_game("prosecutor", Prices.of_points(BENEFIT, amount, amount, COST), no_attack=no_attack)
             best_case = float(game.best_case[0])
             one_node = search(game).relative_payout[0]
             start = time.process_time()
