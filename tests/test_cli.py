@@ -137,11 +137,8 @@ def test_the_bundled_scenario_runs_to_the_end_and_draws_every_figure(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))
     tables = {path.stem for path in (tmp_path / "out").glob("*.parquet")}
-    assert tables == {"runs", "records", "strategies", "maps", "lines", "deviations"}
-    assert manifest["figures"] == [
-        "strategies.png", "payoff-differences.png", "payoff-scatter.png", "map-record-1.png", "map-record-2.png",
-        "map-all-records.png", "lines.png", "search-deviation.png",
-    ]  # fmt: skip
+    assert tables == {"runs", "records", "strategies"}
+    assert manifest["figures"] == ["strategies.png", "payoff-differences.png", "payoff-scatter.png"]
     drawn = {path.name: path for path in (tmp_path / "out" / "figures").iterdir()}
     assert sorted(drawn) == sorted(manifest["figures"])
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in drawn.values())

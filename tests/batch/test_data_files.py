@@ -271,7 +271,7 @@ def without_big_genealogies(loaded):
     if "ystr-genealogy" not in str(loaded.content.get("population")):
         return {}
     sizes = {f"resources.{name}.size": 200 for name in loaded.content.get("resources", {})}
-    small = {"population.recipe": "ystr-genealogy-small", "targets.size": 20}
+    small = {"population.recipe": "ystr-genealogy-small", "targets.size": 20, "beliefs.sizes": {}}
     return {key: value for key, value in {**small, **sizes}.items() if key.split(".")[0] in loaded.content}
 
 
