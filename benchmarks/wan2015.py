@@ -53,9 +53,9 @@ def four_policies(study: TablesStudy) -> dict[str, object]:
     codes = study.lattice.codes[study.cell_of_record]
     first, cells = unique_rows(codes, study.lattice.domain.shape)
     lattice = study.lattice_of(codes[first])
-    linker, prices = PopulationLinker(GroupSizes(study.linked_population, lattice)), study.prices
-    one_shot = OneShotAdversary(float(prices.gain), float(prices.cost))
-    benefit, loss = (np.broadcast_to(amount, lattice.n_records) for amount in (prices.benefit, prices.loss))
+    linker, prices = PopulationLinker(GroupSizes(study.linked_population, lattice)), study.scenario.economics
+    one_shot = OneShotAdversary(prices.adversary_gain, prices.cost)
+    benefit, loss = (np.full(lattice.n_records, amount) for amount in (prices.benefit, prices.loss))
     game = RecordGame(lattice, linker, one_shot, benefit, loss)
     choices = backward_induction(game, {name: constraint_of(study, name) for name in GAMES})
     choices["safe-harbor"] = FixedForms("safe-harbor", rule_of(study, "safe-harbor")).choose(game)
