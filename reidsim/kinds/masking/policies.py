@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, WithJsonSchema
 
-from reidsim.errors import InputError, listed, nearest
-from reidsim.scenarios.adversary_schema import names_object
-from reidsim.scenarios.given import made_policy
 from reidsim.scenarios.kind import Policy
-from reidsim.scenarios.parts import installed
+from reidsim.scenarios.own_policies import known_policy, own_defender
 
 if TYPE_CHECKING:
     from reidsim.games.defenders.defender import Defender, Game
@@ -151,22 +148,9 @@ def policy_named(name: str) -> MaskingPolicy:
 
 def own_policy(name: str) -> MaskingPolicy:
     """Return the policy of a user's module or an installed package, which makes its defender when asked."""
-
-    def defender(study: MaskingStudy, draw: int) -> Defender:
-        given = study.loaded.given
-        part = given[name] if name in given else study.loaded.part("policies", name, WHERE)
-        return made_policy(part, name, WHERE)
-
-    return MaskingPolicy(name, name, "a policy of one's own", defender, by_agents=False)
+    return MaskingPolicy(name, name, "a policy of one's own", own_defender(name, WHERE), by_agents=False)
 
 
-def _known(name: str) -> str:
-    if name in POLICIES or names_object(name):
-        return name
-    known = (*POLICIES, *installed("policies"))
-    if name in known:
-        return name
-    raise InputError("value not allowed", found=name, expected=f"one of {listed(known, 20)}", hint=nearest(name, known))
-
-
-PolicyName = Annotated[str, AfterValidator(_known), WithJsonSchema({"type": "string", "enum": list(POLICIES)})]
+PolicyName = Annotated[
+    str, AfterValidator(known_policy(POLICIES)), WithJsonSchema({"type": "string", "enum": list(POLICIES)})
+]

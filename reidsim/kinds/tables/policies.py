@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import AfterValidator, WithJsonSchema
 
-from reidsim.errors import InputError, listed, nearest
 from reidsim.random_streams import random_stream
-from reidsim.scenarios.adversary_schema import names_object
-from reidsim.scenarios.given import made_policy
 from reidsim.scenarios.kind import Policy
-from reidsim.scenarios.parts import installed
+from reidsim.scenarios.own_policies import known_policy, own_defender
 
 if TYPE_CHECKING:
     from reidsim.games.defenders.defender import Defender, Game
@@ -215,13 +212,7 @@ POLICIES: dict[str, TablesPolicy] = {
 
 def own_policy(name: str) -> TablesPolicy:
     """Return the policy of a user's module or an installed package, which makes its defender when asked."""
-
-    def defender(study: TablesStudy, draw: int) -> Defender:
-        given = study.loaded.given
-        part = given[name] if name in given else study.loaded.part("policies", name, WHERE)
-        return made_policy(part, name, WHERE)
-
-    return TablesPolicy(name, name, "a policy of one's own", defender, by_agents=False)
+    return TablesPolicy(name, name, "a policy of one's own", own_defender(name, WHERE), by_agents=False)
 
 
 def policy_named(name: str) -> TablesPolicy:
@@ -229,13 +220,6 @@ def policy_named(name: str) -> TablesPolicy:
     return POLICIES[name] if name in POLICIES else own_policy(name)
 
 
-def _known(name: str) -> str:
-    if name in POLICIES or names_object(name):
-        return name
-    known = (*POLICIES, *installed("policies"))
-    if name in known:
-        return name
-    raise InputError("value not allowed", found=name, expected=f"one of {listed(known, 20)}", hint=nearest(name, known))
-
-
-PolicyName = Annotated[str, AfterValidator(_known), WithJsonSchema({"type": "string", "enum": list(POLICIES)})]
+PolicyName = Annotated[
+    str, AfterValidator(known_policy(POLICIES)), WithJsonSchema({"type": "string", "enum": list(POLICIES)})
+]
