@@ -42,6 +42,7 @@ def test_examples_are_of_at_most_thirty_lines():
     assert all(len(text.splitlines()) <= 30 for text in at_least(2, others))
 
 
+@pytest.mark.deep
 def test_parts_of_the_package_are_named_in_a_scenario_and_give_what_the_modules_give(installed):
     assert set(installed) == {"reidsim.adversaries", "reidsim.policies", "reidsim.kinds"}
     policies = {"publisher.policies": ["basic", "appetite"]}

@@ -27,10 +27,10 @@ def test_no_test_fixes_its_number_of_examples():
     assert sum("@examples(" in path.read_text(encoding="utf-8") for path in modules) > 40
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "category", [DeprecationWarning, PendingDeprecationWarning, FutureWarning, np.exceptions.VisibleDeprecationWarning]
 )
-def test_deprecations_are_errors_in_the_deep_tier(pytestconfig, category):
-    expected = pytest.raises if pytestconfig.getoption("deep") else pytest.warns
-    with expected(category, match="goes"):
+def test_deprecations_are_errors_in_the_deep_tier(category):
+    with pytest.raises(category, match="goes"):
         warnings.warn("this goes", category, stacklevel=1)

@@ -1,8 +1,9 @@
 """The suite's two tiers: how many examples a property is tried on in each, which cases, and which tier is run."""
 
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 Case = TypeVar("Case")
@@ -36,9 +37,17 @@ def examples(number: int) -> settings:
     return settings(max_examples=number if _chosen == "deep" else min(number, FAST_EXAMPLES))
 
 
-def cases(everything: Iterable[Case], few: Iterable[Case]) -> list[Case]:
-    """Return what a test is parametrised by: every case in the deep tier, some of them in the fast one."""
+def cases(everything: Iterable[Case], few: Iterable[Case]) -> list[Any]:
+    """Return what a test is parametrised by: every case in the deep tier, some of them in the fast one.
+
+    A case that is a tuple holds the values of several arguments. Those of the deep tier alone are marked so.
+    """
     everything, few = list(everything), list(few)
     assert few, "the fast tier would be without a case"
     assert all(case in everything for case in few), "the fast tier has a case that the deep one has not"
-    return everything if _chosen == "deep" else few
+    if _chosen == "fast":
+        return few
+    return [
+        case if case in few else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.deep)
+        for case in everything
+    ]

@@ -75,6 +75,7 @@ def best_within_budget(a, sizes, budget):
     return solve(("new",) * len(sizes), budget)
 
 
+@pytest.mark.deep
 @examples(60)
 @given(a=attacks, sizes=files, budget=st.integers(1, 10))
 def test_the_best_plan_lies_between_the_policy_and_the_bound(a, sizes, budget):

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from small_games import game_of
 from small_scenario import write_scenario
+from tiers import cases
 from typer.testing import CliRunner
 
 import reidsim
@@ -181,7 +182,7 @@ def test_every_planner_can_be_a_type(planner, attacked, risk, town_file):
     assert measures.tolist() == pytest.approx([attacked, risk, 10 - 60 * risk])
 
 
-@pytest.mark.parametrize("rate", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("rate", cases([0.0, 0.3, 1.0], [0.3]))
 def test_a_random_planner_attacks_at_its_rate(rate, town_file):
     changes = {"agents.types.x.planner": "random", "agents.types.x.rate": rate, "publisher.policies": ["no-protection"]}
 
@@ -299,6 +300,7 @@ def test_a_publisher_learns_how_often_each_is_there(town_file):
     np.testing.assert_allclose(beliefs["y"], (1 + 0.1 * np.arange(3)) / (2 + np.arange(3)))
 
 
+@pytest.mark.deep
 def test_market_learns_leaves_and_buys():
     changes = {"agents.rounds": 3, "publisher.policies": ["basic", "no-attack"]}
     result = reidsim.run("market", overrides={**changes, "agents.resources.broker-file.price": 5000})
@@ -346,6 +348,7 @@ def test_explain_command():
         explanation(load_scenario("xia2021"))
 
 
+@pytest.mark.deep
 def test_twitter_pays_only_among_the_records():
     """As told in voter-vs-twitter: with journalist risk nobody is worth an attack through Twitter."""
     attacks = {}

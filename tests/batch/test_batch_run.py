@@ -384,6 +384,7 @@ def test_a_policy_that_the_masking_game_refuses_is_a_failed_run():
     assert "too few records for k-anonymity" in runs["error"].iloc[0]
 
 
+@pytest.mark.deep
 def test_processes_do_runs_of_scenarios_that_are_swept(town):
     """A worker reads the scenario's files by itself, from wherever it is started."""
     loaded = load_scenario(town, SWEEP)

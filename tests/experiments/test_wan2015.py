@@ -346,6 +346,7 @@ def hierarchies_of_the_paper(zips):
     )
 
 
+@pytest.mark.deep
 def test_single_records_play_what_the_papers_algorithms_say(wan2015, wan2015_equilibria, searched):
     lattice, people = wan2015.lattice, wan2015.linked_population
     table = np.zeros(people.domain.shape, dtype=np.int64)

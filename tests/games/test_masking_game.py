@@ -145,6 +145,7 @@ def test_weights_are_entropies(exact_oracle):
     np.testing.assert_allclose([entropy(column) for column in columns], outputs["weights"], rtol=1e-12)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("scenario", range(8))
 def test_full_size_equals_the_published_greedy_code(full_size, scenario):
     game, _, outputs = full_size
@@ -155,6 +156,7 @@ def test_full_size_equals_the_published_greedy_code(full_size, scenario):
     assert_equals_published(played, greedy(played, no_attack=scenario == 6), outputs, scenario)
 
 
+@pytest.mark.deep
 def test_full_size_exact_games_equal_the_reference(full_size):
     """Means of the exact games on this population, as another exact solver found them (to the digits noted)."""
     game, _, _ = full_size

@@ -101,6 +101,7 @@ def test_sharing_everything_is_worth_the_whole_benefit_whatever_the_weights():
         np.testing.assert_allclose(space.utility(int(found.strategies[0])), expected)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("heavy", [1e6, 1e60])
 def test_bounds_hold_where_a_few_values_weigh_very_much(heavy):
     """Masking the heavy ones leaves sums that must not be lost in rounding."""

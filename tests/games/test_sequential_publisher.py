@@ -557,6 +557,7 @@ def test_the_bundled_study_can_be_played_against_the_sequential_adversary(wan201
     assert (attacked["adversary_payoff"] > 0).all()
 
 
+@pytest.mark.deep
 def test_the_bundled_study_is_riskier_than_against_a_one_shot_adversary_as_cheap(wan2015_sequential, wan2015):
     # Who may go on attacks more groups, and finds everybody in them.
     one_shot = wan2015.truth.outcome(0).response

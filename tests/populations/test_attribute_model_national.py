@@ -244,6 +244,7 @@ def test_individuals_are_the_same_everywhere(model: AttributeModel) -> None:
     assert zlib.crc32(draw_individuals(model, 1000, 1).astype("<i4").tobytes()) == 91_346_044
 
 
+@pytest.mark.deep
 def test_ten_million_people_as_counts_by_cell(model: AttributeModel) -> None:
     cells, counts = draw_counts(model, 10_000_000, 1)
     assert counts.sum() == 10_000_000

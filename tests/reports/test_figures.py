@@ -507,6 +507,7 @@ def test_maps_say_when_the_case_study_is_outside() -> None:
         assert legend_of(figure)[0].endswith("(outside the map)")
 
 
+@pytest.mark.deep
 def test_maps_of_one_value_or_one_payoff_can_be_drawn(tmp_path: Path) -> None:
     table = maps_table(benefits=(1200.0,)).assign(adversary_payoff=0.0)
     figure = parameter_maps(table, case=CASE)

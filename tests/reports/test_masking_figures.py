@@ -112,6 +112,7 @@ def test_policies_that_mask_nothing_by_attribute_have_no_map():
     assert len(strategy_map(RECORDS).subfigs) == 1
 
 
+@pytest.mark.deep
 def test_thousands_of_subjects_keep_a_column_each():
     n = 3_000
     records = pd.concat([RECORDS[:1]] * n, ignore_index=True).assign(record=range(n))

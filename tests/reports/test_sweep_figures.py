@@ -186,6 +186,7 @@ def masked():
     return run_batch("wan2021", overrides={**SMALL, "sweep": sweep})
 
 
+@pytest.mark.deep
 def test_sweeps_of_the_masking_game_draw_payoff_privacy_and_utility(masked):
     drawn = dict(figures_of(masked))
     assert list(drawn) == ["lines-payoff", "lines-privacy", "lines-utility"]
@@ -213,6 +214,7 @@ def test_sweeps_of_the_masking_game_draw_payoff_privacy_and_utility(masked):
         np.testing.assert_array_equal(attributes.lines[0].get_xdata(), [3, 4, len(own["subjects"]["attributes"])])
 
 
+@pytest.mark.deep
 def test_what_else_is_swept_tells_lines_of_the_masking_game_apart():
     sweep = {"values": {"beliefs.cost": [10.0, 30.0], COST: [0.0, 10.0, 40.0]}}
     result = run_batch("wan2021", overrides={**SMALL, "sweep": sweep, "replications": 1})

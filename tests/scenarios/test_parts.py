@@ -143,6 +143,7 @@ def test_it_is_the_own_adversary_of_cross_play(world):
 SWEEP = "[sweep.values]\n'economics.loss' = [100, 300]\n"
 
 
+@pytest.mark.deep
 def test_a_sweep_gives_the_same_in_this_process_and_in_others(world):
     path = world(more=SWEEP)
     serial = reidsim.run_batch(path, executor="serial", allow_code=True).runs
@@ -153,6 +154,7 @@ def test_a_sweep_gives_the_same_in_this_process_and_in_others(world):
     equal(serial, one_shot)
 
 
+@pytest.mark.deep
 def test_a_swept_planner_is_told_in_the_manifest(world):
     path = world('planner = "one-shot"\n', more="[sweep.values]\n'adversary.planner' = ['one-shot', 'ours:Timid']\n")
     with pytest.raises(InputError, match=r"point 1: adversary\.planner: code that a scenario names"):
@@ -229,6 +231,7 @@ def test_a_batch_is_reported_and_gone_on_with(world, tmp_path):
     assert done.exit_code == 0, done.output
 
 
+@pytest.mark.deep
 def test_modules_of_one_name_beside_two_scenarios_are_told_apart(world, tmp_path):
     here = reidsim.run(world(), allow_code=True).summary
     there = tmp_path / "there"

@@ -162,6 +162,7 @@ def test_same_seed_same_bytes(tmp_path):
     assert first.manifest["points"] == {"sensitivity": 40, "robustness": 12}
 
 
+@pytest.mark.deep
 def test_without_a_section_sensitivity_and_robustness_are_worked_out(tmp_path):
     result = stress(write_town(tmp_path), method="morris", samples=4)
     assert set(result.tables) == {"sensitivity", "samples"}

@@ -88,6 +88,7 @@ def test_settings_of_the_reference(arx, line):
     assert solution.suppressed[0] == int(suppressed)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("setting", RECORD_LEVEL)
 def test_record_level_sums_of_the_reference(arx, setting):
     count, amount = setting
@@ -96,6 +97,7 @@ def test_record_level_sums_of_the_reference(arx, setting):
     assert float(solution.payoff[0] @ game.released) == pytest.approx(RECORD_LEVEL[setting], abs=0.006)
 
 
+@pytest.mark.deep
 def test_a_curve_of_fifty_points_and_the_anytime_search_give_the_reference_too(arx):
     game = game_of(arx, "prosecutor", "all", 9, [*np.linspace(0, 2000, 50).tolist(), 300.0, 1000.0])
     solution = search(game)
