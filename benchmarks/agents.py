@@ -29,8 +29,9 @@ from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import Constraint
+from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.rounds import setting_of
-from reidsim.kinds.tables.study import TablesStudy, build_study
+from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.domain import unique_rows
 from reidsim.populations.population import Population
 from reidsim.scenarios.agents_schema import AgentsSection

@@ -18,16 +18,16 @@ import numpy as np
 import pandas as pd
 from needs import require_file, require_package
 
-from reidsim.experiments.batch.design import Design, at_point
-from reidsim.experiments.batch.executors.cluster import DaskExecutor
-from reidsim.experiments.batch.executors.processes import ProcessExecutor
-from reidsim.experiments.batch.executors.serial import SerialExecutor
-from reidsim.experiments.batch.one_run import ScenarioWork
-from reidsim.experiments.batch.runner import JOURNAL, run_tasks, tasks_of
-from reidsim.experiments.batch.statistics_tables import differences_table, measured, statistics_table
-from reidsim.experiments.batch.tables import batch_tables
-from reidsim.experiments.batch.tasks import RunOutcome, RunTask
-from reidsim.experiments.results import write_parquet
+from reidsim.engine.batch.design import Design, at_point
+from reidsim.engine.batch.executors.cluster import DaskExecutor
+from reidsim.engine.batch.executors.processes import ProcessExecutor
+from reidsim.engine.batch.executors.serial import SerialExecutor
+from reidsim.engine.batch.one_run import ScenarioWork
+from reidsim.engine.batch.runner import JOURNAL, run_tasks, tasks_of
+from reidsim.engine.batch.statistics_tables import differences_table, measured, statistics_table
+from reidsim.engine.batch.tables import batch_tables
+from reidsim.engine.batch.tasks import RunOutcome, RunTask
+from reidsim.engine.results import write_parquet
 from reidsim.scenarios.load import load_scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "tests" / "scenarios" / "town" / "town.toml"

@@ -26,7 +26,8 @@ from reidsim.games.full_domain.nodes import every_node
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.search import search
-from reidsim.kinds.tables.study import TablesStudy, build_study
+from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.domain import Attribute, unique_rows
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice

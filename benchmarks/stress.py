@@ -11,13 +11,14 @@ import time
 import numpy as np
 import pandas as pd
 
-from reidsim.experiments.record_points import OneShotPoints
-from reidsim.experiments.stress.outcomes import RecordEvaluator, economics_at
-from reidsim.experiments.tables_run import summarise
+from reidsim.engine.stress.outcomes import RecordEvaluator, economics_at
 from reidsim.games.robust import robust_choices
-from reidsim.kinds.tables.outcomes import equilibria_of, play
-from reidsim.kinds.tables.study import build_study
+from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.kind import TABLES
+from reidsim.kinds.tables.outcomes import play
+from reidsim.kinds.tables.record_points import OneShotPoints
 from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.study import equilibria_of
 
 
 def main() -> None:
@@ -37,7 +38,7 @@ def main() -> None:
         }
     )
     begun = time.perf_counter()
-    solved = summarise(study, equilibria_of(play(study)))
+    solved = TABLES.summarise(study, 0, equilibria_of(play(study)))
     single = time.perf_counter() - begun
     print(f"solving four policies of a study that is built: {single:.2f} s")
 

@@ -26,8 +26,9 @@ from reidsim.games.equilibrium import evaluate
 from reidsim.games.lattice_search import lattice_search
 from reidsim.games.parameter_grid import ParameterPoints, average_outcomes, best_strategies, undominated_options
 from reidsim.games.record_game import Constraint, PopulationLinker, RecordGame
+from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.solving import constraint_of, rule_of
-from reidsim.kinds.tables.study import TablesStudy, build_study
+from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.domain import Attribute, Domain, unique_rows
 from reidsim.populations.population import Population

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from reidsim.adversaries.multistage.attack import MultistageAttack as MultistageAttack
     from reidsim.adversaries.one_shot import OneShotAdversary as OneShotAdversary
     from reidsim.adversaries.response import Response
+    from reidsim.engine.cross_play import cross_play
+    from reidsim.engine.run import run, run_batch
+    from reidsim.engine.run_result import RunResult
+    from reidsim.engine.stress.run import stress
     from reidsim.errors import InputError
-    from reidsim.experiments.cross_play import cross_play
-    from reidsim.experiments.run import run, run_batch
-    from reidsim.experiments.run_result import RunResult
-    from reidsim.experiments.stress.run import stress
     from reidsim.front.adversaries import Always, Never, OneShot, Own, Random, Sequential
     from reidsim.front.game import Game
     from reidsim.front.hierarchies import groups, intervals, prefix, suppress
@@ -62,10 +62,10 @@ __version__ = version("reidsim")
 
 # What can be done, then what it is done with, then how values are generalized.
 _VERBS = {
-    "run": "reidsim.experiments.run",
-    "run_batch": "reidsim.experiments.run",
-    "cross_play": "reidsim.experiments.cross_play",
-    "stress": "reidsim.experiments.stress.run",
+    "run": "reidsim.engine.run",
+    "run_batch": "reidsim.engine.run",
+    "cross_play": "reidsim.engine.cross_play",
+    "stress": "reidsim.engine.stress.run",
     "plot": "reidsim.reports.figures.outcome",
     "populate": "reidsim.populations.populate",
     "describe_file": "reidsim.reports.description",
@@ -91,7 +91,7 @@ _THINGS = {
     "Own": "reidsim.front.adversaries",
     "Response": "reidsim.adversaries.response",
     "Choice": "reidsim.games.record_game",
-    "RunResult": "reidsim.experiments.run_result",
+    "RunResult": "reidsim.engine.run_result",
     "InputError": "reidsim.errors",
 }
 # What lies below games: each is at home in its module, and can be had from here.

@@ -99,7 +99,7 @@ def _genealogies_kept_apart(tmp_path_factory):
 @pytest.fixture(scope="session")
 def wan2015():
     """The bundled study of Wan et al. 2015."""
-    from reidsim.kinds.tables.study import build_study
+    from reidsim.kinds.tables.build import build_study
     from reidsim.scenarios.load import load_scenario
 
     return build_study(load_scenario("wan2015"))
@@ -108,7 +108,8 @@ def wan2015():
 @pytest.fixture(scope="session")
 def wan2015_equilibria(wan2015):
     """All four policies of the bundled study, solved."""
-    from reidsim.kinds.tables.outcomes import equilibria_of, play
+    from reidsim.kinds.tables.outcomes import play
+    from reidsim.scenarios.study import equilibria_of
 
     return equilibria_of(play(wan2015))
 

@@ -276,7 +276,7 @@ def test_populations_and_scenarios_can_be_loaded_on_their_own(town):
 
 
 def test_every_kind_of_scenario_can_be_run_and_described():
-    from reidsim.experiments.single_run import _STUDIES
+    from reidsim.engine.single_run import _STUDIES
     from reidsim.scenarios.kind import schemas
 
     assert set(_STUDIES) == set(schemas().values())

@@ -529,7 +529,7 @@ def test_a_taken_output_is_refused_before_any_work_is_done(town, reidsim, monkey
     def too_late(*arguments, **options):
         raise AssertionError("the scenario was run although its results have nowhere to go")
 
-    monkeypatch.setattr("reidsim.experiments.tables_run.build_study", too_late)
+    monkeypatch.setattr("reidsim.kinds.tables.kind.build_study", too_late)
     for folder in ("people", PATIENTS, f"{PATIENTS}/out"):
         assert reidsim("run", SCENARIO, "-o", folder)[0] == 2
 
@@ -540,7 +540,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(town, reidsim, monkeypatch, 
         path.write_bytes(b"the first half")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
-    monkeypatch.setattr(f"reidsim.experiments.run_result.{writer}", fill)
+    monkeypatch.setattr(f"reidsim.engine.run_result.{writer}", fill)
     before = everything_in(town.parent)
 
     assert_one_line(*reidsim("run", SCENARIO, "-o", "results"), "results", "disk is full", "nothing was written")

@@ -406,7 +406,7 @@ def folder_is_being_written():
 SOLVING = """
 import sys, time
 from pathlib import Path
-import reidsim.experiments.tables_run as runner
+import reidsim.kinds.tables.kind as runner
 from reidsim.cli import main
 
 def told(*given, **named):
@@ -448,7 +448,7 @@ import sys
 from pathlib import Path
 import numba
 import numpy as np
-import reidsim.experiments.tables_run
+import reidsim.kinds.tables.kind
 from reidsim.cli import main
 
 @numba.njit
@@ -463,7 +463,7 @@ def build(loaded):
     compute(200_000_000)
 
 compute(1)
-reidsim.experiments.tables_run.build_study = build
+reidsim.kinds.tables.kind.build_study = build
 sys.argv = ["reidsim", "run", "town.toml"]
 main()
 """
@@ -485,7 +485,7 @@ def test_an_interrupt_in_compiled_code_is_one_line_too(town):
 def test_an_interrupt_that_a_library_takes_for_something_else_still_ends_the_run(
     town, reidsim_, monkeypatch, number, code
 ):
-    from reidsim.experiments.run import run_loaded
+    from reidsim.engine.run import run_loaded
 
     def swallowing(loaded, **options):
         with contextlib.suppress(KeyboardInterrupt):
@@ -494,7 +494,7 @@ def test_an_interrupt_that_a_library_takes_for_something_else_still_ends_the_run
 
     before = signal.signal(number, STOPPING[number])
     try:
-        monkeypatch.setattr("reidsim.experiments.run.run_loaded", swallowing)
+        monkeypatch.setattr("reidsim.engine.run.run_loaded", swallowing)
         ended = reidsim_("run", "town.toml", "-o", "out")
         left = signal.getsignal(number)
     finally:
@@ -511,7 +511,7 @@ def test_ctrl_c_in_any_command_ends_with_code_130_and_one_line(town, reidsim_, m
     def interrupt(loaded):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("reidsim.experiments.tables_run.build_study", interrupt)
+    monkeypatch.setattr("reidsim.kinds.tables.kind.build_study", interrupt)
     code, out, err = reidsim_(command, "town.toml")
     assert (code, out) == (130, "")
     assert err.startswith("reidsim: interrupted")

@@ -14,7 +14,7 @@ from pages import DOCS, OUTPUT, as_said, blocks_of, ledger_as_said, lines_of, pl
 
 import reidsim
 from reidsim.cli import app
-from reidsim.experiments.record_figures import RecordFigures
+from reidsim.kinds.tables.record_figures import RecordFigures
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PAGES = at_least(34, sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")))

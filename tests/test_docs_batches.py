@@ -8,7 +8,7 @@ import pytest
 from documented import inner_sections, literals, parts, rows_of
 
 import reidsim
-from reidsim.experiments.batch.executors.choice import EXECUTORS
+from reidsim.engine.batch.executors.choice import EXECUTORS
 from reidsim.scenarios.design_schema import UncertaintySection
 
 TEXT = (Path(__file__).resolve().parents[1] / "docs" / "batches.md").read_text(encoding="utf-8")

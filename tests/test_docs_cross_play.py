@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from documented import parts, rows_of
 
-from reidsim.experiments.cross_play import cross_play
-from reidsim.experiments.opponent_types import AVERAGE_TYPE, WORST_OF_TYPES
-from reidsim.experiments.opponents import ADVERSARIES
+from reidsim.engine.cross_play import cross_play
 from reidsim.games.cross_play import ALL_TYPES, CROSS_PLAY_COLUMNS, WORST_TYPE
 from reidsim.reports.cross_play_table import illustrate_cross_play
+from reidsim.scenarios.opponent_types import AVERAGE_TYPE, WORST_OF_TYPES
+from reidsim.scenarios.opponents import ADVERSARIES
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 TEXT = (DOCS / "cross-play.md").read_text(encoding="utf-8")

@@ -9,8 +9,8 @@ import pytest
 from documented import parts
 from found import at_least
 
-from reidsim.experiments.stress.result import TABLES
-from reidsim.experiments.stress.run import stress
+from reidsim.engine.stress.result import TABLES
+from reidsim.engine.stress.run import stress
 from reidsim.reports.figures.stress import illustrate_stress
 
 REPOSITORY = Path(__file__).resolve().parents[1]

@@ -24,11 +24,11 @@ from reidsim.drafts.population_match import match_columns
 from reidsim.drafts.profile import ColumnProfile, kind_of, profile_table
 from reidsim.drafts.scenario_text import Prices, toml_key, toml_text, toml_value
 from reidsim.drafts.values import MISSING_MARKS, WHOLE_NUMBER, date_format, direct_pattern, is_free_text, share_matching
+from reidsim.engine.run import run_loaded
 from reidsim.errors import InputError
-from reidsim.experiments.run import run_loaded
+from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.release import hierarchy_of
 from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.kinds.tables.study import build_study
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population

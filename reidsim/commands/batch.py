@@ -15,7 +15,7 @@ from reidsim.errors import InputError
 from reidsim.progress import DelayedProgress
 
 if TYPE_CHECKING:
-    from reidsim.experiments.batch import Executor
+    from reidsim.engine.batch import Executor
     from reidsim.scenarios.load import LoadedScenario
     from reidsim.scenarios.schema import ScenarioHead
 
@@ -65,8 +65,8 @@ def rerun(
 
     Example: reidsim rerun results/wan2021-001 --run 0/17
     """
-    from reidsim.experiments.batch.rerun import rerun_one
-    from reidsim.experiments.results import require_free
+    from reidsim.engine.batch.rerun import rerun_one
+    from reidsim.engine.results import require_free
     from reidsim.reports.illustration import illustrate
     from reidsim.reports.summary_table import summary_tables
 
@@ -91,10 +91,10 @@ def run_several(
     loaded: LoadedScenario[ScenarioHead], folder: Path | None, executor: Executor, *, resume: bool, rerun_failed: bool
 ) -> None:
     """Run a batch, print its means and write its results folder; see `reidsim.commands.run.run`."""
-    from reidsim.experiments.batch.batch_run import run_batch_loaded
-    from reidsim.experiments.batch.journal import keeps_runs
-    from reidsim.experiments.batch.result import BatchResult
-    from reidsim.experiments.results import next_free_folder
+    from reidsim.engine.batch.batch_run import run_batch_loaded
+    from reidsim.engine.batch.journal import keeps_runs
+    from reidsim.engine.batch.result import BatchResult
+    from reidsim.engine.results import next_free_folder
     from reidsim.reports.illustration import illustrate
     from reidsim.reports.summary_table import batch_tables, summary_tables
 

@@ -53,8 +53,8 @@ def cross_play(
     Example: reidsim cross-play wan2015 --measure regret
     """
     # Imported late so that --help and errors in the scenario do not wait for numerical libraries.
-    from reidsim.experiments.cross_play import cross_play_loaded
-    from reidsim.experiments.results import next_free_folder, require_free
+    from reidsim.engine.cross_play import cross_play_loaded
+    from reidsim.engine.results import next_free_folder, require_free
     from reidsim.games.cross_play import require_measure
     from reidsim.reports.cross_play_table import cross_play_tables, illustrate_cross_play
     from reidsim.scenarios.load import load_scenario

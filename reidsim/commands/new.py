@@ -52,7 +52,7 @@ def new(
     """
     from reidsim.drafts.draft import draft_scenario, name_of
     from reidsim.drafts.scenario_text import Prices
-    from reidsim.experiments.results import require_free, write_results
+    from reidsim.engine.results import require_free, write_results
     from reidsim.reports.draft_table import draft_table
 
     name = name_of(data)

@@ -20,7 +20,7 @@ def reference(
 
     Example: reidsim reference -o docs
     """
-    from reidsim.experiments.results import require_no_standard_output
+    from reidsim.engine.results import require_no_standard_output
     from reidsim.reports.reference.write import write_reference
 
     require_no_standard_output(output)

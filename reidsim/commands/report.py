@@ -61,7 +61,7 @@ def gallery(
 
     Example: reidsim gallery -o docs
     """
-    from reidsim.experiments.results import require_no_standard_output
+    from reidsim.engine.results import require_no_standard_output
     from reidsim.reports.gallery.page import make_gallery
 
     require_no_standard_output(output)

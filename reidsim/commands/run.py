@@ -50,10 +50,10 @@ def run(
     Example: reidsim run wan2015 --set economics.loss=600 -o results/doubled-loss
     """
     # Imported late so that --help and errors in the scenario do not wait for numerical libraries.
-    from reidsim.experiments.batch.design import has_several_runs
-    from reidsim.experiments.batch.executors.choice import executor_named
-    from reidsim.experiments.results import next_free_folder, require_free
-    from reidsim.experiments.run import run_loaded
+    from reidsim.engine.batch.design import has_several_runs
+    from reidsim.engine.batch.executors.choice import executor_named
+    from reidsim.engine.results import next_free_folder, require_free
+    from reidsim.engine.run import run_loaded
     from reidsim.reports.illustration import illustrate
     from reidsim.reports.summary_table import summary_tables
     from reidsim.scenarios.load import load_scenario
@@ -95,7 +95,7 @@ def check(scenario: ScenarioArgument, set_: SetOption = None, allow_code: AllowC
 
     Example: reidsim check my.toml
     """
-    from reidsim.experiments.run import describe
+    from reidsim.engine.run import describe
     from reidsim.scenarios.load import load_scenario
 
     loaded = load_scenario(scenario, overrides_of(set_), allow_code=allow_code)

@@ -62,10 +62,10 @@ def stress(
 
     loaded = load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code)
 
-    from reidsim.experiments.batch.executors.choice import executor_named
-    from reidsim.experiments.batch.journal import keeps_runs
-    from reidsim.experiments.results import next_free_folder, require_free
-    from reidsim.experiments.stress.run import stress_loaded, with_method
+    from reidsim.engine.batch.executors.choice import executor_named
+    from reidsim.engine.batch.journal import keeps_runs
+    from reidsim.engine.results import next_free_folder, require_free
+    from reidsim.engine.stress.run import stress_loaded, with_method
     from reidsim.reports.figures.stress import illustrate_stress
     from reidsim.reports.stress_tables import stress_tables
 

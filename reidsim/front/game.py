@@ -9,26 +9,28 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from reidsim.engine.batch.batch_run import run_batch_loaded
+from reidsim.engine.batch.executors import Executor
+from reidsim.engine.batch.executors.serial import SerialExecutor
+from reidsim.engine.cross_play import CrossPlayResult, cross_play_loaded
+from reidsim.engine.run import run_loaded
+from reidsim.engine.run_result import RunResult
+from reidsim.engine.stress.result import StressResult
+from reidsim.engine.stress.run import stress_loaded
 from reidsim.errors import InputError, listed, nearest
-from reidsim.experiments.batch.batch_run import run_batch_loaded
-from reidsim.experiments.batch.executors import Executor
-from reidsim.experiments.batch.executors.serial import SerialExecutor
-from reidsim.experiments.cross_play import CrossPlayResult, cross_play_loaded
-from reidsim.experiments.run import run_loaded
-from reidsim.experiments.run_result import Progress, RunResult
-from reidsim.experiments.stress.result import StressResult
-from reidsim.experiments.stress.run import stress_loaded
 from reidsim.front.adversaries import Amount, AnyAdversary, Own, Random
 from reidsim.front.arguments import GAME, named_arguments
 from reidsim.front.content import UNITS, Parts, parts_of, population_of
 from reidsim.front.files import write_scenario
 from reidsim.front.records import Records
+from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.kinds.tables.study import TablesStudy, build_study
+from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.population import Population
 from reidsim.scenarios.given import replies, validated_with
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.study import Progress
 
 _PRICES = ("benefit", "loss", "gain", "cost")
 _DEFAULT_POLICIES = ("basic", "no-attack")

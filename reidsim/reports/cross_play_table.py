@@ -9,7 +9,7 @@ import pandas as pd
 from rich.table import Table
 from rich.text import Text
 
-from reidsim.experiments.cross_play import CrossPlayResult
+from reidsim.engine.cross_play import CrossPlayResult
 from reidsim.reports.figures.cross_play import cross_play_maps
 from reidsim.reports.figures.saving import save_figure
 

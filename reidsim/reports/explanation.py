@@ -12,6 +12,7 @@ from reidsim.kinds.tables.policies import policy_named
 from reidsim.kinds.tables.schema import TablesEconomicsSection, TablesScenario
 from reidsim.scenarios.agents import OWN_ADVERSARY
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
+from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
 
@@ -43,9 +44,9 @@ def _agents(name: str, scenario: Playable) -> Iterator[str]:
     outcomes = "expected outcomes" if agents.mode == "expectation" else f"drawn outcomes, {draws}"
     yield f"{name}: {rounds}, {outcomes}"
     yield ""
-    masking = isinstance(scenario, MaskingScenario)
-    policies = scenario.subjects.policies if isinstance(scenario, MaskingScenario) else scenario.publisher.policies
-    yield f"{'data subjects, each for itself' if masking else 'publisher'}: {', '.join(policies)}, each on its own"
+    kind = kind_of(scenario)
+    who = "data subjects, each for itself" if kind.decides == "subject" else "publisher"
+    yield f"{who}: {', '.join(kind.policies_of(scenario))}, each on its own"
     if agents.learning is not None:
         noticed = agents.learning.noticed
         yield f"  learns the weights of the adversaries from attacks, of which it notices {noticed:.0%}"
@@ -102,7 +103,7 @@ def _phases(scenario: Playable) -> Iterator[str]:
     agents = scenario.agents or AgentsSection()
     sampled = agents.mode == "sampling"
     for number, phase in enumerate(PHASES, start=1):
-        actors, decision, information = _acting(phase, agents, subjects_share=isinstance(scenario, MaskingScenario))
+        actors, decision, information = _acting(phase, agents, subjects_share=kind_of(scenario).decides == "subject")
         if phase.name == "publish" and _shares_alike(scenario):
             decision = "one form for all records, and which of them to suppress: its best reply under the policy"
         yield f"{number}. {phase.name}: {actors}"

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from reidsim.experiments.agent_run import AgentAnalysis
-from reidsim.experiments.batch.result import BatchResult
-from reidsim.experiments.full_domain_nodes import FullDomainTables
-from reidsim.experiments.masking_run import MaskingAnalysis
-from reidsim.experiments.record_figures import RecordFigures
-from reidsim.experiments.risk_run import RiskAnalysis
-from reidsim.experiments.run_result import RunResult
+from reidsim.engine.batch.result import BatchResult
+from reidsim.engine.rounds import AgentAnalysis
+from reidsim.engine.run_result import RunResult
+from reidsim.kinds.assessment.assessing import RiskAnalysis
+from reidsim.kinds.masking.outcomes import MaskingAnalysis
+from reidsim.kinds.tables.full_domain_nodes import FullDomainTables
+from reidsim.kinds.tables.record_figures import RecordFigures
 from reidsim.reports.figures import (
     belief_risks,
     capability_reductions,

@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.experiments.batch.batch_run import run_batch_loaded
+from reidsim.engine.batch.batch_run import run_batch_loaded
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.search import search
+from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.solving import planned_game
-from reidsim.kinds.tables.study import TablesStudy, build_study
+from reidsim.kinds.tables.study import TablesStudy
 from reidsim.reports.ledger import Entry, Ledger
 from reidsim.scenarios.load import load_scenario
 

@@ -8,9 +8,6 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.experiments.record_figures import strategy_table
-from reidsim.experiments.record_measures import search_deviation
-from reidsim.experiments.tables_run import summarise
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.lattice_search import lattice_search
@@ -21,10 +18,15 @@ from reidsim.games.parameter_grid import (
     fixed_options,
     undominated_options,
 )
-from reidsim.kinds.tables.outcomes import equilibria_of, play
-from reidsim.kinds.tables.study import TablesStudy, build_study
+from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.kind import TABLES
+from reidsim.kinds.tables.outcomes import play
+from reidsim.kinds.tables.record_figures import strategy_table
+from reidsim.kinds.tables.record_measures import search_deviation
+from reidsim.kinds.tables.study import TablesStudy
 from reidsim.reports.ledger import Entry, Ledger
 from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.study import equilibria_of
 
 _HOW = """
 The exact census tables of the study (2010 SF1 PCT12A-G by ZCTA) are not bundled; the population is made from
@@ -99,7 +101,7 @@ def ledger() -> Ledger:
 
 def _measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> _Summary:
     """Return the averages of a run as numbers by policy and measure."""
-    table = summarise(study, equilibria)
+    table = TABLES.summarise(study, 0, equilibria)
     averages = table.to_numpy(dtype=np.float64).tolist()
     columns = [str(name) for name in table.columns]
     return {

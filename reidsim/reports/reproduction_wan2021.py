@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.experiments.masking_policies import play_policy, summarise
+from reidsim.kinds.masking.kind import MASKING
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study, is_masking
 from reidsim.reports.ledger import Entry, Ledger
 from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.study import equilibria_of
 
 _REPLICATIONS = 8
 
@@ -72,9 +73,9 @@ def _draws(study: MaskingStudy) -> pd.DataFrame:
     """Return one row per draw and policy: mean and standard deviation over subjects, and measures of the dataset."""
     rows = []
     for replication in range(_REPLICATIONS):
-        game, _ = study.games(replication)
-        equilibria = {policy: play_policy(study, policy, replication) for policy in _TABLE_2}
-        summary = summarise(study, game, equilibria)
+        outcomes = MASKING.play(study, replication, tuple(_TABLE_2))
+        equilibria = equilibria_of(outcomes)
+        summary = MASKING.summarise(study, replication, equilibria)
         for policy, equilibrium in equilibria.items():
             privacy = 1 - np.where(equilibrium.attacked, equilibrium.success_probability, 0.0)
             columns = {"payoff": equilibrium.publisher_payoff, "utility": equilibrium.utility, "privacy": privacy}

@@ -14,8 +14,8 @@ from reidsim.adversaries.sequential.planning import (
     plan_baseline,
     plan_known,
 )
-from reidsim.experiments.sequential_figures import belief_table
-from reidsim.kinds.tables.study import build_study
+from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.sequential_figures import belief_table
 from reidsim.reports.ledger import Entry, Ledger
 from reidsim.scenarios.figures_schema import AttackChanges, SequentialFiguresSection
 from reidsim.scenarios.load import load_scenario

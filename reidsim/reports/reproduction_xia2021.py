@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from reidsim.adversaries.knowledge.uniqueness import EstimatedUniqueness
-from reidsim.experiments.risk_run import RiskAnalysis, run_risk
+from reidsim.engine.single_run import run_once
+from reidsim.kinds.assessment.assessing import RiskAnalysis
 from reidsim.kinds.assessment.schema import WORST_CASE
 from reidsim.kinds.assessment.study import RiskStudy, build_risk_study, is_risk
 from reidsim.linkage.equivalence import distinct_rows
@@ -105,7 +106,7 @@ def ledger() -> Ledger:
     """Run the study and compare it with the paper."""
     loaded = load_scenario("xia2021")
     assert is_risk(loaded)  # noqa: S101 - the bundled scenario is, said for the type checker
-    result = run_risk(loaded, lambda task, done, total: None)
+    result = run_once(loaded)
     analysis = result.analysis
     assert isinstance(analysis, RiskAnalysis)  # noqa: S101 - as above
     entries = [

@@ -9,7 +9,7 @@ import pandas as pd
 from rich.table import Table
 from rich.text import Text
 
-from reidsim.experiments.stress.result import StressResult
+from reidsim.engine.stress.result import StressResult
 
 # Columns of the robustness table, and what is printed above them.
 _ROBUSTNESS = {

@@ -8,7 +8,7 @@ import pandas as pd
 from rich.table import Table
 from rich.text import Text
 
-from reidsim.experiments.batch.result import BatchResult
+from reidsim.engine.batch.result import BatchResult
 
 # What each measure is called, and how its values are printed.
 _ROWS = {

@@ -1,22 +1,31 @@
-"""What a kind of scenario is to everything above it: its schema, its study and its policies.
+"""What a kind of scenario is: its name and schema, its policies, and how the engine plays its studies.
 
-Kinds register by name: those of the package here, those of installed packages by the entry points ``reidsim.kinds``.
-Reading, checking and naming go by this interface; what plays a kind's scenarios is in `reidsim.experiments`.
+Kinds register by name: those of the package here, those of installed packages by the entry points ``reidsim.kinds``,
+those of a user's module as ``module:object``. Everything above this floor knows a kind by this interface alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pandas as pd
 
 from reidsim.errors import InputError, listed, nearest
+from reidsim.scenarios.study import AmountPoints, AnalysisTables, Assessed, PolicyOutcome, Progress, Study
 
 if TYPE_CHECKING:
-    from reidsim.games.defenders.defender import Defender, Game
-    from reidsim.populations.population import Counts
+    from reidsim.agents.profile import Setting
+    from reidsim.games.defenders.defender import Defender
+    from reidsim.games.equilibrium import Equilibrium
+    from reidsim.scenarios.load import LoadedScenario
+    from reidsim.scenarios.opponent_types import TypeOpponents
+    from reidsim.scenarios.opponents import Opponents
     from reidsim.scenarios.schema import ScenarioHead
 
 # Kinds of the package: where each is, as ``module:object``.
@@ -27,25 +36,8 @@ _OWN = {
 }
 DEFAULT_KIND = "tables"
 _GROUP = "reidsim.kinds"
-
-
-@dataclass(frozen=True)
-class World:
-    """One draw of a study, ready to be played.
-
-    Parameters
-    ----------
-    truth : RecordGame or MaskingGame
-        In which payoffs accrue.
-    belief : RecordGame or MaskingGame
-        In which whoever shares the records decides.
-    weights : ndarray of int64, shape (n_rows,)
-        Records that each row of the games stands for.
-    """
-
-    truth: Game
-    belief: Game
-    weights: Counts
+# By the schema of its scenarios, every kind that was made.
+_MADE: dict[type, Kind] = {}
 
 
 @dataclass(frozen=True)
@@ -82,11 +74,10 @@ class Policy:
     by_agents: bool = True
 
 
-@dataclass(frozen=True)
 class Kind:
-    """A kind of scenario.
+    """A kind of scenario; a kind of one's own says the attributes, `build`, and what else differs.
 
-    Parameters
+    Attributes
     ----------
     name : str
         The value of the key ``game``.
@@ -96,14 +87,278 @@ class Kind:
     policies : mapping of str to Policy
         By name; empty where nobody decides.
     decides : str
-        Who shares the records: ``publisher`` or ``subject``.
+        Who shares the records: ``publisher`` or ``subject``; empty where nobody decides.
+    numbers_draws : bool
+        Whether a replication is a draw of one study, by its number; else each is a study of a seed of its own.
+    amount_keys : tuple of str
+        Keys that only change money, and so none of the data of a study.
     """
 
-    name: str
-    words: str
-    schema: type[ScenarioHead]
-    policies: Mapping[str, Policy]
-    decides: str
+    name: ClassVar[str]
+    words: ClassVar[str]
+    schema: ClassVar[type[ScenarioHead]]
+    policies: ClassVar[Mapping[str, Policy]] = {}
+    decides: ClassVar[str] = "publisher"
+    numbers_draws: ClassVar[bool] = False
+    amount_keys: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self) -> None:
+        _MADE[self.schema] = self
+
+    # Scenarios
+
+    @property
+    def decider(self) -> str:
+        """The section of whoever decides; empty where nobody does."""
+        return {"publisher": "publisher", "subject": "subjects"}.get(self.decides, "")
+
+    def policies_of(self, scenario: ScenarioHead) -> tuple[str, ...]:
+        """Return the policies that a scenario compares.
+
+        Raises
+        ------
+        InputError
+            If nobody decides.
+        """
+        if not self.decider:
+            raise InputError("nobody decides what is shared", where="game", found=self.name, expected=_deciding())
+        return tuple(getattr(scenario, self.decider).policies)
+
+    def policy(self, name: str) -> Policy:
+        """Return a policy by its name; any that the kind does not have is somebody's own."""
+        if name in self.policies:
+            return self.policies[name]
+        from reidsim.scenarios.own_policies import own_defender
+
+        maker = own_defender(name, f"{self.decider}.policies")
+        return Policy(name, name, "a policy of one's own", maker, by_agents=False)
+
+    def release_file(self, scenario: ScenarioHead) -> str | None:
+        """Return the file whose records a scenario shares, as the scenario names it; None if they have none."""
+        return None
+
+    # Studies
+
+    def build(self, loaded: LoadedScenario[Any]) -> Study[Any]:
+        """Read everything that a scenario names.
+
+        Raises
+        ------
+        InputError
+            If a file or value cannot be used.
+        """
+        raise NotImplementedError
+
+    def describe(self, study: Any) -> str:
+        """Say in a line how large a study is, having checked that its policies can be played."""
+        game = study.world(0).truth
+        return f"{game.n_records:,} records, {game.space.size:,} strategies"
+
+    def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
+        """Return that part of a scenario's content of which the data of its study are made."""
+        return loaded.content
+
+    # One run
+
+    def play(
+        self,
+        study: Any,
+        draw: int = 0,
+        policies: Sequence[str] | None = None,
+        *,
+        timed: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Mapping[str, PolicyOutcome]:
+        """Play policies, those of the scenario if none are given: choose by what is believed, evaluate by what is true.
+
+        Parameters
+        ----------
+        study : Study
+        draw : int
+        policies : sequence of str, optional
+        timed : bool
+            Whether the time that each takes matters, which is then that of playing it alone.
+        progress : callable, optional
+            Called with policies played and in all.
+
+        Raises
+        ------
+        InputError
+            If a policy cannot be played.
+        """
+        from reidsim.games.defenders.defender import outcome_of, paid_in
+
+        world, outcomes = study.world(draw), {}
+        names = self.policies_of(study.scenario) if policies is None else tuple(policies)
+        for number, name in enumerate(names):
+            if progress is not None:
+                progress(number, len(names))
+            begun = time.perf_counter()
+            defender = self.policy(name).defender(study, draw)
+            choice = defender.choose(world.belief)
+            found = outcome_of(paid_in(defender, world.truth, choice), choice)
+            gap = getattr(choice, "gap", None)
+            found = replace(found, gap=gap) if isinstance(gap, np.ndarray) else found
+            outcomes[name] = PolicyOutcome(found, choice, time.perf_counter() - begun)
+        return outcomes
+
+    def summarise(self, study: Any, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+        """Average the outcomes of each policy over all records; indexed by policy, a column per measure."""
+        from reidsim.games.measures import MEASURES, averages
+
+        weights = study.world(draw).weights
+        rows = [averages(equilibrium, weights) for equilibrium in equilibria.values()]
+        return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"), columns=list(MEASURES))
+
+    def further_measures(self, study: Any, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+        """Return measures that only batches tell, indexed by policy."""
+        return pd.DataFrame(index=pd.Index(list(equilibria), name="policy"))
+
+    def records(self, study: Any, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+        """Return one row per record and policy: ``record``, ``policy``, ``strategy`` and the outcomes."""
+        from reidsim.games.record_game import WITHHELD
+
+        space, row = study.world(draw).truth.space, self.row_of_record(study, draw)
+        parts = []
+        for policy, equilibrium in equilibria.items():
+            each = equilibrium.expand(row)
+            names = {s: "withheld" if s == WITHHELD else space.describe(s) for s in np.unique(each.strategies).tolist()}
+            outcome = {
+                "record": np.arange(len(row)),
+                "policy": policy,
+                "strategy": [names[s] for s in each.strategies.tolist()],
+                "publisher_payoff": each.publisher_payoff,
+                "adversary_payoff": each.adversary_payoff,
+                "attacked": each.attacked,
+                "success_probability": each.success_probability,
+                "utility": each.utility,
+                "generalization_intensity": each.generalization_intensity,
+            }
+            parts.append(pd.DataFrame(outcome))
+        table = pd.concat(parts, ignore_index=True)
+        return table.astype({"policy": "category", "strategy": "category"})
+
+    def row_of_record(self, study: Any, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
+        """Return the row of the world's games on which each record stands, shape (n_records,)."""
+        weights = study.world(draw).weights
+        return np.repeat(np.arange(len(weights)), weights)
+
+    def analyse(self, study: Any, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:
+        """Work out the tables behind the figures that a scenario asks for, of its first draw."""
+        return AnalysisTables()
+
+    def runtimes(self, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
+        """Return the seconds of each policy, where policies were played one by one."""
+        timed = {policy: outcome.seconds for policy, outcome in outcomes.items() if outcome.seconds is not None}
+        return pd.DataFrame({"policy": list(timed), "seconds": list(timed.values())})
+
+    def facts(self, study: Any) -> dict[str, Any]:
+        """Return facts about a study for manifests."""
+        game = study.world(0).truth
+        n_records = int(study.world(0).weights.sum())
+        return {"records": n_records, "strategies": game.space.size, "data_hash": study.fingerprint}
+
+    def facts_of_policies(self, study: Any, outcomes: Mapping[str, PolicyOutcome]) -> dict[str, dict[str, Any]]:
+        """Say by policy how its choice was found."""
+        row = self.row_of_record(study, 0)
+        return {policy: solver_facts(outcome.equilibrium, row) for policy, outcome in outcomes.items()}
+
+    def warnings(self, study: Any, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
+        """Yield what a reader of the outcomes should know."""
+        yield from ()
+
+    def assess(self, study: Any, report: Progress) -> Assessed:
+        """Work out a scenario in which nobody decides."""
+        raise NotImplementedError
+
+    # Rounds of agents
+
+    def settings(self, study: Any) -> Callable[[str, int, int], Setting]:
+        """Return what makes the world of agents: of a policy, a draw of the study, and a run of all rounds on it.
+
+        Raises
+        ------
+        InputError
+            If the kind is not played in rounds.
+        """
+        raise InputError("not played in rounds", source=study.loaded.path, where="game", found=self.name)
+
+    def describe_setting(self, setting: Setting) -> str:
+        """Say in a line how large a world of agents is."""
+        raise NotImplementedError
+
+    # Cross-play
+
+    def opponents(
+        self, study: Any, *, knowledge: str | None = None, stages: str | None = None, rate: float = 0.5
+    ) -> tuple[Any, Opponents]:
+        """Return the adversaries that can play in a scenario, and the study on whose rows they all play.
+
+        Parameters
+        ----------
+        study : Study
+        knowledge : str, optional
+            Knowledge recipe; that of the scenario, if not given.
+        stages : str, optional
+            Absolute path of an attack recipe; that of the scenario, if not given.
+        rate : float
+            Probability of an attack of the random adversary.
+
+        Raises
+        ------
+        InputError
+            If the adversary asked for, or the scenario's own, cannot play.
+        """
+        from reidsim.scenarios.opponents import opponents_by_planner
+
+        return study, opponents_by_planner(study, knowledge=knowledge, stages=stages, rate=rate)
+
+    def opponent_types(self, study: Any) -> TypeOpponents:
+        """Return the types of adversary that the scenario's agents may meet; none if it names none."""
+        from reidsim.scenarios.opponent_types import TypeOpponents, types_of_setting
+
+        agents = getattr(study.scenario, "agents", None)
+        if agents is None or not agents.types:
+            return TypeOpponents()
+        first = self.policies_of(study.scenario)[0]
+        return types_of_setting(self.settings(study)(first, 0, 0), agents.together)
+
+    def cross_play_policies(self, study: Any) -> tuple[str, ...]:
+        """Return the policies that play against every adversary: those of the kind, and those of the scenario."""
+        return tuple(dict.fromkeys((*self.policies, *self.policies_of(study.scenario))))
+
+    # Many points
+
+    def amounts_at_once(self, scenario: ScenarioHead, keys: Sequence[str]) -> bool:
+        """Tell whether points of these keys take milliseconds each, by `amount_points`."""
+        return False
+
+    def plans_under_amounts(self, scenario: ScenarioHead) -> bool:
+        """Tell whether studies of a scenario have `amount_points`."""
+        return False
+
+    def amount_points(self, study: Any) -> AmountPoints | None:
+        """Return what plans a study under any amounts of money; None if the kind cannot."""
+        return None
+
+    def points_at_once(self, scenario: ScenarioHead, keys: Sequence[str]) -> int:
+        """Return how many points of these keys are best solved together; 1 if each is on its own."""
+        return 1
+
+    def play_together(self, studies: Sequence[Any]) -> Callable[[int], Mapping[str, PolicyOutcome]]:
+        """Return what tells the outcomes at one of several points that are solved together, by its number."""
+        raise NotImplementedError
+
+
+def solver_facts(equilibrium: Equilibrium, row_of_record: np.ndarray[Any, np.dtype[np.intp]]) -> dict[str, Any]:
+    """Say how strategies were found, as means over records."""
+    facts: dict[str, Any] = {
+        "solver": equilibrium.solver,
+        "proved_optimal": equilibrium.exact,
+        "strategies_evaluated_per_record": round(float(equilibrium.evaluated[row_of_record].mean()), 3),
+        "withheld": int(equilibrium.withheld[row_of_record].sum()),
+    }
+    return facts if equilibrium.gap is None else {**facts, "largest_gap": float(equilibrium.gap.max())}
 
 
 def kind_names() -> tuple[str, ...]:
@@ -132,6 +387,16 @@ def kind_named(name: object) -> Kind:
     raise InputError("value not allowed", where="game", found=name, expected=f"one of {listed(names)}", hint=hint)
 
 
+def kind_of(scenario: ScenarioHead) -> Kind:
+    """Return the kind of a scenario that has been read."""
+    made = _MADE.get(type(scenario))
+    return kind_named(getattr(scenario, "game", None)) if made is None else made
+
+
 def schemas() -> dict[str, type[ScenarioHead]]:
     """Return what scenario files of every kind may say, by the name of the kind."""
     return {name: kind_named(name).schema for name in kind_names()}
+
+
+def _deciding() -> str:
+    return listed(name for name in _OWN if kind_named(name).decides)

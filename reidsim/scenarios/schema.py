@@ -86,3 +86,10 @@ class ScenarioHead(Section):
     def _points_are_told_once(self) -> ScenarioHead:
         check_design(self.sweep, self.uncertainty)
         return self
+
+
+def economics_of(scenario: ScenarioHead) -> tuple[EconomicsSection, EconomicsSection]:
+    """Return the economics of a scenario that has some: what is true, and what is believed."""
+    economics: EconomicsSection = getattr(scenario, "economics")  # noqa: B009 - of kinds with amounts
+    beliefs: BeliefsSection | None = getattr(scenario, "beliefs", None)
+    return economics, economics if beliefs is None else beliefs.of(economics)

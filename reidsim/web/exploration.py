@@ -11,14 +11,10 @@ import mesa
 import pandas as pd
 
 from reidsim.agents.model import ReidentificationModel
+from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError
-from reidsim.experiments.agent_masking import subject_setting
-from reidsim.experiments.single_run import run_once
-from reidsim.kinds.masking.study import build_masking_study, is_masking
-from reidsim.kinds.tables.rounds import require_playable, setting_of
-from reidsim.kinds.tables.study import build_study, is_tables
 from reidsim.overrides import override, validated_after
-from reidsim.scenarios.agents_schema import AgentsSection
+from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import RECORD_COLUMNS, ScenarioHead
 from reidsim.web.controls import Value
@@ -128,16 +124,8 @@ def world_of(loaded: LoadedScenario[ScenarioHead], policy: str) -> Reidentificat
     InputError
         If the scenario's game is not played in rounds.
     """
-    if is_tables(loaded):
-        table = build_study(loaded)
-        require_playable(table, policy)
-        setting = setting_of(table, loaded.scenario.agents or AgentsSection())
-    elif is_masking(loaded):
-        study = build_masking_study(loaded)
-        setting = subject_setting(study, study.games(0), policy)
-    else:
-        raise InputError("not played in rounds", source=loaded.path, where="game", found=loaded.content.get("game"))
-    return ReidentificationModel(setting, policy)
+    kind = kind_of(loaded.scenario)
+    return ReidentificationModel(kind.settings(kind.build(loaded))(policy, 0, 0), policy)
 
 
 def _without(loaded: LoadedScenario[ScenarioHead], *keys: str) -> LoadedScenario[ScenarioHead]:

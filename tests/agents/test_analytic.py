@@ -11,12 +11,13 @@ from small_scenario import releases, write_scenario
 from tiers import cases, examples
 
 import reidsim
-from reidsim.experiments.agent_run import play_policy
-from reidsim.kinds.tables.outcomes import equilibria_of, play
+from reidsim.engine.rounds import play_policy
+from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.outcomes import play
 from reidsim.kinds.tables.rounds import setting_of
-from reidsim.kinds.tables.study import build_study
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.study import equilibria_of
 
 POLICIES = ("basic", "no-attack", "no-protection", "suppress-all")
 

@@ -16,17 +16,17 @@ import reidsim
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.agents.foresight import Foreseen, Opponent
 from reidsim.agents.profile import AdversaryProfile, Equipment
+from reidsim.engine.rounds import play_policy
 from reidsim.errors import InputError
-from reidsim.experiments.agent_run import play_policy
 from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame, TypesLinker
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
 from reidsim.games.full_domain.anytime import explore
 from reidsim.games.full_domain.nodes import every_node
 from reidsim.games.full_domain.search import search
 from reidsim.games.record_game import PopulationLinker, RecordGame
+from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.outcomes import play
 from reidsim.kinds.tables.rounds import setting_of
-from reidsim.kinds.tables.study import build_study
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Population
 from reidsim.scenarios.agents_schema import AgentsSection

@@ -10,10 +10,11 @@ from typer.testing import CliRunner
 import reidsim
 from reidsim.agents.model import ReidentificationModel
 from reidsim.cli import app
+from reidsim.engine.run import describe
+from reidsim.engine.single_run import play_policies
 from reidsim.errors import InputError
-from reidsim.experiments.run import describe
+from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.rounds import setting_of
-from reidsim.kinds.tables.study import build_study
 from reidsim.reports.explanation import explanation
 from reidsim.scenarios.load import load_scenario
 from reidsim.web.exploration import world_of
@@ -86,7 +87,7 @@ def test_the_table_is_that_of_those_who_take_part(risk, policy, town, folder):
     assert 5 < stay.sum() < 38
     pd.read_csv(folder / "records.csv")[stay].to_csv(folder / "rest.csv", index=False)
     alone = load_scenario(town, {**changes, "agents": {}, "release.path": str(folder / "rest.csv")})
-    rest = reidsim.experiments.tables_run.run_tables(alone, lambda task, done, total: None).records
+    rest = play_policies(build_study(alone), lambda task, done, total: None).records
     found = result.records[stay].reset_index(drop=True)
     assert found["strategy"].astype(str).tolist() == rest["strategy"].astype(str).tolist()
     for column in ("publisher_payoff", "adversary_payoff", "success_probability", "utility"):
@@ -322,7 +323,7 @@ def test_types_with_prices_of_their_own_may_meet_records_with_theirs(town):
     changes = {"agents.types": types, "economics.columns": {"benefit": "worth", "loss": "worth"}}
     analytic = {"economics.columns": {"benefit": "worth", "loss": "worth"}, "economics.gain": 120, "agents": {}}
     loaded = load_scenario(town, analytic)
-    expected = reidsim.experiments.tables_run.run_tables(loaded, lambda task, done, total: None)
+    expected = play_policies(build_study(loaded), lambda task, done, total: None)
     found = reidsim.run(town, overrides=changes)
     np.testing.assert_allclose(found.records["publisher_payoff"], expected.records["publisher_payoff"], atol=1e-9)
     np.testing.assert_allclose(found.records["adversary_payoff"], expected.records["adversary_payoff"], atol=1e-9)

@@ -13,8 +13,8 @@ from tiers import examples
 
 import reidsim
 from reidsim.agents.model import ReidentificationModel
+from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.rounds import setting_of
-from reidsim.kinds.tables.study import build_study
 from reidsim.scenarios.load import load_scenario
 
 SCENARIO = """

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 import reidsim
 from reidsim.cli import app
+from reidsim.engine.run import describe
 from reidsim.errors import InputError
-from reidsim.experiments.run import describe
 from reidsim.reports.explanation import explanation
 from reidsim.reports.illustration import illustrate
 from reidsim.scenarios.load import load_scenario

@@ -15,17 +15,17 @@ import pytest
 from child_signals import has_content, once, processes_with, stopped
 
 import reidsim
+from reidsim.engine.batch import read_runs, run_points
+from reidsim.engine.batch.batch_run import run_batch_loaded
+from reidsim.engine.batch.design import at_point, design_of, sweep_points
+from reidsim.engine.batch.executors.processes import ProcessExecutor
+from reidsim.engine.batch.folder import finish
+from reidsim.engine.batch.lock import only_writer
+from reidsim.engine.batch.rerun import rerun_one
+from reidsim.engine.batch.tasks import RunOutcome
+from reidsim.engine.run import describe
+from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError
-from reidsim.experiments.batch import read_runs, run_points
-from reidsim.experiments.batch.batch_run import run_batch_loaded
-from reidsim.experiments.batch.design import at_point, design_of, sweep_points
-from reidsim.experiments.batch.executors.processes import ProcessExecutor
-from reidsim.experiments.batch.folder import finish
-from reidsim.experiments.batch.lock import only_writer
-from reidsim.experiments.batch.rerun import rerun_one
-from reidsim.experiments.batch.tasks import RunOutcome
-from reidsim.experiments.run import describe
-from reidsim.experiments.single_run import run_once
 from reidsim.scenarios.load import load_scenario
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -224,7 +224,7 @@ def test_no_room_for_the_tables_leaves_the_journal(town, monkeypatch):
         finish(folder, fail)
 
     with monkeypatch.context() as patch:
-        patch.setattr("reidsim.experiments.batch.batch_run.finish", no_room)
+        patch.setattr("reidsim.engine.batch.batch_run.finish", no_room)
         with pytest.raises(InputError, match=r"out: the disk is full.*--resume"):
             reidsim.run_batch(town, overrides=SWEEP, folder="out")
     assert sorted(path.name for path in Path("out").iterdir()) == ["journal.jsonl", "manifest.json"]

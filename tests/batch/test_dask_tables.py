@@ -12,11 +12,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tiers import examples
 
-from reidsim.experiments.batch.batch_run import run_batch_loaded
-from reidsim.experiments.batch.executors.cluster import DaskExecutor
-from reidsim.experiments.batch.executors.processes import ProcessExecutor
-from reidsim.experiments.batch.executors.serial import SerialExecutor
-from reidsim.experiments.batch.journal import JOURNAL
+from reidsim.engine.batch.batch_run import run_batch_loaded
+from reidsim.engine.batch.executors.cluster import DaskExecutor
+from reidsim.engine.batch.executors.processes import ProcessExecutor
+from reidsim.engine.batch.executors.serial import SerialExecutor
+from reidsim.engine.batch.journal import JOURNAL
 from reidsim.scenarios.load import load_scenario
 
 pytestmark = pytest.mark.deep

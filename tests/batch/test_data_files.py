@@ -13,15 +13,15 @@ from tiers import cases
 
 import reidsim
 from reidsim.bundled import bundled_folder, bundled_names
+from reidsim.engine.batch import run_points
+from reidsim.engine.batch.batch_run import run_batch_loaded
+from reidsim.engine.batch.data_files import data_files
+from reidsim.engine.batch.design import Design, at_point, design_of
+from reidsim.engine.batch.executors.serial import SerialExecutor
+from reidsim.engine.batch.rerun import rerun_one
+from reidsim.engine.batch.tasks import attempt
+from reidsim.engine.run import describe
 from reidsim.errors import InputError
-from reidsim.experiments.batch import run_points
-from reidsim.experiments.batch.batch_run import run_batch_loaded
-from reidsim.experiments.batch.data_files import data_files
-from reidsim.experiments.batch.design import Design, at_point, design_of
-from reidsim.experiments.batch.executors.serial import SerialExecutor
-from reidsim.experiments.batch.rerun import rerun_one
-from reidsim.experiments.batch.tasks import attempt
-from reidsim.experiments.run import describe
 from reidsim.scenarios.load import RECIPE_KEYS, load_scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town"

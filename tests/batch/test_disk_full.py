@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from tiers import cases
 
+from reidsim.engine.batch import read_runs
+from reidsim.engine.batch.batch_run import run_batch_loaded
+from reidsim.engine.batch.executors.serial import SerialExecutor
+from reidsim.engine.batch.tasks import attempt
 from reidsim.errors import InputError
-from reidsim.experiments.batch import read_runs
-from reidsim.experiments.batch.batch_run import run_batch_loaded
-from reidsim.experiments.batch.executors.serial import SerialExecutor
-from reidsim.experiments.batch.tasks import attempt
 from reidsim.scenarios.load import load_scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"

@@ -13,12 +13,12 @@ import pytest
 from child_signals import processes_with
 
 from reidsim import interrupts
+from reidsim.engine.batch.executors.automatic import AutomaticExecutor
+from reidsim.engine.batch.executors.choice import executor_named
+from reidsim.engine.batch.executors.cluster import DaskExecutor
+from reidsim.engine.batch.executors.processes import ProcessExecutor
+from reidsim.engine.batch.executors.serial import SerialExecutor
 from reidsim.errors import InputError
-from reidsim.experiments.batch.executors.automatic import AutomaticExecutor
-from reidsim.experiments.batch.executors.choice import executor_named
-from reidsim.experiments.batch.executors.cluster import DaskExecutor
-from reidsim.experiments.batch.executors.processes import ProcessExecutor
-from reidsim.experiments.batch.executors.serial import SerialExecutor
 
 from fake_runs import NeverStarts, Square, tasks  # isort: skip
 
@@ -114,7 +114,7 @@ def test_stopping_in_the_middle_leaves_no_process(tmp_path, no_process_left):
 STARTER = """
 import sys
 from fake_runs import Square, tasks
-from reidsim.experiments.batch.executors.choice import executor_named
+from reidsim.engine.batch.executors.choice import executor_named
 list(executor_named(sys.argv[1], workers=2).execute(Square(hangs=(0, 1), folder=sys.argv[2]), tasks(2)))
 """
 
@@ -155,7 +155,7 @@ def test_few_quick_runs_are_done_here(monkeypatch):
 
 def test_long_ones_are_handed_over(monkeypatch):
     clock = iter(range(0, 10_000, 4))
-    monkeypatch.setattr("reidsim.experiments.batch.tasks.time.perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr("reidsim.engine.batch.tasks.time.perf_counter", lambda: float(next(clock)))
     handed = []
 
     def execute(self, work, left):
@@ -205,7 +205,7 @@ def test_options_that_do_not_fit(name, options, message):
 @pytest.mark.deep
 def test_workers_do_not_mind_an_interrupt_that_is_meant_for_their_starter(monkeypatch):
     """They are in a session of their own, and ignore the signal besides."""
-    from reidsim.experiments.batch.executors import processes
+    from reidsim.engine.batch.executors import processes
 
     started = []
     start = processes.subprocess.Popen

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reidsim
+from reidsim.engine.batch import run_points, studies
+from reidsim.engine.batch.design import Design, content_of_run, design_of, sweep_points
+from reidsim.engine.batch.one_run import ScenarioWork
+from reidsim.engine.batch.runner import tasks_of
+from reidsim.engine.batch.tasks import RunTask
 from reidsim.errors import InputError
-from reidsim.experiments.batch import run_points, studies
-from reidsim.experiments.batch.design import Design, content_of_run, design_of, sweep_points
-from reidsim.experiments.batch.one_run import ScenarioWork
-from reidsim.experiments.batch.runner import tasks_of
-from reidsim.experiments.batch.tasks import RunTask
 from reidsim.scenarios.design_schema import SweepSection
 from reidsim.scenarios.load import load_scenario
 from reidsim.validation import validated

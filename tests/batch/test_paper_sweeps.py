@@ -11,14 +11,15 @@ import pytest
 
 import reidsim
 from reidsim.adversaries.sequential.planning import attack_threshold
-from reidsim.experiments.record_measures import search_deviation
-from reidsim.experiments.tables_run import summarise
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.lattice_search import lattice_search
-from reidsim.kinds.tables.outcomes import equilibria_of, play
-from reidsim.kinds.tables.study import build_study
+from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.kind import TABLES
+from reidsim.kinds.tables.outcomes import play
+from reidsim.kinds.tables.record_measures import search_deviation
 from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.study import equilibria_of
 
 pytestmark = pytest.mark.deep
 
@@ -45,7 +46,7 @@ def assert_points(runs, name, keys, **changes):
     for point, rows in runs.groupby("point"):
         at = {key: rows[key].iloc[0] for key in keys}
         study = build_study(load_scenario(name, {**changes, **at}))
-        alone = summarise(study, equilibria_of(play(study)))
+        alone = TABLES.summarise(study, 0, equilibria_of(play(study)))
         assert rows["policy"].tolist() == list(alone.index), point
         np.testing.assert_allclose(rows[MEASURES], alone[MEASURES], **CLOSE)
 
@@ -100,7 +101,7 @@ def test_figure_5_of_prasser_2017():
     for point, rows in runs.groupby("point"):
         at = {key: rows[key].iloc[0] for key in values}
         study = build_study(load_scenario("prasser2017-sweep", at))
-        alone = summarise(study, equilibria_of(play(study)))
+        alone = TABLES.summarise(study, 0, equilibria_of(play(study)))
         assert rows["policy"].tolist() == list(alone.index), point
         np.testing.assert_allclose(rows[MEASURES], alone[MEASURES], **CLOSE)
 

@@ -14,15 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
+from reidsim.engine.batch.design import Design
+from reidsim.engine.batch.executors.serial import SerialExecutor
+from reidsim.engine.batch.journal import JOURNAL, read_journal, read_places
+from reidsim.engine.batch.lock import only_writer
+from reidsim.engine.batch.runner import run_tasks
+from reidsim.engine.batch.tables import batch_tables
+from reidsim.engine.batch.tasks import FAILED, attempt
+from reidsim.engine.results import write_parquet
 from reidsim.errors import InputError
-from reidsim.experiments.batch.design import Design
-from reidsim.experiments.batch.executors.serial import SerialExecutor
-from reidsim.experiments.batch.journal import JOURNAL, read_journal, read_places
-from reidsim.experiments.batch.lock import only_writer
-from reidsim.experiments.batch.runner import run_tasks
-from reidsim.experiments.batch.tables import batch_tables
-from reidsim.experiments.batch.tasks import FAILED, attempt
-from reidsim.experiments.results import write_parquet
 
 from fake_runs import Square, tasks  # isort: skip
 
@@ -167,7 +167,7 @@ def test_a_folder_has_one_writer(tmp_path):
 
 @pytest.mark.deep
 def test_the_lock_ends_with_the_process_that_holds_it(tmp_path):
-    code = "import sys, time; from pathlib import Path; from reidsim.experiments.batch.lock import only_writer\n"
+    code = "import sys, time; from pathlib import Path; from reidsim.engine.batch.lock import only_writer\n"
     code += f"with only_writer(Path({str(tmp_path)!r})): print('held', flush=True); time.sleep(3600)"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as holder:
         assert holder.stdout.readline() == b"held\n"

@@ -7,15 +7,15 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reidsim.experiments.batch.design import Design
-from reidsim.experiments.batch.statistics import (
+from reidsim.engine.batch.design import Design
+from reidsim.engine.batch.statistics import (
     error_of_estimates,
     mean_interval,
     paired_difference,
     quantiles,
     required_replications,
 )
-from reidsim.experiments.batch.statistics_tables import differences_table, measured, statistics_table
+from reidsim.engine.batch.statistics_tables import differences_table, measured, statistics_table
 
 NUMBERS = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=12)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import reidsim
 from reidsim.front.adversaries import Always, Never, Own, Random
-from reidsim.kinds.tables.study import build_study
+from reidsim.kinds.tables.build import build_study
 
 RNG = np.random.default_rng(3)
 PEOPLE = pd.DataFrame({"age": RNG.integers(20, 50, 300), "sex": RNG.choice(["F", "M"], 300)})

@@ -24,10 +24,11 @@ from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.lattice_search import lattice_search
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, PopulationLinker, RecordGame
-from reidsim.kinds.tables.outcomes import equilibria_of, play
-from reidsim.kinds.tables.study import build_study
+from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.outcomes import play
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.study import equilibria_of
 
 TOWN = Path(__file__).parent.parent / "scenarios" / "town"
 

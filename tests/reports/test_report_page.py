@@ -21,8 +21,8 @@ from markdown_it import MarkdownIt
 import reidsim
 from reidsim.bundled import bundled_folder, bundled_names
 from reidsim.cli import main
+from reidsim.engine.results import make_manifest
 from reidsim.errors import InputError
-from reidsim.experiments.results import make_manifest
 from reidsim.overrides import parse_override
 from reidsim.reports.illustration import illustrate
 from reidsim.reports.page.as_html import as_html

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from reidsim.cli import main
+from reidsim.engine.run import run_batch
 from reidsim.errors import InputError
-from reidsim.experiments.run import run_batch
 from reidsim.reports.figures.masking_lines import masking_lines
 from reidsim.reports.figures.sweep import sweep_figures
 from reidsim.reports.illustration import figures_of

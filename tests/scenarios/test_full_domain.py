@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reidsim.errors import InputError
-from reidsim.kinds.tables.study import build_study
+from reidsim.kinds.tables.build import build_study
 from reidsim.scenarios.load import load_scenario
 
 SCENARIO = """

@@ -14,7 +14,7 @@ from tiers import examples
 
 from reidsim.bundled import bundled_folder, bundled_names, resolve
 from reidsim.errors import InputError
-from reidsim.kinds.tables.study import build_study
+from reidsim.kinds.tables.build import build_study
 from reidsim.overrides import parse_override
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 

@@ -10,11 +10,11 @@ import pytest
 from contract_worlds import masking_world
 
 from reidsim.adversaries.multistage.world import PersonTable
+from reidsim.engine.cross_play import cross_play
 from reidsim.errors import InputError
-from reidsim.experiments.cross_play import cross_play
 from reidsim.games.masking.best_first import best_first
+from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.staged_attack import staged_records
-from reidsim.kinds.tables.study import build_study
 from reidsim.scenarios.load import load_scenario
 
 FILES = {

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from reidsim.engine.stress.result import StressResult
 from reidsim.errors import InputError
-from reidsim.experiments.stress.result import StressResult
 from reidsim.reports.figures.stress import belief_curves, figures_of, policy_map, regret_curves, sensitivity_bars
 
 INDICES = pd.DataFrame(

@@ -8,12 +8,12 @@ from small_scenario import releases, study_of
 from stress_scenarios import write_town
 from tiers import examples
 
-from reidsim.experiments.record_points import OneShotPoints, SolvedPoints, record_points
-from reidsim.experiments.stress.guarantee import guarantee_table, switch_point
-from reidsim.experiments.stress.outcomes import economics_at
+from reidsim.engine.stress.guarantee import guarantee_table, switch_point
+from reidsim.engine.stress.outcomes import economics_at
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import Choice
-from reidsim.kinds.tables.study import build_study
+from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.record_points import OneShotPoints, SolvedPoints, record_points
 from reidsim.scenarios.load import load_scenario
 
 POLICIES = ("basic", "no-attack", "no-protection", "suppress-all")

@@ -6,10 +6,10 @@ import pytest
 from stress_scenarios import write_town
 
 import reidsim
+from reidsim.engine.stress.outcomes import BatchEvaluator, RecordEvaluator, can_be_played_at_once, chosen_policies
 from reidsim.errors import InputError
-from reidsim.experiments.record_points import OneShotPoints, SolvedPoints, record_points
-from reidsim.experiments.stress.outcomes import BatchEvaluator, RecordEvaluator, can_be_played_at_once, chosen_policies
-from reidsim.kinds.tables.study import build_study
+from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.record_points import OneShotPoints, SolvedPoints, record_points
 from reidsim.scenarios.load import load_scenario
 
 POLICIES = ("no-protection", "basic", "no-attack", "suppress-all")
@@ -94,7 +94,7 @@ def test_a_failed_run_leaves_its_point_out(town, monkeypatch):
         }
         return {"runs": pd.concat([table[~lost], pd.DataFrame([failed])], ignore_index=True)}
 
-    monkeypatch.setattr("reidsim.experiments.stress.outcomes.point_tables", fake)
+    monkeypatch.setattr("reidsim.engine.stress.outcomes.point_tables", fake)
     twice = town.scenario.model_copy(update={"replications": 2})
     loaded = type(town)(town.name, town.path, twice, town.content)
     outcomes = BatchEvaluator(loaded, ("basic", "no-attack"), 0.9).at(
@@ -107,7 +107,7 @@ def test_a_failed_run_leaves_its_point_out(town, monkeypatch):
 
 def test_if_every_run_fails_the_first_error_is_told(town, monkeypatch):
     failed = pd.DataFrame({"point": [0], "policy": [None], "state": ["failed"], "error": ["ValueError: no"]})
-    monkeypatch.setattr("reidsim.experiments.stress.outcomes.point_tables", lambda *_, **__: {"runs": failed})
+    monkeypatch.setattr("reidsim.engine.stress.outcomes.point_tables", lambda *_, **__: {"runs": failed})
     with pytest.raises(InputError, match=r"every run failed.*ValueError: no"):
         BatchEvaluator(town, ("basic",), 0.9).at(pd.DataFrame({"economics.cost": [1.0]}), "informed")
 

@@ -3,8 +3,7 @@
 import pytest
 from stress_scenarios import TOWN, write_town
 
-from reidsim.errors import InputError
-from reidsim.experiments.stress.planning import (
+from reidsim.engine.stress.planning import (
     belief_key,
     belief_points,
     believed_values,
@@ -12,6 +11,7 @@ from reidsim.experiments.stress.planning import (
     own_value,
     truth_key,
 )
+from reidsim.errors import InputError
 from reidsim.scenarios.load import load_scenario
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tiers import examples
 
-from reidsim.experiments.stress.robustness import best_policies, complete_points, regret, robustness_table
+from reidsim.engine.stress.robustness import best_policies, complete_points, regret, robustness_table
 
 payoff_tables = st.tuples(st.integers(1, 4), st.integers(1, 6)).flatmap(
     lambda shape: arrays(

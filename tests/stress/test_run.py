@@ -13,10 +13,10 @@ from stress_scenarios import TOWN, UNCERTAIN, write_town
 from typer.testing import CliRunner
 
 from reidsim.cli import app
+from reidsim.engine.run import describe, run_batch
+from reidsim.engine.stress.result import TABLES
+from reidsim.engine.stress.run import stress
 from reidsim.errors import InputError
-from reidsim.experiments.run import describe, run_batch
-from reidsim.experiments.stress.result import TABLES
-from reidsim.experiments.stress.run import stress
 from reidsim.reports.figures.stress import illustrate_stress
 from reidsim.scenarios.load import load_scenario
 
@@ -314,7 +314,7 @@ def test_what_is_of_other_games_is_refused(tmp_path):
 )
 def test_check_finds_what_a_stress_test_of_a_game_cannot_be(monkeypatch, name, changes, message):
     """Before people are made and games are solved."""
-    monkeypatch.setattr("reidsim.experiments.single_run._study_of", lambda scenario: pytest.fail("read files"))
+    monkeypatch.setattr("reidsim.engine.single_run._study_of", lambda scenario: pytest.fail("read files"))
     with pytest.raises(InputError, match=message):
         describe(load_scenario(name, changes))
 
@@ -322,7 +322,7 @@ def test_check_finds_what_a_stress_test_of_a_game_cannot_be(monkeypatch, name, c
 def test_a_stress_test_that_can_be_is_checked(tmp_path, monkeypatch):
     path = write_town(tmp_path, UNCERTAIN + EVERYTHING)
     for name in ("_robustness", "_sensitivity", "_belief_curves", "_map", "_guarantee"):
-        monkeypatch.setattr(f"reidsim.experiments.stress.run._Stress.{name}", lambda *a: pytest.fail("worked it out"))
+        monkeypatch.setattr(f"reidsim.engine.stress.run._Stress.{name}", lambda *a: pytest.fail("worked it out"))
     outcome = CliRunner().invoke(app, ["check", str(path)])
     assert outcome.exit_code == 0, outcome.output
     assert outcome.output.startswith("town is ready: 12 points, 1 replication of each; the first: ")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
-from reidsim.experiments.stress.sensitivity import COLUMNS, analyse, morris_design, sobol_design
+from reidsim.engine.stress.sensitivity import COLUMNS, analyse, morris_design, sobol_design
 
 ISHIGAMI = ("x1", "x2", "x3")
 

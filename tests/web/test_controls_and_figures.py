@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reidsim.experiments.single_run import run_once
+from reidsim.engine.single_run import run_once
 from reidsim.scenarios.load import load_scenario
 from reidsim.web.controls import Choice, Slider, controls_of
 from reidsim.web.exploration import Exploration, changed

@@ -119,6 +119,12 @@ class MultistageAttack:
         assert isinstance(last, Identify)  # noqa: S101 # checked when it was made
         return last
 
+    @property
+    def looked_at(self) -> tuple[str, ...]:
+        """Attributes that any stage can use."""
+        names = [name for s in self.stages for name in (s.loci if isinstance(s, InferSurname) else s.on)]
+        return tuple(dict.fromkeys(names))
+
     def one_stage(self) -> MultistageAttack:
         """Return the attack of the same adversary without any inference, which links on what is released alone."""
         inferred = [stage.infers for stage in self.inferences]

@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
-from reidsim.kinds.assessment.schema import RiskScenario
-from reidsim.scenarios.kind import Kind
+from typing import Any
 
-ASSESSMENT = Kind(
-    name="risk",
-    words="nobody decides: the risks of a release that is given are assessed",
-    schema=RiskScenario,
-    policies={},
-    decides="",
-)
+from reidsim.kinds.assessment.assessing import assess_study, describe_risk
+from reidsim.kinds.assessment.schema import RiskScenario
+from reidsim.kinds.assessment.study import RiskStudy, build_risk_study
+from reidsim.scenarios.kind import Kind
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.study import Assessed, Progress
+
+
+class AssessmentKind(Kind):
+    """Nobody decides; see `Kind`."""
+
+    name = "risk"
+    words = "nobody decides: the risks of a release that is given are assessed"
+    schema = RiskScenario
+    decides = ""
+
+    def build(self, loaded: LoadedScenario[Any]) -> RiskStudy:
+        """Read the release, or the people of whom samples are drawn."""
+        return build_risk_study(loaded)
+
+    def describe(self, study: RiskStudy) -> str:
+        """Say what releases and adversaries there are."""
+        return describe_risk(study)
+
+    def assess(self, study: RiskStudy, report: Progress) -> Assessed:
+        """Return the risks of everybody."""
+        return assess_study(study, report)
+
+
+ASSESSMENT = AssessmentKind()

@@ -24,10 +24,11 @@ from reidsim.populations.domain import Domain
 from reidsim.populations.population import Population
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.study import Study, World
 
 
 @dataclass(frozen=True, eq=False)
-class RiskStudy:
+class RiskStudy(Study[RiskScenario]):
     """A scenario of the kind ``risk`` with everything it names at hand.
 
     Parameters
@@ -39,14 +40,8 @@ class RiskStudy:
         The records, if they come from a file.
     """
 
-    loaded: LoadedScenario[RiskScenario]
     population: Population | None
     file: Release | None
-
-    @property
-    def scenario(self) -> RiskScenario:
-        """The scenario as run."""
-        return self.loaded.scenario
 
     @property
     def domain(self) -> Domain:
@@ -122,6 +117,10 @@ class RiskStudy:
             return KnownPopulation(self.population.cells, self.population.counts.astype(np.int64))
         assert section.population_size is not None  # noqa: S101 - held by the schema, said for the type checker
         return EstimatedUniqueness(section.method, section.population_size, section.level, self.scenario.seed)
+
+    def world(self, draw: int = 0) -> World:
+        """Nobody plays."""
+        raise InputError("nobody decides what is shared", source=self.loaded.path, where="game", found="risk")
 
     def stream(self, what: str, size: int, sample: int) -> np.random.Generator:
         """Return the generator of a draw for one sample."""

@@ -2,14 +2,167 @@
 
 from __future__ import annotations
 
-from reidsim.kinds.masking.policies import POLICIES
-from reidsim.kinds.masking.schema import MaskingScenario
-from reidsim.scenarios.kind import Kind
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
-MASKING = Kind(
-    name="masking",
-    words="data subjects decide which attributes of their record are shared, generalized or masked",
-    schema=MaskingScenario,
-    policies=POLICIES,
-    decides="subject",
+import numpy as np
+import pandas as pd
+
+from reidsim.adversaries.knowledge.sets import count_sets
+from reidsim.agents.profile import Setting
+from reidsim.errors import InputError
+from reidsim.games.cross_play import MOST_FORMS
+from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
+from reidsim.kinds.masking.opponents import opponents_of_subjects
+from reidsim.kinds.masking.outcomes import (
+    MaskingAnalysis,
+    facts_of,
+    game_warnings,
+    record_table,
+    search_path,
+    summarise,
 )
+from reidsim.kinds.masking.policies import OF_SUBJECTS, POLICIES, MaskingPolicy, policy_named
+from reidsim.kinds.masking.rounds import setting_of
+from reidsim.kinds.masking.schema import MaskingScenario
+from reidsim.kinds.masking.solving import check_policies
+from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
+from reidsim.releases.focused import FocusedSpace
+from reidsim.scenarios.agents_schema import AgentsSection
+from reidsim.scenarios.kind import Kind
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.opponent_types import LEFT_OUT, TypeOpponents, types_of_setting
+from reidsim.scenarios.opponents import Opponents
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of
+from reidsim.wording import counted
+
+# Sections that only games are made from: what tables are drawn from is the same whatever they say.
+_NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
+
+
+class MaskingKind(Kind):
+    """Data subjects decide which attributes of their record are shared; see `Kind`."""
+
+    name = "masking"
+    words = "data subjects decide which attributes of their record are shared, generalized or masked"
+    schema = MaskingScenario
+    policies = POLICIES
+    decides = "subject"
+    numbers_draws = True
+
+    def policy(self, name: str) -> MaskingPolicy:
+        """Return a policy by its name."""
+        return policy_named(name)
+
+    def release_file(self, scenario: ScenarioHead) -> str | None:
+        """Return the file of the targets."""
+        assert isinstance(scenario, MaskingScenario)  # noqa: S101 - of this kind
+        return scenario.targets.file
+
+    def build(self, loaded: LoadedScenario[Any]) -> MaskingStudy:
+        """Read what tables are drawn from."""
+        return build_masking_study(loaded)
+
+    def describe(self, study: MaskingStudy) -> str:
+        """Say how large the game of the first replication is."""
+        game, _ = study.games(0)
+        check_policies(study, game)
+        resources = ", ".join(f"{name} of {table.n_rows:,}" for name, table in game.world.resources.items())
+        known = ""
+        if isinstance(game, PartialKnowledgeGame):
+            linked = ", ".join(game.knowledge.attributes)
+            sets = counted(count_sets(game.knowledge), "knowledge set")
+            known = f", up to {sets} per subject, linked on {linked}"
+        return (
+            f"{counted(game.n_records, 'subject')}, {counted(game.space.size, 'strategy', 'strategies')}, {resources}, "
+            f"{counted(study.draws, 'replication')}{known}"
+        )
+
+    def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
+        """Return what tables are drawn from."""
+        return {key: value for key, value in loaded.content.items() if key not in _NOT_OF_THE_STUDY}
+
+    def play(
+        self,
+        study: MaskingStudy,
+        draw: int = 0,
+        policies: Sequence[str] | None = None,
+        *,
+        timed: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Mapping[str, PolicyOutcome]:
+        """Play policies, having checked that they can be."""
+        check_policies(study, study.games(draw)[0])
+        return super().play(study, draw, policies, timed=timed, progress=progress)
+
+    def summarise(self, study: MaskingStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+        """Return usefulness and fairness, too."""
+        return summarise(study, study.games(draw)[0], equilibria)
+
+    def records(self, study: MaskingStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+        """Return subjects with their attributes as released."""
+        return record_table(study, study.games(draw)[0], equilibria)
+
+    def analyse(self, study: MaskingStudy, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:
+        """Return the greedy search of a record, if the scenario names one."""
+        equilibria = equilibria_of(outcomes)
+        return MaskingAnalysis(search_path=search_path(study, *study.games(0), equilibria))
+
+    def facts(self, study: MaskingStudy) -> dict[str, Any]:
+        """Return facts about subjects, resources and knowledge."""
+        return facts_of(study)
+
+    def warnings(self, study: MaskingStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
+        """Yield what to know about targets and about strategies that are not proved optimal."""
+        equilibria = equilibria_of(outcomes)
+        return game_warnings(study.games(draw)[0], equilibria)
+
+    def settings(self, study: MaskingStudy) -> Callable[[str, int, int], Setting]:
+        """Return the world of each policy in each draw of the tables."""
+        agents = study.scenario.agents or AgentsSection()
+        return lambda policy, replication, draw: setting_of(
+            study, agents, study.games(replication), policy, replication, draw
+        )
+
+    def describe_setting(self, setting: Setting) -> str:
+        """Say how many subjects and strategies there are."""
+        forms = counted(setting.space.size, "strategy", "strategies")
+        return f"{counted(setting.n_subjects, 'data subject')}, {forms}"
+
+    def opponents(
+        self, study: MaskingStudy, *, knowledge: str | None = None, stages: str | None = None, rate: float = 0.5
+    ) -> tuple[MaskingStudy, Opponents]:
+        """Return the adversaries in the first draw of the tables."""
+        if stages is not None:
+            expected = "adversary.stages of the scenario"
+            raise InputError(
+                "a masking scenario has stages of its own", where="stages", found=stages, expected=expected
+            )
+        return study, opponents_of_subjects(study, knowledge=knowledge, rate=rate)
+
+    def opponent_types(self, study: MaskingStudy) -> TypeOpponents:
+        """Return the types, on the attributes that any attack looks at."""
+        agents = study.scenario.agents
+        if agents is None or not agents.types:
+            return TypeOpponents()
+        space, attack = study.games(0)[0].space, study.games(0)[0].attack
+        if space.size > MOST_FORMS:
+            return TypeOpponents(left_out=(f"types cannot play: there are more than {MOST_FORMS:,} forms", LEFT_OUT))
+        setting = self.settings(study)("masking", 0, 0)
+        return types_of_setting(setting, agents.together, FocusedSpace(space, attack.looked_at))
+
+    def cross_play_policies(self, study: MaskingStudy) -> tuple[str, ...]:
+        """Return the policies in the order of rows, and those of the scenario."""
+        section, n = study.scenario.subjects, study.games(0)[0].n_records
+        anonymous = n >= section.k and not section.always_shared
+        names = [name for name in OF_SUBJECTS if name != "k-anonymity" or anonymous]
+        return tuple(dict.fromkeys((*names, *section.policies)))
+
+    def row_of_record(self, study: MaskingStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
+        """Return every subject's own row."""
+        return np.arange(study.games(draw)[0].n_records)
+
+
+MASKING = MaskingKind()

@@ -140,6 +140,12 @@ POLICIES: dict[str, MaskingPolicy] = {
     )
 }  # fmt: skip
 
+# The policies in the order of rows of cross-play.
+OF_SUBJECTS = (
+    "masking", "no-attack-masking", "greedy-masking", "anytime-masking", "same-strategy", "opt-in", "no-protection",
+    "demographics-only", "random-opt-in", "random-masking", "k-anonymity",
+)  # fmt: skip
+
 
 def policy_named(name: str) -> MaskingPolicy:
     """Return a policy by its name; any that the package does not have is somebody's own, see `own_policy`."""

@@ -130,3 +130,22 @@ def _against_several(study: MaskingStudy, policy: str, game: RecordGame) -> Choi
             return withholding(game, backward_induction(game, {"": constraint})[""])
         return withholding(game, best_against_several(game, no_attack=rule.forbids_attacks))
     raise InputError("not against several adversaries", where="subjects.policies", found=policy)
+
+
+def check_policies(study: MaskingStudy, game: MaskingGame) -> None:
+    """Refuse what a policy cannot do before anything is played."""
+    section, adversary = study.scenario.subjects, study.scenario.adversary
+    if "k-anonymity" in section.policies and game.n_records < section.k:
+        raise InputError(
+            "too few records for k-anonymity", source=study.loaded.path, where="subjects.k", found=section.k,
+            expected=f"at most {game.n_records}, the number of subjects",
+        )  # fmt: skip
+    if game.is_compiled or section.solver in GENERAL_SOLVERS:
+        return
+    stages = ", ".join(stage.stage for stage in adversary.stages)
+    attacked = "partial knowledge" if adversary.knowledge is not None else f"an attack of the stages {stages}"
+    against = attacked if adversary.planner == "one-shot" else f"planner {adversary.planner!r}"
+    raise InputError(
+        f"not against {against}", source=study.loaded.path, where="subjects.solver", found=section.solver,
+        expected=f"one of {', '.join(GENERAL_SOLVERS)}",
+    )  # fmt: skip

@@ -30,16 +30,16 @@ from reidsim.scenarios.attack_stages import (
     StageSection,
     mutation_rates,
 )
-from reidsim.scenarios.kind import World
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.planners import planner
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
+from reidsim.scenarios.study import Study, World
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class MaskingStudy:
+class MaskingStudy(Study[MaskingScenario]):
     """A masking game ready to be drawn and solved, replication by replication.
 
     Parameters
@@ -52,19 +52,12 @@ class MaskingStudy:
         What the adversary may know about subjects; everything, if not given.
     """
 
-    loaded: LoadedScenario[MaskingScenario]
     tables: MaskingTables
     stages: tuple[Stage, ...]
     knowledge: KnowledgeOfSubjects | None = None
     _drawn: dict[int, tuple[MaskingGame, MaskingGame]] = field(default_factory=dict, init=False, repr=False)
 
-    @property
-    def scenario(self) -> MaskingScenario:
-        """The scenario as run."""
-        return self.loaded.scenario
-
-    @staticmethod
-    def policy(name: str) -> MaskingPolicy:
+    def policy(self, name: str) -> MaskingPolicy:
         """Return a policy of this kind by its name."""
         return policy_named(name)
 

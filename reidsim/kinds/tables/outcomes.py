@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,24 +20,26 @@ from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.full_domain import released_class_sizes, released_table
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats
+from reidsim.scenarios.kind import solver_facts
+from reidsim.scenarios.study import PolicyOutcome
+
+# Threads that have solved a table, and so have loaded the compiled code that run times are not about.
+_warm = threading.local()
 
 
 @dataclass(frozen=True, eq=False)
-class PolicyOutcome:
-    """What a policy chose and what came of it.
+class TablesOutcome(PolicyOutcome):
+    """What a policy chose for a table and what came of it.
 
     Parameters
     ----------
-    equilibrium : Equilibrium
-        Of the distinct cells, on the truth.
-    choice : Choice
     people : ndarray of float64, shape (n_cells,), optional
         Among how many people the records of each cell hide, in truth, in the classes in which they are decided on;
         for policies that decide class by class.
+    others
+        See `PolicyOutcome`; the equilibrium is that of the distinct cells.
     """
 
-    equilibrium: Equilibrium
-    choice: Choice
     people: Floats | None = None
 
     @property
@@ -44,6 +48,7 @@ class PolicyOutcome:
         if isinstance(self.choice, TablesChoice):
             return self.choice
         choice = self.choice
+        assert choice is not None  # noqa: S101 - as it was made
         return TablesChoice(choice.strategies, choice.solver, choice.evaluated, choice.exact)
 
 
@@ -52,12 +57,12 @@ def play(
     policies: Sequence[str] | None = None,
     *,
     progress: Callable[[int, int], None] | None = None,
-) -> dict[str, PolicyOutcome]:
+) -> dict[str, TablesOutcome]:
     """Play policies, those of the scenario if none are given: choose by what is believed, evaluate by what is true.
 
     Returns
     -------
-    dict of str to PolicyOutcome
+    dict of str to TablesOutcome
         Per policy, in their order.
     """
     names = study.scenario.publisher.policies if policies is None else tuple(policies)
@@ -70,7 +75,21 @@ def play(
     return {name: outcome_of(study, name, choices[name], truth) for name in names}
 
 
-def outcome_of(study: TablesStudy, policy: str, choice: Choice, truth: RecordGame) -> PolicyOutcome:
+def play_one_by_one(study: TablesStudy, policies: Sequence[str] | None = None) -> dict[str, TablesOutcome]:
+    """Play policies as `play` does, each on its own, with the seconds that it takes."""
+    names = study.scenario.publisher.policies if policies is None else tuple(policies)
+    if not getattr(_warm, "solved", False):
+        play(study, names)
+        _warm.solved = True
+    outcomes = {}
+    for name in names:
+        begun = time.perf_counter()
+        outcome = play(study, (name,))[name]
+        outcomes[name] = replace(outcome, seconds=time.perf_counter() - begun)
+    return outcomes
+
+
+def outcome_of(study: TablesStudy, policy: str, choice: Choice, truth: RecordGame) -> TablesOutcome:
     """Return what comes of a choice in the true game."""
     game = truth_of(study, policy, choice, truth)
     people = None
@@ -79,15 +98,10 @@ def outcome_of(study: TablesStudy, policy: str, choice: Choice, truth: RecordGam
         for node in np.unique(choice.classes).tolist():
             here = np.flatnonzero(choice.classes == node)
             people[here] = game.linker.link(node, here).group_sizes
-    return PolicyOutcome(evaluate(game, choice), choice, people)
+    return TablesOutcome(evaluate(game, choice), choice, people=people)
 
 
-def equilibria_of(outcomes: Mapping[str, PolicyOutcome]) -> dict[str, Equilibrium]:
-    """Return the equilibria of outcomes, by policy."""
-    return {policy: outcome.equilibrium for policy, outcome in outcomes.items()}
-
-
-def optima_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
+def optima_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> pd.DataFrame:
     """Return one row per policy: the node chosen, payouts over all records, and how the node was found."""
     released = study.released
     best_case = float(study.of_cells(study.prices.benefit) @ released)
@@ -116,7 +130,7 @@ def optima_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> p
     return pd.DataFrame(rows)
 
 
-def class_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
+def class_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> pd.DataFrame:
     """Return one row per equivalence class of each policy that decides on classes.
 
     Returns
@@ -150,7 +164,7 @@ def class_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> pd
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
-def release_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
+def release_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> pd.DataFrame:
     """Return the table as each policy releases it, in the order of the records.
 
     Returns
@@ -216,31 +230,41 @@ def warnings_of(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> It
     yield from warnings_of_records(study)
     per_record = study.scenario.publisher.unit == "record"
     for policy, outcome in outcomes.items():
-        limit, found = study.scenario.publisher.suppression_limit, outcome.found
-        split = outcome.equilibrium.solver == SPLITS
-        ended = (found.gap > 0 and not split) or found.unproved_rounds > 0
         if per_record and not isinstance(outcome.choice, TablesChoice):
-            yield from warnings_of_withheld(study, {policy: outcome.equilibrium})
-        elif outcome.equilibrium.withheld.all():
-            yield (
-                f"{policy}: nothing that pays was found within the budget; no release"
-                if ended
-                else f"{policy}: nothing pays while at most {limit:.0%} of the records are suppressed; no release"
-            )
-        if found.gap > 0:
-            reason = f"the limit of {limit:.0%} suppressed records binds" if split else "the budget ended the search"
-            yield f"{policy}: {reason}; the payout may be {found.gap:.2%} of the best case higher"
-        if found.unproved_rounds:
-            yield (
-                f"{policy}: the budget ended {found.unproved_rounds} of {len(found.nodes)} rounds; "
-                "another node may pay more there"
-            )
+            yield from _warnings_of_withheld(study, policy, outcome.equilibrium)
+        elif isinstance(outcome, TablesOutcome):
+            yield from _warnings_of_search(study, policy, outcome)
+        else:
+            yield from _warnings_of_last_round(study, policy, outcome.equilibrium)
 
 
-def warnings_of_equilibria(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> Iterator[str]:
-    """Yield the same of policies that pick the best generalization of each record, and of rules."""
-    yield from warnings_of_records(study)
-    yield from warnings_of_withheld(study, equilibria)
+def _warnings_of_search(study: TablesStudy, policy: str, outcome: TablesOutcome) -> Iterator[str]:
+    limit, found = study.scenario.publisher.suppression_limit, outcome.found
+    split = outcome.equilibrium.solver == SPLITS
+    if outcome.equilibrium.withheld.all():
+        ended = (found.gap > 0 and not split) or found.unproved_rounds > 0
+        yield (
+            f"{policy}: nothing that pays was found within the budget; no release"
+            if ended
+            else f"{policy}: nothing pays while at most {limit:.0%} of the records are suppressed; no release"
+        )
+    if found.gap > 0:
+        reason = f"the limit of {limit:.0%} suppressed records binds" if split else "the budget ended the search"
+        yield f"{policy}: {reason}; the payout may be {found.gap:.2%} of the best case higher"
+    if found.unproved_rounds:
+        yield (
+            f"{policy}: the budget ended {found.unproved_rounds} of {len(found.nodes)} rounds; "
+            "another node may pay more there"
+        )
+
+
+def _warnings_of_last_round(study: TablesStudy, policy: str, equilibrium: Equilibrium) -> Iterator[str]:
+    publisher = study.scenario.publisher
+    if equilibrium.withheld.all():
+        limit = publisher.suppression_limit
+        yield f"{policy}: nothing pays in the last round while at most {limit:.0%} of the records are suppressed"
+    if publisher.search == "anytime" and not equilibrium.exact and not policy_named(policy).is_rule:
+        yield f"{policy}: the node of the last round is not proved optimal; another may pay more"
 
 
 def warnings_of_records(study: TablesStudy) -> Iterator[str]:
@@ -262,15 +286,12 @@ def warnings_of_records(study: TablesStudy) -> Iterator[str]:
         )
 
 
-def warnings_of_withheld(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> Iterator[str]:
-    """Yield which policies leave records without any generalization that they allow."""
-    for policy, equilibrium in equilibria.items():
-        withheld = int(study.released[equilibrium.withheld].sum())
-        if withheld:
-            yield (
-                f"{policy}: {withheld} records have no strategy that satisfies the constraint and are withheld "
-                "(payoff 0)"
-            )
+def _warnings_of_withheld(study: TablesStudy, policy: str, equilibrium: Equilibrium) -> Iterator[str]:
+    withheld = int(study.released[equilibrium.withheld].sum())
+    if withheld:
+        yield (
+            f"{policy}: {withheld} records have no strategy that satisfies the constraint and are withheld (payoff 0)"
+        )
 
 
 def facts_of(study: TablesStudy) -> dict[str, Any]:
@@ -286,18 +307,25 @@ def facts_of(study: TablesStudy) -> dict[str, Any]:
     }
 
 
-def facts_of_policies(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> dict[str, dict[str, object]]:
-    """Say by policy what was chosen, and how it was found."""
-    facts = {}
+def facts_of_policies(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> dict[str, dict[str, Any]]:
+    """Say by policy what was chosen, and how it was found; of rounds of agents, in the last of them."""
+    facts: dict[str, dict[str, Any]] = {}
     for policy, outcome in outcomes.items():
-        equilibrium, found = outcome.equilibrium, outcome.found
+        nodes, gap = _nodes_of(study, policy, outcome.equilibrium), np.nan
+        if isinstance(outcome, TablesOutcome):
+            nodes, gap = outcome.found.nodes, outcome.found.gap
         facts[policy] = {
-            "node": [study.lattice.describe(node) for node in found.nodes],
-            "solver": equilibrium.solver,
-            "proved_optimal": equilibrium.exact,
-            "gap": None if np.isnan(found.gap) else found.gap,
-            "nodes_evaluated": int(equilibrium.evaluated.max(initial=0)),
-            "strategies_evaluated_per_record": round(float(equilibrium.evaluated[study.cell_of_record].mean()), 3),
-            "withheld": int(study.released[equilibrium.withheld].sum()),
+            "node": [study.lattice.describe(node) for node in nodes],
+            **solver_facts(outcome.equilibrium, study.cell_of_record),
+            "gap": None if np.isnan(gap) else gap,
+            "nodes_evaluated": int(outcome.equilibrium.evaluated.max(initial=0)),
         }
     return facts
+
+
+def _nodes_of(study: TablesStudy, policy: str, equilibrium: Equilibrium) -> Sequence[int]:
+    """Return the node in which a policy shares all records; nothing if it shares them in several."""
+    if policy not in POLICIES or POLICIES[policy].walks(study.scenario.publisher.unit) != "search":
+        return ()
+    nodes: list[int] = np.unique(equilibrium.strategies[~equilibrium.withheld]).tolist()
+    return nodes

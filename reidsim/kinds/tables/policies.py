@@ -209,6 +209,17 @@ POLICIES: dict[str, TablesPolicy] = {
     )
 }  # fmt: skip
 
+# The policies in the order of rows of cross-play, by the publisher's unit.
+OF_RECORDS = (
+    "basic", "no-attack", "sh-friendly", "lattice-search", "multi-dimensional", "local-recoding", "full-domain",
+    "opt-in", "safe-harbor", "k-anonymity", "no-protection", "suppress-all", "random",
+)  # fmt: skip
+OF_TABLES = (
+    "basic", "no-attack", "sh-friendly", "anytime", "local-recoding", "multi-dimensional", "local-recoding-no-attack",
+    "multi-dimensional-no-attack", "record-level", "record-level-no-attack", "opt-in", "safe-harbor", "no-protection",
+    "suppress-all", "k-anonymity", "random",
+)  # fmt: skip
+
 
 def own_policy(name: str) -> TablesPolicy:
     """Return the policy of a user's module or an installed package, which makes its defender when asked."""

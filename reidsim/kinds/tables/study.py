@@ -13,35 +13,31 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.bundled import bundled_folder
 from reidsim.errors import InputError
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.nodes import MOST_NODES
 from reidsim.games.full_domain.prices import Prices
-from reidsim.games.full_domain.risk import records_outside, require_part_of
+from reidsim.games.full_domain.risk import records_outside
 from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
 from reidsim.kinds.tables.own_adversary import OwnAdversary, planner_of, sequential_attack_of
 from reidsim.kinds.tables.policies import TablesPolicy, policy_named
-from reidsim.kinds.tables.release import ReleasedRecords, coded_records, read_release
-from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario, walks_whole_lattice
+from reidsim.kinds.tables.schema import TablesScenario, walks_whole_lattice
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.populations.domain import Codes, mixed_radix_keys
+from reidsim.populations.domain import Codes
 from reidsim.populations.population import Population
 from reidsim.releases.full_domain import common_levels
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population_of
 from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.adversary_schema import AdversarySection, Risk
-from reidsim.scenarios.kind import World
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
-from reidsim.tables import numbers, read_table
+from reidsim.scenarios.study import Study, World
 
 PRICES = ("benefit", "loss", "gain", "cost")
 
 
 @dataclass(frozen=True, eq=False)
-class TablesStudy:
+class TablesStudy(Study[TablesScenario]):
     """A table of records ready to be shared, on the distinct cells of the records.
 
     Parameters
@@ -67,7 +63,6 @@ class TablesStudy:
         What links cells to people, once it was asked for: rolled-up people do not depend on amounts.
     """
 
-    loaded: LoadedScenario[TablesScenario]
     lattice: GeneralizationLattice
     cell_of_record: NDArray[np.intp]
     kind: NDArray[np.int64]
@@ -78,13 +73,7 @@ class TablesStudy:
     own: OwnAdversary = field(default_factory=OwnAdversary)
     linkers: dict[tuple[str, Risk], Linker] = field(default_factory=dict, repr=False)
 
-    @property
-    def scenario(self) -> TablesScenario:
-        """The scenario as run."""
-        return self.loaded.scenario
-
-    @staticmethod
-    def policy(name: str) -> TablesPolicy:
+    def policy(self, name: str) -> TablesPolicy:
         """Return a policy of this kind by its name."""
         return policy_named(name)
 
@@ -156,6 +145,24 @@ class TablesStudy:
     def n_nodes(self) -> int:
         """Number of nodes from the minimum levels on."""
         return math.prod(levels - low for levels, low in zip(self.lattice.shape, self.minimum, strict=True))
+
+    def require_walkable(self) -> None:
+        """Check that the lattice is not too large for what has to walk it.
+
+        Raises
+        ------
+        InputError
+            Names the key that asks for it.
+        """
+        walking = sorted(walks_whole_lattice(self.scenario))
+        if walking and self.n_nodes > MOST_NODES:
+            raise InputError(
+                "too many nodes to walk",
+                where=walking[0],
+                found=self.n_nodes,
+                expected=f"at most {MOST_NODES:,}",
+                hint='publisher.search = "anytime" stops at a budget of publisher.nodes or publisher.seconds',
+            )
 
     @property
     def safe_harbor_strategies(self) -> Strategies:
@@ -289,6 +296,11 @@ class TablesStudy:
         everybody = {key: linker for key, linker in self.linkers.items() if key[0] == "everybody"}
         return OwnAdversary.of(replace(study, own=OwnAdversary(), linkers=everybody))
 
+    def on_cells_of(self, other: TablesStudy) -> TablesStudy:
+        """Return this study on the cells of another, whose adversary tells more records apart."""
+        own = self.own.of_other_records(self.loaded, self, other.lattice.codes)
+        return replace(other, loaded=self.loaded, own=own, linkers={})
+
     def with_loaded(self, loaded: LoadedScenario[TablesScenario]) -> TablesStudy:
         """Return the study of a scenario that differs in amounts, beliefs and publisher alone.
 
@@ -300,7 +312,7 @@ class TablesStudy:
         study = replace(self, loaded=loaded)
         study = replace(study, prices=study.prices_of(loaded.scenario.economics))
         try:
-            _require_walkable(study)
+            study.require_walkable()
         except InputError as error:
             raise error.located(loaded.path) from None
         return study
@@ -350,109 +362,7 @@ def is_of_records(loaded: LoadedScenario[ScenarioHead]) -> TypeGuard[LoadedScena
     return is_tables(loaded) and loaded.scenario.publisher.unit == "record"
 
 
-def build_study(loaded: LoadedScenario[ScenarioHead]) -> TablesStudy:
-    """Read everything that a scenario names and put the game together.
-
-    Raises
-    ------
-    InputError
-        If the scenario is of another kind, or a file, value or hierarchy cannot be used.
-    """
-    if not is_tables(loaded):
-        raise InputError("a scenario of another kind", source=loaded.path, where="game", expected="tables")
-    scenario = loaded.scenario
-    try:
-        records = read_release(loaded)
-        prices, kind_of_record = _prices(scenario, records)
-        radices = (*(h.attribute.size for h in records.hierarchies), prices.n_kinds)
-        keys = mixed_radix_keys(np.column_stack([records.codes, kind_of_record]), radices)
-        _, first, cell_of_record = np.unique(keys, return_index=True, return_inverse=True)
-        counted = tuple(name for name, attribute in scenario.attributes.items() if attribute.in_loss)
-        lattice = GeneralizationLattice(records.hierarchies, records.codes[first], counted)
-        _require_levels(scenario, lattice)
-        if scenario.figures.strategies is not None:
-            coded_records(lattice.domain, [scenario.figures.strategies], "figures.strategies")
-        dataset = Population.from_records(lattice.domain, records.codes, name="the released records")
-        population = records.population
-        released = np.bincount(cell_of_record, minlength=lattice.n_records)
-        if population is not None and _must_hold_release(scenario):
-            require_part_of(lattice, released, population)
-        safe_harbor = safe_harbor_minimum(scenario.safe_harbor, lattice, population or dataset)
-        study = TablesStudy(
-            loaded, lattice, cell_of_record, kind_of_record[first], prices, population, dataset, safe_harbor
-        )
-        _require_walkable(study)
-        return OwnAdversary.of(study)
-    except InputError as error:
-        raise error.located(loaded.path) from None
-
-
-def safe_harbor_minimum(
-    section: SafeHarborSection | None, lattice: GeneralizationLattice, population: Population
-) -> Strategies | None:
-    """Return the least generalization of each record that Safe Harbor accepts; None if a scenario does not ask."""
-    if section is None:
-        return None
-    zip3_population = None
-    if section.zip is not None:
-        if section.zip3_population == "population":
-            zip3_population = zip3_population_of(population, section.zip)
-        else:
-            path = bundled_folder("populations") / "figures" / "us-2010-zip3.csv.gz"
-            frame = read_table(path, comment="#")
-            zip3_population = dict(zip(frame["zip3"], numbers(frame, "people", path), strict=True))
-    return safe_harbor_strategies(lattice, age=section.age, zip_code=section.zip, zip3_population=zip3_population)
-
-
 def _links(section: AdversarySection) -> tuple[object, ...]:
     """Return all of a section that what its adversary links with depends on."""
     plan = section.sequential if section.plans_sequentially else None
     return section.knowledge, section.stages, plan and (plan.registry, plan.belief), section.risk
-
-
-def _must_hold_release(scenario: TablesScenario) -> bool:
-    given = None if scenario.population is None else scenario.population.holds_release
-    return scenario.publisher.unit == "table" if given is None else given
-
-
-def _require_levels(scenario: TablesScenario, lattice: GeneralizationLattice) -> None:
-    for name, attribute, levels in zip(lattice.domain.names, scenario.attributes.values(), lattice.shape, strict=True):
-        if attribute.minimum_level >= levels:
-            raise InputError(
-                "no such level",
-                where=f"attributes.{name}.minimum_level",
-                found=attribute.minimum_level,
-                expected=f"at most {levels - 1}",
-            )
-
-
-def _require_walkable(study: TablesStudy) -> None:
-    """Check that the lattice is not too large for what has to walk it."""
-    walking = sorted(walks_whole_lattice(study.scenario))
-    if walking and study.n_nodes > MOST_NODES:
-        raise InputError(
-            "too many nodes to walk",
-            where=walking[0],
-            found=study.n_nodes,
-            expected=f"at most {MOST_NODES:,}",
-            hint='publisher.search = "anytime" stops at a budget of publisher.nodes or publisher.seconds',
-        )
-
-
-def _prices(scenario: TablesScenario, records: ReleasedRecords) -> tuple[Prices, NDArray[np.int64]]:
-    """Return the amounts of every kind of record, and the kind of each record."""
-    economics = scenario.economics
-    amounts: dict[str, float | Floats] = {
-        "benefit": economics.benefit,
-        "loss": economics.loss,
-        "gain": economics.adversary_gain,
-        "cost": economics.cost,
-    } | records.prices
-    if economics.gain is None and "gain" not in records.prices:
-        amounts["gain"] = amounts["loss"]
-    n = len(records.codes)
-    by_record = np.column_stack([np.broadcast_to(amounts[price], (n,)) for price in PRICES])
-    if not records.prices:
-        return Prices.of_kinds(*by_record[0]), np.zeros(n, dtype=np.int64)
-    kinds, kind = np.unique(by_record, axis=0, return_inverse=True)
-    return Prices.of_kinds(*kinds.T), kind.ravel().astype(np.int64)

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from reidsim.engine.batch.result import BatchResult
+from reidsim.engine.cross_play import CrossPlayResult
+from reidsim.engine.run_result import RunResult
+from reidsim.engine.stress.result import StressResult
 from reidsim.errors import InputError
-from reidsim.experiments.batch.result import BatchResult
-from reidsim.experiments.cross_play import CrossPlayResult
-from reidsim.experiments.run_result import RunResult
-from reidsim.experiments.stress.result import StressResult
 from reidsim.reports.figures.cross_play import cross_play_maps
 from reidsim.reports.figures.inputs import checked
 from reidsim.reports.figures.stress import figures_of as stress_figures

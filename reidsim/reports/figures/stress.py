@@ -11,7 +11,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from reidsim.experiments.stress.result import StressResult
+from reidsim.engine.stress.result import StressResult
 from reidsim.reports.figures.inputs import checked, refuse_repeated
 from reidsim.reports.figures.saving import save_figure
 from reidsim.reports.figures.spacing import cell_edges, scale_axis

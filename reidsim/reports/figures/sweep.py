@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from reidsim.experiments.batch.result import BatchResult
+from reidsim.engine.batch.result import BatchResult
 from reidsim.reports.figures.full_domain import full_domain_runtimes, payout_curves
 from reidsim.reports.figures.lines import search_deviation, sensitivity_lines
 from reidsim.reports.figures.maps import ALL_RECORDS, parameter_maps

@@ -10,10 +10,10 @@ from textwrap import fill
 from matplotlib.figure import Figure
 
 from reidsim.bundled import bundled_names
+from reidsim.engine.run import run_loaded
+from reidsim.engine.run_result import RunResult
+from reidsim.engine.stress.run import stress_loaded
 from reidsim.errors import InputError, listed, nearest
-from reidsim.experiments.run import run_loaded
-from reidsim.experiments.run_result import Progress, RunResult
-from reidsim.experiments.stress.run import stress_loaded
 from reidsim.reports.figures.saving import save_figure
 from reidsim.reports.figures.stress import figures_of as stress_figures_of
 from reidsim.reports.gallery.exhibits import EXHIBITS, Exhibit
@@ -21,6 +21,7 @@ from reidsim.reports.illustration import figures_of
 from reidsim.reports.page.captions import figure_caption
 from reidsim.reports.page.toml_text import inline_toml
 from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.study import Progress
 
 _WIDTH = 120
 _HEAD = """# Gallery

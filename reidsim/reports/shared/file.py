@@ -18,9 +18,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim import __version__
+from reidsim.engine.release_file import sha256_of
+from reidsim.engine.results import require_no_standard_output
 from reidsim.errors import InputError
-from reidsim.experiments.release_file import sha256_of
-from reidsim.experiments.results import require_no_standard_output
 from reidsim.populations.files import require_new_file
 from reidsim.reports.page.glossary import MEAN_OVER_ROUNDS, measures_of
 from reidsim.reports.page.stored_run import StoredRun

@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.drafts.profile import profile_table
+from reidsim.engine.release_file import find_release_file, sha256_of
 from reidsim.errors import InputError, listed
-from reidsim.experiments.release_file import find_release_file, sha256_of
 from reidsim.kinds.masking.schema import GeneralizedAttribute, MaskingScenario
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.releases.adult import read_adult

@@ -1,0 +1,12 @@
+"""Batches: many runs of a scenario, none of them lost.
+
+A design (replications, a sweep over keys, uncertain parameters) becomes tasks, an executor does them, a journal keeps
+what ended, and tables and statistics are put together from it.
+"""
+
+from reidsim.engine.batch.design import Design, design_of, is_batch
+from reidsim.engine.batch.executors import Executor
+from reidsim.engine.batch.folder import read_runs
+from reidsim.engine.batch.points import run_points
+
+__all__ = ["Design", "Executor", "design_of", "is_batch", "read_runs", "run_points"]

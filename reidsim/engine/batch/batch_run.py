@@ -1,0 +1,175 @@
+"""Running a scenario as a batch: in memory, or in a folder in which nothing that ended is lost."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from reidsim.engine.batch.data_files import changed_files, data_files
+from reidsim.engine.batch.design import (
+    Design,
+    check_points,
+    content_of_run,
+    design_of,
+    has_numbered_replications,
+    is_batch,
+    makers_of,
+)
+from reidsim.engine.batch.executors import Executor
+from reidsim.engine.batch.executors.automatic import AutomaticExecutor
+from reidsim.engine.batch.folder import begin, files_of, finish, forget_journal, require_same
+from reidsim.engine.batch.journal import keeps_runs
+from reidsim.engine.batch.lock import only_writer
+from reidsim.engine.batch.one_run import ScenarioWork
+from reidsim.engine.batch.result import BatchResult, batch_analysis, batch_warnings
+from reidsim.engine.batch.runner import run_tasks, tasks_of
+from reidsim.engine.batch.tables import batch_tables
+from reidsim.engine.batch.tasks import COMPLETE, FAILED, KILLED, TIMEOUT, RunOutcome
+from reidsim.engine.results import Clock, make_manifest, require_free
+from reidsim.engine.run_result import Illustrator, RunResult
+from reidsim.engine.single_run import run_once
+from reidsim.errors import InputError, listed
+from reidsim.scenarios.kind import kind_of
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.study import Progress
+
+_NOT_COMPLETE = (FAILED, TIMEOUT, KILLED)
+
+
+def run_batch_loaded(
+    loaded: LoadedScenario[ScenarioHead],
+    executor: Executor | None = None,
+    *,
+    folder: Path | None = None,
+    resume: bool = False,
+    rerun_failed: bool = False,
+    progress: Progress | None = None,
+    illustrate: Illustrator | None = None,
+) -> RunResult:
+    """Run every point and replication of a scenario that has been read; see `reidsim.run_batch`."""
+    report = progress or (lambda task, done, total: None)
+    clock = Clock()
+    design = design_of(loaded)
+    check_points(loaded, design)
+    makers = makers_of(loaded, design)
+    work = ScenarioWork(replace(loaded, path=loaded.path.absolute()), design)
+    tasks = tasks_of(loaded, design, content_of_run(loaded))
+    report("reading", 0, 1)
+    files = data_files(loaded, design)
+    manifest = _manifest(loaded, design, files, work.fingerprint(tasks[0]), makers)
+    clock.lap("build")
+    again = _NOT_COMPLETE if rerun_failed else ()
+    if folder is None:
+        outcomes = run_tasks(work, tasks, executor or AutomaticExecutor(), progress=report)
+        clock.lap("runs")
+        return _result(loaded, design, outcomes, manifest, clock, report)
+    with _opened(folder, manifest, go_on=resume or rerun_failed):
+        outcomes = run_tasks(work, tasks, executor or AutomaticExecutor(), progress=report, folder=folder, again=again)
+        clock.lap("runs")
+        result = _result(loaded, design, outcomes, manifest, clock, report)
+        report("writing", 0, 1)
+        finish(folder, lambda into: result.write_tables(into, illustrate))
+        if all(outcome.state == COMPLETE for outcome in outcomes):
+            forget_journal(folder)
+    return result
+
+
+def _manifest(
+    loaded: LoadedScenario[ScenarioHead],
+    design: Design,
+    files: Mapping[str, str],
+    fingerprint: str | None,
+    makers: Mapping[str, Mapping[str, str]],
+) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "data_hash": fingerprint,
+        "scenario_file": str(loaded.path.absolute()),
+        "design": {
+            "points": len(design.points),
+            "replications": design.replications,
+            "samples": design.samples,
+            "swept": list(design.swept),
+            "runs": design.n_runs,
+            "files": dict(files),
+        },
+    }
+    if makers:
+        facts["parts"] = makers
+    return make_manifest(loaded, {}, facts)
+
+
+@contextlib.contextmanager
+def _opened(folder: Path, manifest: Mapping[str, Any], *, go_on: bool) -> Iterator[None]:
+    """Hold the folder of a batch that is new, or the same as before; a new one in which nothing ended goes again."""
+    if go_on and not folder.is_dir():
+        raise InputError("no batch to go on with", source=folder, expected="the folder of a batch")
+    if not go_on:
+        require_free(folder)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot be written: {error.strerror}", source=folder) from None
+    with only_writer(folder):
+        if go_on:
+            require_same(folder, manifest)
+        try:
+            begin(folder, manifest)
+            yield
+        except BaseException:
+            if not go_on and not keeps_runs(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+
+def _result(
+    loaded: LoadedScenario[ScenarioHead],
+    design: Design,
+    outcomes: list[RunOutcome],
+    manifest: Mapping[str, Any],
+    clock: Clock,
+    report: Progress,
+) -> RunResult:
+    tables = batch_tables(loaded.name, design, outcomes)
+    warnings = batch_warnings(outcomes, design)
+    if changed := changed_files(files_of(manifest), data_files(loaded, design)):
+        warnings += (f"data files changed while the batch was running, so runs may differ by them: {listed(changed)}",)
+    states = Counter(outcome.state for outcome in outcomes)
+    facts = {
+        **manifest,
+        "run_states": {state: states[state] for state in (COMPLETE, *_NOT_COMPLETE)},
+        "timings_seconds": {name: round(seconds, 3) for name, seconds in clock.laps.items()},
+        "seconds_of_runs": round(sum(outcome.seconds for outcome in outcomes), 3),
+    }
+    if has_numbered_replications(loaded.scenario) and not is_batch(loaded.scenario):
+        return _with_first_draw(loaded, tables, facts, warnings, report)
+    defender = kind_of(loaded.scenario).decides or "publisher"
+    analysis = batch_analysis(tables, design)
+    return BatchResult(loaded.name, tables["runs"], pd.DataFrame(), analysis, facts, warnings, defender, design=design)
+
+
+def _with_first_draw(
+    loaded: LoadedScenario[ScenarioHead],
+    tables: Mapping[str, pd.DataFrame],
+    facts: Mapping[str, Any],
+    warnings: tuple[str, ...],
+    report: Progress,
+) -> RunResult:
+    """Return replications that a run draws itself as a run in this process has them: with the first one's records."""
+    first = replace(loaded, scenario=loaded.scenario.model_copy(update={"replications": 1}))
+    single = run_once(first, progress=report)
+    runs = tables["runs"].drop(columns="run")
+    if (runs["state"] == COMPLETE).all():
+        runs = runs[list(single.runs.columns)]
+    analysis = single.analysis
+    if "runtimes" in tables:
+        analysis = replace(analysis, runtimes=tables["runtimes"].drop(columns="point"))
+    said = (*single.warnings, *(warning for warning in warnings if warning not in single.warnings))
+    return replace(single, runs=runs, analysis=analysis, manifest={**single.manifest, **facts}, warnings=said)

@@ -1,0 +1,162 @@
+"""The files behind a batch: those that its scenario and their recipes name, and whether they are still the same."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from reidsim.adversaries.knowledge.load import RECIPES
+from reidsim.bundled import BUNDLED, bundled_folder, data_file
+from reidsim.engine.batch.design import Design, at_point
+from reidsim.engine.release_file import sha256_of
+from reidsim.errors import InputError, listed
+from reidsim.populations.sf1 import SEGMENTS
+from reidsim.scenarios.load import RECIPE_KEYS, LoadedScenario
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.validation import read_toml
+
+# Keys that name a recipe, of scenarios and of recipes, or hold keys that do.
+_NAMES_OF_RECIPES = frozenset({key.rstrip(".*").rpartition(".")[2] for key in RECIPE_KEYS} | {"recipe", "population"})
+_RECIPE_FOLDERS = ("populations", RECIPES)
+# Files that come with reidsim and are read without being named.
+_UNNAMED = ("us-2010-zip3.csv.gz", "ystr-loci.csv.gz", "voter-lists-by-state.csv.gz", "voter-lists-assumed.csv.gz")
+
+
+def data_files(loaded: LoadedScenario[ScenarioHead], design: Design) -> dict[str, str]:
+    """Return what the files hold that runs of a batch read, at whatever point.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+    design : Design
+
+    Returns
+    -------
+    dict of str to str
+        SHA-256 by name, in alphabetical order: paths relative to the scenario's folder where they are below it;
+        ``bundled:`` and the path of those that come with reidsim; recipes and the files that they name in turn. A file
+        that is not there, or cannot be read, has none: the runs that need it fail.
+    """
+    folder = loaded.folder.absolute()
+    found: dict[str, Path] = {}
+    for name in _UNNAMED:
+        _note(bundled_folder("populations") / "figures" / name, folder, found)
+    _follow(at_point(loaded, design.values(0)).content, folder, folder, found)
+    for key in design.points.columns:
+        # What is swept can be a file, a name, or a section that holds either.
+        others = {repr(value): value for value in design.points[key] if isinstance(value, str | dict | list | tuple)}
+        _follow({key: list(others.values())}, folder, folder, found)
+    hashes = {}
+    for name in sorted(found):
+        with contextlib.suppress(InputError):
+            hashes[name] = sha256_of(found[name])
+    return hashes
+
+
+def changed_files(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """Return the files that are not what they were; those that were not there before do not count."""
+    return [name for name, content in before.items() if now.get(name) != content]
+
+
+def require_unchanged(before: Mapping[str, str], now: Mapping[str, str], folder: Path) -> None:
+    """Check that the files of a batch hold what they held when it began.
+
+    Parameters
+    ----------
+    before, now : mapping of str to str
+        As `data_files` returns them.
+    folder : Path
+        Of the batch.
+
+    Raises
+    ------
+    InputError
+        Names the files that changed or are gone.
+    """
+    changed = changed_files(before, now)
+    if changed:
+        names = listed(name if name in now else f"{name} (gone)" for name in changed)
+        raise InputError(
+            f"data files changed since the batch began: {names}",
+            source=folder,
+            expected="the same data for all runs of a batch",
+            hint="put them back, or begin again in a new folder",
+        )
+
+
+def _follow(content: Any, base: Path, home: Path, found: dict[str, Path], key: str = "") -> None:
+    """Note every file that plain data name, and those that recipes among them name.
+
+    Parameters
+    ----------
+    content : object
+        Of a scenario or recipe.
+    base : Path
+        Where its relative paths start.
+    home : Path
+        Folder of the scenario, by which files are named.
+    found : dict
+        File by name; filled.
+    key : str
+        Path of the content, for what only some keys can name.
+    """
+    if isinstance(content, Mapping):
+        for path in _census_files(content, base):
+            _note(path, home, found)
+        for name, value in content.items():
+            _follow(value, base, home, found, f"{key}.{name}")
+    elif isinstance(content, list | tuple):
+        for value in content:
+            _follow(value, base, home, found, key)
+    elif isinstance(content, str | Path) and str(content):
+        for path in _meant(str(content), base, key):
+            if _note(path, home, found) and path.suffix == ".toml":
+                with contextlib.suppress(InputError):
+                    _follow(read_toml(path), path.parent, home, found)
+
+
+def _meant(text: str, base: Path, key: str) -> Iterator[Path]:
+    """Yield the paths that a text can mean."""
+    if text.startswith(BUNDLED):
+        for among in ("scenarios", "populations"):
+            yield bundled_folder(among) / text.removeprefix(BUNDLED)
+        return
+    yield base / text
+    if _NAMES_OF_RECIPES & set(key.split(".")):
+        for among in _RECIPE_FOLDERS:
+            yield bundled_folder(among) / f"{text}.toml"
+
+
+def _census_files(recipe: Mapping[str, Any], base: Path) -> list[Path]:
+    """Return the files of a recipe that names their folder alone."""
+    if not {"folder", "state"} <= recipe.keys():
+        return []
+    folder = data_file(str(recipe["folder"]), base, "populations")
+    parts = ["geo", *(f"000{segment}" for segment in SEGMENTS.values())]
+    return [folder / f"{recipe['state']}{part}2010.sf1" for part in parts]
+
+
+def _note(path: Path, home: Path, found: dict[str, Path]) -> bool:
+    """Keep a file under its name; tell whether it is one, and new."""
+    try:
+        if not path.is_file():
+            return False
+        path = path.resolve()
+    except (OSError, ValueError):
+        # A text that cannot be a path, being too long for one, say.
+        return False
+    name = _name(path, home)
+    is_new = name not in found
+    found[name] = path
+    return is_new
+
+
+def _name(path: Path, home: Path) -> str:
+    for among in ("scenarios", "populations"):
+        bundled = bundled_folder(among).resolve()
+        if path.is_relative_to(bundled):
+            return f"{BUNDLED}{among}/{path.relative_to(bundled).as_posix()}"
+    home = home.resolve()
+    return path.relative_to(home).as_posix() if path.is_relative_to(home) else path.as_posix()

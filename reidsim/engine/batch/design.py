@@ -1,0 +1,280 @@
+"""The points at which a batch runs its scenario, and the scenario at each of them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.engine.batch.sampling import draw_points
+from reidsim.errors import InputError
+from reidsim.overrides import override, value_at
+from reidsim.scenarios.design_schema import SweepSection, SweepValues
+from reidsim.scenarios.kind import kind_of
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.schema import ScenarioHead
+
+# Sections of a scenario that say what is done with its runs, and are no part of any single one.
+_NOT_OF_A_RUN = ("replications", "sweep", "uncertainty", "stress", "figures")
+# Sections that can name adversaries and policies.
+_NAMING_PARTS = ("adversary", "agents", "publisher", "subjects")
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """What a batch runs: points, and replications of each.
+
+    Parameters
+    ----------
+    points : DataFrame
+        One row per point, one column per key path; points of a sweep in its order, below each all its samples.
+    replications : int
+        Runs at each point.
+    swept : tuple of str
+        Keys that tell the points of the sweep apart; the others are uncertain.
+    samples : int
+        Points that agree in the swept keys.
+    """
+
+    points: pd.DataFrame
+    replications: int = 1
+    swept: tuple[str, ...] = ()
+    samples: int = 1
+
+    @property
+    def n_runs(self) -> int:
+        """Number of runs."""
+        return len(self.points) * self.replications
+
+    def values(self, point: int) -> dict[str, Any]:
+        """Return the value of each key at a point, as plain data."""
+        return {str(key): _plain(self.points[key].iloc[point]) for key in self.points.columns}
+
+    def alike(self, free: Collection[str]) -> NDArray[np.int64]:
+        """Return for each point the number of the first that has the same values of all keys but the free ones."""
+        keys = [str(key) for key in self.points.columns if key not in free]
+        first: dict[str, int] = {}
+        rows = zip(*(self.points[key] for key in keys), strict=True) if keys else itertools.repeat((), len(self.points))
+        told = (json.dumps([_plain(value) for value in row], default=str) for row in rows)
+        return np.array([first.setdefault(text, point) for point, text in enumerate(told)], dtype=np.int64)
+
+
+def is_batch(scenario: ScenarioHead) -> bool:
+    """Tell whether a scenario asks for several runs; replications alone are none where a run draws them itself."""
+    many = scenario.replications > 1 and not kind_of(scenario).numbers_draws
+    return many or scenario.sweep is not None or scenario.uncertainty is not None
+
+
+def has_several_runs(scenario: ScenarioHead) -> bool:
+    """Tell whether running a scenario is worth a journal: a batch, or replications that a run draws itself."""
+    return is_batch(scenario) or (has_numbered_replications(scenario) and scenario.replications > 1)
+
+
+def has_numbered_replications(scenario: ScenarioHead) -> bool:
+    """Tell whether a replication is drawn from the scenario's seed and its number; see `Kind.numbers_draws`."""
+    return kind_of(scenario).numbers_draws and getattr(scenario, "agents", None) is None
+
+
+def design_of(loaded: LoadedScenario[ScenarioHead]) -> Design:
+    """Return the points of a scenario's sweep crossed with those drawn from its uncertain parameters.
+
+    Raises
+    ------
+    InputError
+        If no parameters can have the correlations given, or a key that is changed one at a time has no own value.
+    """
+    scenario = loaded.scenario
+    try:
+        swept = pd.DataFrame(index=range(1))
+        if scenario.sweep is not None:
+            swept = sweep_points(scenario.sweep, own_values(loaded, scenario.sweep.one_at_a_time))
+        drawn = None if scenario.uncertainty is None else draw_points(scenario.uncertainty, scenario.seed)
+    except InputError as error:
+        raise error.located(loaded.path) from None
+    points = swept if drawn is None else _crossed(swept, drawn)
+    samples = 1 if drawn is None else len(drawn)
+    return Design(points, scenario.replications, tuple(map(str, swept.columns)), samples)
+
+
+def sweep_points(sweep: SweepSection, own: Mapping[str, Any] | None = None) -> pd.DataFrame:
+    """Return the points of a sweep, each once, one column per key path, the keys given last changing fastest.
+
+    Parameters
+    ----------
+    sweep : SweepSection
+    own : mapping of str to object, optional
+        The scenario's values of the keys that are changed one at a time.
+    """
+    options = [[row for group in axis for row in _rows_of(sweep, axis, group, own or {})] for axis in sweep.axes]
+    keys = [key for axis in sweep.axes for group in axis for key in group]
+    rows = [tuple(itertools.chain.from_iterable(parts)) for parts in itertools.product(*options)]
+    if sweep.one_at_a_time:
+        # Several keys pass through the scenario's own values.
+        rows = list({json.dumps([_as_number(value) for value in row], default=str): row for row in rows}.values())
+    # In the order in which keys are given, whatever changes together.
+    return pd.DataFrame({key: _column([row[keys.index(key)] for row in rows]) for key in sweep.values})
+
+
+def own_values(loaded: LoadedScenario[ScenarioHead], keys: Iterable[str]) -> dict[str, Any]:
+    """Return what a scenario itself says at some key paths.
+
+    Raises
+    ------
+    InputError
+        If it says nothing at one of them.
+    """
+    found = {}
+    for key in keys:
+        try:
+            found[key] = value_at(loaded.content, key)
+        except KeyError:
+            expected = "a value in the scenario, at which it stays while others change"
+            problem, where = "key without a value of its own", "sweep.one_at_a_time"
+            raise InputError(problem, where=where, found=key, expected=expected) from None
+    return found
+
+
+def _as_number(value: Any) -> Any:
+    return float(value) if type(value) is int else value
+
+
+def _rows_of(
+    sweep: SweepSection, axis: tuple[tuple[str, ...], ...], group: tuple[str, ...], own: Mapping[str, Any]
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the values of all keys of an axis while those of one group change."""
+    for values in zip(*(_values(sweep.values[key]) for key in group), strict=True):
+        changed = dict(zip(group, values, strict=True))
+        yield tuple(changed[key] if key in changed else own[key] for other in axis for key in other)
+
+
+def at_point(
+    loaded: LoadedScenario[ScenarioHead], values: Mapping[str, Any], seed: int | None = None
+) -> LoadedScenario[ScenarioHead]:
+    """Return the scenario of a single run: with the values of a point, and without what makes a batch.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+    values : mapping of str to object
+        Value by key path.
+    seed : int, optional
+        Of the run; the scenario's if not given.
+
+    Raises
+    ------
+    InputError
+        If a key does not exist or cannot have its value; names the key.
+    """
+    content = {key: deepcopy(value) for key, value in loaded.content.items() if key not in _NOT_OF_A_RUN}
+    if seed is not None:
+        content["seed"] = seed
+    override(content, values)
+    return loaded.with_content(content)
+
+
+def content_of_run(loaded: LoadedScenario[ScenarioHead]) -> dict[str, Any]:
+    """Return a scenario without what makes a batch, as plain data whose order is that of the run.
+
+    Keys of a section are in the order of the schema, however the file has them; names that the user gives, such as
+    those of attributes, are in the order of the file, which can matter.
+    """
+    return at_point(loaded, {}).scenario.model_dump(by_alias=True)
+
+
+def check_points(loaded: LoadedScenario[ScenarioHead], design: Design) -> None:
+    """Check that the scenario can have the values of every point.
+
+    Raises
+    ------
+    InputError
+        For the first point that it cannot have; names the key and the point's values.
+    """
+    for point in range(len(design.points)):
+        values = design.values(point)
+        try:
+            at_point(loaded, values).refuse_code()
+        except InputError as error:
+            shown = ", ".join(f"{key} = {value!r}" for key, value in values.items())
+            raise InputError(
+                error.problem,
+                source=loaded.path,
+                where=": ".join(part for part in (f"point {point}", error.where) if part),
+                found=error.found,
+                expected=error.expected,
+                hint="; ".join(part for part in (error.hint, f"the point is {shown}") if part),
+            ) from None
+
+
+def makers_of(loaded: LoadedScenario[ScenarioHead], design: Design) -> dict[str, dict[str, str]]:
+    """Import the adversaries and policies of every point that do not come with the package; return who made each.
+
+    Raises
+    ------
+    InputError
+        If one cannot be imported.
+    """
+    naming = [str(key) for key in design.points.columns if str(key).partition(".")[0] in _NAMING_PARTS]
+    first = np.unique(design.alike([key for key in map(str, design.points.columns) if key not in naming]))
+    made: dict[str, dict[str, str]] = {}
+    for point in first.tolist():
+        made |= at_point(loaded, design.values(point)).makers()
+    return made
+
+
+def scenario_columns(design: Design) -> pd.DataFrame:
+    """Return the points as columns of a table: numbers, truth values and text as they are, anything else as JSON."""
+    return pd.DataFrame({key: _tabular(design.points[key]) for key in design.points.columns}, index=design.points.index)
+
+
+def _values(values: SweepValues) -> list[Any]:
+    if values.listed is not None:
+        return list(values.listed)
+    assert values.start is not None  # noqa: S101 - held by the schema, said for the type checker
+    assert values.stop is not None  # noqa: S101
+    assert values.points is not None  # noqa: S101
+    if values.scale == "log":
+        spaced = np.geomspace(values.start, values.stop, values.points)
+    else:
+        spaced = np.linspace(values.start, values.stop, values.points)
+    # Keys that count something take whole numbers only; those of amounts take either.
+    whole = bool((spaced == np.rint(spaced)).all() and np.abs(spaced).max() < 2**53)
+    return [int(value) for value in spaced] if whole else spaced.tolist()
+
+
+def _column(values: list[Any]) -> pd.Series[Any]:
+    kinds = {type(value) for value in values}
+    if kinds <= {int, float} or kinds == {bool}:
+        return pd.Series(values)
+    return pd.Series(values, dtype=object)
+
+
+def _crossed(swept: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:
+    n_swept, n_drawn = len(swept), len(drawn)
+    above = swept.loc[np.repeat(np.arange(n_swept), n_drawn)].reset_index(drop=True)
+    below = drawn.loc[np.tile(np.arange(n_drawn), n_swept)].reset_index(drop=True)
+    return pd.concat([above, below], axis=1)
+
+
+def _tabular(column: pd.Series[Any]) -> pd.Series[Any]:
+    plain = [_plain(value) for value in column]
+    kinds = {type(value) for value in plain}
+    if kinds <= {int, float} or kinds in ({bool}, {str}):
+        return pd.Series(plain, index=column.index)
+    texts = [value if isinstance(value, str) else json.dumps(value, default=str) for value in plain]
+    return pd.Series(texts, index=column.index)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def iterate_runs(design: Design) -> Iterator[tuple[int, int]]:
+    """Yield point and replication of every run, in the order of the tables."""
+    yield from itertools.product(range(len(design.points)), range(design.replications))

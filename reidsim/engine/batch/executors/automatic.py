@@ -1,0 +1,42 @@
+"""Runs done here while that is quick, and on all cores where it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+
+from reidsim.engine.batch.executors import available_cores
+from reidsim.engine.batch.executors.processes import ProcessExecutor
+from reidsim.engine.batch.executors.serial import one_by_one
+from reidsim.engine.batch.tasks import RunOutcome, RunTask, Work
+
+# Below this, starting processes, each of which has to read what the scenario names, takes longer than it saves.
+_WORTH_SECONDS = 5.0
+
+
+class AutomaticExecutor:
+    """Begins here, and hands over to processes once the runs left are expected to take more than five seconds.
+
+    Parameters
+    ----------
+    workers : int, optional
+        Processes at most; the cores that there are, if not given.
+    """
+
+    def __init__(self, workers: int | None = None) -> None:
+        self._workers = workers or available_cores()
+
+    def execute(self, work: Work, tasks: Sequence[RunTask]) -> Generator[list[RunOutcome], None, None]:
+        """Do every task; see `Executor`."""
+        done = 0
+
+        def goes_on(outcome: RunOutcome) -> bool:
+            nonlocal done
+            done += 1
+            left = len(tasks) - done
+            # The first run also reads files and compiles; it says something about the others only if they are few.
+            expected = left * outcome.seconds if done > 1 else outcome.seconds
+            return self._workers == 1 or left < 2 or expected < _WORTH_SECONDS
+
+        yield from one_by_one(work, tasks, goes_on)
+        if done < len(tasks):
+            yield from ProcessExecutor(self._workers).execute(work, tasks[done:])

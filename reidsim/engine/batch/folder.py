@@ -1,0 +1,199 @@
+"""The results folder of a batch: begun with its manifest, finished with its tables, readable in between."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from reidsim.engine.batch.data_files import require_unchanged
+from reidsim.engine.batch.design import content_of_run, design_of
+from reidsim.engine.batch.journal import JOURNAL, not_kept, read_places
+from reidsim.engine.batch.runner import tasks_of
+from reidsim.engine.batch.tables import batch_tables
+from reidsim.engine.batch.tasks import code_version
+from reidsim.engine.results import scenario_hash, write_json
+from reidsim.errors import InputError
+from reidsim.scenarios.load import LoadedScenario, scenario_kind
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.validation import validated
+
+MANIFEST = "manifest.json"
+RUNNING = "running"
+COMPLETE = "complete"
+# What must be the same for a batch to be gone on with, and what it is called.
+_IDENTITY = {"scenario_hash": "another scenario", "seed": "another seed", "data_hash": "other data"}
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a results folder.
+
+    Raises
+    ------
+    InputError
+        If there is none, or it is not that of a batch.
+    """
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise InputError("not a results folder", source=folder, expected=f"a folder with a {MANIFEST}") from None
+    if not isinstance(manifest, dict) or "design" not in manifest:
+        raise InputError("the folder holds no batch", source=folder, expected="results of several runs")
+    return manifest
+
+
+def files_of(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return the SHA-256 of each file that a batch began with, by name, as its manifest tells."""
+    return dict(manifest["design"].get("files", {}))
+
+
+def scenario_of(manifest: Mapping[str, Any], *, allow_code: bool = False) -> LoadedScenario[ScenarioHead]:
+    """Return the scenario that a manifest tells of, as it was run.
+
+    Parameters
+    ----------
+    manifest : mapping
+    allow_code : bool
+        Whether modules that it names may run.
+
+    Raises
+    ------
+    InputError
+        If this version of the program does not know it.
+    """
+    path, content = Path(manifest["scenario_file"]), dict(manifest["content"])
+    scenario = validated(scenario_kind(content, path).schema, content, path)
+    return LoadedScenario(manifest["scenario"], path, scenario, content, manifest.get("origins", {}), allow_code)
+
+
+def read_runs(folder: Path) -> pd.DataFrame:
+    """Return the runs of a batch that ended, while it is running or after it.
+
+    Returns
+    -------
+    DataFrame
+        As in ``runs.parquet``.
+
+    Raises
+    ------
+    InputError
+        If the folder holds no batch.
+    """
+    manifest = read_manifest(folder)
+    if manifest["state"] == COMPLETE:
+        return pd.read_parquet(folder / "runs.parquet")
+    loaded = scenario_of(manifest)
+    design = design_of(loaded)
+    tasks = tasks_of(loaded, design, content_of_run(loaded))
+    return batch_tables(loaded.name, design, read_places(folder / JOURNAL, tasks))["runs"]
+
+
+def begin(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Say in a folder that a batch is running.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    _write_manifest(folder, {**manifest, "state": RUNNING, "code_version": code_version()})
+
+
+def require_same(folder: Path, manifest: Mapping[str, Any]) -> str:
+    """Check that a folder holds the batch that a manifest tells of; return the state it is in.
+
+    Raises
+    ------
+    InputError
+        If it holds another one, was begun with other data, or by another version of the program.
+    """
+    found = read_manifest(folder)
+    for key, what in _IDENTITY.items():
+        if key == "data_hash":
+            # Says which file it is, where that can be told.
+            require_unchanged(files_of(found), files_of(manifest), folder)
+        if key == "scenario_hash" and _other_seed_alone(found, manifest):
+            key, what = "seed", _IDENTITY["seed"]
+        if found.get(key) != manifest[key]:
+            raise InputError(
+                f"the folder holds a batch of {what}", source=folder, found=found.get(key), expected=str(manifest[key])
+            )
+    if found.get("code_version") != code_version():
+        raise InputError(
+            "the batch was begun with another version of the program",
+            source=folder,
+            found=found.get("code_version"),
+            expected=code_version(),
+        )
+    return str(found["state"])
+
+
+def _other_seed_alone(found: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
+    """Tell whether the seed, which is part of the scenario, is all that differs in it."""
+    if found.get("seed") == manifest["seed"]:
+        return False
+    content = {**manifest["content"], "seed": found.get("seed")}
+    was = {**found.get("content", {}), "seed": found.get("seed")}
+    return scenario_hash(content) == scenario_hash(was)
+
+
+def finish(folder: Path, write: Callable[[Path], Mapping[str, Any]]) -> None:
+    """Put the tables into a folder, and say last that they are complete.
+
+    Parameters
+    ----------
+    folder : Path
+    write : callable
+        Writes everything but the manifest into the folder it is given, and returns the manifest.
+
+    Raises
+    ------
+    InputError
+        If there is no room; the journal stays.
+    """
+    unfinished = None
+    try:
+        unfinished = Path(tempfile.mkdtemp(prefix=".finishing-", dir=folder))
+        manifest = write(unfinished)
+        for path in unfinished.rglob("*"):
+            if path.is_file():
+                with path.open("rb") as file:
+                    os.fsync(file.fileno())
+        for path in sorted(unfinished.iterdir()):
+            target = folder / path.name
+            if target.is_dir():
+                shutil.rmtree(target)
+            path.replace(target)
+    except OSError as error:
+        raise not_kept(folder / JOURNAL, error) from None
+    finally:
+        if unfinished is not None:
+            shutil.rmtree(unfinished, ignore_errors=True)
+    _write_manifest(folder, {**manifest, "state": COMPLETE, "code_version": code_version()})
+
+
+def forget_journal(folder: Path) -> None:
+    """Remove the journal of a batch whose tables hold all there is to know."""
+    with contextlib.suppress(OSError):
+        (folder / JOURNAL).unlink()
+
+
+def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    path = folder / f".{MANIFEST}"
+    try:
+        write_json(path, manifest)
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+        path.replace(folder / MANIFEST)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            path.unlink()
+        raise not_kept(folder / JOURNAL, error) from None

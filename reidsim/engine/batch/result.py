@@ -1,0 +1,117 @@
+"""What a batch found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from reidsim.engine.batch.design import Design
+from reidsim.engine.batch.statistics_tables import differences_table, measured, statistics_table
+from reidsim.engine.batch.tasks import COMPLETE, RunOutcome
+from reidsim.engine.run_result import RunResult
+from reidsim.scenarios.study import AnalysisTables
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BatchAnalysis(AnalysisTables):
+    """Statistics of a batch, and what its runs leave besides their measures.
+
+    Parameters
+    ----------
+    statistics : DataFrame
+        Means with confidence intervals, and quantiles over runs.
+    differences : DataFrame
+        The same of differences between policies in the same run.
+    distributions : DataFrame
+        Quantiles over the records of each run.
+    rounds, adversaries : DataFrame
+        What agents did round by round.
+    """
+
+    statistics: pd.DataFrame = field(default_factory=pd.DataFrame)
+    differences: pd.DataFrame = field(default_factory=pd.DataFrame)
+    distributions: pd.DataFrame = field(default_factory=pd.DataFrame)
+    rounds: pd.DataFrame = field(default_factory=pd.DataFrame)
+    adversaries: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BatchResult(RunResult):
+    """What a batch of runs found; it keeps no table of records, but quantiles over them.
+
+    Parameters
+    ----------
+    design : Design
+        Points and replications.
+    """
+
+    design: Design = field(default_factory=lambda: Design(pd.DataFrame(index=range(1))))
+
+    @property
+    def statistics(self) -> pd.DataFrame:
+        """Means with confidence intervals, and quantiles over runs, by point of the sweep, policy and measure."""
+        return self.analysis.tables().get("statistics", pd.DataFrame())
+
+    @property
+    def differences(self) -> pd.DataFrame:
+        """Differences between policies that met the same random draws."""
+        return self.analysis.tables().get("differences", pd.DataFrame())
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """Measures by point of the sweep, if there is one, and policy, averaged over samples and replications."""
+        table = self.statistics
+        if table.empty:
+            return pd.DataFrame()
+        keys = [column for column in table.columns if column in (*self.design.swept, "policy", "records", "knowledge")]
+        wide = table.pivot(index=keys, columns="measure", values="mean")
+        # Only what was run, in its order: keys that change together or in turn are not crossed, nor do all points of a
+        # sweep over policies have the same ones.
+        done = table.loc[table["runs"] > 0, keys].drop_duplicates()
+        wide = wide.loc[pd.MultiIndex.from_frame(done) if len(keys) > 1 else pd.Index(done[keys[0]])]
+        return wide[[measure for measure in table["measure"].unique() if measure in wide]]
+
+
+def batch_analysis(tables: Mapping[str, pd.DataFrame], design: Design) -> BatchAnalysis:
+    """Work out the statistics of a batch."""
+    found = measured(tables["runs"], design)
+    return BatchAnalysis(
+        statistics=statistics_table(found),
+        differences=differences_table(found),
+        distributions=tables.get("distributions", pd.DataFrame()),
+        runtimes=tables.get("runtimes", pd.DataFrame()),
+        rounds=tables.get("rounds", pd.DataFrame()),
+        adversaries=tables.get("adversaries", pd.DataFrame()),
+    )
+
+
+def batch_warnings(outcomes: Sequence[RunOutcome], design: Design) -> tuple[str, ...]:
+    """Return what a reader of a batch should know: which runs did not end well, and what the others warned about."""
+    warnings = []
+    states = Counter(outcome.state for outcome in outcomes if outcome.state != COMPLETE)
+    for state, number in sorted(states.items()):
+        first = next(outcome for outcome in outcomes if outcome.state == state)
+        warnings.append(
+            f"{number} of {len(outcomes)} runs ended as {state!r} and are left out of the statistics; the first, run "
+            f"{first.task.key}: {first.error}"
+        )
+    said = Counter(warning for outcome in outcomes for warning in outcome.warnings)
+    for warning, number in said.items():
+        warnings.append(warning if number == len(outcomes) else f"{number} of {len(outcomes)} runs: {warning}")
+    if design.replications > 1 and _replications_are_alike(outcomes):
+        warnings.append("replications do not differ: nothing in the scenario is drawn at random")
+    return tuple(warnings)
+
+
+def _replications_are_alike(outcomes: Sequence[RunOutcome]) -> bool:
+    first: dict[int, object] = {}
+    ended_well = [outcome for outcome in outcomes if outcome.state == COMPLETE]
+    # Not a number is not equal to itself, but its text is.
+    return bool(ended_well) and all(
+        first.setdefault(outcome.task.point, text) == text
+        for outcome in ended_well
+        for text in [repr(outcome.tables.get("runs"))]
+    )

@@ -1,0 +1,61 @@
+"""Studies kept between the runs of a worker, so that people and records are read once for points that share them."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from reidsim.scenarios.kind import kind_of
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.study import AmountPoints, PolicyOutcome, Study
+
+_KEPT_STUDIES = 2
+
+
+class Studies(threading.local):
+    """The last two studies that a thread built, by what they were built from."""
+
+    def __init__(self) -> None:
+        self.kept: OrderedDict[str, Study[Any]] = OrderedDict()
+        self._points: dict[str, AmountPoints | None] = {}
+        self._together: tuple[object, Callable[[int], Mapping[str, PolicyOutcome]]] | None = None
+
+    def get(self, loaded: LoadedScenario[ScenarioHead]) -> Study[Any]:
+        """Return the study of a scenario: one that is kept, with the amounts of the scenario, or a new one.
+
+        Raises
+        ------
+        InputError
+            If a file, value or hierarchy cannot be used.
+        """
+        key = _key(loaded)
+        study = self.kept.pop(key, None) or kind_of(loaded.scenario).build(loaded)
+        self.kept[key] = study
+        while len(self.kept) > _KEPT_STUDIES:
+            self._points.pop(self.kept.popitem(last=False)[0], None)
+        return study.with_loaded(loaded)
+
+    def points(self, loaded: LoadedScenario[ScenarioHead], study: Study[Any]) -> AmountPoints | None:
+        """Return what plans the study of a scenario under any amounts; kept as long as the study."""
+        key = _key(loaded)
+        if key not in self._points:
+            self._points[key] = kind_of(loaded.scenario).amount_points(study)
+        return self._points[key]
+
+    def together(
+        self, block: object, studies: Callable[[], Sequence[Study[Any]]]
+    ) -> Callable[[int], Mapping[str, PolicyOutcome]]:
+        """Return the outcomes of a block of points: those asked for last, or new ones of these studies."""
+        if self._together is None or self._together[0] != block:
+            found = studies()
+            self._together = (block, kind_of(found[0].scenario).play_together(found))
+        return self._together[1]
+
+
+def _key(loaded: LoadedScenario[ScenarioHead]) -> str:
+    # Unsorted: attributes in another order are other columns of the lattice.
+    return json.dumps(kind_of(loaded.scenario).data_content(loaded), default=str)

@@ -1,0 +1,196 @@
+"""Cross-play of a scenario: every defender that its game knows against every adversary that can play in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+import reidsim
+from reidsim.deprecation import formerly
+from reidsim.engine.results import Clock, make_manifest, write_json, write_parquet, write_results
+from reidsim.errors import InputError
+from reidsim.games.cross_play import CrossPlay
+from reidsim.games.cross_play import cross_play as play_all
+from reidsim.linkage.number_checks import check_share
+from reidsim.scenarios.kind import kind_of
+from reidsim.scenarios.load import LoadedScenario, load_scenario
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.study import Progress
+from reidsim.wording import counted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+# Draws the figures of a result into a folder; returns the files' names.
+CrossPlayIllustrator = Callable[["CrossPlayResult", Path], list[str]]
+
+
+@dataclass(frozen=True, eq=False)
+class CrossPlayResult:
+    """What came of every defender against every adversary of a scenario.
+
+    Parameters
+    ----------
+    name : str
+        Scenario.
+    play : CrossPlay
+    manifest : dict
+        What made the result.
+    warnings : tuple of str
+        Adversaries and defenders that cannot play, with the reason.
+    defender : str
+        Who decides what is shared.
+    """
+
+    name: str
+    play: CrossPlay
+    manifest: dict[str, Any]
+    warnings: tuple[str, ...]
+    defender: str
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per defender and adversary; see `CrossPlay`."""
+        return self.play.table
+
+    def matrix(self, measure: str) -> pd.DataFrame:
+        """Return one measure, defenders as rows and adversaries as columns; see `CrossPlay`."""
+        return self.play.matrix(measure)
+
+    def __repr__(self) -> str:
+        return (
+            f"CrossPlayResult({self.name!r}: {counted(self.table['defender'].nunique(), 'defender')}, "
+            f"{counted(self.table['adversary'].nunique(), 'adversary', 'adversaries')})"
+        )
+
+    def plot(self) -> Figure:
+        """Draw payoff and risk, defenders against adversaries; see `reidsim.plot`."""
+        figure: Figure = reidsim.plot(self)
+        return figure
+
+    def save(self, folder: str | Path, *, illustrate: CrossPlayIllustrator | None = None) -> Path:
+        """Write the results folder: manifest, table, and figures if `illustrate` is given.
+
+        Raises
+        ------
+        InputError
+            If the folder holds something or cannot be written; then nothing is left behind.
+        """
+        folder = Path(folder)
+
+        def write(into: Path) -> None:
+            write_parquet(into / "cross_play.parquet", self.table)
+            figures = [] if illustrate is None else illustrate(self, into / "figures")
+            write_json(into / "manifest.json", {**self.manifest, "figures": figures, "warnings": list(self.warnings)})
+
+        write_results(folder, write)
+        return folder
+
+
+@formerly(overrides="set")
+def cross_play(
+    scenario: str | Path,
+    *,
+    overrides: Mapping[str, object] | None = None,
+    seed: int | None = None,
+    allow_code: bool = False,
+    knowledge: str | None = None,
+    stages: str | Path | None = None,
+    attack_rate: float = 0.5,
+    progress: Progress | None = None,
+) -> CrossPlayResult:
+    """Play every defender against every adversary of a scenario.
+
+    Parameters
+    ----------
+    scenario : str or Path
+        Name of a bundled scenario of a record-level, masking or dataset-level game, or a TOML file.
+    overrides : mapping of str to object, optional
+        Values by key path that replace the scenario's.
+    seed : int, optional
+        Root of all random draws; the scenario's, if not given.
+    allow_code : bool
+        Whether modules that the scenario names as adversary or policy may run.
+    knowledge : str, optional
+        Knowledge recipe of the adversary with partial knowledge; that of the scenario, if not given.
+    stages : str or Path, optional
+        Attack recipe of the adversary who attacks in stages; that of the scenario, if not given. A masking scenario
+        has its own stages.
+    attack_rate : float
+        Probability with which the random adversary attacks a record.
+    progress : callable, optional
+        Called with what is being done, how much is done and how much there is.
+
+    Returns
+    -------
+    CrossPlayResult
+
+    Raises
+    ------
+    InputError
+        If the scenario or a file it names cannot be used, or is of another game.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> reidsim.cross_play("wan2015").matrix("regret")  # doctest: +SKIP
+    """
+    loaded = load_scenario(scenario, overrides, seed=seed, allow_code=allow_code)
+    return cross_play_loaded(loaded, knowledge=knowledge, stages=stages, attack_rate=attack_rate, progress=progress)
+
+
+def cross_play_loaded(
+    loaded: LoadedScenario[ScenarioHead],
+    *,
+    knowledge: str | None = None,
+    stages: str | Path | None = None,
+    attack_rate: float = 0.5,
+    progress: Progress | None = None,
+) -> CrossPlayResult:
+    """Play every defender against every adversary of a scenario that has been read; see `cross_play`."""
+    check_share("attack_rate", attack_rate)
+    if knowledge is not None and Path(knowledge).suffix == ".toml":
+        # A file given with a call is one of the working folder, not of the scenario's.
+        knowledge = str(Path(knowledge).absolute())
+    clock, report = Clock(), progress or (lambda task, done, total: None)
+    report("reading", 0, 1)
+    loaded.makers()
+    kind = kind_of(loaded.scenario)
+    try:
+        kind.policies_of(loaded.scenario)
+        study = kind.build(loaded)
+        path = None if stages is None else str(stages)
+        study, others = kind.opponents(study, knowledge=knowledge, stages=path, rate=attack_rate)
+        opponents = kind.opponent_types(study).beside(others)
+        defenders = [kind.policy(name).defender(study, 0) for name in kind.cross_play_policies(study)]
+        clock.lap("build")
+        play = play_all(
+            opponents.opponents,
+            defenders,
+            own=opponents.own,
+            ideas=opponents.ideas,
+            weights=study.world(0).weights,
+            progress=lambda done, total: report("playing", done, total),
+        )
+    except InputError as error:
+        raise error.located(loaded.path) from None
+    clock.lap("play")
+    options = {"knowledge": knowledge, "stages": None if stages is None else str(stages), "attack_rate": attack_rate}
+    facts = {"cross_play": options, "own_adversary": opponents.own, **kind.facts(study)}
+    manifest = make_manifest(loaded, clock.laps, facts)
+    warnings = (*_not_played(loaded.scenario), *opponents.left_out, *play.left_out)
+    return CrossPlayResult(loaded.name, play, manifest, warnings, kind.decides)
+
+
+def _not_played(scenario: ScenarioHead) -> Iterator[str]:
+    """Yield what a scenario says that a single game of its own adversary leaves out."""
+    agents = getattr(scenario, "agents", None)
+    if agents is not None and not agents.types:
+        yield "section agents is left out: one round, against the adversary of section adversary"
+    if scenario.sweep is not None or scenario.uncertainty is not None or scenario.replications > 1:
+        yield "sweep, uncertainty and replications are left out: the scenario's own values, drawn once"

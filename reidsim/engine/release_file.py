@@ -1,0 +1,63 @@
+"""The file of records behind a run: which one it was, and what was in it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from reidsim.bundled import BUNDLED, data_file
+from reidsim.errors import InputError
+from reidsim.scenarios.kind import kind_of
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.schema import ScenarioHead
+
+# Folder of the files of scenarios that come with reidsim.
+_BUNDLED_AMONG = "scenarios"
+
+
+def release_file_facts(loaded: LoadedScenario[ScenarioHead]) -> dict[str, dict[str, str]]:
+    """Return the path and SHA-256 of the file whose records a scenario shares; nothing if they come from elsewhere.
+
+    Returns
+    -------
+    dict
+        Empty, or the key ``release_file`` with ``path``, as seen from the working folder, and ``sha256``.
+    """
+    text = kind_of(loaded.scenario).release_file(loaded.scenario)
+    if text is None or text in loaded.given:
+        return {}
+    path = data_file(text, loaded.folder, _BUNDLED_AMONG)
+    shown = text if text.startswith(BUNDLED) else _shown(path)
+    return {"release_file": {"path": shown, "sha256": sha256_of(path)}}
+
+
+def find_release_file(shown: str) -> Path:
+    """Return the path of a file that `release_file_facts` told of, as seen from the working folder."""
+    return data_file(shown, Path(), _BUNDLED_AMONG)
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file as hexadecimal digits.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", source=path) from None
+
+
+def _shown(path: Path) -> str:
+    """Return a path without detours, relative if it was."""
+    if path.is_absolute():
+        return str(path)
+    try:
+        return os.path.relpath(path.resolve())
+    except ValueError:
+        # On another drive there is no relative path.
+        return str(path.resolve())

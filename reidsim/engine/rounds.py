@@ -1,0 +1,155 @@
+"""Running a scenario with agents: every policy as a world of its own, under common random numbers."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.agents.measures import ROUND_MEASURES
+from reidsim.agents.profile import AdversaryProfile, Setting
+from reidsim.engine.run_result import Played, run_table
+from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.measures import MEASURES
+from reidsim.scenarios.kind import kind_of
+from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, Study, equilibria_of
+from reidsim.wording import counted
+
+# Measures of runs.parquet: means over all rounds.
+RUN_MEASURES = (*MEASURES, "participation")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AgentAnalysis(AnalysisTables):
+    """What is collected round by round.
+
+    Parameters
+    ----------
+    rounds : DataFrame
+        One row per draw, policy and round.
+    adversaries : DataFrame
+        One row per draw, policy, round and adversary.
+    """
+
+    rounds: pd.DataFrame = field(default_factory=pd.DataFrame)
+    adversaries: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+class PlayedPolicy(NamedTuple):
+    """All rounds of a policy in one draw, and how its last round ended."""
+
+    policy: str
+    rounds: pd.DataFrame
+    adversaries: pd.DataFrame
+    last: Equilibrium
+    participants: NDArray[np.bool_]
+
+
+def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: int = 0) -> PlayedPolicy:
+    """Play all rounds of a policy.
+
+    Parameters
+    ----------
+    setting : Setting
+    policy : str
+    replication, draw : int
+        Which draw of the records, and which of several runs of all rounds on them, this is, as tables tell.
+    """
+    # mesa is slow to import, and only needed here.
+    from reidsim.agents.adversary import Adversary
+    from reidsim.agents.model import ReidentificationModel
+
+    model = ReidentificationModel(setting, policy).run()
+    place = {"replication": replication, "draw": draw, "policy": policy}
+    rounds = model.datacollector.get_model_vars_dataframe()
+    numbers = np.arange(1, len(rounds) + 1)
+    rounds = rounds.assign(**place, round=numbers)[[*place, "round", *ROUND_MEASURES]]
+    adversaries = model.datacollector.get_agenttype_vars_dataframe(Adversary).reset_index(drop=True)
+    each = np.repeat(numbers, len(setting.profiles))
+    columns = list(adversaries.columns)
+    adversaries = adversaries.assign(**place, round=each)[[*place, "round", *columns]]
+    played = PlayedPolicy(policy, rounds, adversaries, model.equilibrium(), model.shared_in_last_round)
+    model.release()
+    return played
+
+
+def play_rounds(study: Study[Any], report: Progress) -> Played:
+    """Play all rounds of every policy in every draw; records are those of the last round of the first draw.
+
+    Raises
+    ------
+    InputError
+        If a type of adversary cannot be used, or a policy is not played in rounds.
+    """
+    kind, scenario = kind_of(study.scenario), study.scenario
+    agents, policies = getattr(scenario, "agents"), kind.policies_of(scenario)  # noqa: B009 - of kinds with agents
+    setting_of = kind.settings(study)
+    runs: list[pd.DataFrame] = []
+    played: list[PlayedPolicy] = []
+    n_plays = study.draws * agents.draws * len(policies)
+    for replication in range(study.draws):
+        here: list[PlayedPolicy] = []
+        for draw, policy in itertools.product(range(agents.draws), policies):
+            report("playing", len(played) + len(here), n_plays)
+            setting = setting_of(policy, replication, draw)
+            here.append(play_policy(setting, policy, replication=replication, draw=draw))
+        played += here
+        runs.append(run_table(study.loaded.name, scenario.seed, replication, run_means(here, policies)))
+    first = {each.policy: each for each in reversed(played)}
+    last = {policy: PolicyOutcome(first[policy].last) for policy in policies}
+    records = kind.records(study, 0, equilibria_of(last))
+    if agents.participation is not None:
+        records = with_participation(records, [first[policy] for policy in policies])
+    warnings = (*budget_warnings(setting.profiles), *kind.warnings(study, 0, last))
+    facts = {"policies": kind.facts_of_policies(study, last)}
+    return Played(pd.concat(runs, ignore_index=True), records, analysis_of(played), facts, warnings)
+
+
+def describe_rounds(study: Study[Any]) -> str:
+    """Say in a line how large the world of a study's agents is."""
+    kind = kind_of(study.scenario)
+    setting = kind.settings(study)(kind.policies_of(study.scenario)[0], 0, 0)
+    types = counted(len(setting.profiles), "type of adversary", "types of adversary")
+    draws = f", {counted(study.draws, 'replication')}" if kind.numbers_draws else ""
+    return f"{kind.describe_setting(setting)}, {types}, {counted(setting.rounds, 'round')}{draws}"
+
+
+def run_means(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.DataFrame:
+    """Average `RUN_MEASURES` over the rounds and draws of each policy; indexed by policy."""
+    rounds = pd.concat([each.rounds for each in played], ignore_index=True)
+    return rounds.groupby("policy", sort=False)[list(RUN_MEASURES)].mean().loc[list(policies)]
+
+
+def analysis_of(played: Sequence[PlayedPolicy]) -> AgentAnalysis:
+    """Put the rounds of all policies and draws together."""
+    return AgentAnalysis(
+        rounds=_categorical(pd.concat([each.rounds for each in played], ignore_index=True)),
+        adversaries=_categorical(pd.concat([each.adversaries for each in played], ignore_index=True)),
+    )
+
+
+def with_participation(records: pd.DataFrame, played: Sequence[PlayedPolicy]) -> pd.DataFrame:
+    """Return the records of the last round with a column that tells who took part in it, after the outcomes."""
+    takes_part = np.concatenate([each.participants for each in played])
+    records = records.copy()
+    records.insert(list(records.columns).index("generalization_intensity") + 1, "participates", takes_part)
+    return records
+
+
+def budget_warnings(profiles: Sequence[AdversaryProfile]) -> tuple[str, ...]:
+    """Return what a reader should know about adversaries whose budget allows no attack."""
+    poor = [profile for profile in profiles if not profile.can_attack]
+    amounts = [f"{profile.name!r} has {profile.budget:,g}, an attack costs {profile.cheapest:,g}" for profile in poor]
+    if poor and len(poor) == len(profiles):
+        return (f"nobody can attack, as budgets are below the cheapest attack: {'; '.join(amounts)}",)
+    return tuple(f"an adversary can attack nobody, as its budget is below the cheapest attack: {a}" for a in amounts)
+
+
+def _categorical(table: pd.DataFrame) -> pd.DataFrame:
+    names = [name for name in ("policy", "adversary", "holds") if name in table]
+    return table.astype(dict.fromkeys(names, "category"))

@@ -1,0 +1,104 @@
+"""Running a scenario once, at the values it gives itself, whatever kind it is of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from reidsim.engine.release_file import release_file_facts
+from reidsim.engine.results import Clock, make_manifest
+from reidsim.engine.rounds import describe_rounds, play_rounds
+from reidsim.engine.run_result import Played, RunResult, run_table
+from reidsim.errors import InputError
+from reidsim.scenarios.kind import kind_of
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.study import Progress, Study, equilibria_of
+
+
+def run_once(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | None = None) -> RunResult:
+    """Run a scenario at the values it gives itself, whatever it says about other points and replications.
+
+    Raises
+    ------
+    InputError
+        If something that it names cannot be used, or a policy cannot be played.
+    """
+    report: Progress = progress or (lambda task, done, total: None)
+    # What cannot be imported is told before anything is played.
+    loaded.makers()
+    kind, clock = kind_of(loaded.scenario), Clock()
+    report("reading", 0, 1)
+    study = kind.build(loaded)
+    clock.lap("build")
+    try:
+        if not kind.decides:
+            played = _assess(study, report)
+        elif _has_agents(loaded.scenario):
+            played = play_rounds(study, report)
+        else:
+            played = play_policies(study, report)
+    except InputError as error:
+        raise error.located(loaded.path) from None
+    clock.lap("play")
+    facts = {**(kind.facts(study) if kind.decides else {}), **release_file_facts(loaded), **played.facts}
+    manifest = make_manifest(loaded, clock.laps, facts)
+    return RunResult(
+        loaded.name, played.runs, played.records, played.analysis, manifest, played.warnings,
+        kind.decides or "publisher", played.by, played.measured,
+    )  # fmt: skip
+
+
+def describe_once(loaded: LoadedScenario[ScenarioHead]) -> str:
+    """Check everything that one run of a scenario needs, and say in a line what there is to solve.
+
+    Raises
+    ------
+    InputError
+        As `run_once` does.
+    """
+    loaded.makers()
+    kind = kind_of(loaded.scenario)
+    study = kind.build(loaded)
+    try:
+        return describe_rounds(study) if _has_agents(loaded.scenario) else kind.describe(study)
+    except InputError as error:
+        raise error.located(loaded.path) from None
+
+
+def _has_agents(scenario: ScenarioHead) -> bool:
+    return getattr(scenario, "agents", None) is not None
+
+
+def play_policies(study: Study[Any], report: Progress) -> Played:
+    """Play every policy of a scenario in every draw; records and tables are those of the first."""
+    kind, scenario = kind_of(study.scenario), study.scenario
+    runs, runtimes = [], []
+    for draw in range(study.draws):
+        single = study.draws == 1
+        if not single:
+            report("playing", draw, study.draws)
+        outcomes = kind.play(study, draw, progress=(lambda *done: report("playing", *done)) if single else None)
+        equilibria = equilibria_of(outcomes)
+        summary = kind.summarise(study, draw, equilibria)
+        runs.append(run_table(study.loaded.name, scenario.seed, draw, summary))
+        seconds = kind.runtimes(outcomes)
+        seconds.insert(0, "replication", draw)
+        runtimes.append(seconds)
+        if draw == 0:
+            records = kind.records(study, draw, equilibria)
+            analysis = kind.analyse(study, outcomes, report)
+            warnings = (*analysis.left_out, *kind.warnings(study, draw, outcomes))
+            facts = {"policies": kind.facts_of_policies(study, outcomes)}
+    analysis = replace(analysis, runtimes=pd.concat(runtimes, ignore_index=True))
+    return Played(pd.concat(runs, ignore_index=True), records, analysis, facts, warnings)
+
+
+def _assess(study: Study[Any], report: Progress) -> Played:
+    """Work out a scenario in which nobody decides."""
+    found = kind_of(study.scenario).assess(study, report)
+    runs = found.runs.assign(state="complete", seed=study.scenario.seed)
+    runs.insert(0, "scenario", study.loaded.name)
+    return Played(runs, found.records, found.analysis, found.facts, found.warnings, found.by, found.measures)

@@ -1,0 +1,121 @@
+"""What a stress test asks for, checked before anything is worked out: parts, outputs, policies, keys and points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from reidsim.engine.batch import Design
+from reidsim.engine.batch.design import check_points, sweep_points
+from reidsim.engine.batch.one_run import LEVELS
+from reidsim.engine.stress.designs import design_points, robustness_points, sensitivity_design
+from reidsim.engine.stress.outcomes import can_be_played_at_once, chosen_policies, quantile_column
+from reidsim.engine.stress.parts import curve_points
+from reidsim.engine.stress.planning import believed_values
+from reidsim.errors import InputError, listed
+from reidsim.games.measures import MEASURES
+from reidsim.kinds.masking.schema import MaskingScenario
+from reidsim.scenarios.design_schema import UncertaintySection
+from reidsim.scenarios.kind import kind_of
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.stress_schema import RobustnessSection, SensitivitySection, StressSection
+
+_MASKING_OUTPUTS = ("usefulness", "usefulness_fairness", "privacy_fairness")
+
+
+def wanted_parts(scenario: ScenarioHead) -> StressSection:
+    """Return what a scenario asks for: sensitivity and robustness, if it does not say."""
+    section = scenario.stress or StressSection()
+    if section.has_parts:
+        return section
+    return section.model_copy(update={"sensitivity": SensitivitySection(), "robustness": RobustnessSection()})
+
+
+def uncertainty_of(scenario: ScenarioHead) -> UncertaintySection:
+    """Return the uncertain parameters of a scenario.
+
+    Raises
+    ------
+    InputError
+        If it has none.
+    """
+    if scenario.uncertainty is None:
+        raise InputError("section missing", where="uncertainty", expected="distributions of the uncertain parameters")
+    return scenario.uncertainty
+
+
+def check_stress(loaded: LoadedScenario[ScenarioHead]) -> None:
+    """Check that a scenario can be stressed as it asks for, at every point, without solving anything.
+
+    Raises
+    ------
+    InputError
+        Names the file and the key of what its game does not have, or the point that the scenario cannot be at.
+    """
+    section = wanted_parts(loaded.scenario)
+    try:
+        check_section(loaded, section)
+        for points in _all_points(loaded.scenario, section):
+            check_points(loaded, Design(points))
+    except InputError as error:
+        raise error.located(loaded.path) from None
+
+
+def check_section(loaded: LoadedScenario[ScenarioHead], section: StressSection) -> None:
+    """Refuse what the game does not have: policies, outputs, quantiles, parts.
+
+    Raises
+    ------
+    InputError
+        Names the key.
+    """
+    scenario = loaded.scenario
+    policies = chosen_policies(scenario, section.policies)
+    needed = {key for key in ("sensitivity", "robustness", "discovery") if getattr(section, key) is not None}
+    uncertain = tuple(uncertainty_of(scenario).parameters) if needed else ()
+    at_once = can_be_played_at_once(scenario, uncertain)
+    has = {*MEASURES, *(_MASKING_OUTPUTS if isinstance(scenario, MaskingScenario) else ())}
+    wanted = [("stress.outputs", output) for output in section.outputs]
+    if section.discovery is not None:
+        wanted.append(("stress.discovery.output", section.discovery.output))
+        if section.discovery.policy is not None and section.discovery.policy not in policies:
+            raise InputError(
+                "not a policy compared", where="stress.discovery.policy", found=section.discovery.policy,
+                expected=f"one of {listed(policies)}",
+            )  # fmt: skip
+    for where, output in wanted:
+        if output == "risk_quantile" and not at_once and quantile_column(section.risk_level) is None:
+            kept = listed(level for level in LEVELS.values() if 0 < level < 1)
+            raise InputError(
+                "not a quantile that runs of the batch engine keep", where="stress.risk_level",
+                found=section.risk_level, expected=f"one of {kept}",
+            )  # fmt: skip
+        if output not in has and output != "risk_quantile":
+            game = getattr(scenario, "game", "")
+            expected = f"one of {listed(sorted(has), 20)}"
+            raise InputError(f"not an output of game {game!r}", where=where, found=output, expected=expected)
+    if section.guarantee and not kind_of(scenario).plans_under_amounts(scenario):
+        raise InputError("of record-level games only", where="stress.guarantee")
+
+
+def _all_points(scenario: ScenarioHead, section: StressSection) -> Iterator[pd.DataFrame]:
+    """Yield the points of every part, as `reidsim.engine.stress.run` works them out."""
+    if section.sensitivity is not None:
+        uncertainty = uncertainty_of(scenario)
+        points = design_points(uncertainty, sensitivity_design(uncertainty, section.sensitivity, scenario.seed))
+        yield _planned(scenario, points, section.planning)
+    if section.robustness is not None or section.discovery is not None:
+        samples = None if section.robustness is None else section.robustness.samples
+        points = robustness_points(uncertainty_of(scenario), samples, scenario.seed)
+        yield _planned(scenario, points, "as-believed")
+    for _, points in curve_points(scenario, section.beliefs):
+        yield points
+    if section.map is not None:
+        yield _planned(scenario, sweep_points(section.map.as_sweep()), section.planning)
+
+
+def _planned(scenario: ScenarioHead, points: pd.DataFrame, planning: str) -> pd.DataFrame:
+    """Add what the publisher believes, where it does not know the points."""
+    return points.assign(**believed_values(scenario, map(str, points.columns))) if planning == "as-believed" else points

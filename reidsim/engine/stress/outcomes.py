@@ -1,0 +1,244 @@
+"""Outcomes of every policy at many parameter points, whatever the game.
+
+Where a kind can plan under any amounts of money at once, points that differ in these alone are worked out here, in
+milliseconds each; all others are runs of the batch engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol, get_args
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.engine.batch import Design, Executor
+from reidsim.engine.batch.design import at_point, check_points
+from reidsim.engine.batch.one_run import LEVELS
+from reidsim.engine.batch.points import point_tables
+from reidsim.engine.stress.planning import believed_values
+from reidsim.errors import InputError, listed, nearest
+from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.measures import averages
+from reidsim.scenarios.kind import kind_of
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.schema import EconomicsSection, ScenarioHead, economics_of
+from reidsim.scenarios.stress_schema import Output
+from reidsim.scenarios.study import AmountPoints, Progress
+
+Planning = Literal["informed", "as-believed"]
+OUTPUTS: tuple[str, ...] = get_args(Output)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Outputs at every point.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per point and policy: ``point``, ``policy`` and the outputs, averaged over replications; missing where
+        a run failed or has no such output.
+    failures : DataFrame
+        One row per point that has a failed run: ``point`` and ``error``.
+    """
+
+    table: pd.DataFrame
+    failures: pd.DataFrame
+
+    def matrix(self, output: str, policies: tuple[str, ...], n_points: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Return an output as an array, shape (n_policies, n_points)."""
+        wide = self.table.pivot(index="policy", columns="point", values=output)
+        return wide.reindex(index=list(policies), columns=range(n_points)).to_numpy(dtype=np.float64)
+
+
+class Evaluator(Protocol):
+    """Works out outputs at points of the scenario's keys."""
+
+    def at(self, points: pd.DataFrame, planning: Planning) -> Outcomes:
+        """Return the outputs of every policy at every point, a row of `points`, one column per key path.
+
+        Raises
+        ------
+        InputError
+            If the scenario cannot have the values of a point; before anything is worked out.
+        """
+        ...
+
+
+def chosen_policies(scenario: ScenarioHead, wanted: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the policies to be compared, all of the scenario's if none is wanted in particular.
+
+    Raises
+    ------
+    InputError
+        If the scenario does not have one of them.
+    """
+    own = kind_of(scenario).policies_of(scenario)
+    for policy in wanted:
+        if policy not in own:
+            raise InputError(
+                "not a policy of the scenario", where="stress.policies", found=policy,
+                expected=f"one of {listed(own)}", hint=nearest(policy, own),
+            )  # fmt: skip
+    return wanted or own
+
+
+def can_be_played_at_once(scenario: ScenarioHead, keys: tuple[str, ...]) -> bool:
+    """Tell whether points of these keys are points of one study that takes milliseconds at each."""
+    return scenario.replications == 1 and kind_of(scenario).amounts_at_once(scenario, keys)
+
+
+def economics_at(
+    loaded: LoadedScenario[ScenarioHead], values: Mapping[str, Any]
+) -> tuple[EconomicsSection, EconomicsSection]:
+    """Return what is true at a point of a scenario that has amounts, and what the publisher believes there."""
+    return economics_of(at_point(loaded, values).scenario)
+
+
+def measures_of(equilibrium: Equilibrium, weights: NDArray[np.int64], risk_level: float) -> dict[str, float]:
+    """Return the averages over records of `runs.parquet`, and the quantile ``risk_quantile`` of the risk."""
+    quantile = float(np.quantile(np.repeat(equilibrium.risk, weights), risk_level))
+    return {**averages(equilibrium, weights), "risk_quantile": quantile}
+
+
+def checked_economics(
+    loaded: LoadedScenario[ScenarioHead], points: pd.DataFrame
+) -> list[tuple[EconomicsSection, EconomicsSection]]:
+    """Return the economics of `economics_at` at every point.
+
+    Raises
+    ------
+    InputError
+        If the scenario cannot have the values of a point; names the point and the key.
+    """
+    design = Design(points)
+    try:
+        return [economics_at(loaded, design.values(point)) for point in range(len(points))]
+    except InputError:
+        # The slower check of all points tells which point is at fault.
+        check_points(loaded, design)
+        raise
+
+
+class AmountEvaluator:
+    """Outputs of a scenario at points of its amounts of money.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+    points : AmountPoints
+    policies : tuple of str
+    risk_level : float
+        Of ``risk_quantile``.
+    progress : callable, optional
+    """
+
+    def __init__(
+        self,
+        loaded: LoadedScenario[ScenarioHead],
+        points: AmountPoints,
+        policies: tuple[str, ...],
+        risk_level: float,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self._loaded, self._points, self._policies = loaded, points, policies
+        self._risk_level, self._progress = risk_level, progress
+
+    def at(self, points: pd.DataFrame, planning: Planning) -> Outcomes:
+        """See `Evaluator`; as believed, each policy is planned once, with all of the scenario's own prices."""
+        economics = checked_economics(self._loaded, points)
+        _, own_belief = economics_at(self._loaded, {})
+        fixed = {policy: self._points.plan(policy, own_belief) for policy in self._policies}
+        rows, weights = [], self._points.study.world(0).weights
+        for point, (truth, believed) in enumerate(economics):
+            for policy in self._policies:
+                informed = (
+                    planning == "informed" and believed != own_belief and not self._points.study.policy(policy).is_rule
+                )
+                plan = self._points.plan(policy, believed) if informed else fixed[policy]
+                measures = measures_of(plan.equilibrium(truth), weights, self._risk_level)
+                rows.append({"point": point, "policy": policy, **measures})
+            if self._progress is not None:
+                self._progress(point + 1, len(economics))
+        return Outcomes(pd.DataFrame(rows), _no_failures())
+
+
+class BatchEvaluator:
+    """Outputs of any scenario at points of any key, as runs of the batch engine.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+    policies : tuple of str
+    risk_level : float
+        Of ``risk_quantile``; one of those that the engine keeps (`quantile_column`), or there is none.
+    executor : Executor, optional
+        Of the batch engine; what it takes for best if not given.
+    progress : callable, optional
+    folder : Path, optional
+        Where runs that ended are kept, and found when the call is repeated.
+    """
+
+    def __init__(
+        self,
+        loaded: LoadedScenario[ScenarioHead],
+        policies: tuple[str, ...],
+        risk_level: float,
+        executor: Executor | None = None,
+        progress: Progress | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        self._loaded, self._policies, self._risk_level = loaded, policies, risk_level
+        self._executor, self._progress, self._folder = executor, progress, folder
+
+    def at(self, points: pd.DataFrame, planning: Planning) -> Outcomes:
+        """See `Evaluator`; as believed, the beliefs are held at the scenario's own values."""
+        scenario = self._loaded.scenario
+        if planning == "as-believed":
+            pinned = believed_values(scenario, map(str, points.columns))
+            points = points.assign(**pinned)
+        tables = point_tables(
+            self._loaded,
+            points,
+            replications=scenario.replications,
+            executor=self._executor,
+            progress=self._progress,
+            folder=self._folder,
+        )
+        return self._outcomes(_with_risk_quantile(tables, quantile_column(self._risk_level)))
+
+    def _outcomes(self, runs: pd.DataFrame) -> Outcomes:
+        ended_well = runs["state"] == "complete"
+        failed = runs[~ended_well]
+        if not ended_well.any():
+            raise InputError("every run failed", source=self._loaded.path, found=str(failed["error"].iloc[0]))
+        failures = failed.groupby("point", sort=True)["error"].first().reset_index()
+        measures = [column for column in OUTPUTS if column in runs]
+        kept = runs[ended_well & runs["policy"].isin(self._policies)]
+        table = kept.groupby(["point", "policy"], sort=False)[measures].mean().reset_index()
+        # A mean over the replications that happened to end well would not compare with that of another point.
+        table.loc[table["point"].isin(failures["point"]), measures] = np.nan
+        return Outcomes(table, failures)
+
+
+def quantile_column(level: float) -> str | None:
+    """Return the column of the engine's distributions over records with a quantile, or None if it keeps another."""
+    return next((name for name, kept in LEVELS.items() if kept == level), None)
+
+
+def _with_risk_quantile(tables: Mapping[str, pd.DataFrame], column: str | None) -> pd.DataFrame:
+    """Return the runs with their ``risk_quantile``, where the engine keeps it."""
+    distributions = tables.get("distributions")
+    if column is None or distributions is None or "policy" not in distributions:
+        return tables["runs"]
+    risk = distributions[distributions["measure"] == "risk"]
+    found = risk[["point", "replication", "policy", column]].rename(columns={column: "risk_quantile"})
+    return tables["runs"].merge(found, on=["point", "replication", "policy"], how="left")
+
+
+def _no_failures() -> pd.DataFrame:
+    return pd.DataFrame({"point": pd.Series(dtype=np.int64), "error": pd.Series(dtype=str)})

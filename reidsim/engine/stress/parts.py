@@ -1,0 +1,322 @@
+"""The parts of a stress test, each a table made of a scenario, its points and what evaluates them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from reidsim.engine.batch.design import Design as BatchDesign
+from reidsim.engine.batch.design import scenario_columns, sweep_points
+from reidsim.engine.stress.designs import numeric_columns
+from reidsim.engine.stress.discovery import find_boxes
+from reidsim.engine.stress.outcomes import Evaluator, Outcomes, Planning
+from reidsim.engine.stress.planning import belief_key, belief_points
+from reidsim.engine.stress.robustness import Floats, best_policies, regret, robustness_table
+from reidsim.engine.stress.sensitivity import Design, analyse
+from reidsim.errors import InputError
+from reidsim.games.record_game import WITHHELD
+from reidsim.games.robust import Criterion, RobustChoice
+from reidsim.scenarios.design_schema import SweepSection, SweepValues, UncertaintySection
+from reidsim.scenarios.kind import Kind
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.stress_schema import (
+    BeliefCurveSection,
+    DiscoverySection,
+    PolicyMapSection,
+    SensitivitySection,
+)
+from reidsim.scenarios.study import Study
+
+PAYOFF = "publisher_payoff"
+# Sobol indices, from 0 to 1, whose intervals reach farther than this to either side tell little.
+_WIDE = 0.2
+
+
+def sensitivity_table(
+    design: Design,
+    outcomes: Outcomes,
+    policies: tuple[str, ...],
+    outputs: Sequence[str],
+    section: SensitivitySection,
+    seed: int,
+) -> pd.DataFrame:
+    """Work out the indices of every output under every policy; see `reidsim.engine.stress.sensitivity.analyse`."""
+    parts = []
+    for output in outputs:
+        values = outcomes.matrix(output, policies, len(design.probabilities))
+        for policy, runs in zip(policies, values, strict=True):
+            indices = analyse(design, runs, seed=seed, confidence=section.confidence, resamples=section.resamples)
+            indices.insert(0, "policy", policy)
+            indices.insert(1, "output", output)
+            parts.append(indices)
+    return pd.concat(parts, ignore_index=True)
+
+
+def left_out_blocks(table: pd.DataFrame, design: Design) -> list[str]:
+    """Return a warning for every output of whose design blocks had to be left out."""
+    what = "Sobol samples" if design.method == "sobol" else "Morris trajectories"
+    warnings = []
+    for row in table.drop_duplicates(["policy", "output"]).to_dict("records"):
+        if row["blocks_left_out"]:
+            few = "; too few are left" if np.isnan(row["value"]) else ""
+            warnings.append(
+                f"sensitivity of {row['output']} under {row['policy']} leaves out {row['blocks_left_out']:,} of "
+                f"{design.blocks:,} {what}, in which a run failed or has no such output{few}"
+            )
+    return warnings
+
+
+def wide_intervals(table: pd.DataFrame, design: Design) -> list[str]:
+    """Return a warning if Sobol indices are too uncertain to rank parameters by."""
+    half_width = (table["high"] - table["low"]) / 2
+    if design.method != "sobol" or not half_width.max() > _WIDE:
+        return []
+    widest = table.iloc[int(half_width.argmax())]
+    outputs = table[half_width > _WIDE].drop_duplicates(["policy", "output"])
+    return [
+        f"sensitivity: {len(outputs):,} outputs have indices that are uncertain by more than {_WIDE:g}, most of all "
+        f"{widest['output']} under {widest['policy']} ({half_width.max():.2f}); more samples make them surer"
+    ]
+
+
+def sample_table(points: pd.DataFrame, outcomes: Outcomes, columns: Sequence[str]) -> pd.DataFrame:
+    """Return the points with the outputs of each policy there: ``point``, key paths, ``policy`` and outputs."""
+    table = outcomes.table[["point", "policy", *columns]]
+    values = scenario_columns(BatchDesign(points)).iloc[table["point"].to_numpy()].reset_index(drop=True)
+    return pd.concat([table[["point"]], values, table[["policy", *columns]]], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Robustness:
+    """How policies fare over the uncertainty.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per policy.
+    regrets : DataFrame
+        One row per point and policy.
+    policies : tuple of str
+    payoffs : ndarray of float64, shape (n_policies, n_points)
+    """
+
+    table: pd.DataFrame
+    regrets: pd.DataFrame
+    policies: tuple[str, ...]
+    payoffs: Floats
+
+
+def robustness(
+    points: pd.DataFrame, outcomes: Outcomes, policies: tuple[str, ...], quantile: float, informed: Outcomes | None
+) -> Robustness:
+    """Compare policies over the points.
+
+    Parameters
+    ----------
+    points : DataFrame
+    outcomes : Outcomes
+        Of strategies planned without knowing the point.
+    policies : tuple of str
+    quantile : float
+    informed : Outcomes, optional
+        Of the same policies planned at each point with the truth, where worked out.
+
+    Returns
+    -------
+    Robustness
+        The table of `robustness_table` and ``informed_payoff``, the mean payoff under the policy of a publisher who
+        knows each point (missing if not worked out): what it would gain by knowing is at most the difference.
+    """
+    payoffs = outcomes.matrix(PAYOFF, policies, len(points))
+    table = robustness_table(list(policies), payoffs, quantile)
+    known = pd.Series(dtype=np.float64) if informed is None else informed.table.groupby("policy")[PAYOFF].mean()
+    table["informed_payoff"] = [float(known.get(policy, np.nan)) for policy in policies]
+    best, _ = best_policies(payoffs)
+    regrets = pd.DataFrame(
+        {
+            "point": np.repeat(np.arange(len(points)), len(policies)),
+            "policy": list(policies) * len(points),
+            PAYOFF: payoffs.T.ravel(),
+            "regret": regret(payoffs).T.ravel(),
+            "best": (best[:, None] == np.arange(len(policies))).ravel(),
+        }
+    )
+    values = scenario_columns(BatchDesign(points)).iloc[regrets["point"].to_numpy()].reset_index(drop=True)
+    regrets = pd.concat([regrets[["point"]], values, regrets.drop(columns="point")], axis=1)
+    return Robustness(table, regrets, policies, payoffs)
+
+
+def strategy_table(kind: Kind, study: Study[Any], choices: Mapping[Criterion, RobustChoice]) -> pd.DataFrame:
+    """Return the robust strategy of every record.
+
+    Returns
+    -------
+    DataFrame
+        One row per criterion and record: ``record``, ``criterion``, ``strategy`` (``withheld`` if there is none) and
+        ``value``, what the criterion promises (payoff, or regret for ``minimax-regret``).
+    """
+    parts, space, rows = [], study.world(0).truth.space, kind.row_of_record(study, 0)
+    for criterion, robust in choices.items():
+        distinct, cells = np.unique(robust.choice.strategies, return_inverse=True)
+        names = ["withheld" if number == WITHHELD else space.describe(number) for number in distinct.tolist()]
+        parts.append(
+            pd.DataFrame(
+                {
+                    "record": np.arange(len(rows)),
+                    "criterion": criterion,
+                    "strategy": np.array(names, dtype=object)[cells][rows],
+                    "value": robust.value[rows],
+                }
+            )
+        )
+    table = pd.concat(parts, ignore_index=True)
+    return table.assign(criterion=table["criterion"].astype("category"), strategy=table["strategy"].astype("category"))
+
+
+def box_table(
+    points: pd.DataFrame,
+    uncertainty: UncertaintySection,
+    outcomes: Outcomes,
+    policies: tuple[str, ...],
+    section: DiscoverySection,
+) -> pd.DataFrame:
+    """Find the boxes of parameters in which an outcome is bad, policy by policy; see `find_boxes`.
+
+    Returns
+    -------
+    DataFrame
+        ``policy``, ``output``, ``share_bad`` (of the points that have the output), and the columns of `find_boxes`;
+        a policy without box has one row, with box 0.
+    """
+    names, numbers = numeric_columns(points, uncertainty)
+    parts = []
+    for policy, values in zip(policies, outcomes.matrix(section.output, policies, len(points)), strict=True):
+        known = np.isfinite(values)
+        with np.errstate(invalid="ignore"):
+            bad = values < section.below if section.below is not None else values > section.above
+        boxes = find_boxes(
+            names, numbers[known], bad[known], restrictions=section.restrictions, smallest=section.smallest
+        )
+        if boxes.empty:
+            nothing = {"box": 0, "parameter": "", "low": np.nan, "high": np.nan}
+            boxes = pd.DataFrame([{**nothing, "coverage": np.nan, "density": np.nan, "share_of_points": np.nan}])
+        boxes.insert(0, "policy", policy)
+        boxes.insert(1, "output", section.output)
+        boxes.insert(2, "share_bad", float(bad[known].mean()) if known.any() else np.nan)
+        parts.append(boxes)
+    return pd.concat(parts, ignore_index=True)
+
+
+def curve_table(
+    scenario: ScenarioHead,
+    curves: Sequence[BeliefCurveSection],
+    evaluator: Evaluator,
+    columns_of: Callable[[pd.DataFrame], list[str]],
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Work out what mistaken publishers get.
+
+    Returns
+    -------
+    table : DataFrame
+        One row per curve, true value, believed value and policy: ``key``, ``true``, ``believed``, ``error`` (believed
+        minus true, missing where these are no numbers), ``policy`` and the columns that `columns_of` picks.
+    failures : DataFrame
+        See `Outcomes`.
+
+    Raises
+    ------
+    InputError
+        If a publisher cannot be mistaken about a key; names the curve.
+    """
+    parts, failures = [], []
+    for key, points in curve_points(scenario, curves):
+        outcomes = evaluator.at(points, "informed")
+        table = outcomes.table
+        at = table["point"].to_numpy()
+        believed_key = belief_key(scenario, key)
+        true, believed = points[key].to_numpy()[at], points[believed_key].to_numpy()[at]
+        parts.append(
+            pd.DataFrame(
+                {
+                    "key": key,
+                    "true": true,
+                    "believed": believed,
+                    "error": [_difference(b, t) for t, b in zip(true, believed, strict=True)],
+                    "policy": table["policy"],
+                    **{column: table[column] for column in columns_of(table)},
+                }
+            )
+        )
+        failures.append(outcomes.failures)
+    curves_table = pd.concat(parts, ignore_index=True)
+    for column in ("true", "believed"):
+        curves_table[column] = _numbers_or_text(curves_table[column].tolist())
+    return curves_table, pd.concat(failures, ignore_index=True)
+
+
+def curve_points(scenario: ScenarioHead, curves: Sequence[BeliefCurveSection]) -> list[tuple[str, pd.DataFrame]]:
+    """Return the key and the points of every curve; see `belief_points`.
+
+    Raises
+    ------
+    InputError
+        If a publisher cannot be mistaken about a key; names the curve.
+    """
+    drawn = []
+    for number, curve in enumerate(curves):
+        try:
+            points = belief_points(
+                scenario, curve.key, _values(curve.key, curve.true), _values(curve.key, curve.believed)
+            )
+        except InputError as error:
+            raise error.located(where=f"stress.beliefs[{number}]") from None
+        drawn.append((curve.key, points))
+    return drawn
+
+
+def map_table(
+    section: PolicyMapSection, evaluator: Evaluator, policies: tuple[str, ...], planning: Planning
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Find the best policy over two parameters.
+
+    Returns
+    -------
+    table : DataFrame
+        One row per point: ``x`` and ``y`` (the values), ``best`` (policy; empty where a run failed), its
+        ``publisher_payoff`` and ``margin``, by how much it pays more than the second best.
+    failures : DataFrame
+        See `Outcomes`.
+    """
+    points = sweep_points(section.as_sweep())
+    outcomes = evaluator.at(points, planning)
+    payoffs = outcomes.matrix(PAYOFF, policies, len(points))
+    best, margin = best_policies(payoffs)
+    table = pd.DataFrame(
+        {
+            "x": _numbers_or_text(points[section.x.key].tolist()),
+            "y": _numbers_or_text(points[section.y.key].tolist()),
+            "best": [policies[number] if number >= 0 else "" for number in best.tolist()],
+            PAYOFF: np.where(best >= 0, payoffs[best, np.arange(len(points))], np.nan),
+            "margin": margin,
+        }
+    )
+    return table, outcomes.failures
+
+
+def _values(key: str, values: SweepValues | None) -> list[Any] | None:
+    return None if values is None else sweep_points(SweepSection(values={key: values}))[key].tolist()
+
+
+def _difference(believed: Any, true: Any) -> float:
+    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (believed, true))
+    return float(believed - true) if numbers else np.nan
+
+
+def _numbers_or_text(values: Sequence[Any]) -> list[float] | list[str]:
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return [float(value) for value in values]
+    return [str(value) for value in values]

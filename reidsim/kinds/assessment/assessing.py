@@ -1,0 +1,217 @@
+"""Assessing a release: every sample, every adversary, against the worst case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import pandas as pd
+
+from reidsim.adversaries.knowledge.assessment import Assessment, assess
+from reidsim.adversaries.knowledge.groups import Knowledge
+from reidsim.adversaries.knowledge.sets import count_sets
+from reidsim.errors import InputError
+from reidsim.kinds.assessment.release import Release
+from reidsim.kinds.assessment.risk_tables import (
+    record_table,
+    reduction_table,
+    set_table,
+    settings_table,
+    source_table,
+)
+from reidsim.kinds.assessment.study import RiskStudy
+from reidsim.scenarios.study import AnalysisTables, Assessed, Progress
+from reidsim.wording import counted
+
+RISK_MEASURES = ("prosecutor_risk", "journalist_risk", "marketer_risk", "overall_risk")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RiskAnalysis(AnalysisTables):
+    """Tables behind the figures of a scenario of the kind ``risk``; empty where there is nothing to tell.
+
+    Parameters
+    ----------
+    reductions : DataFrame
+        Quartiles over persons of how much less each risk is than in the worst case.
+    settings : DataFrame
+        The same of the overall risk, for all combinations of capabilities.
+    sources : DataFrame
+        Sources of each adversary: price, whom they know, what an attack pays.
+    knowledge_sets : DataFrame
+        Sets of attributes known, how likely they are, and the uniqueness of who is unique on them.
+    """
+
+    reductions: pd.DataFrame = field(default_factory=pd.DataFrame)
+    settings: pd.DataFrame = field(default_factory=pd.DataFrame)
+    sources: pd.DataFrame = field(default_factory=pd.DataFrame)
+    knowledge_sets: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+def describe_risk(study: RiskStudy) -> str:
+    """Draw the first release and say in a line what there is to work out."""
+    release = study.release(study.sizes[0], 0)
+    adversaries = ", ".join(
+        f"{name} (up to {counted(count_sets(knowledge), 'knowledge set')} per person)"
+        for name, knowledge in study.knowledge(release).items()
+    )
+    sizes = ", ".join(f"{size:,}" for size in study.sizes)
+    attributes = counted(len(release.domain.names), "attribute")
+    return f"{counted(study.n_samples, 'release')} of {sizes} records, {attributes}, {adversaries}"
+
+
+def assess_study(study: RiskStudy, report: Progress) -> Assessed:
+    """Work out the risks of every person of every sample, for every adversary and in the worst case."""
+    tables: dict[str, list[pd.DataFrame]] = {}
+    methods: dict[str, dict[str, Any]] = {}
+    n_work = len(study.sizes) * study.n_samples
+    for number, (size, sample) in enumerate((s, r) for s in study.sizes for r in range(study.n_samples)):
+        report("assessing", number, n_work)
+        release = study.release(size, sample)
+        knowledge = study.knowledge(release)
+        found = assess_release(study, release, knowledge, sample, report if n_work == 1 else None)
+        methods = _methods_of_largest(methods, _methods(found))
+        for name, table in _tables_of(study, release, sample, knowledge, found):
+            tables.setdefault(name, []).append(table)
+    made = {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
+    runs, records = made.pop("runs"), made.pop("records")
+    analysis = RiskAnalysis(
+        reductions=made["reductions"],
+        settings=made.get("settings", pd.DataFrame()),
+        sources=made["sources"],
+        knowledge_sets=made["knowledge_sets"],
+    )
+    facts = {
+        "records": list(study.sizes),
+        "samples": study.n_samples,
+        "attributes": list(study.domain.names),
+        "people": None if study.population is None else study.population.total,
+        "data_hash": study.fingerprint,
+        "knowledge": methods,
+    }
+    warnings = _warnings(methods, analysis.knowledge_sets)
+    return Assessed(runs, records, analysis, facts, warnings, ("records", "knowledge"), RISK_MEASURES)
+
+
+def assess_release(
+    study: RiskStudy,
+    release: Release,
+    knowledge: Mapping[str, Knowledge],
+    sample: int,
+    report: Progress | None = None,
+) -> dict[str, Assessment]:
+    """Return the risks of everybody in a release, by adversary."""
+    section = study.scenario.expectation
+    found = {}
+    for name, known in knowledge.items():
+        try:
+            found[name] = assess(
+                release.codes if release.persons is None else release.persons,
+                known,
+                study.uniqueness(),
+                released=None if release.persons is None else release.codes,
+                trees=release.trees,
+                method=section.method,
+                trials=section.trials,
+                rng=study.stream(f"knowledge {name}", release.n_records, sample),
+                progress=None if report is None else partial(report, f"assessing {name}"),
+            )
+        except InputError as error:
+            raise error.located(study.loaded.path) from None
+    return found
+
+
+def _tables_of(
+    study: RiskStudy,
+    release: Release,
+    sample: int,
+    knowledge: Mapping[str, Knowledge],
+    found: Mapping[str, Assessment],
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the rows that one release adds to each table."""
+    size = release.n_records
+    records = record_table(study, release, found)
+    yield "runs", _run_rows(study, records, found, sample)
+    yield "reductions", reduction_table(records).assign(replication=sample, records=size)
+    settings = study.scenario.figures.settings
+    if settings is not None and size == (settings.records or study.sizes[0]):
+        rng = study.stream("outcomes", size, sample)
+        yield "settings", settings_table(settings, found, rng).assign(replication=sample)
+    if sample == 0:
+        yield "records", records
+        yield "sources", source_table(study, knowledge, found).assign(records=size)
+        yield "knowledge_sets", set_table(found).assign(records=size)
+
+
+def _run_rows(study: RiskStudy, records: pd.DataFrame, found: Mapping[str, Assessment], sample: int) -> pd.DataFrame:
+    """Return the means over the persons of a release, one row per adversary, with their standard errors."""
+    averaged = ["prosecutor", "journalist", "marketer", "overall", "journalist_low", "journalist_high"]
+    means = records.groupby("knowledge", sort=False, observed=True)[averaged].mean()
+    n = int(records["records"].iloc[0])
+    return pd.DataFrame(
+        {
+            "point": study.sizes.index(n),
+            "replication": sample,
+            "records": n,
+            "knowledge": means.index.astype("str"),
+            "prosecutor_risk": means["prosecutor"].to_numpy(),
+            "journalist_risk": means["journalist"].to_numpy(),
+            "marketer_risk": means["marketer"].to_numpy(),
+            "overall_risk": means["overall"].to_numpy(),
+            "journalist_low": means["journalist_low"].to_numpy(),
+            "journalist_high": means["journalist_high"].to_numpy(),
+            "method": [assessment.risks.method for assessment in found.values()],
+            **{f"{name}_standard_error": errors for name, errors in _errors_of_means(study, found).items()},
+        }
+    )
+
+
+def _errors_of_means(study: RiskStudy, found: Mapping[str, Assessment]) -> dict[str, list[float]]:
+    """Return the standard error of the mean of each risk, by adversary; 0 when exact."""
+    each = found.values()
+    return {
+        "prosecutor": [assessment.standard_error_of_mean("prosecutor") for assessment in each],
+        "journalist": [assessment.standard_error_of_mean("journalist") for assessment in each],
+        "marketer": [assessment.standard_error_of_mean("marketer") for assessment in each],
+        "overall": [assessment.standard_error_of_mean(study.network) for assessment in each],
+    }
+
+
+def _methods(found: Mapping[str, Assessment]) -> dict[str, dict[str, Any]]:
+    """Say how each adversary's risks were worked out."""
+    return {
+        name: {
+            "method": assessment.risks.method,
+            "knowledge_sets": len(assessment.sets),
+            "trials": assessment.risks.trials,
+            "distinct_persons": assessment.n_cells,
+        }
+        for name, assessment in found.items()
+    }
+
+
+def _methods_of_largest(before: dict[str, dict[str, Any]], now: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Keep for each adversary how the release with the most distinct persons was worked out."""
+    return {
+        name: method
+        if name not in before or method["distinct_persons"] >= before[name]["distinct_persons"]
+        else before[name]
+        for name, method in now.items()
+    }
+
+
+def _warnings(methods: Mapping[str, Mapping[str, Any]], sets: pd.DataFrame) -> tuple[str, ...]:
+    warnings = [
+        f"{name}: {method['trials']:,} knowledge sets were drawn; see the standard errors in runs and records"
+        for name, method in methods.items()
+        if method["method"] == "monte-carlo"
+    ]
+    vague = sets[(sets["unique_high"] - sets["unique_low"] > 0.2) & (sets["probability"] > 0)]
+    if len(vague):
+        warnings.append(
+            f"population uniqueness is estimated within intervals wider than .2 on {len(vague)} of {len(sets)} sets of "
+            "attributes, so journalist risk is vague; see knowledge_sets"
+        )
+    return tuple(warnings)

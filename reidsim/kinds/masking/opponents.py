@@ -1,0 +1,98 @@
+"""Every adversary that can play in a masking scenario, with its amounts, and why the others cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from reidsim.adversaries.response import Adversary
+from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
+from reidsim.errors import InputError
+from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaskingSpace
+from reidsim.games.masking.game import MaskingGame
+from reidsim.games.record_game import RecordGame
+from reidsim.kinds.masking.schema import MaskingScenario
+from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
+from reidsim.releases.focused import FocusedSpace
+from reidsim.releases.strategy_space import Floats
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.opponents import NO_RECIPE, NO_STAGES, ONE_STAGE, Games, Opponents, asked_for, name_of, played_by
+from reidsim.scenarios.planners import planner
+
+# Sections that say what else is worked out of a scenario.
+_NOT_PLAYED = ("figures", "agents", "stress", "sweep", "uncertainty")
+
+Amount = float | Floats
+
+
+def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, rate: float = 0.5) -> Opponents:
+    """Return the adversaries of a masking scenario in its first draw."""
+    both = study.games(0)
+    section = study.scenario.adversary
+    staged = bool(both[0].attack.inferences)
+    linked_by = "partial-knowledge" if section.knowledge is not None else "multistage" if staged else ""
+    own = name_of(section.planner, linked_by)
+    # Those who attack once, linking as the scenario's own adversary does.
+    once = (replace(both[0], planner=None), replace(both[1], planner=None))
+
+    def one_stage(game: MaskingGame) -> MaskingGame:
+        if section.knowledge is None:
+            return game.one_stage()
+        if isinstance(game.space, PartialMaskingSpace):
+            return PartialMaskingGame(game.space, game.attack, game.world, game.benefit, game.loss)
+        return MaskingGame(game.space, game.attack, game.world, game.benefit, game.loss)
+
+    linked = one_stage(once[0]), one_stage(once[1])
+
+    def simple(make: Callable[[Amount, Amount], Adversary]) -> Games:
+        truth, belief = (replace(_focused(game), adversary=make(game.attack.gain, game.attack.cost)) for game in linked)
+        return truth, belief
+
+    def sequential() -> Games:
+        registered = linked[0].world.registered
+        coverage = 1.0 if registered is None else float(registered.mean())
+        plan = section.model_copy(update={"planner": "fmdp", "parameters": {}})
+        return simple(partial(planner, plan, loaded=study.loaded, coverage=coverage))
+
+    def informed() -> Games:
+        if section.knowledge is not None and knowledge is None:
+            return once
+        if knowledge is None:
+            raise InputError(NO_RECIPE, expected="adversary.knowledge, or the option --knowledge")
+        written: dict[str, object] = {"knowledge": knowledge, "resource": study.scenario.register}
+        truth, belief = build_masking_study(_reloaded(study.loaded, written)).games(0)
+        return _focused(truth), _focused(belief)
+
+    def in_stages() -> Games:
+        if not staged:
+            if section.knowledge is None:
+                raise InputError(ONE_STAGE)
+            raise InputError(NO_STAGES, expected="adversary.stages in place of adversary.knowledge")
+        return once
+
+    makers: dict[str, Callable[[], Games]] = {
+        # Compiled solvers take nothing for granted, so they would mask what nobody looks at in every way.
+        "one-shot": lambda: (_focused(linked[0]), _focused(linked[1])),
+        "fmdp": sequential,
+        "partial-knowledge": informed,
+        "multistage": in_stages,
+        "always": lambda: simple(AlwaysAttacks),
+        "never": lambda: simple(NeverAttacks),
+        "random": lambda: simple(partial(RandomAttacks, rate=rate)),
+    }
+    if own != "partial-knowledge" or knowledge is None:
+        makers[own] = lambda: both
+    return played_by(own, makers, asked_for(knowledge, None))
+
+
+def _focused(game: MaskingGame) -> RecordGame:
+    """Return a masking game against an adversary who infers nothing, for solvers that mask what it looks at only."""
+    return replace(game.record_game, space=FocusedSpace(game.space, game.attack.identify.on))
+
+
+def _reloaded(loaded: LoadedScenario[MaskingScenario], adversary: dict[str, object]) -> LoadedScenario[MaskingScenario]:
+    """Read a scenario again with another adversary, without what depends on the adversary or is not played."""
+    content = {key: value for key, value in loaded.content.items() if key not in _NOT_PLAYED}
+    content["adversary"] = adversary
+    return loaded.with_content(content)

@@ -1,0 +1,171 @@
+"""Tables of what comes of a masking game, and what a reader of them should know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from reidsim.adversaries.knowledge.sets import enumerate_sets
+from reidsim.adversaries.multistage.world import MultistageWorld
+from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.masking.game import MaskingGame
+from reidsim.games.masking.measures import birth_decades, fairness, fairness_of_usefulness, state_groups, usefulness
+from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
+from reidsim.games.measures import averages
+from reidsim.games.record_game import WITHHELD
+from reidsim.kinds.masking.search_path import search_path_table
+from reidsim.kinds.masking.study import MaskingStudy
+from reidsim.scenarios.study import AnalysisTables
+
+# Attributes whose groups fairness compares (Wan et al. 2021, note S8).
+_GROUPINGS: dict[str, Callable[[Any], Any]] = {"age": birth_decades, "state": state_groups}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MaskingAnalysis(AnalysisTables):
+    """Tables behind the figures of a masking game.
+
+    Parameters
+    ----------
+    search_path : DataFrame
+        The strategies of a greedy search of one record, in the first replication.
+    """
+
+    search_path: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+def summarise(study: MaskingStudy, game: MaskingGame, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+    """Average the outcomes of each policy over subjects.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by policy; the measures of every run, ``usefulness``, and with attributes ``age`` and ``state``
+        ``usefulness_fairness`` and ``privacy_fairness`` (missing without).
+    """
+    attributes = study.scenario.subjects.attributes
+    values, weights = game.world.targets.matrix(attributes), study.weights(game.world)
+    groups = [
+        (attributes.index(name), np.asarray(group(values[:, attributes.index(name)])))
+        for name, group in _GROUPINGS.items()
+        if name in attributes
+    ]
+    fair = len(groups) == len(_GROUPINGS)
+    rows = []
+    for equilibrium in equilibria.values():
+        privacy = 1 - equilibrium.risk
+        shared = game.space.shared(np.maximum(equilibrium.strategies, 0)) & ~equilibrium.withheld[:, None]
+        rows.append(
+            {
+                **averages(equilibrium, np.ones(game.n_records, dtype=np.int64)),
+                "usefulness": usefulness(values, shared, weights),
+                "usefulness_fairness": fairness_of_usefulness(values, shared, weights, groups) if fair else np.nan,
+                "privacy_fairness": fairness(privacy, [group for _, group in groups]) if fair else np.nan,
+            }
+        )
+    return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"))
+
+
+def record_table(study: MaskingStudy, game: MaskingGame, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+    """Return one row per subject and policy of a replication, with the attributes as released (missing if masked).
+
+    Returns
+    -------
+    DataFrame
+        Columns record, policy, strategy, publisher_payoff, adversary_payoff, attacked, success_probability, utility,
+        generalization_intensity, ``gap`` if a solver bounds it, and the attributes.
+    """
+    parts = []
+    for policy, equilibrium in equilibria.items():
+        names = {
+            strategy: "withheld" if strategy == WITHHELD else game.space.describe(strategy)
+            for strategy in np.unique(equilibrium.strategies).tolist()
+        }
+        outcome = pd.DataFrame(
+            {
+                "record": np.arange(game.n_records),
+                "policy": policy,
+                "strategy": [names[strategy] for strategy in equilibrium.strategies.tolist()],
+                "publisher_payoff": equilibrium.publisher_payoff,
+                "adversary_payoff": equilibrium.adversary_payoff,
+                "attacked": equilibrium.attacked,
+                "success_probability": equilibrium.success_probability,
+                "utility": equilibrium.utility,
+                "generalization_intensity": equilibrium.generalization_intensity,
+            }
+        )
+        if any(other.gap is not None for other in equilibria.values()):
+            outcome["gap"] = np.nan if equilibrium.gap is None else equilibrium.gap
+        parts.append(pd.concat([outcome, released(study, game.world, equilibrium, game)], axis=1))
+    table = pd.concat(parts, ignore_index=True)
+    return table.assign(policy=table["policy"].astype("category"), strategy=table["strategy"].astype("category"))
+
+
+def released(study: MaskingStudy, world: MultistageWorld, equilibrium: Equilibrium, game: MaskingGame) -> pd.DataFrame:
+    """Return every attribute as released: its value, ``group of VALUE`` at a level between, missing if masked."""
+    columns = {}
+    levels = game.space.levels(np.maximum(equilibrium.strategies, 0))
+    for position, attribute in enumerate(study.scenario.subjects.attributes):
+        labels = np.array(study.tables.label(attribute, world.targets.column(attribute)), dtype=object)
+        level = levels[:, position]
+        masked = equilibrium.withheld | (level == game.space.shape[position] - 1)
+        between = (level > 0) & ~masked
+        labels[between] = [f"group of {label}" for label in labels[between]]
+        columns[attribute] = pd.Series(labels, dtype="str").mask(masked)
+    return pd.DataFrame(columns)
+
+
+def game_warnings(game: MaskingGame, equilibria: Mapping[str, Equilibrium]) -> Iterator[str]:
+    """Yield what a reader of the outcomes should know about the targets and the strategies found."""
+    registered = game.world.registered
+    if registered is not None and not registered.all():
+        yield (
+            f"{int((~registered).sum())} of {game.n_records} targets are not in resource "
+            f"{game.attack.identify.resource!r}; no attack on them succeeds"
+        )
+    for policy, equilibrium in equilibria.items():
+        if equilibrium.gap is not None and equilibrium.gap.any():
+            yield (
+                f"{policy}: {int((equilibrium.gap > 0).sum())} of {game.n_records} strategies are not proved optimal; "
+                f"a better one could pay at most {equilibrium.gap.max():,.2f} more"
+            )
+
+
+def search_path(
+    study: MaskingStudy, truth: MaskingGame, believed: MaskingGame, equilibria: Mapping[str, Equilibrium]
+) -> pd.DataFrame:
+    """Return the greedy search of the record that the scenario names; an empty table if it names none."""
+    record = study.scenario.figures.search_path
+    if record is None:
+        return pd.DataFrame()
+
+    def label(attribute: str, value: int) -> str:
+        return study.tables.label(attribute, np.array([value]))[0]
+
+    return search_path_table(truth, believed, record, equilibria, label)
+
+
+def facts_of(study: MaskingStudy) -> dict[str, Any]:
+    """Return facts about a study for manifests."""
+    game, _ = study.games(0)
+    facts: dict[str, Any] = {
+        "records": game.n_records,
+        "strategies": game.space.size,
+        "people": study.tables.n_people,
+        "resources": {name: table.n_rows for name, table in game.world.resources.items()},
+        "data_hash": study.fingerprint,
+    }
+    if isinstance(game, PartialKnowledgeGame):
+        known = game.knowledge
+        # How success probabilities were worked out, and what the sources cost.
+        facts["knowledge"] = {
+            "method": "exact",
+            "knowledge_sets": enumerate_sets(known).n_sets,
+            "linked_on": list(known.attributes),
+            "price": known.total_price,
+        }
+    return facts

@@ -1,0 +1,135 @@
+"""From a validated scenario about a table to its study: records, hierarchies, people and amounts are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.bundled import bundled_folder
+from reidsim.errors import InputError
+from reidsim.games.full_domain.prices import Prices
+from reidsim.games.full_domain.risk import require_part_of
+from reidsim.kinds.tables.own_adversary import OwnAdversary
+from reidsim.kinds.tables.release import ReleasedRecords, coded_records, read_release
+from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario
+from reidsim.kinds.tables.study import PRICES, TablesStudy, is_tables
+from reidsim.populations.domain import mixed_radix_keys
+from reidsim.populations.population import Population
+from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population_of
+from reidsim.releases.strategy_space import Floats, Strategies
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.tables import numbers, read_table
+
+# Sections that only games are made from: the study of people and records is the same whatever they say.
+_NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
+# All that a study takes from the plan of a sequential attack; the rest is of its game.
+_PLAN_OF_THE_STUDY = ("registry", "belief")
+
+
+def build_study(loaded: LoadedScenario[ScenarioHead]) -> TablesStudy:
+    """Read everything that a scenario names and put the game together.
+
+    Raises
+    ------
+    InputError
+        If the scenario is of another kind, or a file, value or hierarchy cannot be used.
+    """
+    if not is_tables(loaded):
+        raise InputError("a scenario of another kind", source=loaded.path, where="game", expected="tables")
+    scenario = loaded.scenario
+    try:
+        records = read_release(loaded)
+        prices, kind_of_record = _prices(scenario, records)
+        radices = (*(h.attribute.size for h in records.hierarchies), prices.n_kinds)
+        keys = mixed_radix_keys(np.column_stack([records.codes, kind_of_record]), radices)
+        _, first, cell_of_record = np.unique(keys, return_index=True, return_inverse=True)
+        counted = tuple(name for name, attribute in scenario.attributes.items() if attribute.in_loss)
+        lattice = GeneralizationLattice(records.hierarchies, records.codes[first], counted)
+        _require_levels(scenario, lattice)
+        if scenario.figures.strategies is not None:
+            coded_records(lattice.domain, [scenario.figures.strategies], "figures.strategies")
+        dataset = Population.from_records(lattice.domain, records.codes, name="the released records")
+        population = records.population
+        released = np.bincount(cell_of_record, minlength=lattice.n_records)
+        if population is not None and _must_hold_release(scenario):
+            require_part_of(lattice, released, population)
+        safe_harbor = safe_harbor_minimum(scenario.safe_harbor, lattice, population or dataset)
+        study = TablesStudy(
+            loaded, lattice, cell_of_record, kind_of_record[first], prices, population, dataset, safe_harbor
+        )
+        study.require_walkable()
+        return OwnAdversary.of(study)
+    except InputError as error:
+        raise error.located(loaded.path) from None
+
+
+def safe_harbor_minimum(
+    section: SafeHarborSection | None, lattice: GeneralizationLattice, population: Population
+) -> Strategies | None:
+    """Return the least generalization of each record that Safe Harbor accepts; None if a scenario does not ask."""
+    if section is None:
+        return None
+    zip3_population = None
+    if section.zip is not None:
+        if section.zip3_population == "population":
+            zip3_population = zip3_population_of(population, section.zip)
+        else:
+            path = bundled_folder("populations") / "figures" / "us-2010-zip3.csv.gz"
+            frame = read_table(path, comment="#")
+            zip3_population = dict(zip(frame["zip3"], numbers(frame, "people", path), strict=True))
+    return safe_harbor_strategies(lattice, age=section.age, zip_code=section.zip, zip3_population=zip3_population)
+
+
+def _must_hold_release(scenario: TablesScenario) -> bool:
+    given = None if scenario.population is None else scenario.population.holds_release
+    return scenario.publisher.unit == "table" if given is None else given
+
+
+def _require_levels(scenario: TablesScenario, lattice: GeneralizationLattice) -> None:
+    for name, attribute, levels in zip(lattice.domain.names, scenario.attributes.values(), lattice.shape, strict=True):
+        if attribute.minimum_level >= levels:
+            raise InputError(
+                "no such level",
+                where=f"attributes.{name}.minimum_level",
+                found=attribute.minimum_level,
+                expected=f"at most {levels - 1}",
+            )
+
+
+def _prices(scenario: TablesScenario, records: ReleasedRecords) -> tuple[Prices, NDArray[np.int64]]:
+    """Return the amounts of every kind of record, and the kind of each record."""
+    economics = scenario.economics
+    amounts: dict[str, float | Floats] = {
+        "benefit": economics.benefit,
+        "loss": economics.loss,
+        "gain": economics.adversary_gain,
+        "cost": economics.cost,
+    } | records.prices
+    if economics.gain is None and "gain" not in records.prices:
+        amounts["gain"] = amounts["loss"]
+    n = len(records.codes)
+    by_record = np.column_stack([np.broadcast_to(amounts[price], (n,)) for price in PRICES])
+    if not records.prices:
+        return Prices.of_kinds(*by_record[0]), np.zeros(n, dtype=np.int64)
+    kinds, kind = np.unique(by_record, axis=0, return_inverse=True)
+    return Prices.of_kinds(*kinds.T), kind.ravel().astype(np.int64)
+
+
+def data_content(loaded: LoadedScenario[TablesScenario]) -> dict[str, Any]:
+    """Return that part of a scenario's content of which cells, hierarchies and people are made."""
+    content = {key: value for key, value in loaded.content.items() if key not in _NOT_OF_THE_STUDY}
+    scenario = loaded.scenario
+    # Whether records must be people of the population hangs on the unit.
+    content["publisher.unit"] = scenario.publisher.unit
+    if scenario.has_price_columns:
+        # Which records are alike then depends on what the others cost.
+        content["economics"] = loaded.content["economics"]
+    if "sequential" in content.get("adversary", {}):
+        plan = content["adversary"]["sequential"]
+        of_study = {key: plan[key] for key in _PLAN_OF_THE_STUDY if key in plan}
+        content["adversary"] = {**content["adversary"], "sequential": of_study}
+    return content

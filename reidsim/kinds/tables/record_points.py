@@ -1,0 +1,191 @@
+"""A record-level game at many parameter points, with beliefs apart from truth: for sweeps and stress tests.
+
+Linkage does not depend on money, so the study is built once and played under the economics of every point. Against a
+one-shot adversary each record's strategies are also thinned once, to those that can be best at some point
+(`reidsim.games.parameter_grid`): a point then takes milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.games.equilibrium import Equilibrium, evaluate
+from reidsim.games.parameter_grid import Options, ParameterPoints, best_options, fixed_options, undominated_options
+from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.kinds.tables.policies import POLICIES, policy_named
+from reidsim.kinds.tables.schema import TablesScenario
+from reidsim.kinds.tables.solving import constraint_of, rule_of
+from reidsim.kinds.tables.study import TablesStudy
+from reidsim.releases.strategy_space import Floats, Strategies
+from reidsim.scenarios.schema import EconomicsSection
+
+# Policies of single records, and rules.
+_THINNED = ("basic", "no-attack", "sh-friendly", "safe-harbor", "no-protection", "suppress-all")
+# Keys of a scenario that only change money, and so none of what linkage yields.
+MONEY_KEYS = (
+    *(f"economics.{name}" for name in ("benefit", "loss", "gain", "cost")),
+    *(f"beliefs.{name}" for name in ("loss", "gain", "cost")),
+)
+
+
+def is_thinnable(scenario: TablesScenario, keys: Iterable[str]) -> bool:
+    """Tell whether points of these keys of a scenario can be played with thinned strategies (`OneShotPoints`)."""
+    publisher, adversary = scenario.publisher, scenario.adversary
+    return (
+        publisher.unit == "record"
+        and publisher.solver != "lattice-search"
+        and publisher.safe_class == "at-least"
+        and all(name in _THINNED for name in publisher.policies)
+        and adversary.planner == "one-shot"
+        and adversary.stages is None
+        and scenario.planned_risk == adversary.risk
+        and not scenario.has_price_columns
+        and scenario.agents is None
+        and set(keys) <= set(MONEY_KEYS)
+    )
+
+
+def record_points(study: TablesStudy) -> OneShotPoints | SolvedPoints:
+    """Return what plans a study fastest and yields what `reidsim.kinds.tables.outcomes.play` does."""
+    return OneShotPoints(study) if is_thinnable(study.scenario, ()) else SolvedPoints(study)
+
+
+class SolvedPoints:
+    """Solves the study anew for every plan; for any adversary and solver.
+
+    Parameters
+    ----------
+    study : TablesStudy
+    """
+
+    def __init__(self, study: TablesStudy) -> None:
+        self.study = study
+
+    def plan(self, policy: str, believed: EconomicsSection) -> SolvedPlan:
+        """Solve the game believed in; see `AmountPoints`."""
+        return SolvedPlan(self.study, policy_named(policy).defender(self.study, 0).choose(self.study.game(believed)))
+
+    def play(self, strategies: Strategies) -> SolvedPlan:
+        """Take strategies as given; see `AmountPoints`."""
+        none = np.zeros(len(strategies), dtype=np.int64)
+        return SolvedPlan(self.study, Choice(strategies, "given", none, exact=False))
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedPlan:
+    """Strategies that are evaluated in the game of each truth."""
+
+    study: TablesStudy
+    choice: Choice
+
+    @property
+    def one_shot_success(self) -> None:
+        """What attacks of any adversary lead to depends on amounts."""
+        return
+
+    @property
+    def strategies(self) -> Strategies:
+        """Shape (n_cells,)."""
+        return self.choice.strategies
+
+    def equilibrium(self, truth: EconomicsSection) -> Equilibrium:
+        """Return what the strategies lead to."""
+        return evaluate(self.study.game(truth), self.choice)
+
+
+class OneShotPoints:
+    """Plans by looking at the few strategies of each record that can be best against a one-shot adversary.
+
+    Parameters
+    ----------
+    study : TablesStudy
+    """
+
+    def __init__(self, study: TablesStudy) -> None:
+        self.study = study
+        self._thinned: dict[bool, Options] = {}
+        self._fixed: dict[str, OneShotPlan] = {}
+
+    def plan(self, policy: str, believed: EconomicsSection) -> OneShotPlan:
+        """Pick the best of the strategies kept; see `AmountPoints`."""
+        if POLICIES[policy].is_rule:
+            if policy not in self._fixed:
+                self._fixed[policy] = self.play(rule_of(self.study, policy))
+            return self._fixed[policy]
+        constraint = constraint_of(self.study, policy)
+        restricted = constraint.minimum is not None
+        if restricted not in self._thinned:
+            self._thinned[restricted] = undominated_options(self.study.lattice, self.study.truth.linker, constraint)
+        options = self._thinned[restricted]
+        point = ParameterPoints.broadcast(believed.benefit, believed.loss, believed.adversary_gain, believed.cost)
+        chosen = best_options(options, point, 0, no_attack=constraint.no_attack)
+        return self._plan(options, chosen, exact=True)
+
+    def play(self, strategies: Strategies) -> OneShotPlan:
+        """Look up what given strategies lead to; see `AmountPoints`."""
+        options = fixed_options(self.study.lattice, self.study.truth.linker, np.maximum(strategies, 0))
+        chosen = np.where(strategies == WITHHELD, WITHHELD, np.arange(len(strategies)))
+        return self._plan(options, chosen, exact=False)
+
+    def _plan(self, options: Options, chosen: NDArray[np.int64], *, exact: bool) -> OneShotPlan:
+        withheld = chosen < 0
+        return OneShotPlan(
+            strategies=np.where(withheld, WITHHELD, options.strategies[chosen]),
+            utility=np.where(withheld, 0.0, options.utility[chosen]),
+            success=np.where(withheld, 0.0, options.success[chosen]),
+            intensity=np.where(withheld, 1.0, options.intensity[chosen]),
+            options=np.diff(options.start),
+            exact=exact,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class OneShotPlan:
+    """Strategies, and as much of what follows from them as does not depend on money; arrays of shape (n_cells,).
+
+    Parameters
+    ----------
+    strategies : ndarray of int64
+        -1 where a record is withheld.
+    utility, success, intensity : ndarray of float64
+        In [0, 1]; of a withheld record 0, 0 and 1.
+    options : ndarray of int64
+        Strategies among which each cell's was picked.
+    exact : bool
+        Whether the strategies are optimal for what the publisher believed.
+    """
+
+    strategies: Strategies
+    utility: Floats
+    success: Floats
+    intensity: Floats
+    options: NDArray[np.int64]
+    exact: bool
+
+    @property
+    def one_shot_success(self) -> Floats:
+        """Success probability of an attack on each cell."""
+        return self.success
+
+    def equilibrium(self, truth: EconomicsSection) -> Equilibrium:
+        """Let the adversary reply to what was shared (Wan et al. 2015, Table 3); see `reidsim.scenarios.study.Plan`."""
+        gain = truth.adversary_gain
+        attacked = gain * self.success > truth.cost * (1 + INDIFFERENCE)
+        risk = np.where(attacked, self.success, 0.0)
+        return Equilibrium(
+            strategies=self.strategies,
+            publisher_payoff=truth.benefit * self.utility - truth.loss * risk,
+            adversary_payoff=np.where(attacked, gain * self.success - truth.cost, 0.0),
+            attacked=attacked,
+            success_probability=self.success,
+            utility=self.utility,
+            generalization_intensity=self.intensity,
+            solver="thinned",
+            evaluated=self.options,
+            exact=self.exact,
+        )

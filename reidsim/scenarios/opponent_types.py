@@ -1,0 +1,136 @@
+"""The types of adversary that a scenario's agents may meet, as opponents of cross-play: each alone, and all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
+from reidsim.agents.profile import AdversaryProfile, Setting
+from reidsim.errors import InputError
+from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
+from reidsim.games.cross_play import Opponent
+from reidsim.games.defenders.defender import Game
+from reidsim.games.record_game import RecordGame
+from reidsim.games.type_replies import average_type
+from reidsim.releases.masking import MaskingSpace
+from reidsim.releases.strategy_space import Floats, StrategySpace
+from reidsim.scenarios.opponents import Opponents
+
+# The column of all types together, and what a defender may plan against besides.
+TYPES, AVERAGE_TYPE, WORST_OF_TYPES = "types", "average-type", "worst-of-types"
+LEFT_OUT = (
+    "of section agents cross-play takes one round of the types, each with all that it holds or may buy: rounds, prices "
+    "of resources, budgets, exclusion, learning and participation are left out"
+)
+
+_View = Literal["truth", "belief"]
+
+
+@dataclass(frozen=True, eq=False)
+class TypeOpponents:
+    """The types of a scenario.
+
+    Parameters
+    ----------
+    opponents : tuple of Opponent
+        Each type, named ``type-NAME``, and all together, named ``types``.
+    ideas : dict of str to RecordGame
+        What else a defender may plan on: ``average-type`` and ``worst-of-types``.
+    left_out : tuple of str
+        What is left out, with the reason.
+    """
+
+    opponents: tuple[Opponent, ...] = ()
+    ideas: dict[str, Game] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+
+    def beside(self, others: Opponents) -> Opponents:
+        """Return other adversaries with these types after them."""
+        return replace(
+            others,
+            opponents=(*others.opponents, *self.opponents),
+            left_out=(*self.left_out, *others.left_out),
+            ideas={**others.ideas, **self.ideas},
+        )
+
+
+def types_of_setting(setting: Setting, together: Together, space: StrategySpace | None = None) -> TypeOpponents:
+    """Return the types of a world of agents.
+
+    Parameters
+    ----------
+    setting : Setting
+    together : str
+        How they meet the records; see `AgentsSection`.
+    space : StrategySpace, optional
+        That of the setting, if not given.
+    """
+    space = setting.space if space is None else space
+    assert not isinstance(space, MaskingSpace)  # noqa: S101 # searches would mask what nobody looks at in every way
+    types: dict[_View, list[AdversaryType]] = {"truth": [], "belief": []}
+    left_out = []
+    for profile in setting.profiles:
+        try:
+            equipped = [_equipped(profile, view, space) for view in types]
+        except InputError as error:
+            left_out.append(f"adversary {f'type-{profile.name}'!r} cannot play: {error}")
+            continue
+        for each, one in zip(types.values(), equipped, strict=True):
+            each.append(one)
+    losses: dict[_View, Floats] = {"truth": setting.loss, "belief": setting.believed_loss}
+
+    def game(of: Sequence[AdversaryType], view: _View, together: Together) -> RecordGame:
+        parts = [part for each in of for part in _parts(each, together)]
+        if len(parts) == 1 and together == "one-of":
+            return RecordGame(space, parts[0].linker, parts[0].adversary, setting.benefit, losses[view])
+        return TypesGame(space, parts, setting.benefit, losses[view], together)
+
+    opponents = []
+    for true, believed in zip(types["truth"], types["belief"], strict=True):
+        alone = (
+            game([replace(true, weight=1.0)], "truth", "one-of"),
+            game([replace(believed, weight=1.0)], "belief", "one-of"),
+        )
+        opponents.append(Opponent(f"type-{true.name}", *alone, among_all=False))
+    if left_out:
+        left_out.append(f"adversary {TYPES!r} cannot play: one of the types cannot")
+        return TypeOpponents(tuple(opponents), {}, (LEFT_OUT, *left_out))
+    mix = game(types["truth"], "truth", together), game(types["belief"], "belief", together)
+    opponents.append(Opponent(TYPES, *mix, among_all=False))
+    ideas: dict[str, Game] = {}
+    try:
+        average = average_type(tuple(types["belief"]))
+        ideas[AVERAGE_TYPE] = game(
+            [replace(average, name=each.name, weight=each.weight) for each in types["belief"]], "belief", together
+        )
+    except InputError as error:
+        left_out.append(f"nobody plans against {AVERAGE_TYPE!r}: {error}")
+    ideas[WORST_OF_TYPES] = game(types["belief"], "belief", "worst")
+    return TypeOpponents(tuple(opponents), ideas, (LEFT_OUT, *left_out))
+
+
+def _equipped(profile: AdversaryProfile, view: _View, space: StrategySpace) -> AdversaryType:
+    """Return a type with all that it holds or may buy, as it is or as the publisher takes it to be."""
+    seen = profile if view == "truth" or profile.believed is None else profile.believed
+    equipment = seen.equip(seen.holds | frozenset(seen.prices), seen.expected_accuracy, believed=view == "belief")
+    if equipment is None:
+        raise InputError("nothing can be attacked with what it holds or may buy")
+    if len(equipment.linker.link(space.most_specific).group_sizes) != space.n_records:
+        raise InputError("it does not tell records apart by what an attack in stages infers")
+    return AdversaryType(profile.name, profile.weight, equipment.linker, equipment.adversary)
+
+
+def _parts(each: AdversaryType, together: Together) -> list[AdversaryType]:
+    """Return what is to be expected of a type: one that attacks at random is one that does or does not."""
+    random = each.adversary
+    if not isinstance(random, RandomAttacks):
+        return [each]
+    always = AlwaysAttacks(random.gain, random.cost, random.risk)
+    attacks = replace(each, name=f"{each.name} attacks", weight=each.weight * random.rate, adversary=always)
+    if together != "one-of":
+        return [attacks]
+    never = NeverAttacks(random.gain, random.cost, random.risk)
+    stays = replace(each, name=f"{each.name} does not", weight=each.weight * (1.0 - random.rate), adversary=never)
+    return [attacks, stays]

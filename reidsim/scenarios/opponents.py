@@ -1,0 +1,137 @@
+"""Every adversary that can play in a scenario, with the scenario's amounts, and why the others cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from reidsim.errors import InputError
+from reidsim.games.cross_play import Opponent
+from reidsim.games.defenders.defender import Game, record_game_of
+from reidsim.scenarios.adversary_schema import AdversarySection
+from reidsim.scenarios.study import Study
+
+ADVERSARIES = ("one-shot", "fmdp", "multistage", "partial-knowledge", "always", "never", "random")
+
+NO_STAGES = "nothing says what it infers, and from what"
+NO_RECIPE = "the scenario names no knowledge recipe"
+ONE_STAGE = "nothing is inferred, so it is the one-shot adversary"
+
+# A game against an adversary in truth, and as the defender believes it to be.
+Games = tuple[Game, Game]
+S = TypeVar("S", bound=Study[Any])
+
+
+@dataclass(frozen=True, eq=False)
+class Opponents:
+    """The adversaries of a scenario.
+
+    Parameters
+    ----------
+    opponents : tuple of Opponent
+        In the order of `ADVERSARIES`.
+    own : str
+        The one that the scenario is about.
+    left_out : tuple of str
+        Those that cannot play, with the reason.
+    ideas : dict of str to RecordGame or MaskingGame
+        Further games that a defender may plan on.
+    """
+
+    opponents: tuple[Opponent, ...]
+    own: str
+    left_out: tuple[str, ...]
+    ideas: dict[str, Game] = field(default_factory=dict)
+
+
+def opponents_by_planner(
+    study: Study[Any], *, knowledge: str | None = None, stages: str | None = None, rate: float = 0.5
+) -> Opponents:
+    """Return the adversaries of a scenario, each by the section that describes it.
+
+    Parameters
+    ----------
+    study : Study
+        Its records are told apart by all that any of the adversaries looks at.
+    knowledge : str, optional
+        Knowledge recipe; that of the scenario, if not given.
+    stages : str, optional
+        Absolute path of an attack recipe; that of the scenario, if not given.
+    rate : float
+        Probability of an attack of the random adversary.
+    """
+    own: AdversarySection = study.scenario.adversary
+    recipe, path = knowledge or own.knowledge, stages or own.stages
+
+    def against(**changes: object) -> Games:
+        world = study_against(study, **changes).world(0)
+        return world.truth, world.belief
+
+    def plain(planner: str, **changes: object) -> Callable[[], Games]:
+        return lambda: against(planner=planner, knowledge=None, stages=None, parameters={}, **changes)
+
+    def informed() -> Games:
+        if recipe is None:
+            raise InputError(NO_RECIPE, expected="adversary.knowledge, or the option --knowledge")
+        return against(planner="one-shot", knowledge=recipe, stages=None, parameters={})
+
+    def in_stages() -> Games:
+        if path is None:
+            raise InputError(NO_STAGES, expected="adversary.stages, or the option --stages")
+        return against(planner="one-shot", knowledge=None, stages=path, parameters={})
+
+    makers: dict[str, Callable[[], Games]] = {
+        "one-shot": plain("one-shot"),
+        "fmdp": plain("fmdp"),
+        "multistage": in_stages,
+        "partial-knowledge": informed,
+        "always": plain("always"),
+        "never": plain("never"),
+        "random": plain("random", rate=rate),
+    }
+    linked = "partial-knowledge" if own.knowledge is not None else "multistage" if own.stages is not None else ""
+    name = name_of(own.planner, linked)
+    world = study.world(0)
+    makers[name] = lambda: (world.truth, world.belief)
+    return played_by(name, makers, asked_for(knowledge, stages))
+
+
+def study_against(study: S, **changes: object) -> S:
+    """Return a study against its adversary with changes; a registry is of sequential attacks alone."""
+    own: AdversarySection = study.scenario.adversary
+    if changes.get("planner") != "fmdp" or changes.get("stages") or changes.get("knowledge"):
+        changes["sequential"] = own.sequential.model_copy(update={"registry": None, "belief": "known"})
+    return study.with_adversary(own.model_copy(update=changes))
+
+
+def name_of(planner: str, linked_by: str) -> str:
+    """Return what an adversary is called: by its planner, or by what a one-shot one links with."""
+    if planner == "one-shot":
+        return linked_by or planner
+    return f"{planner}-{linked_by}" if linked_by else planner
+
+
+def played_by(own: str, makers: Mapping[str, Callable[[], Games]], wanted: Collection[str]) -> Opponents:
+    """Make every adversary; who is asked for and cannot play is an error."""
+    opponents, left_out = [], []
+    names = (*ADVERSARIES, *(name for name in makers if name not in ADVERSARIES))
+    for name in names:
+        try:
+            truth, belief = makers[name]()
+            # What only the first reply shows, such as group sizes that a planner cannot take.
+            for game in (truth, belief):
+                record_game_of(game).outcome(record_game_of(game).space.most_specific)
+        except InputError as error:
+            if name == own or name in wanted:
+                raise
+            left_out.append(f"adversary {name!r} cannot play: {error}")
+        else:
+            opponents.append(Opponent(name, truth, belief))
+    return Opponents(tuple(opponents), own, tuple(left_out))
+
+
+def asked_for(knowledge: str | None, stages: str | None) -> tuple[str, ...]:
+    """Return the adversaries who need what is given with a call."""
+    given = {"partial-knowledge": knowledge, "multistage": stages}
+    return tuple(name for name, needed in given.items() if needed is not None)

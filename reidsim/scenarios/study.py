@@ -1,0 +1,204 @@
+"""A scenario with its data read, as the engine sees it, and what playing it leaves."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
+
+import pandas as pd
+
+if TYPE_CHECKING:
+    from reidsim.games.defenders.defender import Game
+    from reidsim.games.equilibrium import Equilibrium
+    from reidsim.games.record_game import Choice
+    from reidsim.populations.population import Counts
+    from reidsim.releases.strategy_space import Floats, Strategies
+    from reidsim.scenarios.adversary_schema import AdversarySection
+    from reidsim.scenarios.kind import Policy
+    from reidsim.scenarios.load import LoadedScenario
+    from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
+
+# Called with what is being done, how much of it is done, and how much there is.
+Progress = Callable[[str, int, int], None]
+S = TypeVar("S", bound="ScenarioHead")
+
+
+@dataclass(frozen=True)
+class World:
+    """One draw of a study, ready to be played.
+
+    Parameters
+    ----------
+    truth : RecordGame or MaskingGame
+        In which payoffs accrue.
+    belief : RecordGame or MaskingGame
+        In which whoever shares the records decides.
+    weights : ndarray of int64, shape (n_rows,)
+        Records that each row of the games stands for.
+    """
+
+    truth: Game
+    belief: Game
+    weights: Counts
+
+
+@dataclass(frozen=True, eq=False)
+class Study(ABC, Generic[S]):
+    """A scenario with everything that it names at hand.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+    """
+
+    loaded: LoadedScenario[S]
+
+    @property
+    def scenario(self) -> S:
+        """The scenario as run."""
+        return self.loaded.scenario
+
+    @property
+    def draws(self) -> int:
+        """How often one run draws the study."""
+        return 1
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """SHA-256 of the data; changes with any that matter."""
+
+    @abstractmethod
+    def world(self, draw: int = 0) -> World:
+        """Return the games of a draw.
+
+        Raises
+        ------
+        InputError
+            If the scenario does not fit its data, or nobody decides in it.
+        """
+
+    def policy(self, name: str) -> Policy:
+        """Return a policy by its name: one of the kind, or somebody's own."""
+        from reidsim.scenarios.kind import kind_of
+
+        return kind_of(self.scenario).policy(name)
+
+    def with_loaded(self, loaded: LoadedScenario[S]) -> Self:
+        """Return the study of a scenario that differs in what no data depend on."""
+        return replace(self, loaded=loaded)
+
+    def with_adversary(self, section: AdversarySection) -> Self:
+        """Return the study of the same records against another adversary.
+
+        Raises
+        ------
+        InputError
+            If the kind does not know such an adversary.
+        """
+        scenario = self.scenario.model_copy(update={"adversary": section})
+        return replace(self, loaded=replace(self.loaded, scenario=scenario))
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyOutcome:
+    """What a policy chose and what came of it.
+
+    Parameters
+    ----------
+    equilibrium : Equilibrium
+        Of the rows of the world's games, on the truth.
+    choice : Choice, optional
+    seconds : float, optional
+        That choosing took, where policies were played one by one.
+    """
+
+    equilibrium: Equilibrium
+    choice: Choice | None = None
+    seconds: float | None = None
+
+
+def equilibria_of(outcomes: Mapping[str, PolicyOutcome]) -> dict[str, Equilibrium]:
+    """Return the equilibria of outcomes, by policy."""
+    return {policy: outcome.equilibrium for policy, outcome in outcomes.items()}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AnalysisTables:
+    """Tables behind the figures of a scenario; kinds add their own. A table not asked for is empty.
+
+    Parameters
+    ----------
+    runtimes : DataFrame
+        Seconds of each policy, by replication.
+    left_out : tuple of str
+        What the scenario asks for and cannot be worked out, with the reason.
+    """
+
+    runtimes: pd.DataFrame = field(default_factory=pd.DataFrame)
+    left_out: tuple[str, ...] = ()
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return the tables that hold anything, by name."""
+        return {name: value for name, value in vars(self).items() if isinstance(value, pd.DataFrame) and len(value)}
+
+
+@dataclass(frozen=True, eq=False)
+class Assessed:
+    """What came of a scenario in which nobody decides.
+
+    Parameters
+    ----------
+    runs, records : DataFrame
+        As results folders keep them, without the scenario's name, state and seed.
+    analysis : AnalysisTables
+    facts : dict
+        For the manifest.
+    warnings : tuple of str
+    by : tuple of str
+        Columns of runs that tell apart what is averaged.
+    measures : tuple of str
+        Columns of runs that are averaged.
+    """
+
+    runs: pd.DataFrame
+    records: pd.DataFrame
+    analysis: AnalysisTables
+    facts: dict[str, Any]
+    warnings: tuple[str, ...]
+    by: tuple[str, ...]
+    measures: tuple[str, ...]
+
+
+class Plan(Protocol):
+    """The form in which each record is shared."""
+
+    @property
+    def strategies(self) -> Strategies:
+        """Shape (n_rows,); -1 where a record is withheld."""
+        ...
+
+    @property
+    def one_shot_success(self) -> Floats | None:
+        """Success probability of a one-shot attack on each row, shape (n_rows,); None against other adversaries."""
+        ...
+
+    def equilibrium(self, truth: EconomicsSection) -> Equilibrium:
+        """Return what the strategies lead to under the truth."""
+        ...
+
+
+class AmountPoints(Protocol):
+    """Plans the policies of a study under any amounts of money, with linkage worked out once."""
+
+    study: Any
+
+    def plan(self, policy: str, believed: EconomicsSection) -> Plan:
+        """Return how a policy shares each record if some economics are believed in."""
+        ...
+
+    def play(self, strategies: Strategies) -> Plan:
+        """Return the plan of given strategies, shape (n_rows,)."""
+        ...

@@ -1,0 +1,214 @@
+"""Cross-play with the types of section agents: against rounds of agents, and against games put together by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import reidsim
+from reidsim.engine.cross_play import cross_play
+from reidsim.errors import InputError
+from reidsim.games.type_replies import replies_to_types
+from reidsim.kinds.masking.study import build_masking_study
+from reidsim.kinds.tables.build import build_study
+from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.opponent_types import (
+    AVERAGE_TYPE,
+    LEFT_OUT,
+    TYPES,
+    WORST_OF_TYPES,
+    types_of_subjects,
+    types_of_tables,
+)
+
+TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
+CURIOUS, BROKER = {"weight": 0.7, "gain": 25}, {"weight": 0.3, "gain": 400, "cost": 60}
+RECORDS = {"agents": {"types": {"curious": CURIOUS, "broker": BROKER}}}
+LISTED = {
+    "agents": {
+        "resources": {"list": {"attributes": ["age", "district"], "coverage": 0.6}, "file": {"price": 5}},
+        "types": {
+            "clerk": {"weight": 0.5, "holds": ["list"], "gain": 200},
+            "lucky": {"weight": 0.2, "planner": "random", "rate": 0.25},
+            "sequential": {"weight": 0.3, "planner": "fmdp"},
+        },
+    }
+}
+MASKING = {
+    "population.recipe": "ystr-genealogy-small",
+    "replications": 1,
+    "targets.size": 40,
+    "resources.registry.size": 600,
+    "resources.genealogy.size": 600,
+    "subjects.attributes": ["age", "state", "DYS19", "DYS385", "DYS390"],
+    "subjects.policies": ["masking", "no-protection"],
+    "agents": {
+        "types": {
+            "kin": {"weight": 0.4, "gain": 60},
+            "broker": {"weight": 0.6, "holds": ["registry"], "cost": 30},
+        }
+    },
+}
+
+
+def row(table, defender, adversary, against):
+    chosen = table[
+        (table["defender"] == defender) & (table["adversary"] == adversary) & (table["plans_against"] == against)
+    ]
+    assert len(chosen) == 1
+    return chosen.iloc[0]
+
+
+def one_round(scenario, sets, policy):
+    return reidsim.run(scenario, overrides={**sets, "agents.rounds": 1}).summary.loc[policy]
+
+
+def expected_in(sets, together):
+    types = sets["agents"]["types"]
+    return {**sets, "agents": {**sets["agents"], "together": together, "types": types}}
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("together", ["one-of", "all"])
+@pytest.mark.parametrize(
+    ("scenario", "sets", "policy"),
+    [(TOWN, RECORDS, "basic"), ("wan2021", MASKING, "masking")],
+    ids=["records", "masking"],
+)
+def test_all_types_together_are_one_round_of_agents(scenario, sets, policy, together):
+    sets = expected_in(sets, together)
+    play, run = cross_play(scenario, overrides=sets), one_round(scenario, sets, policy)
+    found = row(play.table, policy, TYPES, TYPES)
+    assert found["publisher_payoff"] == pytest.approx(run["publisher_payoff"], abs=1e-9)
+    assert found["utility"] == pytest.approx(run["utility"], abs=1e-9)
+    # Nobody knows the types better than who reckons with their weights.
+    best = play.table[(play.table["adversary"] == TYPES) & (play.table["defender"] == policy)]
+    assert found["publisher_payoff"] >= best["publisher_payoff"].max() - 1e-9
+    assert found["regret"] == 0
+
+
+DATASET = """
+[population]
+path = "people.csv"
+[release]
+path = "records.csv"
+[attributes.age]
+hierarchy = { rule = "intervals", widths = [10, 20] }
+[attributes.village]
+hierarchy = { rule = "suppress" }
+[economics]
+benefit = 100
+loss = 80
+cost = 11
+[adversary]
+risk = "journalist"
+[publisher]
+unit = "table"
+safe_class = "above"
+policies = ["basic"]
+suppression_limit = 0.4
+"""
+
+
+@pytest.mark.parametrize("together", ["one-of", "all"])
+def test_types_at_dataset_level_are_one_round_of_agents(tmp_path, together):
+    rng = np.random.default_rng(np.random.SeedSequence(4))
+    ages, villages = np.minimum(20 + rng.geometric(0.12, 90), 59), rng.choice(["Dale", "Hill"], 90)
+    people = pd.DataFrame({"age": ages, "village": villages})
+    people.to_csv(tmp_path / "people.csv", index=False)
+    people.head(40).to_csv(tmp_path / "records.csv", index=False)
+    (tmp_path / "ward.toml").write_text(DATASET, encoding="utf-8")
+    sets = expected_in(RECORDS, together)
+    play = cross_play(tmp_path / "ward.toml", overrides=sets)
+    found, run = row(play.table, "basic", TYPES, TYPES), one_round(tmp_path / "ward.toml", sets, "basic")
+    assert found["publisher_payoff"] == pytest.approx(run["publisher_payoff"], abs=1e-9)
+    assert found["utility"] == pytest.approx(run["utility"], abs=1e-9)
+    assert {f"type-{name}" for name in RECORDS["agents"]["types"]} < set(play.matrix("risk").columns)
+
+
+def test_one_type_of_all_is_the_game_against_it_alone():
+    play = cross_play(TOWN, overrides=RECORDS)
+    for name, prices in (("curious", CURIOUS), ("broker", BROKER)):
+        economics = {f"economics.{key}": value for key, value in prices.items() if key != "weight"}
+        alone = cross_play(TOWN, overrides=economics)
+        for against in ("one-shot", "never"):
+            same = row(play.table, "basic", f"type-{name}", f"type-{name}" if against == "one-shot" else "never")
+            expected = row(alone.table, "basic", "one-shot", against)
+            for measure in ("publisher_payoff", "adversary_payoff", "utility", "share_attacked", "risk"):
+                assert same[measure] == pytest.approx(expected[measure], abs=1e-9), (name, against, measure)
+
+
+@pytest.mark.parametrize("sets", [RECORDS, LISTED], ids=["prices", "planners"])
+def test_replies_to_the_mix_the_average_and_the_worst(sets):
+    play = cross_play(TOWN, overrides=sets)
+    types = types_of_tables(build_study(load_scenario(TOWN, sets)))
+    mix = next(opponent for opponent in types.opponents if opponent.name == TYPES)
+    weights = np.bincount(build_study(load_scenario(TOWN, sets)).cell_of_record)
+    replies = replies_to_types(mix.truth)
+    for idea, against in (("types", TYPES), ("worst", WORST_OF_TYPES)):
+        expected = np.average(replies[idea].expected.publisher_payoff, weights=weights)
+        assert row(play.table, "basic", TYPES, against)["publisher_payoff"] == pytest.approx(expected, abs=1e-9)
+    if sets is RECORDS:
+        expected = np.average(replies["average"].expected.publisher_payoff, weights=weights)
+        assert row(play.table, "basic", TYPES, AVERAGE_TYPE)["publisher_payoff"] == pytest.approx(expected, abs=1e-9)
+    # Who plans for the worst type does best where the worst type comes, record by record, and so on average.
+    names = [opponent.name for opponent in types.opponents if opponent.name != TYPES]
+    assert list(play.matrix("risk").columns)[-len(names) - 1 :] == [*names, TYPES]
+    mixed = play.table[play.table["adversary"] == TYPES].set_index(["defender", "plans_against"])
+    parts = {
+        name: play.table[play.table["adversary"] == name].set_index(["defender", "plans_against"]) for name in names
+    }
+    shares = {f"type-{name}": section["weight"] for name, section in sets["agents"]["types"].items()}
+    for measure in ("publisher_payoff", "adversary_payoff", "share_attacked", "risk"):
+        expected = sum(shares[name] * parts[name][measure] for name in names)
+        pd.testing.assert_series_equal(mixed[measure], expected, check_names=False, atol=1e-9, rtol=0)
+
+
+def test_a_type_that_attacks_at_random_is_expected_to_attack_that_share():
+    share = cross_play(TOWN, overrides=LISTED).matrix("share_attacked")
+    assert share.loc["no-protection", "type-lucky"] == pytest.approx(0.25)
+    together = cross_play(TOWN, overrides=expected_in(LISTED, "all")).matrix("share_attacked")
+    one_of = [together.loc["no-protection", f"type-{name}"] for name in ("clerk", "lucky", "sequential")]
+    # Each is there by its own chance; where at least one of them attacks is between the largest and the sum.
+    weighted = [0.5 * one_of[0], 0.2 * one_of[1], 0.3 * one_of[2]]
+    assert max(weighted) - 1e-12 <= together.loc["no-protection", TYPES] <= sum(weighted) + 1e-12
+
+
+def test_types_change_nothing_for_others_and_are_said_to_play_one_round():
+    plain, more = cross_play(TOWN), cross_play(TOWN, overrides=RECORDS)
+    columns = list(plain.matrix("risk").columns)
+    for measure in ("publisher_payoff", "risk", "regret"):
+        shared = plain.matrix(measure)
+        pd.testing.assert_frame_equal(more.matrix(measure).loc[shared.index, columns], shared)
+    assert [warning for warning in more.warnings if warning not in plain.warnings] == [LEFT_OUT]
+
+
+def test_a_type_with_a_resource_to_buy_plays_with_it():
+    """It may buy the file, which tells everything of everybody; with it, it is the adversary who knows everything."""
+    buyer = {"agents": {"resources": {"file": {"price": 1e6}}, "types": {"buyer": {"buys": ["file"], "budget": 1}}}}
+    play = cross_play(TOWN, overrides=buyer).matrix("publisher_payoff")
+    np.testing.assert_allclose(play["type-buyer"], play["one-shot"], atol=1e-9)
+    np.testing.assert_allclose(play[TYPES], play["type-buyer"], atol=1e-12)
+
+
+def test_beliefs_about_types_are_planned_on():
+    sets = {**RECORDS, "beliefs": {"cost": 1000}}
+    play = cross_play(TOWN, overrides=sets)
+    # Types without a cost of their own are believed to stay away.
+    assert row(play.table, "basic", "type-curious", "type-curious")["share_attacked"] > 0
+    run = one_round(TOWN, sets, "basic")
+    assert row(play.table, "basic", TYPES, TYPES)["publisher_payoff"] == pytest.approx(run["publisher_payoff"])
+
+
+def test_types_on_more_forms_than_can_be_searched_are_left_out(monkeypatch):
+    monkeypatch.setattr("reidsim.scenarios.opponent_types.MOST_FORMS", 4)
+    study = build_masking_study(load_scenario("wan2021", MASKING))
+    assert types_of_subjects(study).left_out[0] == "types cannot play: there are more than 4 forms"
+    assert types_of_subjects(study).opponents == ()
+
+
+def test_types_that_cannot_be_used_are_errors():
+    wrong = {"agents": {"types": {"thief": {"holds": ["nothing"]}}}}
+    with pytest.raises(InputError, match=r"agents.types.thief.holds: no such resource; found 'nothing'"):
+        cross_play(TOWN, overrides=wrong)

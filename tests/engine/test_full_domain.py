@@ -1,0 +1,348 @@
+"""Runs of scenarios at dataset level: tables that agree with each other and with the game."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reidsim.engine.single_run import describe_once, run_once
+from reidsim.errors import InputError
+from reidsim.games.full_domain import best_splits
+from reidsim.games.measures import MEASURES
+from reidsim.kinds.tables import full_domain_nodes
+from reidsim.kinds.tables import kind as tables_kind
+from reidsim.kinds.tables.full_domain_nodes import FullDomainTables
+from reidsim.releases.full_domain import released_class_sizes
+from reidsim.reports.illustration import illustrate
+from reidsim.scenarios.load import load_scenario
+
+SCENARIO = """
+[adversary]
+risk = "prosecutor"
+[population]
+path = "people.csv"
+[release]
+path = "records.csv"
+[attributes.age]
+hierarchy = { rule = "intervals", widths = [10, 20] }
+[attributes.sex]
+hierarchy = { rule = "suppress" }
+[attributes.village]
+hierarchy = { rule = "suppress" }
+[economics]
+benefit = 100
+loss = 80
+cost = 10
+[publisher]
+unit = "table"
+safe_class = "above"
+policies = [
+  "basic", "no-attack", "sh-friendly", "local-recoding", "local-recoding-no-attack", "record-level",
+  "record-level-no-attack", "safe-harbor", "no-protection", "suppress-all", "multi-dimensional",
+  "multi-dimensional-no-attack",
+]
+[safe_harbor]
+age = "age"
+[figures.nodes]
+top = 4
+"""
+NODE_POLICIES = ["basic", "no-attack", "sh-friendly"]
+CLASS_POLICIES = [
+    *NODE_POLICIES, "local-recoding", "local-recoding-no-attack", "multi-dimensional", "multi-dimensional-no-attack",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Ninety people of whom forty are released."""
+    folder = tmp_path_factory.mktemp("ward")
+    rng = np.random.default_rng(4)
+    people = pd.DataFrame(
+        {
+            "age": np.minimum(20 + rng.geometric(0.12, 90), 59),
+            "sex": rng.choice(["F", "M"], 90),
+            "village": rng.choice(["Dale", "Hill", "Ford"], 90, p=[0.6, 0.3, 0.1]),
+        }
+    )
+    people.to_csv(folder / "people.csv", index=False)
+    people.iloc[:40].to_csv(folder / "records.csv", index=False)
+    (folder / "ward.toml").write_text(SCENARIO)
+    return folder
+
+
+def run(folder, **changes):
+    loaded = load_scenario(folder / "ward.toml", {key.replace("__", "."): value for key, value in changes.items()})
+    return run_once(loaded)
+
+
+@pytest.fixture(scope="module", params=["prosecutor", "journalist"])
+def result(folder, request):
+    return run(folder, adversary__risk=request.param)
+
+
+def test_tables_agree_with_each_other(result):
+    optima, records = result.analysis.optima.set_index("policy"), result.records
+    for policy, rows in records.groupby("policy", observed=True):
+        payout = rows["publisher_payoff"].sum()
+        assert optima.loc[policy, "payout"] == pytest.approx(payout)
+        assert optima.loc[policy, "relative_payout"] == pytest.approx(payout / (40 * 100))
+        assert optima.loc[policy, "attacked"] == rows["attacked"].sum()
+        assert optima.loc[policy, "suppressed"] == (rows["strategy"] == "withheld").sum()
+        assert optima.loc[policy, "adversary_payout"] == pytest.approx(rows["adversary_payoff"].sum())
+        assert result.summary.loc[policy, "publisher_payoff"] == pytest.approx(payout / 40)
+        assert result.summary.loc[policy, "share_attacked"] == pytest.approx(rows["attacked"].mean())
+    assert list(result.summary.columns) == list(MEASURES)
+
+
+def test_the_publisher_gets_what_it_planned_when_it_plans_with_the_truth(result):
+    """The walk over the lattice and the evaluation record by record are two programs."""
+    optima = result.analysis.optima[result.analysis.optima["planned_payout"].notna()]
+    assert len(optima) == 9
+    assert optima["payout"].to_numpy() == pytest.approx(optima["planned_payout"].to_numpy(), abs=1e-9)
+
+
+def test_classes_add_up_to_the_optimum(result):
+    classes, optima = result.analysis.classes, result.analysis.optima.set_index("policy")
+    sums = classes.groupby("policy").sum(numeric_only=True)
+    assert set(sums.index) == set(CLASS_POLICIES)
+    for policy in CLASS_POLICIES:
+        assert sums.loc[policy, "records"] == 40
+        for column, total in (("suppressed", "suppressed"), ("attacked", "attacked"), ("publisher_payoff", "payout")):
+            assert sums.loc[policy, column] == pytest.approx(optima.loc[policy, total])
+    # A class is kept or dropped whole when prices are the same for all.
+    assert set(classes.eval("suppressed / records")) <= {0, 1}
+    assert not classes.duplicated(["policy", "node", "age", "sex", "village"]).any()
+    used = classes.groupby("policy")["node"].agg(set)
+    for policy in CLASS_POLICIES[:5]:
+        assert used[policy] == set(optima.loc[policy, "node"].split(" | "))
+
+
+def test_class_sizes_are_those_of_the_risk(result):
+    """Under prosecutor risk a class that is released is as large as it is said to be; in a later round, too."""
+    classes, optima = result.analysis.classes, result.analysis.optima.set_index("policy")
+    prosecutor = result.manifest["content"].get("adversary", {}).get("risk") == "prosecutor"
+    if prosecutor:
+        assert (classes["people"] == classes["records"]).all()
+    else:
+        assert (classes["people"] >= classes["records"]).all()
+        assert (classes["people"] > classes["records"]).any()
+    attacked = classes[classes["attacked"] > 0]
+    assert (attacked["people"] < 80 / 10).all()
+    share = (classes["attacked"] * (80 / classes["people"] - 10)).groupby(classes["policy"]).sum()
+    for policy in CLASS_POLICIES:
+        assert share[policy] == pytest.approx(optima.loc[policy, "adversary_payout"])
+
+
+def test_the_released_table_reads_back_to_the_same_classes(result, tmp_path):
+    released, names = result.analysis.released, ["age", "sex", "village"]
+    for policy in CLASS_POLICIES:
+        table = released[released["policy"] == policy].reset_index(drop=True)
+        assert table["record"].tolist() == list(range(40))
+        table[names].to_csv(tmp_path / "out.csv", sep=";", index=False)
+        again = pd.read_csv(tmp_path / "out.csv", sep=";", dtype=str, keep_default_na=False)
+        sizes = released_class_sizes(again)
+        assert sizes.tolist() == table["class_size"].tolist()
+        withheld = result.records.query("policy == @policy")["strategy"].to_numpy() == "withheld"
+        assert ((again == "*").all(axis=1).to_numpy() == withheld).all()
+        classes = result.analysis.classes.query("policy == @policy and suppressed == 0")
+        shared = classes.groupby(names)["records"].sum() if len(classes) else pd.Series(dtype=int)
+        assert sorted(shared) == sorted(again[~withheld].groupby(names).size())
+
+
+def test_recoding_by_splits_pays_between_one_node_and_each_record_its_own(result):
+    payout = result.analysis.optima.set_index("policy")["payout"]
+    for game in ("", "-no-attack"):
+        split = payout[f"multi-dimensional{game}"]
+        assert payout[game.removeprefix("-") or "basic"] <= split + 1e-9
+        assert split <= payout[f"record-level{game}"] + 1e-9
+
+
+def test_labels_are_in_the_order_of_the_records(folder):
+    released = run(folder, publisher__policies=["no-protection"], figures={}).analysis.released
+    records = pd.read_csv(folder / "records.csv", dtype=str)
+    assert released[["age", "sex", "village"]].to_numpy().tolist() == records.to_numpy().tolist()
+
+
+def test_nodes_and_front_belong_to_the_optimum(result):
+    optima = result.analysis.optima.set_index("policy")
+    for policy in NODE_POLICIES:
+        top = result.analysis.top_nodes.query("policy == @policy")
+        assert len(top) <= 4
+        assert top["payout"].is_monotonic_decreasing
+        assert top["payout"].iloc[0] == pytest.approx(optima.loc[policy, "payout"])
+        front = result.analysis.front.query("policy == @policy")
+        assert front["share_attacked"].is_monotonic_increasing
+        assert front["payout"].max() == pytest.approx(optima.loc[policy, "payout"])
+
+
+def test_mistaken_risks_cost_and_never_pay(folder):
+    """Planning with the truth pays at least as much as planning with anything else."""
+    changes = {"adversary__risk": "journalist", "publisher__policies": ["basic", "record-level"]}
+    pays = {
+        (risk, loss): run(folder, **changes, beliefs={"risk": risk}, economics__loss=loss).summary["publisher_payoff"]
+        for risk in ("prosecutor", "journalist")
+        for loss in (0, 40, 80, 200)
+    }
+    table = pd.DataFrame(pays).T
+    gained = table.loc["journalist"] - table.loc["prosecutor"]
+    assert (gained >= -1e-9).all(axis=None)
+    assert (gained > 1e-9).any(axis=None)
+
+
+def test_beliefs_about_prices_are_planned_with(folder):
+    frightened = run(folder, beliefs={"loss": 500, "gain": 500}).analysis.optima.set_index("policy")
+    truth = run(folder).analysis.optima.set_index("policy")
+    assert frightened.loc["basic", "payout"] < truth.loc["basic", "payout"]
+    assert frightened.loc["basic", "planned_payout"] < frightened.loc["basic", "payout"]
+
+
+def test_prices_by_record(folder):
+    records = pd.read_csv(folder / "records.csv", dtype=str)
+    records.assign(worth=[50] * 20 + [200] * 20).to_csv(folder / "priced.csv", index=False)
+    changes = {"release__path": str(folder / "priced.csv"), "economics__columns": {"benefit": "worth"}}
+    result = run(folder, **changes, figures={})
+    rows = result.records.query("policy == 'no-protection'")
+    safe = ~rows["attacked"].to_numpy()
+    assert (rows["publisher_payoff"].to_numpy()[safe] == np.repeat([50, 200], 20)[safe]).all()
+    optima = result.analysis.optima.set_index("policy")
+    assert optima.loc["basic", "relative_payout"] == pytest.approx(optima.loc["basic", "payout"] / 5000)
+
+
+def test_no_solution_is_an_answer(folder):
+    result = run(
+        folder, publisher__suppression_limit=0.0, publisher__policies=["basic"], economics__benefit=0, figures={}
+    )
+    assert result.records["strategy"].eq("withheld").all()
+    assert result.analysis.optima["node"].tolist() == [""]
+    assert result.analysis.classes.empty
+    (warning,) = result.warnings
+    assert warning == "basic: nothing pays while at most 0% of the records are suppressed; no release"
+
+
+def test_the_anytime_search_in_a_scenario(folder):
+    changes = {"publisher__search": "anytime", "publisher__policies": ["basic"], "figures": {}}
+    some = run(folder, **changes, publisher__nodes=3)
+    optimum = some.analysis.optima.iloc[0]
+    assert optimum["nodes_evaluated"] == 3
+    assert optimum["gap"] > 0
+    assert not optimum["proved_optimal"]
+    assert "the budget ended the search" in some.warnings[0]
+    exact = run(folder, publisher__policies=["basic"], figures={}).analysis.optima.iloc[0]
+    enough = run(folder, **changes, publisher__nodes=1000).analysis.optima.iloc[0]
+    assert enough["proved_optimal"]
+    assert (enough["node"], enough["payout"]) == (exact["node"], exact["payout"])
+
+
+def test_rounds_within_a_budget(folder):
+    policies = ["basic", "local-recoding", "local-recoding-no-attack"]
+    changes = {"publisher__search": "anytime", "publisher__policies": policies, "publisher__nodes": 3}
+    result = run(folder, **changes)
+    optima = result.analysis.optima.set_index("policy")
+    rounds = optima.loc["local-recoding", "node"].split(" | ")
+    assert optima.loc["local-recoding", "nodes_evaluated"] <= 3 * len(rounds)
+    assert np.isnan(optima.loc["local-recoding", "gap"])
+    text = " ".join(result.warnings)
+    assert "local-recoding: the budget ended " in text
+    assert f" of {len(rounds)} rounds; another node may pay more there" in text
+    enough = run(folder, **{**changes, "publisher__nodes": 1000})
+    assert not enough.warnings
+    exact = run(folder, publisher__policies=policies)
+    columns = ["policy", "node", "payout"]
+    pd.testing.assert_frame_equal(enough.analysis.optima[columns], exact.analysis.optima[columns])
+
+
+def test_nodes_listed_after_a_search_with_a_budget_are_those_worked_out(folder):
+    changes = {"publisher__search": "anytime", "publisher__policies": ["basic"], "figures": {}}
+    few = run(folder, **changes, publisher__nodes=3).analysis
+    every = run(folder, publisher__policies=["basic"], figures={"nodes": {"top": 16}}).analysis.top_nodes
+    assert len(every) == 16
+    assert len(few.top_nodes) == 3
+    assert set(few.front["node"]) <= set(few.top_nodes["node"])
+    both = few.top_nodes.merge(every, on=["policy", "node"])
+    assert len(both) == 3
+    assert both["payout_x"].tolist() == both["payout_y"].tolist()
+
+
+def test_nodes_are_listed_by_default_in_lattices_of_modest_size(folder, monkeypatch):
+    policies = {"publisher__policies": ["basic", "record-level"]}
+    analysis = run(folder, **policies, figures={}).analysis
+    assert len(analysis.top_nodes) == 10
+    assert "front" in analysis.tables()
+    assert "top_nodes" not in run(folder, **policies, figures={"nodes": {"top": 0}}).analysis.tables()
+    monkeypatch.setattr(full_domain_nodes, "_MOST_NODES_LISTED", 15)
+    large = run(folder, **policies, figures={}).analysis
+    assert "top_nodes" not in large.tables()
+    assert "nodes that pay most are not listed: there are 16" in large.left_out[0]
+    assert large.left_out == run(folder, **policies, figures={}).warnings
+    assert len(run(folder, **policies, figures={"nodes": {}}).analysis.top_nodes) == 10
+
+
+def test_regions_within_a_suppression_limit(folder):
+    """The limit binds where the best recoding suppresses more; then it pays less, and may be away from the best."""
+    policy = "multi-dimensional-no-attack"
+    payouts, gaps = [], []
+    for limit in (0.0, 0.1, 0.2, 1.0):
+        result = run(folder, publisher__policies=[policy], publisher__suppression_limit=limit, figures={})
+        optimum = result.analysis.optima.iloc[0]
+        assert optimum["suppressed"] <= 40 * limit
+        assert optimum["proved_optimal"] == (optimum["gap"] == 0)
+        assert any(warning.startswith(f"{policy}: the limit of") for warning in result.warnings) == (optimum["gap"] > 0)
+        payouts.append(optimum["payout"])
+        gaps.append(optimum["gap"])
+    assert payouts[0] < payouts[-1]
+    assert max(gaps) > gaps[-1] == 0
+
+
+def test_too_many_classes_for_regions(folder, monkeypatch):
+    monkeypatch.setattr(best_splits, "_MEMORY_LIMIT", 100)
+    with pytest.raises(InputError, match=r"ward.toml: publisher.policies: too many classes for multi-dimensional"):
+        run(folder, publisher__policies=["multi-dimensional"], figures={})
+
+
+def test_local_recoding_planned_under_one_risk_pays_under_the_other(folder):
+    """Whoever is released in an earlier round does not hide those of a later one from a prosecutor."""
+    result = run(
+        folder, adversary__risk="prosecutor", beliefs={"risk": "journalist"}, publisher__policies=["local-recoding"],
+        figures={},
+    )  # fmt: skip
+    classes = result.analysis.classes
+    assert len(set(classes["node"])) > 1
+    assert (classes["people"] == classes["records"]).all()
+    optimum = result.analysis.optima.iloc[0]
+    assert optimum["payout"] < optimum["planned_payout"]
+
+
+def test_two_runs_are_the_same(folder):
+    one, other = run(folder).analysis.tables(), run(folder).analysis.tables()
+    assert list(one) == list(other)
+    for name in one:
+        pd.testing.assert_frame_equal(one[name], other[name])
+    assert set(one) == {"optima", "classes", "released", "top_nodes", "front"}
+
+
+@pytest.mark.deep
+def test_a_results_folder_with_figures(result, tmp_path):
+    folder = result.save(tmp_path / "out", illustrate=illustrate)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    names = ["payout-front.png"]
+    assert sorted(manifest["figures"]) == sorted(names)
+    assert sorted(path.name for path in (folder / "figures").iterdir()) == sorted(names)
+    optima = pd.read_parquet(folder / "optima.parquet")
+    pd.testing.assert_frame_equal(optima, result.analysis.optima)
+    assert manifest["policies"]["basic"]["node"] == [optima["node"].iloc[0]]
+
+
+def test_check_says_how_large_the_game_is(folder, monkeypatch):
+    text = describe_once(load_scenario(folder / "ward.toml"))
+    assert text.startswith("40 records in ")
+    assert text.endswith("16 strategies, 90 people")
+    monkeypatch.setattr(tables_kind, "_MANY_NODES", 15)
+    assert 'publisher.search = "anytime" has a budget' in describe_once(load_scenario(folder / "ward.toml"))
+
+
+def test_without_figures_there_are_the_tables_of_the_policies(folder):
+    analysis = run(folder, figures={}).analysis
+    assert isinstance(analysis, FullDomainTables)
+    assert set(analysis.tables()) == {"optima", "classes", "released", "top_nodes", "front"}
+    assert analysis.left_out == ()

@@ -1,0 +1,508 @@
+"""Runs of the masking game from scenario files: policies, beliefs, replications, chains of stages, printed numbers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from tiers import cases
+from wan2021_oracle import supported_weights
+
+import reidsim
+from reidsim import cross_play, stress
+from reidsim.errors import InputError
+from reidsim.kinds.masking.study import build_masking_study
+from reidsim.scenarios.load import load_scenario
+
+EVERY_POLICY = [
+    "no-protection", "demographics-only", "random-opt-in", "random-masking", "opt-in", "masking", "no-attack-masking",
+    "one-stage-masking", "same-strategy", "k-anonymity",
+]  # fmt: skip
+SMALL = {
+    "population.recipe": "ystr-genealogy-small",
+    "replications": 2,
+    "targets.size": 40,
+    "resources.registry.size": 600,
+    "resources.genealogy.size": 600,
+}
+OUTCOMES = [
+    "record", "policy", "strategy", "publisher_payoff", "adversary_payoff", "attacked", "success_probability",
+    "utility", "generalization_intensity",
+]  # fmt: skip
+
+
+def run(**changes):
+    return reidsim.run("wan2021", overrides=SMALL | {key.replace("__", "."): value for key, value in changes.items()})
+
+
+@pytest.fixture(scope="module")
+def result():
+    return run(subjects__policies=EVERY_POLICY)
+
+
+# Every policy.
+
+
+def test_there_is_a_row_for_each_replication_and_policy(result):
+    rows = result.runs
+    assert rows["policy"].tolist() == EVERY_POLICY * 2
+    assert rows["replication"].tolist() == [0] * 10 + [1] * 10
+    assert (rows["state"] == "complete").all()
+    assert rows.drop(columns=["risk_if_attacked"]).notna().all(axis=None)
+    runtimes = result.analysis.tables()["runtimes"]
+    assert runtimes[["replication", "policy"]].equals(rows[["replication", "policy"]])
+
+
+def test_records_are_those_of_the_first_replication_and_average_to_its_measures(result):
+    records = result.records
+    attributes = [column for column in records.columns if column not in OUTCOMES]
+    assert attributes[:3] == ["age", "state", "DYS19"]
+    first = result.runs[result.runs["replication"] == 0].set_index("policy")
+    for policy, rows in records.groupby("policy", observed=True):
+        assert rows["record"].tolist() == list(range(40))
+        risk = rows["success_probability"].where(rows["attacked"], 0).mean()
+        assert first.loc[policy, "risk"] == pytest.approx(risk, abs=1e-12)
+        for measure in ("publisher_payoff", "adversary_payoff", "utility", "generalization_intensity"):
+            assert first.loc[policy, measure] == pytest.approx(rows[measure].mean(), abs=1e-12)
+
+
+def test_payoffs_are_benefit_less_expected_loss(result):
+    records = result.records
+    lost = 150 * records["success_probability"].where(records["attacked"], 0)
+    np.testing.assert_allclose(records["publisher_payoff"], 100 * records["utility"] - lost, atol=1e-9)
+    np.testing.assert_allclose(records["adversary_payoff"], lost - 10 * records["attacked"], atol=1e-9)
+
+
+def test_what_is_released_is_what_the_strategy_names(result):
+    attributes = [column for column in result.records.columns if column not in OUTCOMES]
+    for _, row in result.records.sample(60, random_state=1).iterrows():
+        released = [name for name in attributes if pd.notna(row[name])]
+        named = [] if row["strategy"] in ("nothing", "withheld") else row["strategy"].split()
+        assert released == named
+        assert row["generalization_intensity"] == pytest.approx(1 - len(released) / len(attributes))
+
+
+def test_games_are_ordered_as_their_choices_are(result):
+    payoff = {policy: rows["publisher_payoff"].to_numpy() for policy, rows in result.records.groupby("policy")}
+    attacked = {policy: rows["attacked"].any() for policy, rows in result.records.groupby("policy")}
+    assert (payoff["masking"] >= payoff["opt-in"] - 1e-9).all()
+    assert (payoff["masking"] >= payoff["no-attack-masking"] - 1e-9).all()
+    assert (payoff["opt-in"] >= 0).all()
+    assert not attacked["no-attack-masking"]
+    assert result.summary.loc["masking", "publisher_payoff"] >= result.summary.loc["same-strategy", "publisher_payoff"]
+    everybody = result.records[result.records["policy"] == "same-strategy"]
+    assert len(set(everybody["strategy"])) == 1
+
+
+def test_k_anonymous_rows_look_like_another(result):
+    rows = result.records[result.records["policy"] == "k-anonymity"]
+    released = rows[[column for column in rows.columns if column not in OUTCOMES]].fillna("*")
+    assert released.groupby(list(released.columns)).size().min() >= 2
+
+
+# Randomness.
+
+
+@pytest.mark.deep
+def test_a_replication_is_the_same_however_many_there_are(result):
+    more = run(subjects__policies=EVERY_POLICY, replications=3)
+    pd.testing.assert_frame_equal(more.runs[more.runs["replication"] < 2], result.runs)
+
+
+@pytest.mark.deep
+def test_the_same_seed_gives_the_same_tables_and_another_one_does_not(result):
+    again, other = run(subjects__policies=EVERY_POLICY), run(subjects__policies=EVERY_POLICY, seed=7)
+    pd.testing.assert_frame_equal(again.runs, result.runs)
+    pd.testing.assert_frame_equal(again.records, result.records)
+    assert again.manifest["data_hash"] == result.manifest["data_hash"]
+    assert (other.records["age"].to_list()) != result.records["age"].to_list()
+
+
+def test_a_policy_does_not_change_what_another_draws(result):
+    alone = run(subjects__policies=["random-masking"])
+    expected = result.runs[result.runs["policy"] == "random-masking"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(alone.runs, expected)
+
+
+# Solvers.
+
+
+@pytest.mark.parametrize("solver", cases(["backward-induction", "anytime", "greedy"], ["greedy"]))
+def test_other_solvers_find_no_more_and_exact_ones_no_less(result, solver):
+    found = run(subjects__solver=solver, subjects__policies=["masking", "no-attack-masking", "one-stage-masking"])
+    for policy, rows in found.records.groupby("policy", observed=True):
+        best = result.records.loc[result.records["policy"] == policy, "publisher_payoff"].to_numpy()
+        difference = best - rows["publisher_payoff"].to_numpy()
+        assert (difference >= -1e-9).all()
+        if solver != "greedy":
+            assert (difference <= 1e-9).all()
+
+
+# Beliefs.
+
+
+def test_subjects_decide_on_what_they_believe_and_are_paid_what_is_true(result):
+    """Who believes that no attack can pay shares everything, and gets what no protection leads to."""
+    mistaken = run(beliefs__cost=1e6, subjects__policies=["no-protection", "opt-in", "masking", "same-strategy"])
+    summary = mistaken.summary["publisher_payoff"]
+    expected = result.summary.loc["no-protection", "publisher_payoff"]
+    np.testing.assert_allclose(summary.to_numpy(), expected, atol=1e-9)
+    masking = mistaken.records[mistaken.records["policy"] == "masking"]
+    assert (masking["generalization_intensity"] == 0).all()
+    assert masking["attacked"].any()
+
+
+def test_beliefs_pick_the_strategies_of_the_game_believed_in():
+    """The choice is that of a scenario in which the beliefs are true; the pay that of the strategies here."""
+    mistaken = run(beliefs__cost=40, subjects__policies=["masking"])
+    elsewhere = run(economics__cost=40, subjects__policies=["masking"])
+    assert mistaken.records["strategy"].tolist() == elsewhere.records["strategy"].tolist()
+    lost = 150 * mistaken.records["success_probability"].where(mistaken.records["attacked"], 0)
+    np.testing.assert_allclose(
+        mistaken.records["publisher_payoff"], 100 * mistaken.records["utility"] - lost, atol=1e-9
+    )
+    # More attacks pay at the true cost of 10 than subjects reckon with.
+    assert mistaken.records["attacked"].sum() > elsewhere.records["attacked"].sum()
+
+
+@pytest.mark.deep
+def test_true_beliefs_change_nothing(result):
+    stated = run(beliefs__cost=10, beliefs__loss=150, subjects__policies=EVERY_POLICY)
+    pd.testing.assert_frame_equal(stated.records, result.records)
+
+
+# Longer chains.
+
+CHAIN = """
+game = "masking"
+[targets]
+file = "targets.csv"
+[resources.genealogy]
+file = "genealogy.csv"
+attributes = ["surname", "A", "B", "C", "D"]
+[resources.voters]
+file = "voters.csv"
+attributes = ["age", "surname", "zip"]
+[resources.registry]
+file = "registry.csv"
+holds = "targets"
+attributes = ["age", "zip"]
+[economics]
+benefit = 100
+loss = 200
+gain = 150
+cost = 10
+[[adversary.stages]]
+stage = "infer-surname"
+resource = "genealogy"
+method = "nearest-neighbour"
+mutation_rates = "rates.csv"
+price = 1
+[[adversary.stages]]
+stage = "infer-by-linkage"
+resource = "voters"
+infers = "zip"
+on = ["age", "surname"]
+price = 2
+[[adversary.stages]]
+stage = "identify"
+resource = "registry"
+on = ["age", "zip"]
+[subjects]
+attributes = ["age", "A", "B", "C", "D"]
+weights = { age = 2, A = 1, B = 1, C = 1, D = 1 }
+policies = ["no-protection", "masking", "no-attack-masking"]
+"""
+
+
+@pytest.fixture
+def chain(tmp_path):
+    """Genealogy to surname, voter list to ZIP code, registry to identity; all numbers can be worked out by hand."""
+    (tmp_path / "chain.toml").write_text(CHAIN)
+    (tmp_path / "targets.csv").write_text("age,surname,zip,A,B,C,D\n40,Fox,37201,12,13,14,15\n")
+    (tmp_path / "genealogy.csv").write_text("surname,A,B,C,D\nFox,12,13,14,16\nBear,22,23,24,25\n")
+    (tmp_path / "rates.csv").write_text("locus,mutation_rate\n" + "".join(f"{locus},0.002\n" for locus in "ABCD"))
+    # Of four voters named Fox aged 40, three live in 37201; where most people of 40 live, nobody is named Fox.
+    voters = [("40", "Fox", "37201")] * 3 + [("40", "Fox", "37203")] + [("40", "Bear", "37209")] * 9
+    rows = "".join(",".join(voter) + "\n" for voter in voters)
+    (tmp_path / "voters.csv").write_text(f"age,surname,zip\n{rows}")
+    people = [("40", "37201")] * 2 + [("40", "37209")] * 100 + [("50", "37201")] * 50
+    rows = "".join(",".join(person) + "\n" for person in people)
+    (tmp_path / "registry.csv").write_text(f"age,zip\n{rows}")
+    return tmp_path / "chain.toml"
+
+
+def test_a_chain_of_three_stages_works_from_a_file(chain):
+    """Confidence 1 x 3/4 over two people of 40 in 37201: believed 3/8, true 1/2; prices 1 + 2, attack 10."""
+    records = reidsim.run(chain).records.set_index("policy")
+    shared = records.loc["no-protection"]
+    assert shared["attacked"]
+    assert shared["success_probability"] == 0.5
+    assert shared["adversary_payoff"] == pytest.approx(150 / 2 - 13)
+    assert shared["publisher_payoff"] == pytest.approx(100 - 200 / 2)
+    # Without age, voters named Fox still give the ZIP code, where 52 people live: 150 x 3/4 / 52 is below any price.
+    # Without the loci, everybody of 40 fits, one in 102. Masking one locus changes nothing. Age weighs 2 of 6.
+    best = records.loc["masking"]
+    assert best["strategy"] == "A B C D"
+    assert best["publisher_payoff"] == pytest.approx(100 * 4 / 6)
+    assert not best["attacked"]
+    assert records.loc["no-attack-masking", "strategy"] == "A B C D"
+
+
+def test_a_stage_that_does_not_pay_is_left_out(chain):
+    """At a price of 60 for the voter list the chain is worth 150 x 3/8 - 61 < 10; age alone gives 1 of 102."""
+    dear = chain.read_text().replace("price = 2", "price = 60")
+    chain.write_text(dear)
+    records = reidsim.run(chain).records.set_index("policy")
+    assert not records.loc["no-protection", "attacked"]
+    assert records.loc["masking", "strategy"] == "age A B C D"
+
+
+def test_an_overconfident_adversary_plans_without_the_doubt_that_is_left(chain):
+    """At the same price it believes in 150 / 2, which is worth 75 - 1 - 60 - 10 = 4: it attacks, and is right."""
+    chain.write_text(chain.read_text().replace("price = 2", "price = 60"))
+    records = reidsim.run(chain, overrides={"adversary.overconfident": True}).records.set_index("policy")
+    shared = records.loc["no-protection"]
+    assert shared["attacked"]
+    assert (shared["success_probability"], shared["adversary_payoff"]) == (0.5, pytest.approx(4.0))
+    # Subjects reply to what it does: with the age masked, 52 people fit the inferred ZIP code.
+    assert records.loc["masking", "strategy"] == "A B C D"
+    assert records.loc["masking", "publisher_payoff"] == pytest.approx(100 * 4 / 6)
+
+
+def test_what_an_overconfident_adversary_believes_is_not_what_is_true(chain, tmp_path):
+    """The target lives where one voter named Fox in four does: the attack goes wrong, and nobody is named."""
+    (tmp_path / "targets.csv").write_text("age,surname,zip,A,B,C,D\n40,Fox,37203,12,13,14,15\n")
+    with (tmp_path / "registry.csv").open("a") as file:
+        file.write("40,37203\n")
+    chain.write_text(chain.read_text().replace("price = 2", "price = 60"))
+    records = reidsim.run(chain, overrides={"adversary.overconfident": True}).records.set_index("policy")
+    for policy in ("no-protection", "masking"):
+        row = records.loc[policy]
+        assert row["attacked"]
+        assert (row["success_probability"], row["adversary_payoff"]) == (0.0, pytest.approx(-71.0))
+        assert (row["strategy"], row["publisher_payoff"]) == ("age A B C D", 100.0)
+    assert records.loc["no-attack-masking", "publisher_payoff"] < 100
+
+
+@pytest.fixture(scope="module")
+def bold():
+    """A small world in which doubt decides: at a cost of $100 success has to be believed in with 2/3."""
+    changes = SMALL | {"replications": 1, "targets.size": 30, "adversary.overconfident": True, "economics.cost": 100}
+    changes["adversary.confidence_threshold"] = 0.2
+    changes["subjects.attributes"] = ["age", "state", "DYS19", "DYS385", "DYS390", "DYS391", "DYS439"]
+    changes["subjects.policies"] = ["no-protection", "opt-in", "masking", "no-attack-masking"]
+    return changes, reidsim.run("wan2021", overrides=changes).summary[list(OUTCOME_MEANS)]
+
+
+OUTCOME_MEANS = ("publisher_payoff", "adversary_payoff", "utility", "share_attacked", "risk")
+
+
+def test_agents_and_cross_play_meet_the_overconfident_adversary(bold):
+    changes, expected = bold
+    rounds = reidsim.run("wan2021", overrides={**changes, "agents.rounds": 2}).summary
+    pd.testing.assert_frame_equal(rounds[list(OUTCOME_MEANS)], expected)
+    play = cross_play("wan2021", overrides=changes).table
+    for policy in ("opt-in", "masking", "no-attack-masking"):
+        own = (
+            (play["defender"] == policy) & (play["adversary"] == "multistage") & (play["plans_against"] == "multistage")
+        )
+        (row,) = play.loc[own, list(OUTCOME_MEANS)].to_numpy()
+        np.testing.assert_allclose(row.astype(float), expected.loc[policy].astype(float), atol=1e-9)
+
+
+def test_sweeps_and_stress_tests_turn_overconfidence_on_and_off(bold):
+    changes, expected = bold
+    key = "adversary.overconfident"
+    calm = reidsim.run("wan2021", overrides={**changes, key: False}).summary
+    both = {False: calm[list(OUTCOME_MEANS)], True: expected}
+    attacked = [each.loc["no-protection", "share_attacked"] for each in both.values()]
+    assert attacked[0] < attacked[1]
+    swept = reidsim.run("wan2021", overrides={**changes, "sweep.values": {key: [False, True]}}).runs
+    point = {"believed": [10.0], "true": [100.0], "key": "economics.cost"}
+    for number, (value, means) in enumerate(both.items()):
+        rows = swept[swept["point"] == number].set_index("policy")
+        assert (rows[key] == value).all()
+        np.testing.assert_allclose(rows.loc[means.index, list(OUTCOME_MEANS)].astype(float), means.astype(float))
+        curve = stress("wan2021", overrides={**changes, key: value, "stress.beliefs": [point]}).tables["belief_curves"]
+        fixed = curve.set_index("policy").loc["no-protection"]
+        assert fixed["publisher_payoff"] == pytest.approx(means.loc["no-protection", "publisher_payoff"])
+
+
+def test_a_chain_of_three_stages_has_no_search_path(chain):
+    with pytest.raises(InputError, match=r"chain\.toml: figures\.search_path: greedy search is of two-stage attacks"):
+        reidsim.run(chain, overrides={"figures.search_path": 0})
+
+
+def test_targets_who_are_not_registered_are_reported(chain, tmp_path):
+    (tmp_path / "registry.csv").write_text("age,zip\n50,37201\n")
+    chain.write_text(CHAIN.replace('holds = "targets"', ""))
+    result = reidsim.run(chain)
+    assert result.warnings == ("1 of 1 targets are not in resource 'registry'; no attack on them succeeds",)
+    assert (result.records["success_probability"] == 0).all()
+
+
+# Other ways to share.
+
+
+def test_ages_can_be_released_in_groups():
+    groups = {"age": {"widths": [5, 20], "kept": [0.6, 0.3]}}
+    with_groups = run(subjects__generalize=groups, replications=1, subjects__policies=["masking"])
+    without = run(replications=1, subjects__policies=["masking"])
+    gained = with_groups.records["publisher_payoff"] - without.records["publisher_payoff"]
+    assert (gained >= -1e-9).all()
+    assert gained.max() > 1
+    between = with_groups.records["age"].dropna().str.startswith("group of ")
+    assert between.any()
+    assert not between.all()
+
+
+@pytest.mark.deep
+def test_what_is_always_shared_is_never_masked():
+    policies = ["masking", "no-attack-masking"]
+    records = run(subjects__always_shared=["age", "state"], subjects__policies=policies, replications=1).records
+    shared = records[records["strategy"] != "withheld"]
+    assert shared[["age", "state"]].notna().all(axis=None)
+    withheld = records[records["strategy"] == "withheld"]
+    assert withheld[["age", "state"]].isna().all(axis=None)
+    # Those who would rather mask their state withhold the record, or pay for it.
+    free = run(replications=1).records
+    for policy in policies:
+        bound = records.loc[records["policy"] == policy, "publisher_payoff"].to_numpy()
+        assert (bound <= free.loc[free["policy"] == policy, "publisher_payoff"].to_numpy() + 1e-9).all()
+
+
+def test_minority_support_makes_rare_values_worth_more():
+    plain = run(replications=1, subjects__policies=["random-masking"]).records
+    supported = run(replications=1, subjects__policies=["random-masking"], subjects__minority_support=2.0).records
+    # The same attributes are shared, by the same draw.
+    assert plain["strategy"].tolist() == supported["strategy"].tolist()
+    assert (plain["utility"] != supported["utility"]).any()
+
+
+@pytest.mark.parametrize("alpha", [-1.5, 1.0])
+def test_minority_support_counts_known_alleles_and_all_men(alpha):
+    """Three alleles in ten of the genealogy are missing; ages and states are those of the registry."""
+    study = build_masking_study(load_scenario("wan2021", SMALL | {"subjects.minority_support": alpha}))
+    game = study.games(0)[0]
+    world, attributes = game.world, game.space.attributes
+    columns = [
+        (world.resource("registry") if name in ("age", "state") else world.resource("genealogy")).column(name).tolist()
+        for name in attributes
+    ]
+    assert [0 in column for column in columns[2:]] == [True] * (len(columns) - 2)
+    weights = study.weights(world).tolist()
+    rows = world.targets.matrix(attributes).tolist()
+    expected = [supported_weights(weights, row, columns, alpha, range(2, len(columns))) for row in rows]
+    np.testing.assert_allclose(game.space.weights, expected, rtol=1e-12)
+    assert game.space.total_weight == pytest.approx(sum(weights))
+    everything = reidsim.run("wan2021", overrides=SMALL | {"replications": 1, "subjects.minority_support": alpha,
+                                                     "subjects.policies": ["no-protection"]})  # fmt: skip
+    assert (everything.records["utility"] == 1).all()
+
+
+def test_alleles_of_files_can_be_missing_for_minority_support_too(chain, tmp_path):
+    """Of four men one has a missing allele, two have 12: beta = log2(4 / (2 x 2) + 1) = 1, and 22 has log2(3)."""
+    genealogy = "surname,A,B,C,D\nFox,12,13,14,16\nBear,22,23,24,25\nLynx,,13,14,16\nHare,12,13,14,\n"
+    (tmp_path / "genealogy.csv").write_text(genealogy)
+    (tmp_path / "targets.csv").write_text("age,surname,zip,A,B,C,D\n40,Fox,37201,12,13,14,16\n50,Fox,37201,22,13,14,\n")
+    study = build_masking_study(load_scenario(chain, {"subjects.minority_support": 1.0}))
+    weights = study.games(0)[0].space.weights
+    # Two voters' tables carry the age; the first is the list of voters: 13 people of 40, none of 50.
+    three_of_four = np.log2(4 / (2 * 3) + 1)
+    np.testing.assert_allclose(weights[0], [2.0, 1.0, three_of_four, three_of_four, np.log2(4 / (2 * 2) + 1)])
+    np.testing.assert_allclose(weights[1], [2 * np.log2(14 / 2 + 1), np.log2(3), three_of_four, three_of_four, 1.0])
+
+
+def test_minority_support_beyond_numbers_names_its_key():
+    with pytest.raises(InputError, match=r"subjects\.minority_support: degree .* out of range; found 5000"):
+        run(subjects__minority_support=5000, replications=1)
+
+
+# Printed numbers.
+
+# Table 2 of Wan et al. 2021: mean over 1,000 subjects of payoff, utility and privacy, each with its standard deviation
+# over subjects. The sign of the second payoff is a printing error: 100 x .298 - 150 x (1 - .8141) = +1.92.
+TABLE_2 = {
+    "no-protection": ((-13.31, 57.65), (1.0, 0.0), (0.2446, 0.3844)),
+    "demographics-only": ((1.92, 33.38), (0.298, 0.0), (0.8141, 0.2225)),
+    "random-opt-in": ((-0.62, 11.96), (0.043, 0.2029), (0.9672, 0.173)),
+    "random-masking": ((13.83, 12.50), (0.1472, 0.1032), (0.9941, 0.0637)),
+    "opt-in": ((21.64, 35.85), (0.301, 0.4587), (0.9436, 0.1271)),
+    "masking": ((85.22, 7.23), (0.8599, 0.0746), (0.9948, 0.0194)),
+    "no-attack-masking": ((84.94, 7.22), (0.8494, 0.0722), (1.0, 0.0)),
+    "one-stage-masking": ((90.63, 5.78), (0.9153, 0.0623), (0.994, 0.0209)),
+}
+
+
+@pytest.fixture(scope="module")
+def published():
+    return reidsim.run("wan2021", overrides={"replications": 3}).summary
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("policy", TABLE_2)
+def test_the_scenario_gives_the_printed_table_within_its_errors(published, policy):
+    """One run is printed, three are made: the difference has the standard deviation s sqrt(1/1000 (1 + 1/3)).
+
+    Three of those are allowed, and .003 more for the spread of the weights between draws of the tables.
+    """
+    row = published.loc[policy]
+    found = (row["publisher_payoff"], row["utility"], 1 - row["risk"])
+    for value, (printed, spread), slack in zip(found, TABLE_2[policy], (0.3, 0.003, 0.003), strict=True):
+        assert value == pytest.approx(printed, abs=3 * spread * np.sqrt(4 / 3 / 1000) + slack)
+
+
+# Gaps of the anytime search, and what cannot be played.
+
+
+@pytest.mark.deep
+def test_the_anytime_search_says_how_far_it_can_be_from_the_optimum():
+    policies = ["no-protection", "masking", "no-attack-masking"]
+    few = run(subjects__policies=policies, subjects__solver="anytime", subjects__most_evaluated=1, replications=1)
+    best = run(subjects__policies=policies, replications=1)
+    assert "gap" not in best.records
+    assert few.records.loc[few.records["policy"] == "no-protection", "gap"].isna().all()
+    for policy in policies[1:]:
+        found = few.records[few.records["policy"] == policy].set_index("record")
+        optimum = best.records[best.records["policy"] == policy].set_index("record")["publisher_payoff"]
+        assert (found["gap"] >= 0).all()
+        assert (found["publisher_payoff"] + found["gap"] >= optimum - 1e-9).all()
+        assert few.manifest["policies"][policy]["largest_gap"] == found["gap"].max() > 0
+        assert any(warning.startswith(f"{policy}: ") and "not proved optimal" in warning for warning in few.warnings)
+    many = run(subjects__policies=policies, subjects__solver="anytime", replications=1)
+    assert (many.records["gap"].dropna() == 0).all()
+    assert not many.warnings
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        (
+            {"subjects.policies": ["k-anonymity"], "subjects.k": 41},
+            "subjects.k: too few records for k-anonymity; found 41",
+        ),
+        ({"subjects.generalize": {"age": {"widths": [5, 7], "kept": [0.5, 0.2]}}}, "intervals that do not fit"),
+    ],
+)
+def test_what_cannot_be_played_is_said_before(changes, problem):
+    from reidsim.engine.run import describe
+    from reidsim.scenarios.load import load_scenario
+
+    with pytest.raises(InputError) as error:
+        describe(load_scenario("wan2021", SMALL | changes))
+    assert problem in str(error.value)
+
+
+def test_solvers_of_the_two_stage_attack_refuse_another_by_key(tmp_path):
+    from reidsim.engine.run import describe
+    from reidsim.scenarios.load import load_scenario
+
+    stages = [
+        {"stage": "infer-surname", "resource": "genealogy"},
+        {"stage": "infer-by-linkage", "resource": "registry", "infers": "state", "on": ["age", "surname"]},
+        {"stage": "identify", "resource": "registry", "on": ["age", "state", "surname"]},
+    ]
+    changes = {"adversary.stages": stages, "subjects.attributes": ["age", "DYS19"], "subjects.solver": "greedy"}
+    with pytest.raises(
+        InputError, match=r"subjects\.solver: not against an attack of the stages infer-surname, infer-by-l"
+    ):
+        describe(load_scenario("wan2021", SMALL | changes))

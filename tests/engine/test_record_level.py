@@ -1,0 +1,186 @@
+"""Whole studies, from files to averages, against the paper's algorithms on the same records."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small_games import amounts, game_of
+from small_scenario import (
+    PAIRS,
+    expected_measures,
+    releases,
+    safe_harbor_study,
+    strategies_by_the_paper,
+    study_of,
+    write_scenario,
+)
+from tiers import examples
+
+from reidsim.errors import InputError
+from reidsim.games.measures import MEASURES
+from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.kind import TABLES
+from reidsim.kinds.tables.outcomes import play, record_table
+from reidsim.kinds.tables.solving import rule_of
+from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.study import equilibria_of
+
+POLICIES = ("basic", "no-attack", "no-protection", "suppress-all")
+
+
+TOWN = game_of(
+    [PAIRS, ((0, 1), (0, 0))],
+    people=[(0, 0)] * 3 + [(1, 0)] * 4 + [(2, 1)] * 30 + [(3, 0)],
+    records=[(0, 0), (2, 1), (0, 0), (3, 0), (2, 1)],
+    benefit=10.0,
+    loss=6.0,
+    gain=6.0,
+    cost=1.0,
+)
+
+
+def assert_measures_are(row, expected, small):
+    assert set(expected) == set(MEASURES) == set(row.index)
+    for name in MEASURES:
+        assert row[name] == pytest.approx(expected[name], rel=1e-9, abs=1e-9 * small.scale[0], nan_ok=True), name
+
+
+@given(small=releases(), solver=st.sampled_from(["backward-induction", "branch-and-bound"]))
+@examples(40)
+def test_every_policy_is_averaged_over_all_records_of_the_release(small, solver):
+    with study_of(small, policies=POLICIES, solver=solver) as study:
+        summary = TABLES.summarise(study, 0, equilibria_of(play(study)))
+    assert list(summary.index) == list(POLICIES)
+    assert list(summary.columns) == list(MEASURES)
+    for policy in POLICIES:
+        expected = expected_measures(small, strategies_by_the_paper(small, policy))
+        assert_measures_are(summary.loc[policy], expected, small)
+
+
+@given(small=releases())
+@examples(25)
+def test_lattice_search_can_stand_in_for_the_optimum(small):
+    with study_of(small, policies=["basic"], solver="lattice-search") as study:
+        equilibria = equilibria_of(play(study))
+        summary = TABLES.summarise(study, 0, equilibria)
+    expected = expected_measures(small, strategies_by_the_paper(small, "lattice-search"))
+    assert_measures_are(summary.loc["basic"], expected, small)
+    assert equilibria["basic"].solver == "lattice-search"
+
+
+@given(small=releases(), data=st.data())
+@examples(40)
+def test_a_publisher_with_beliefs_chooses_by_them_and_is_paid_by_the_truth(small, data):
+    believed = {name: data.draw(amounts) for name in data.draw(st.sets(st.sampled_from(["loss", "gain", "cost"])))}
+    more = "[beliefs]\n" + "".join(f"{name} = {amount!r}\n" for name, amount in believed.items())
+    n = small.n_records
+    imagined = replace(small, **{name: (amount,) * n for name, amount in believed.items()})
+    with study_of(small, policies=["basic", "no-attack"], more=more) as study:
+        summary = TABLES.summarise(study, 0, equilibria_of(play(study)))
+    for policy in ("basic", "no-attack"):
+        expected = expected_measures(small, strategies_by_the_paper(imagined, policy))
+        assert_measures_are(summary.loc[policy], expected, small)
+
+
+def test_a_publisher_who_believes_the_loss_to_be_another_keeps_its_idea_of_the_gain(tmp_path):
+    """The true gain follows the true loss; a belief about the loss alone leaves the believed gain as it is."""
+    text = write_scenario(tmp_path, TOWN, policies=["basic"], more="[beliefs]\nloss = 7.0\n").read_text()
+    (tmp_path / "small.toml").write_text(text.replace(f"gain = {TOWN.gain[0]!r}\n", ""))
+    study = build_study(load_scenario(tmp_path / "small.toml"))
+    assert float(study.truth.adversary.gain) == TOWN.loss[0]
+    assert float(study.belief.adversary.gain) == TOWN.loss[0]
+    assert study.belief.loss[0] == 7.0
+    assert study.truth.loss[0] == TOWN.loss[0]
+
+
+@given(small=releases())
+@examples(25)
+def test_under_prosecutor_risk_groups_are_counted_in_the_released_records(small):
+    with study_of(small, policies=["basic", "no-protection"], risk="prosecutor") as study:
+        summary = TABLES.summarise(study, 0, equilibria_of(play(study)))
+    among_themselves = replace(small, people=small.records)
+    for policy in ("basic", "no-protection"):
+        expected = expected_measures(among_themselves, strategies_by_the_paper(among_themselves, policy))
+        assert_measures_are(summary.loc[policy], expected, small)
+
+
+@given(small=releases())
+@examples(25)
+def test_the_table_of_records_has_every_record_in_the_order_of_the_release(small):
+    policies = ["no-attack", "no-protection"]
+    with study_of(small, policies=policies) as study:
+        table = record_table(study, equilibria_of(play(study)))
+    n = small.n_records
+    assert table["policy"].tolist() == [policy for policy in policies for _ in range(n)]
+    assert table["record"].tolist() == list(range(n)) * 2
+    played = [g for policy in policies for g in strategies_by_the_paper(small, policy)]
+    for (_, row), g, i in zip(table.iterrows(), played, list(range(n)) * 2, strict=True):
+        paper = small.paper(i)
+        if g is None:
+            assert row["strategy"] == "withheld"
+            assert row[list(small.names)].isna().all()
+            assert row["publisher_payoff"] == row["adversary_payoff"] == row["utility"] == 0
+            assert row["generalization_intensity"] == 1
+            continue
+        publisher, adversary, attacks = paper.play(g)
+        close = {"rel": 1e-9, "abs": 1e-9 * small.scale[0]}
+        assert row["strategy"] == ",".join(map(str, g))
+        assert row["publisher_payoff"] == pytest.approx(publisher, **close)
+        assert row["adversary_payoff"] == pytest.approx(adversary, **close)
+        assert row["attacked"] == attacks
+        assert row["success_probability"] == paper.pi(g)
+        for name, level, value, levels in zip(small.names, g, small.records[i], small.hierarchies, strict=True):
+            assert row[name] == (f"{name}{value}" if level == 0 else f"{name}/{level}/{levels[level][value]}")
+
+
+def test_records_alike_are_solved_once_and_count_as_often_as_they_come(tmp_path):
+    study = build_study(load_scenario(write_scenario(tmp_path, TOWN, policies=["basic"])))
+    assert study.n_records == 5
+    assert study.lattice.n_records == 3
+    assert sorted(study.released.tolist()) == [1, 2, 2]
+    assert study.lattice.codes[study.cell_of_record].tolist() == [list(record) for record in TOWN.records]
+
+
+@pytest.mark.parametrize(
+    ("counted", "zip_level"),
+    [
+        ("us-2010", 1),  # areas 372 and 380 have far more than 20,000 people
+        ("population", 2),  # neither has: three digits are told only where both are pooled
+    ],
+)
+def test_safe_harbor_and_its_friendly_game_are_those_of_the_paper(tmp_path, counted, zip_level):
+    small, study = safe_harbor_study(tmp_path, counted)
+    rule = [((1 if a >= 2 else 0), zip_level) for a, _ in small.records]
+    assert [study.lattice.levels(s) for s in study.safe_harbor[study.cell_of_record].tolist()] == rule
+    summary = TABLES.summarise(study, 0, equilibria_of(play(study)))
+    assert list(summary.index) == ["safe-harbor", "basic", "sh-friendly", "no-attack"]
+    for policy, row in summary.iterrows():
+        assert_measures_are(row, expected_measures(small, strategies_by_the_paper(small, policy, rule)), small)
+
+
+def test_safe_harbor_without_its_section_is_refused(tmp_path):
+    study = build_study(load_scenario(write_scenario(tmp_path, TOWN, policies=["basic"])))
+    with pytest.raises(InputError, match=r"small.toml: safe_harbor: section missing"):
+        rule_of(study, "safe-harbor")
+
+
+def test_progress_is_reported_while_policies_are_solved(tmp_path):
+    study = build_study(load_scenario(write_scenario(tmp_path, TOWN, policies=["basic", "no-attack"])))
+    reports = []
+    play(study, progress=lambda done, total: reports.append((done, total)))
+    assert reports == [(k + 1, 6) for k in range(6)]
+
+
+def test_attributes_drawn_from_the_population_agree_with_what_is_known(tmp_path):
+    path = write_scenario(tmp_path, TOWN, policies=["basic"])
+    path.write_text(path.read_text().replace("[attributes.b]\n", "[attributes.b]\ndraw = true\n"))
+    pd.read_csv(tmp_path / "records.csv")[["a"]].to_csv(tmp_path / "records.csv", index=False)
+    study = build_study(load_scenario(path))
+    completed = study.lattice.codes[study.cell_of_record]
+    assert completed[:, 0].tolist() == [record[0] for record in TOWN.records]
+    assert {tuple(row) for row in completed.tolist()} <= set(TOWN.people)
+    again = build_study(load_scenario(path))
+    np.testing.assert_array_equal(completed, again.lattice.codes[again.cell_of_record])

@@ -1,0 +1,498 @@
+"""The results of a run, on a town small enough to work out by hand, and the folder that keeps them.
+
+The town (``../scenarios/town``) has 33 people and shares 30 records of four kinds. Sharing a record as it is is worth
+100; a re-identification costs the publisher 60 and brings the adversary 60, for 10 an attempt: the adversary attacks
+groups of fewer than six people, and is indifferent at six. Ages (4 values), sexes (2) and districts (4) have 1 of 5,
+2 of 5 and 2 of 5 parts of the information each: merging pairs of ages or districts, or the sexes, loses one fifth of
+the utility, suppressing ages or districts two fifths.
+
+- A (F, 30, N1) is alone. With its sex suppressed it is one of six: nobody attacks, 80 are left.
+- B (M, 30, N1) is one of five: shared as it is, it is attacked and worth 100 - 60/5 = 88; the best unattacked form
+  has its sex suppressed (six people) and is worth 80, like the one with its age merged that comes later.
+- C (M, 31, N1) is one of twenty: nobody attacks.
+- D (F, 33, S2) is alone, and all but alone until only its sex is told (seven people, 20 left): better shared
+  as it is and attacked, which is worth 100 - 60 = 40.
+"""
+
+import errno
+import hashlib
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import reidsim
+from reidsim.engine.results import next_free_folder, require_free, write_results
+from reidsim.errors import InputError
+
+TOWN = Path(__file__).parent.parent / "scenarios" / "town"
+KINDS = {("w", "30", "N1"): "A", ("m", "30", "N1"): "B", ("m", "31", "N1"): "C", ("w", "33", "S2"): "D"}
+HOW_MANY = {"A": 3, "B": 9, "C": 12, "D": 6}
+RUN_COLUMNS = [
+    "scenario", "point", "replication", "policy", "publisher_payoff", "adversary_payoff", "utility",
+    "generalization_intensity", "share_attacked", "risk", "risk_if_attacked", "share_unchanged", "share_suppressed",
+    "state", "seed",
+]  # fmt: skip
+OUTCOME_COLUMNS = [
+    "record", "policy", "strategy", "publisher_payoff", "adversary_payoff", "attacked", "success_probability",
+    "utility", "generalization_intensity",
+]  # fmt: skip
+
+
+def kinds_in_order():
+    patients = pd.read_csv(TOWN / "patients.csv", dtype=str)
+    return [KINDS[row] for row in zip(patients["Geschlecht"], patients["Alter"], patients["Bezirk"], strict=True)]
+
+
+def run_command(folder, *arguments, **environment):
+    """Run ``reidsim run town.toml -o out`` in a process of its own and return the results folder."""
+    command = [sys.executable, "-m", "reidsim", "run", "town.toml", "-o", "out", *arguments]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, env={**os.environ, **environment})
+    return folder / "out"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return the results folder of one run of the town, with a seed and an override."""
+    town = tmp_path_factory.mktemp("results") / "town"
+    shutil.copytree(TOWN, town)
+    return run_command(town, "--seed", "11", "--set", 'figures.strategies={age="30", sex="F", district="N1"}')
+
+
+@pytest.fixture(scope="module")
+def records(folder):
+    return pd.read_parquet(folder / "records.parquet")
+
+
+@pytest.fixture(scope="module")
+def runs(folder):
+    return pd.read_parquet(folder / "runs.parquet").set_index("policy", drop=False)
+
+
+@pytest.fixture(scope="module")
+def manifest(folder):
+    return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def town(tmp_path):
+    """Return the scenario of a copy of the town."""
+    shutil.copytree(TOWN, tmp_path / "town")
+    return tmp_path / "town" / "town.toml"
+
+
+# What the folder holds.
+
+
+def test_the_folder_holds_manifest_tables_and_figures_and_nothing_else(folder):
+    assert sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*")) == [
+        "figures", "figures/strategies.png", "manifest.json", "records.parquet", "runs.parquet", "strategies.parquet",
+    ]  # fmt: skip
+
+
+def test_the_folder_is_complete_and_nothing_hidden_is_left_beside_it(folder):
+    assert [path.name for path in folder.parent.iterdir() if path.name.startswith(".")] == []
+
+
+def test_runs_have_one_row_per_policy_and_exactly_these_columns(runs):
+    assert list(runs.columns) == RUN_COLUMNS
+    assert runs["policy"].tolist() == ["basic", "no-attack"]
+    assert (runs["scenario"] == "town").all()
+    assert (runs["state"] == "complete").all()
+    assert (runs["seed"] == 11).all()
+    assert (runs[["point", "replication"]] == 0).all(axis=None)
+
+
+def test_records_have_one_row_per_record_and_policy_and_exactly_these_columns(records):
+    assert list(records.columns) == [*OUTCOME_COLUMNS, "age", "sex", "district"]
+    assert len(records) == 30 * 2
+    for policy in ("basic", "no-attack"):
+        assert records.loc[records["policy"] == policy, "record"].tolist() == list(range(30))
+
+
+def test_strategies_have_one_row_per_strategy(folder):
+    strategies = pd.read_parquet(folder / "strategies.parquet")
+    assert len(strategies) == 3 * 2 * 3
+    assert strategies["strategy"].iloc[[0, 1, -1]].tolist() == ["0,0,0", "0,0,1", "2,1,2"]
+
+
+# What the numbers are.
+
+
+@pytest.mark.parametrize(
+    ("policy", "kind", "strategy", "publisher", "adversary", "attacked", "success", "utility", "intensity", "released"),
+    [
+        ("basic", "A", "0,1,0", 80, 0, False, 1 / 6, 0.8, 0.2, ("30", "*", "N1")),
+        ("basic", "B", "0,0,0", 88, 2, True, 1 / 5, 1.0, 0.0, ("30", "M", "N1")),
+        ("basic", "C", "0,0,0", 100, 0, False, 1 / 20, 1.0, 0.0, ("31", "M", "N1")),
+        ("basic", "D", "0,0,0", 40, 50, True, 1.0, 1.0, 0.0, ("33", "F", "S2")),
+        ("no-attack", "A", "0,1,0", 80, 0, False, 1 / 6, 0.8, 0.2, ("30", "*", "N1")),
+        ("no-attack", "B", "0,1,0", 80, 0, False, 1 / 6, 0.8, 0.2, ("30", "*", "N1")),
+        ("no-attack", "C", "0,0,0", 100, 0, False, 1 / 20, 1.0, 0.0, ("31", "M", "N1")),
+        ("no-attack", "D", "2,0,2", 20, 0, False, 1 / 7, 0.2, 0.8, ("*", "F", "*")),
+    ],
+)
+def test_every_record_of_a_kind_has_the_outcome_worked_out_by_hand(
+    records, policy, kind, strategy, publisher, adversary, attacked, success, utility, intensity, released
+):
+    numbers = [number for number, other in enumerate(kinds_in_order()) if other == kind]
+    rows = records[(records["policy"] == policy) & records["record"].isin(numbers)]
+    assert len(rows) == HOW_MANY[kind]
+    assert set(rows["strategy"]) == {strategy}
+    assert set(rows["attacked"]) == {attacked}
+    for column, expected in (
+        ("publisher_payoff", publisher),
+        ("adversary_payoff", adversary),
+        ("success_probability", success),
+        ("utility", utility),
+        ("generalization_intensity", intensity),
+    ):
+        np.testing.assert_allclose(rows[column], expected, rtol=0, atol=1e-9, err_msg=column)
+    assert set(rows[["age", "sex", "district"]].astype(str).itertuples(index=False, name=None)) == {released}
+
+
+@pytest.mark.parametrize(
+    ("measure", "basic", "no_attack"),
+    [
+        ("publisher_payoff", (3 * 80 + 9 * 88 + 12 * 100 + 6 * 40) / 30, (3 * 80 + 9 * 80 + 12 * 100 + 6 * 20) / 30),
+        ("adversary_payoff", (9 * 2 + 6 * 50) / 30, 0),
+        ("utility", (3 * 0.8 + 27) / 30, (12 * 0.8 + 12 + 6 * 0.2) / 30),
+        ("generalization_intensity", 3 * 0.2 / 30, (12 * 0.2 + 6 * 0.8) / 30),
+        ("share_attacked", 15 / 30, 0),
+        ("risk", (9 * 0.2 + 6) / 30, 0),
+        ("risk_if_attacked", (9 * 0.2 + 6) / 15, math.nan),
+        ("share_unchanged", 27 / 30, 12 / 30),
+        ("share_suppressed", 0, 0),
+    ],
+)
+def test_the_averages_are_those_worked_out_by_hand(runs, measure, basic, no_attack):
+    np.testing.assert_allclose(runs[measure], [basic, no_attack], rtol=0, atol=1e-9)
+
+
+def test_the_averages_are_the_means_of_the_records(records, runs):
+    means = records.groupby("policy", observed=True, sort=False).mean(numeric_only=True)
+    for measure in ("publisher_payoff", "adversary_payoff", "utility", "generalization_intensity"):
+        np.testing.assert_allclose(runs[measure], means.loc[runs["policy"], measure], rtol=1e-12)
+    np.testing.assert_allclose(runs["share_attacked"], means["attacked"], rtol=1e-12)
+    attacked = records[records["attacked"]]
+    risk = attacked.groupby("policy", observed=False)["success_probability"].sum()
+    np.testing.assert_allclose(runs["risk"], risk.loc[runs["policy"]] / 30, rtol=1e-12)
+
+
+def test_records_stay_in_the_order_of_the_file(town):
+    patients = pd.read_csv(town.parent / "patients.csv", dtype=str)
+    there = reidsim.run(town, overrides={"publisher.policies": ["no-protection"]}).records
+    assert there["age"].astype(str).tolist() == patients["Alter"].tolist()
+    assert there["sex"].astype(str).tolist() == patients["Geschlecht"].map({"w": "F", "m": "M"}).tolist()
+    assert there["district"].astype(str).tolist() == patients["Bezirk"].tolist()
+    patients.iloc[::-1].to_csv(town.parent / "patients.csv", index=False)
+    back = reidsim.run(town, overrides={"publisher.policies": ["no-protection"]}).records
+    assert back["age"].astype(str).tolist() == patients["Alter"].tolist()[::-1]
+
+
+def test_a_publisher_that_fears_nobody_shares_everything_and_is_attacked(town):
+    result = reidsim.run(town, overrides={"beliefs.cost": 100})
+    for policy in ("basic", "no-attack"):
+        assert set(result.records.loc[result.records["policy"] == policy, "strategy"]) == {"0,0,0"}
+    expected = (3 * 40 + 9 * 88 + 12 * 100 + 6 * 40) / 30
+    np.testing.assert_allclose(result.summary["publisher_payoff"], expected, rtol=1e-12)
+    np.testing.assert_allclose(result.summary["share_attacked"], 18 / 30, rtol=1e-12)
+
+
+@pytest.mark.parametrize("belief", ["loss", "gain", "cost"])
+def test_beliefs_that_are_the_truth_change_nothing(town, belief):
+    truth = reidsim.run(town, overrides={"economics.gain": 60})
+    believed = reidsim.run(town, overrides={"economics.gain": 60, f"beliefs.{belief}": {"cost": 10}.get(belief, 60)})
+    pd.testing.assert_frame_equal(truth.records, believed.records)
+
+
+def test_a_belief_about_the_gain_is_not_the_gain_that_follows_the_believed_loss(town):
+    # The publisher thinks that a breach costs it nothing; the adversary's gain stays what it is, so that the
+    # No-Attack game still protects while the basic game shares everything.
+    result = reidsim.run(town, overrides={"beliefs.loss": 0})
+    np.testing.assert_allclose(result.summary["share_unchanged"], [1, 12 / 30], rtol=1e-12)
+
+
+PROSECUTOR = """
+[release]
+path = "patients.csv"
+
+[attributes.age]
+column = "Alter"
+hierarchy = { rule = "intervals", widths = [2] }
+
+[attributes.sex]
+column = "Geschlecht"
+values = { w = "F", m = "M" }
+hierarchy = { rule = "suppress" }
+
+[attributes.district]
+column = "Bezirk"
+hierarchy = { rule = "table", file = "hierarchies/district.csv" }
+
+[economics]
+benefit = 100
+loss = 60
+cost = 10
+
+[adversary]
+risk = "prosecutor"
+"""
+
+
+def test_without_a_population_groups_are_counted_in_the_records(town):
+    # Ages are those in the records (30, 31, 33), sexes too, districts those of the hierarchy file (five): 3 * 2 * 5.
+    town.write_text(PROSECUTOR)
+    result = reidsim.run(town)
+    of_a = result.records[np.tile([kind == "A" for kind in kinds_in_order()], 2)].set_index("policy")
+    # A is one of three: attacked as it is, for 100 - 60/3, which is more than the sex is worth, log 2 of log 30.
+    assert set(of_a.loc["basic", "strategy"]) == {"0,0,0"}
+    np.testing.assert_allclose(of_a.loc["basic", "publisher_payoff"], 80, rtol=1e-12)
+    np.testing.assert_allclose(of_a.loc["basic", "adversary_payoff"], 10, rtol=1e-12)
+    # Without its sex it is one of twelve.
+    assert set(of_a.loc["no-attack", "strategy"]) == {"0,1,0"}
+    np.testing.assert_allclose(of_a.loc["no-attack", "publisher_payoff"], 100 * (1 - math.log(2) / math.log(30)))
+    # B (nine), C (twelve) and D (six, where the adversary is indifferent) are left alone.
+    np.testing.assert_allclose(result.summary.loc["basic", "publisher_payoff"], (3 * 80 + 27 * 100) / 30)
+    assert result.manifest["population"] == "the released records"
+    assert result.manifest["people"] == 30
+
+
+def test_records_of_people_whom_the_population_lacks_are_counted_in_a_warning(town):
+    patients = town.parent / "patients.csv"
+    patients.write_text(patients.read_text().replace("P02,w,33,S2", "P02,m,33,N1").replace("P08,w,33", "P08,m,33"))
+    result = reidsim.run(town)
+    assert len(result.warnings) == 1
+    assert "2 of 30 records" in result.warnings[0]
+    assert "'people'" in result.warnings[0]
+    assert result.records.loc[result.records["record"] == 2, "success_probability"].max() <= 1
+
+
+def test_records_that_cannot_be_shared_without_attack_are_withheld(town):
+    # With an adversary that pays nothing, every form of every record is attacked.
+    result = reidsim.run(town, overrides={"economics.cost": 0})
+    withheld = result.records[result.records["policy"] == "no-attack"]
+    assert set(withheld["strategy"]) == {"withheld"}
+    assert withheld[["age", "sex", "district"]].isna().all(axis=None)
+    assert (withheld["publisher_payoff"] == 0).all()
+    assert not withheld["attacked"].any()
+    assert any("no-attack: 30 records" in warning and "withheld" in warning for warning in result.warnings)
+    assert result.manifest["policies"]["no-attack"]["withheld"] == 30
+
+
+# The manifest.
+
+
+def test_the_manifest_holds_the_scenario_as_run(manifest):
+    content = manifest["content"]
+    assert content["title"] == "Patients of a small town"
+    assert content["economics"] == {"benefit": 100, "loss": 60, "cost": 10}
+    assert content["figures"] == {"strategies": {"age": "30", "sex": "F", "district": "N1"}}
+    assert manifest["scenario"] == "town"
+
+
+def test_the_manifest_holds_the_seed_that_was_given(manifest):
+    assert manifest["seed"] == 11
+    assert manifest["content"]["seed"] == 11
+
+
+def test_the_hash_is_that_of_the_scenario_as_run(manifest):
+    text = json.dumps(manifest["content"], sort_keys=True)
+    assert manifest["scenario_hash"] == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_the_hash_changes_with_the_scenario_only(town):
+    first, same = reidsim.run(town).manifest, reidsim.run(town).manifest
+    other = reidsim.run(town, overrides={"economics.cost": 11}).manifest
+    assert first["scenario_hash"] == same["scenario_hash"] != other["scenario_hash"]
+
+
+def test_the_manifest_holds_versions_and_timings(manifest):
+    assert manifest["versions"]["python"] == ".".join(map(str, sys.version_info[:3]))
+    for package in ("reidsim", "numpy", "pandas", "numba", "pyarrow", "pydantic"):
+        assert manifest["versions"][package] == version(package)
+    assert set(manifest["timings_seconds"]) == {"build", "solve", "tables", "figures"}
+    assert all(seconds >= 0 for seconds in manifest["timings_seconds"].values())
+
+
+def test_the_manifest_says_how_large_the_game_was_and_how_it_was_solved(manifest):
+    assert manifest["records"] == 30
+    assert manifest["distinct_cells"] == 4
+    assert manifest["strategies"] == 18
+    assert manifest["population"] == "people"
+    assert manifest["people"] == 33
+    assert manifest["policies"]["basic"] == {
+        "node": [],
+        "gap": 0,
+        "nodes_evaluated": 18,
+        "solver": "backward-induction",
+        "proved_optimal": True,
+        "strategies_evaluated_per_record": 18,
+        "withheld": 0,
+    }
+    assert manifest["figures"] == ["strategies.png"]
+    assert manifest["warnings"] == []
+
+
+def test_the_content_of_a_manifest_can_be_run_again(manifest, records, town, monkeypatch):
+    # Paths in what is given instead of a file's values start in the working folder.
+    monkeypatch.chdir(town.parent)
+    result = reidsim.run(town, overrides=manifest["content"])
+    pd.testing.assert_frame_equal(result.records, records)
+
+
+# Reproducibility.
+
+
+def drawn(scenario):
+    """Let the districts be drawn from the population, for thirty women of 30: one of four lives in N1."""
+    text = scenario.read_text().replace('column = "Bezirk"', "draw = true")
+    scenario.write_text(text)
+    (scenario.parent / "patients.csv").write_text("Geschlecht,Alter\n" + "w,30\n" * 30)
+    return scenario
+
+
+@pytest.mark.deep
+def test_the_same_seed_gives_the_same_bytes_in_two_processes(town):
+    drawn(town)
+    first = run_command(town.parent, "--seed", "5", PYTHONHASHSEED="1").rename(town.parent / "first")
+    second = run_command(town.parent, "--seed", "5", PYTHONHASHSEED="2")
+    for name in ("runs.parquet", "records.parquet"):
+        assert (first / name).read_bytes() == (second / name).read_bytes()
+
+
+def test_another_seed_draws_other_values(town):
+    drawn(town)
+    unprotected = {"publisher.policies": ["no-protection"]}
+    five, six, again = (reidsim.run(town, overrides=unprotected, seed=seed).records["district"] for seed in (5, 6, 5))
+    assert five.astype(str).tolist() != six.astype(str).tolist()
+    assert five.astype(str).tolist() == again.astype(str).tolist()
+    assert set(five.astype(str)) | set(six.astype(str)) == {"N1", "N2"}
+
+
+def test_the_seed_of_a_run_is_the_scenarios_own_unless_given(town):
+    drawn(town)
+    own, given = reidsim.run(town), reidsim.run(town, seed=7)
+    pd.testing.assert_frame_equal(own.records, given.records)
+    assert own.manifest["seed"] == given.manifest["seed"] == 7
+    assert own.runs["seed"].unique().tolist() == [7]
+
+
+def test_a_run_leaves_the_random_state_of_others_alone(town):
+    np.random.seed(3)  # noqa: NPY002 - the global state is what is tested
+    before = np.random.get_state()[1].tolist()  # noqa: NPY002
+    reidsim.run(drawn(town))
+    assert np.random.get_state()[1].tolist() == before  # noqa: NPY002
+
+
+# Written whole or not at all.
+
+
+def fill(folder):
+    (folder / "table").write_text("whole")
+
+
+def test_results_are_written_to_a_new_folder_and_its_parents(tmp_path):
+    write_results(tmp_path / "new" / "deep" / "out", fill)
+    assert [path.name for path in (tmp_path / "new" / "deep").iterdir()] == ["out"]
+    assert (tmp_path / "new" / "deep" / "out" / "table").read_text() == "whole"
+
+
+def test_results_take_the_place_of_an_empty_folder(tmp_path):
+    (tmp_path / "out").mkdir()
+    write_results(tmp_path / "out", fill)
+    assert (tmp_path / "out" / "table").read_text() == "whole"
+
+
+def test_results_do_not_show_before_they_are_whole(tmp_path):
+    def look(folder):
+        fill(folder)
+        assert folder.parent == tmp_path
+        assert folder.name.startswith(".")
+        assert not (tmp_path / "out").exists()
+
+    write_results(tmp_path / "out", look)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permission bits are those of POSIX")
+def test_results_have_the_permissions_of_any_new_folder(tmp_path):
+    before = os.umask(0o027)
+    try:
+        write_results(tmp_path / "out", fill)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o750
+
+
+@pytest.mark.parametrize("trouble", [KeyboardInterrupt(), ValueError("a bug"), OSError(errno.EIO, "broken disk")])
+def test_nothing_is_left_when_writing_fails(tmp_path, trouble):
+    def fail(folder):
+        fill(folder)
+        raise trouble
+
+    expected = InputError if isinstance(trouble, OSError) else type(trouble)
+    with pytest.raises(expected):
+        write_results(tmp_path / "out", fail)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "says"),
+    [(errno.ENOSPC, "the disk is full; nothing was written"), (errno.EROFS, "cannot be written: .*[Rr]ead-only")],
+)
+def test_a_disk_that_fails_is_named_with_its_folder(tmp_path, number, says):
+    def fail(folder):
+        raise OSError(number, os.strerror(number))
+
+    with pytest.raises(InputError, match=says) as caught:
+        write_results(tmp_path / "out", fail)
+    assert caught.value.source == str(tmp_path / "out")
+
+
+def test_a_folder_with_something_in_it_is_never_touched(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / ".notes").write_text("mine")
+    with pytest.raises(InputError, match="not empty"):
+        write_results(tmp_path / "out", fill)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [".notes"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_folder_filled_while_the_run_went_on_is_never_touched(tmp_path):
+    def meanwhile(folder):
+        fill(folder)
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / "theirs").write_text("theirs")
+
+    with pytest.raises(InputError, match="out"):
+        write_results(tmp_path / "out", meanwhile)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["theirs"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_free_folder_is_one_that_is_not_there_or_empty(tmp_path):
+    (tmp_path / "empty").mkdir()
+    require_free(tmp_path / "empty")
+    require_free(tmp_path / "new")
+    require_free(tmp_path / "new" / "deep")
+    (tmp_path / "file").touch()
+    for taken in ("file", "file/below", "file/far/below", ""):
+        with pytest.raises(InputError):
+            require_free(tmp_path / taken)
+
+
+def test_default_folders_are_numbered_from_the_first_free_number(tmp_path):
+    assert next_free_folder(tmp_path, "town") == tmp_path / "town-001"
+    for number in ("001", "002", "004"):
+        (tmp_path / f"town-{number}").mkdir()
+    assert next_free_folder(tmp_path, "town") == tmp_path / "town-003"
+    assert next_free_folder(tmp_path, "other") == tmp_path / "other-001"

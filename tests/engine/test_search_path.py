@@ -1,0 +1,133 @@
+"""The greedy search told strategy by strategy: the same search as the compiled one, in the layout of Table 4."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from masking_worlds import small_worlds
+from tiers import examples
+
+import reidsim
+from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaskingSpace
+from reidsim.games.masking.greedy import greedy
+from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.kinds.masking.search_path import greedy_path
+
+COLUMNS = [
+    "record", "step", "strategy", "masked", "shared_loci", "inferred_surname", "confidence", "attacked", "utility",
+    "privacy", "benefit", "loss", "payoff", "recommended_by",
+]  # fmt: skip
+
+
+@examples(40)
+@given(small_worlds(levels=True), st.integers(0, 1))
+def test_the_path_is_that_of_the_compiled_search(small, n_always):
+    game = small.game
+    if n_always:
+        space = game.space
+        rest = (space.n_records, space.kept, space.groups, space.total_weight)
+        limited = PartialMaskingSpace(space.attributes, space.weights, *rest, n_always)
+        game = PartialMaskingGame(limited, game.attack, game.world, game.benefit, game.loss)
+    choice = greedy(game)
+    for record in range(game.n_records):
+        path = greedy_path(game, record)
+        payoffs = []
+        for strategy in path:
+            one = np.full(game.n_records, WITHHELD)
+            one[record] = strategy
+            outcome = game.evaluate(Choice(one, "", choice.evaluated, exact=False))
+            payoffs.append(outcome.publisher_payoff[record])
+        found = choice.strategies[record]
+        if found == WITHHELD:
+            assert max(payoffs) < 0
+        else:
+            assert payoffs[path.index(found)] == pytest.approx(max(payoffs), abs=1e-9)
+        # Every neighbour of every strategy stepped from was worked out, and nothing else.
+        worked_out = 1 + sum(len(list(game.space.successors(strategy))) for strategy in path[:-1])
+        assert choice.evaluated[record] == worked_out
+
+
+@pytest.fixture(scope="module")
+def case():
+    return reidsim.run("wan2021-case")
+
+
+@pytest.fixture(scope="module")
+def table(case):
+    return case.analysis.search_path
+
+
+@pytest.mark.deep
+def test_the_table_has_the_layout_of_table_4(table):
+    assert list(table.columns) == COLUMNS
+    assert (table["record"] == 0).all()
+    searched = table[table["step"].notna()]
+    assert searched["step"].tolist() == list(range(len(searched)))
+    assert searched["masked"].tolist() == list(range(len(searched)))
+    assert searched["shared_loci"].tolist() == [45 - n for n in range(len(searched))]
+    np.testing.assert_allclose(table["payoff"], table["benefit"] - table["loss"], atol=1e-9)
+    np.testing.assert_allclose(table["benefit"], 100 * table["utility"], atol=1e-9)
+    np.testing.assert_allclose(table["loss"], 150 * (1 - table["privacy"]), atol=1e-9)
+    assert (table.loc[~table["attacked"], "privacy"] == 1).all()
+
+
+@pytest.mark.deep
+def test_the_case_goes_like_the_published_one(table):
+    """Confidence falls below theta after some loci are masked, and the surname is no longer used (Table 4)."""
+    searched = table[table["step"].notna()]
+    best = searched["payoff"].idxmax()
+    before, after = searched.loc[: best - 1], searched.loc[best:]
+    # Two men of the registry share age, state and surname.
+    assert (before["privacy"] == 0.5).all()
+    assert (before["inferred_surname"] == "GILLESPIE").all()
+    assert (before["confidence"] >= 0.5).all()
+    assert (after["confidence"] < 0.5).all()
+    assert not after["attacked"].any()
+    assert "masking" in searched.loc[best, "recommended_by"].split(", ")
+    # Where the search stops: one step beyond the best, which pays less.
+    assert len(after) == 2
+
+
+@pytest.mark.deep
+def test_every_policy_is_recommended_once(case, table):
+    named = [policy for cell in table["recommended_by"] for policy in cell.split(", ") if policy]
+    assert sorted(named) == sorted(case.runs["policy"])
+    records = case.records.set_index("policy")
+    for _, row in table.iterrows():
+        for policy in filter(None, row["recommended_by"].split(", ")):
+            assert records.loc[policy, "publisher_payoff"] == pytest.approx(row["payoff"], abs=1e-9)
+            assert records.loc[policy, "strategy"] == row["strategy"]
+
+
+@pytest.mark.deep
+def test_without_inference_there_is_no_surname(table):
+    one_stage = table[table["recommended_by"] == "one-stage-masking"].iloc[0]
+    assert pd.isna(one_stage["inferred_surname"])
+    assert pd.isna(one_stage["confidence"])
+    # All loci are shared, and one man of 14,002 cannot be worth $10 for $150.
+    assert (one_stage["shared_loci"], one_stage["attacked"]) == (45, False)
+
+
+def test_a_record_withheld_is_a_row_of_nothing():
+    small = {
+        "population.recipe": "ystr-genealogy-small",
+        "replications": 1,
+        "targets.size": 3,
+        "resources.registry.size": 50,
+        "resources.genealogy.size": 50,
+        "subjects.policies": ["random-opt-in"],
+        "subjects.opt_in_rate": 0,
+        "figures.search_path": 1,
+    }
+    last = reidsim.run("wan2021", overrides=small).analysis.search_path.iloc[-1]
+    assert (last["strategy"], last["masked"], last["shared_loci"]) == ("withheld", 14, 0)
+    assert (last["utility"], last["privacy"], last["payoff"]) == (0, 1, 0)
+    assert last["recommended_by"] == "random-opt-in"
+    assert pd.isna(last["step"])
+
+
+@pytest.mark.deep
+def test_without_the_key_there_is_no_table():
+    result = reidsim.run("wan2021-case", overrides={"figures": {}})
+    assert "search_path" not in result.analysis.tables()
