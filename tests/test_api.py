@@ -188,7 +188,7 @@ def test_progress_is_told_what_is_done_and_how_much(town):
     record = {"age": "30", "sex": "F", "district": "N1"}
     reidsim.run(town, overrides={"figures.strategies": record}, progress=lambda *call: calls.append(call))
     assert all(isinstance(task, str) and 0 <= done <= total for task, done, total in calls)
-    assert ("solving", 18, 18) in calls
+    assert ("playing", 18, 18) in calls
     assert ("figures", 1, 1) in calls
 
 
@@ -273,10 +273,3 @@ def test_populations_and_scenarios_can_be_loaded_on_their_own(town):
     assert reidsim.load_population("adult").total == 32_561
     assert reidsim.load_population(town.parent / "people" / "people.toml").total == 33
     assert reidsim.load_scenario(town).scenario.economics.cost == 10
-
-
-def test_every_kind_of_scenario_can_be_run_and_described():
-    from reidsim.engine.single_run import _STUDIES
-    from reidsim.scenarios.kind import schemas
-
-    assert set(_STUDIES) == set(schemas().values())

@@ -32,7 +32,9 @@ from reidsim.reports.figures import (
 )
 from reidsim.reports.figures.agents import beliefs_by_round, rounds_by_policy
 from reidsim.reports.figures.masking import masks_by_attribute
+from reidsim.reports.figures.outcome import plot
 from reidsim.reports.figures.sweep import sweep_figures
+from reidsim.scenarios.study import AnalysisTables
 
 _REFERENCE = "safe-harbor"
 
@@ -65,6 +67,9 @@ def figures_of(result: RunResult) -> Iterator[tuple[str, Figure]]:
         yield from _risk_figures(result, result.analysis)
     if isinstance(result.analysis, AgentAnalysis):
         yield from _agent_figures(result.analysis)
+    if type(result.analysis) is AnalysisTables:
+        # Of a kind that has no tables of its own.
+        yield "payoffs", plot(result)
     if isinstance(result, BatchResult):
         yield from sweep_figures(result)
 

@@ -121,7 +121,7 @@ class Kind:
             If nobody decides.
         """
         if not self.decider:
-            raise InputError("nobody decides what is shared", where="game", found=self.name, expected=_deciding())
+            raise InputError("nobody decides what is shared", where="game", expected=_deciding())
         return tuple(getattr(scenario, self.decider).policies)
 
     def policy(self, name: str) -> Policy:
@@ -387,6 +387,11 @@ def kind_named(name: object) -> Kind:
     raise InputError("value not allowed", where="game", found=name, expected=f"one of {listed(names)}", hint=hint)
 
 
+def is_of_package(name: str) -> bool:
+    """Tell whether a kind comes with the package."""
+    return name in _OWN
+
+
 def kind_of(scenario: ScenarioHead) -> Kind:
     """Return the kind of a scenario that has been read."""
     made = _MADE.get(type(scenario))
@@ -399,4 +404,4 @@ def schemas() -> dict[str, type[ScenarioHead]]:
 
 
 def _deciding() -> str:
-    return listed(name for name in _OWN if kind_named(name).decides)
+    return " or ".join(name for name in _OWN if kind_named(name).decides)

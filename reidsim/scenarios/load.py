@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 from reidsim.bundled import BUNDLED, resolve
 from reidsim.errors import InputError
 from reidsim.overrides import override, validated_after
+from reidsim.scenarios.adversary_schema import names_object
 from reidsim.scenarios.former_keys import FORMER_GAMES, refuse_former
 from reidsim.scenarios.given import validated_with
 from reidsim.scenarios.kind import DEFAULT_KIND, Kind, kind_named
@@ -78,6 +79,12 @@ class LoadedScenario(Generic[S_co]):
     origins: Mapping[str, Any] = field(default_factory=dict)
     allow_code: bool = False
     given: Mapping[str, Any] = field(default_factory=dict)
+
+    def __reduce__(self) -> Any:
+        """Leave a scenario whose class is of a user's module to be read again by whoever gets it."""
+        if names_object(str(self.content.get("game", ""))):
+            return _reloaded, (self.name, self.path, self.content, self.origins, self.given)
+        return super().__reduce__()
 
     def part(self, group: Group, name: str, where: str) -> Any:
         """Return the factory of an adversary or policy that does not come with the package; see `load_part`."""
@@ -177,7 +184,7 @@ def load_scenario(
     if "game" in given or game not in FORMER_GAMES:
         # Else it is the file that is of the former form.
         refuse_former(given, game, "--set")
-    schema = scenario_kind(content, path).schema
+    schema = scenario_kind(content, path, allow_code=allow_code).schema
     scenario = validated_after(changes, schema, content, path, seed_given=seed is not None)
     loaded = LoadedScenario(path.stem, path, scenario, content, origins_of(path, content), allow_code)
     loaded.refuse_code()
@@ -251,19 +258,33 @@ def _anchored_values(values: Any, folder: Path, key: str) -> Any:
     return [anchored(value, folder, key) for value in values] if isinstance(values, list) else values
 
 
-def scenario_kind(content: Mapping[str, Any], path: Path) -> Kind:
+def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = False) -> Kind:
     """Return the kind of a scenario, by its key `game`.
 
     Raises
     ------
     InputError
-        If there is no such kind, or the scenario is of a former form.
+        If there is no such kind, it is in a module that may not run, or the scenario is of a former form.
     """
-    refuse_former(content, str(content.get("game", DEFAULT_KIND)), path)
+    game = content.get("game", DEFAULT_KIND)
+    refuse_former(content, str(game), path)
     try:
-        return kind_named(content.get("game", DEFAULT_KIND))
+        if not (isinstance(game, str) and names_object(game)):
+            return kind_named(game)
+        part = load_part("kinds", game, where="game", folder=path.parent, allow_code=allow_code)
+        if isinstance(part, Kind):
+            return part
+        raise InputError("not a kind of scenario", where="game", found=game, expected="an object of a class of Kind")
     except InputError as error:
         raise error.located(path) from None
+
+
+def _reloaded(
+    name: str, path: Path, content: dict[str, Any], origins: Mapping[str, Any], given: Mapping[str, Any]
+) -> LoadedScenario[ScenarioHead]:
+    """Make a scenario of a user's kind again in another process, where its module has to be imported first."""
+    kind = scenario_kind(content, path, allow_code=True)
+    return LoadedScenario(name, path, validated_with(given, kind.schema, content, path), content, origins, True, given)
 
 
 def _from_working_folder(key: str, value: object, content: dict[str, Any], overrides: Mapping[str, object]) -> object:

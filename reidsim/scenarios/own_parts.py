@@ -1,21 +1,21 @@
-"""Which adversaries and policies of a scenario do not come with the package."""
+"""Which adversaries, policies and kinds that a scenario names do not come with the package."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from reidsim.scenarios.adversary_schema import PLANNERS
-from reidsim.scenarios.kind import kind_named
+from reidsim.scenarios.kind import is_of_package, kind_of
 from reidsim.scenarios.parts import Group
 from reidsim.scenarios.schema import ScenarioHead
 
 
 class OwnPart(NamedTuple):
-    """An adversary or policy of an installed package, of a user's module, or given in memory.
+    """An adversary, policy or kind of an installed package, of a user's module, or given in memory.
 
     Parameters
     ----------
-    group : {"adversaries", "policies"}
+    group : {"adversaries", "policies", "kinds"}
     name : str
         As the scenario names it.
     where : str
@@ -27,13 +27,13 @@ class OwnPart(NamedTuple):
     where: str
 
 
-# Sections that name policies, in one kind of scenario or another.
-_DECIDING = ("publisher", "subjects")
-
-
 def own_parts_of(scenario: ScenarioHead) -> tuple[OwnPart, ...]:
     """Return the parts of a scenario that do not come with the package, each name once."""
     found: dict[str, OwnPart] = {}
+    kind = kind_of(scenario)
+    game = str(getattr(scenario, "game", kind.name))
+    if not is_of_package(game):
+        found[game] = OwnPart("kinds", game, "game")
     adversary = getattr(scenario, "adversary", None)
     agents = getattr(scenario, "agents", None)
     planners = {"adversary.planner": getattr(adversary, "planner", None)}
@@ -42,8 +42,7 @@ def own_parts_of(scenario: ScenarioHead) -> tuple[OwnPart, ...]:
     for where, planner in planners.items():
         if planner is not None and planner not in PLANNERS:
             found.setdefault(planner, OwnPart("adversaries", planner, where))
-    for section in _DECIDING:
-        for policy in getattr(getattr(scenario, section, None), "policies", ()):
-            if policy not in kind_named(getattr(scenario, "game", None)).policies:
-                found.setdefault(policy, OwnPart("policies", policy, f"{section}.policies"))
+    for policy in kind.policies_of(scenario) if kind.decides else ():
+        if policy not in kind.policies:
+            found.setdefault(policy, OwnPart("policies", policy, f"{kind.decider}.policies"))
     return tuple(found.values())

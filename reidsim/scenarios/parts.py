@@ -1,7 +1,7 @@
-"""Parts that do not come with the package: adversaries and policies of installed packages, or of a user's module.
+"""Parts that do not come with the package: adversaries, policies and kinds of installed packages, or of a user's module.
 
-An entry point of an installed package (``reidsim.adversaries``, ``reidsim.policies``) is there because its user
-installed it. A module that a scenario names, ``package.module:factory``, is code that comes with a file: it runs only
+An entry point of an installed package (``reidsim.adversaries``, ``reidsim.policies``, ``reidsim.kinds``) is there because
+its user installed it. A module that a scenario names, ``package.module:factory``, is code that comes with a file: it runs only
 if the user allows that.
 """
 
@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from reidsim.errors import InputError, listed, nearest
 
-Group = Literal["adversaries", "policies"]
+Group = Literal["adversaries", "policies", "kinds"]
 
 # Modules that were imported from the folders of scenarios; of the same name, there may be others elsewhere.
 _BESIDE_SCENARIOS: set[str] = set()
@@ -54,7 +54,7 @@ def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: 
 
     Parameters
     ----------
-    group : {"adversaries", "policies"}
+    group : {"adversaries", "policies", "kinds"}
     name : str
         Of an entry point, or ``package.module:factory``.
     where : str

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from reidsim.populations.population import Counts
     from reidsim.releases.strategy_space import Floats, Strategies
     from reidsim.scenarios.adversary_schema import AdversarySection
-    from reidsim.scenarios.kind import Policy
     from reidsim.scenarios.load import LoadedScenario
     from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
 
@@ -79,12 +78,6 @@ class Study(ABC, Generic[S]):
         InputError
             If the scenario does not fit its data, or nobody decides in it.
         """
-
-    def policy(self, name: str) -> Policy:
-        """Return a policy by its name: one of the kind, or somebody's own."""
-        from reidsim.scenarios.kind import kind_of
-
-        return kind_of(self.scenario).policy(name)
 
     def with_loaded(self, loaded: LoadedScenario[S]) -> Self:
         """Return the study of a scenario that differs in what no data depend on."""

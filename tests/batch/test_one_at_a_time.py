@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reidsim
-from reidsim.engine.batch import run_points, studies
+from reidsim.engine.batch import run_points
 from reidsim.engine.batch.design import Design, content_of_run, design_of, sweep_points
 from reidsim.engine.batch.one_run import ScenarioWork
 from reidsim.engine.batch.runner import tasks_of
 from reidsim.engine.batch.tasks import RunTask
 from reidsim.errors import InputError
 from reidsim.scenarios.design_schema import SweepSection
+from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import load_scenario
 from reidsim.validation import validated
 
@@ -236,13 +237,14 @@ def test_policies_that_a_point_does_not_have_are_no_rows_of_the_summary(town):
 )
 def test_people_and_records_are_read_once_for_points_that_share_them(kind, points, built, request, monkeypatch):
     loaded = load_scenario(request.getfixturevalue(kind))
-    build, calls = studies._BUILDERS[type(loaded.scenario)], []
+    kind, calls = kind_of(loaded.scenario), []
+    build = kind.build
 
     def counted(scenario):
         calls.append(scenario)
         return build(scenario)
 
-    monkeypatch.setattr(studies, "_BUILDERS", {type(loaded.scenario): counted})
+    monkeypatch.setattr(kind, "build", counted)
     work = ScenarioWork(loaded)
     for point in points:
         work(task(point, loaded.scenario.seed))

@@ -10,16 +10,16 @@ import reidsim
 from reidsim.engine.cross_play import cross_play
 from reidsim.errors import InputError
 from reidsim.games.type_replies import replies_to_types
+from reidsim.kinds.masking.kind import MASKING as MASKING_KIND
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.kind import TABLES
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.opponent_types import (
     AVERAGE_TYPE,
     LEFT_OUT,
     TYPES,
     WORST_OF_TYPES,
-    types_of_subjects,
-    types_of_tables,
 )
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
@@ -142,7 +142,7 @@ def test_one_type_of_all_is_the_game_against_it_alone():
 @pytest.mark.parametrize("sets", [RECORDS, LISTED], ids=["prices", "planners"])
 def test_replies_to_the_mix_the_average_and_the_worst(sets):
     play = cross_play(TOWN, overrides=sets)
-    types = types_of_tables(build_study(load_scenario(TOWN, sets)))
+    types = TABLES.opponent_types(build_study(load_scenario(TOWN, sets)))
     mix = next(opponent for opponent in types.opponents if opponent.name == TYPES)
     weights = np.bincount(build_study(load_scenario(TOWN, sets)).cell_of_record)
     replies = replies_to_types(mix.truth)
@@ -202,10 +202,10 @@ def test_beliefs_about_types_are_planned_on():
 
 
 def test_types_on_more_forms_than_can_be_searched_are_left_out(monkeypatch):
-    monkeypatch.setattr("reidsim.scenarios.opponent_types.MOST_FORMS", 4)
+    monkeypatch.setattr("reidsim.kinds.masking.kind.MOST_FORMS", 4)
     study = build_masking_study(load_scenario("wan2021", MASKING))
-    assert types_of_subjects(study).left_out[0] == "types cannot play: there are more than 4 forms"
-    assert types_of_subjects(study).opponents == ()
+    assert MASKING_KIND.opponent_types(study).left_out[0] == "types cannot play: there are more than 4 forms"
+    assert MASKING_KIND.opponent_types(study).opponents == ()
 
 
 def test_types_that_cannot_be_used_are_errors():

@@ -19,6 +19,7 @@ from reidsim.engine.batch.design import Design, content_of_run, design_of
 from reidsim.engine.batch.one_run import ScenarioWork
 from reidsim.engine.batch.runner import tasks_of
 from reidsim.kinds.tables import full_domain_points
+from reidsim.kinds.tables.kind import TABLES
 from reidsim.scenarios.load import load_scenario
 
 AVERAGES = (
@@ -186,7 +187,7 @@ def test_walks_are_shared_by_blocks_of_neighbours(ward, monkeypatch):
     """Seven points in blocks of three, the last alone: who asks first solves for the block."""
     solved = []
     search = full_domain_points.search
-    monkeypatch.setattr(one_run, "MOST_POINTS", 3)
+    monkeypatch.setattr("reidsim.kinds.tables.kind.MOST_POINTS", 3)
     monkeypatch.setattr(full_domain_points, "search", lambda game, **how: solved.append(game) or search(game, **how))
     loaded = load_scenario(ward, {"publisher.policies": ["basic"]})
     found = outcomes(loaded, pd.DataFrame({"economics.loss": [float(50 * step) for step in range(7)]}))
@@ -216,9 +217,8 @@ def test_strategies_are_thinned_only_where_points_share_a_study(ward, tmp_path, 
     loaded = load_scenario(tmp_path / "town" / "town.toml")
     thinned = []
     monkeypatch.setattr(one_run, "equilibria_at", lambda *these: thinned.append(these) or {})
-    monkeypatch.setattr(one_run, "play", lambda study: {})
-    monkeypatch.setattr(one_run, "summarise", lambda study, equilibria: pd.DataFrame())
-    monkeypatch.setattr(one_run, "further_measures", lambda study, equilibria: pd.DataFrame())
+    for method in ("play", "summarise", "further_measures"):
+        monkeypatch.setattr(TABLES, method, lambda *given, **more: {} if more else pd.DataFrame())
     risks = ["prosecutor", "journalist"]
 
     def times(**points):

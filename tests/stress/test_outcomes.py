@@ -6,7 +6,7 @@ import pytest
 from stress_scenarios import write_town
 
 import reidsim
-from reidsim.engine.stress.outcomes import BatchEvaluator, RecordEvaluator, can_be_played_at_once, chosen_policies
+from reidsim.engine.stress.outcomes import AmountEvaluator, BatchEvaluator, can_be_played_at_once, chosen_policies
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.record_points import OneShotPoints, SolvedPoints, record_points
@@ -37,7 +37,7 @@ def town(tmp_path):
 def test_outcomes_are_those_of_single_runs(tmp_path, kind, solver):
     path = write_town(tmp_path, more="")
     loaded = load_scenario(path, {"publisher.solver": solver})
-    evaluator = RecordEvaluator(loaded, kind(build_study(loaded)), POLICIES, 0.9)
+    evaluator = AmountEvaluator(loaded, kind(build_study(loaded)), POLICIES, 0.9)
     table = evaluator.at(POINTS, "informed").table.set_index(["point", "policy"])
     for point, values in enumerate(POINTS.to_dict("records")):
         result = reidsim.run(path, overrides={**values, "publisher.solver": solver})
@@ -54,7 +54,7 @@ def test_outcomes_are_those_of_single_runs(tmp_path, kind, solver):
 def test_points_at_once_and_the_batch_engine_agree(town, planning):
     # As believed, prices of the truth are known to nobody, and neither are beliefs other than the scenario's.
     points = POINTS[["economics.loss", "economics.cost", "beliefs.cost"]]
-    at_once = RecordEvaluator(town, record_points(build_study(town)), POLICIES, 0.95).at(points, planning)
+    at_once = AmountEvaluator(town, record_points(build_study(town)), POLICIES, 0.95).at(points, planning)
     batch = BatchEvaluator(town, POLICIES, 0.95).at(points, planning)
     for measure in [*MEASURES, "risk_quantile"]:
         found = batch.matrix(measure, POLICIES, len(points))
@@ -65,7 +65,7 @@ def test_points_at_once_and_the_batch_engine_agree(town, planning):
 def test_as_believed_strategies_stay_those_of_the_scenario(town):
     """A publisher who plans with a cost of 12 shares alike whatever the cost is."""
     points = pd.DataFrame({"economics.cost": [2.0, 12.0, 60.0]})
-    evaluator = RecordEvaluator(town, record_points(build_study(town)), ("basic", "no-attack"), 0.9)
+    evaluator = AmountEvaluator(town, record_points(build_study(town)), ("basic", "no-attack"), 0.9)
     utility = evaluator.at(points, "as-believed").matrix("utility", ("basic", "no-attack"), 3)
     assert (utility == utility[:, :1]).all()
     attacked = evaluator.at(points, "as-believed").matrix("share_attacked", ("no-attack",), 3)[0]
@@ -113,7 +113,7 @@ def test_if_every_run_fails_the_first_error_is_told(town, monkeypatch):
 
 
 def test_an_impossible_value_names_point_and_key(town):
-    evaluator = RecordEvaluator(town, record_points(build_study(town)), ("basic",), 0.9)
+    evaluator = AmountEvaluator(town, record_points(build_study(town)), ("basic",), 0.9)
     with pytest.raises(InputError, match=r"point 1.*economics\.cost"):
         evaluator.at(pd.DataFrame({"economics.cost": [1.0, -1.0]}), "informed")
 

@@ -18,6 +18,7 @@ from reidsim.engine.stress.result import TABLES
 from reidsim.engine.stress.run import stress
 from reidsim.errors import InputError
 from reidsim.reports.figures.stress import illustrate_stress
+from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import load_scenario
 
 EVERYTHING = """
@@ -304,7 +305,7 @@ def test_what_is_of_other_games_is_refused(tmp_path):
         ("prasser2017", {"stress.guarantee": True}, r"stress\.guarantee: of record-level games only"),
         ("wan2021-stress", {"stress.policies": ["basic"]}, r"stress\.policies: not a policy of the scenario.*basic"),
         ("wan2021-stress", {"stress.beliefs": [{"key": "subjects.k", "true": [2]}]}, r"stress\.beliefs\[0\].*mistaken"),
-        ("xia2021", {"stress.outputs": ["risk"]}, "nobody decides in this game"),
+        ("xia2021", {"stress.outputs": ["risk"]}, "nobody decides what is shared"),
         (
             "wan2021-stress",
             {"uncertainty.parameters": {"resources.registri.size": {"distribution": "uniform", "low": 1, "high": 2}}},
@@ -314,7 +315,7 @@ def test_what_is_of_other_games_is_refused(tmp_path):
 )
 def test_check_finds_what_a_stress_test_of_a_game_cannot_be(monkeypatch, name, changes, message):
     """Before people are made and games are solved."""
-    monkeypatch.setattr("reidsim.engine.single_run._study_of", lambda scenario: pytest.fail("read files"))
+    monkeypatch.setattr(type(kind_of(load_scenario(name).scenario)), "build", lambda *given: pytest.fail("read files"))
     with pytest.raises(InputError, match=message):
         describe(load_scenario(name, changes))
 

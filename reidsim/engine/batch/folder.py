@@ -70,7 +70,7 @@ def scenario_of(manifest: Mapping[str, Any], *, allow_code: bool = False) -> Loa
         If this version of the program does not know it.
     """
     path, content = Path(manifest["scenario_file"]), dict(manifest["content"])
-    scenario = validated(scenario_kind(content, path).schema, content, path)
+    scenario = validated(scenario_kind(content, path, allow_code=allow_code).schema, content, path)
     return LoadedScenario(manifest["scenario"], path, scenario, content, manifest.get("origins", {}), allow_code)
 
 

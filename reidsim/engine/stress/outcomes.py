@@ -157,7 +157,9 @@ class AmountEvaluator:
         for point, (truth, believed) in enumerate(economics):
             for policy in self._policies:
                 informed = (
-                    planning == "informed" and believed != own_belief and not self._points.study.policy(policy).is_rule
+                    planning == "informed"
+                    and believed != own_belief
+                    and not kind_of(self._loaded.scenario).policy(policy).is_rule
                 )
                 plan = self._points.plan(policy, believed) if informed else fixed[policy]
                 measures = measures_of(plan.equilibrium(truth), weights, self._risk_level)

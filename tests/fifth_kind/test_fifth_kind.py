@@ -1,0 +1,110 @@
+"""A kind of somebody's own is run, swept, stressed, cross-played and reported, without any other file being touched."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import reidsim
+from reidsim.cli import app
+from reidsim.errors import InputError
+
+FOLDER = Path(__file__).parent
+SIZES = [1, 2, 4, 8, 40]
+SCENARIO = f"""
+game = "withholding:WITHHOLDING"
+title = "Five records"
+sizes = {SIZES}
+[economics]
+benefit = 20
+loss = 60
+cost = 10
+"""
+UNCERTAIN = """
+[uncertainty]
+samples = 8
+[uncertainty.parameters]
+"economics.cost" = { distribution = "uniform", low = 5, high = 20 }
+[stress]
+outputs = ["publisher_payoff", "risk"]
+[stress.robustness]
+samples = 8
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path, monkeypatch):
+    (tmp_path / "withholding.py").write_text((FOLDER / "withholding.py").read_text())
+    (tmp_path / "few.toml").write_text(SCENARIO)
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path / "few.toml"
+    sys.modules.pop("withholding", None)
+
+
+def payoffs(loss=60.0, cost=10.0):
+    """Return each record's payoff when it is shared, by enumeration: 20 less the loss, if an attack on it pays."""
+    return np.array([20.0 - (loss / size if loss / size > cost else 0.0) for size in SIZES])
+
+
+def test_the_kind_and_its_test_fit_in_two_hundred_lines():
+    assert sum(len(path.read_text().splitlines()) for path in FOLDER.glob("*.py")) <= 200
+
+
+def test_it_runs_and_gives_what_enumeration_gives(scenario):
+    result = reidsim.run(scenario, allow_code=True)
+    found = result.summary["publisher_payoff"]
+    assert found.to_dict() == pytest.approx(
+        {"basic": np.maximum(payoffs(), 0).mean(), "share-all": payoffs().mean()}, rel=1e-12
+    )
+    assert result.records.loc[result.records["policy"] == "basic", "strategy"].nunique() == 2
+    assert result.manifest["parts"]["withholding:WITHHOLDING"]["module"] == "withholding"
+
+
+def test_its_code_runs_only_if_that_is_allowed(scenario):
+    with pytest.raises(InputError, match=r"game: code that a scenario names is not run unless that is allowed"):
+        reidsim.run(scenario)
+    with pytest.raises(InputError, match=r"sizes"):
+        reidsim.run(scenario, overrides={"sizes": [0]}, allow_code=True)
+    with pytest.raises(InputError, match=r"unknown key"):
+        reidsim.load_scenario(scenario, {"size": [1]}, allow_code=True)
+
+
+@pytest.mark.parametrize("executor", ["serial", pytest.param("processes", marks=pytest.mark.deep)])
+def test_it_is_swept(scenario, executor):
+    sweep = {"sweep.values": {"economics.loss": [30, 60], "economics.cost": [5, 10, 20]}}
+    result = reidsim.run_batch(scenario, overrides=sweep, executor=executor, allow_code=True)
+    assert result.runs["state"].eq("complete").all()
+    assert len(result.runs) == 2 * 3 * 2
+    for _, row in result.runs.iterrows():
+        shared = payoffs(row["economics.loss"], row["economics.cost"])
+        expected = np.maximum(shared, 0) if row["policy"] == "basic" else shared
+        assert row["publisher_payoff"] == pytest.approx(expected.mean(), rel=1e-12)
+
+
+def test_it_is_stressed(scenario):
+    scenario.write_text(SCENARIO + UNCERTAIN)
+    table = reidsim.stress(scenario, allow_code=True).tables["robustness"]
+    assert set(table["policy"]) == {"basic", "share-all"}
+
+
+def test_it_is_cross_played(scenario):
+    played = reidsim.cross_play(scenario, allow_code=True)
+    matrix = played.matrix("publisher_payoff")
+    assert {"one-shot", "fmdp", "always", "never", "random"} <= set(matrix.columns)
+    assert matrix.loc["basic vs one-shot", "one-shot"] == pytest.approx(np.maximum(payoffs(), 0).mean(), rel=1e-12)
+    assert matrix.loc["share-all", "always"] == pytest.approx(20 - np.mean(60 / np.array(SIZES)), rel=1e-12)
+    assert matrix.loc["share-all", "never"] == 20
+
+
+def test_commands_run_report_and_plot_it(scenario):
+    command = CliRunner()
+    ran = command.invoke(app, ["run", "few.toml", "--allow-code", "-o", "out"])
+    assert ran.exit_code == 0, ran.output
+    assert "Publisher's payoff" in ran.output
+    reported = command.invoke(app, ["report", "out"])
+    assert reported.exit_code == 0, reported.output
+    text = Path("out/report.html").read_text()
+    assert "share-all" in text
+    assert list(Path("out/figures").glob("*.png"))
