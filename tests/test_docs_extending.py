@@ -3,12 +3,12 @@
 import sys
 import tomllib
 
+import pandas as pd
 import pytest
 from found import at_least
 from pages import OUTPUT, blocks_of
 
 import reidsim
-from reidsim.errors import InputError
 
 BLOCKS = blocks_of("extending.md")
 FILES = {block.title: block.text for block in BLOCKS if block.title and block.title != OUTPUT}
@@ -61,14 +61,10 @@ def test_parts_of_the_package_are_named_in_a_scenario_and_give_what_the_modules_
     )
 
 
-def test_scenarios_of_the_kind_of_the_package_are_read_and_checked(installed):
-    scenario = reidsim.load_scenario("few.toml").scenario
-    from withholding import WithholdingScenario, shared
-
-    assert isinstance(scenario, WithholdingScenario)
+def test_the_kind_of_the_package_is_named_without_its_module_and_gives_the_same(installed):
+    own = reidsim.run("few.toml", allow_code=True)
+    named = reidsim.run("few.toml", overrides={"game": "withholding"})
     # An attack on one of 1 or 4 people gains 60 or 15 and costs 2, on one of 40 it does not pay; sharing is worth 10.
-    assert shared(scenario) == [False, False, True]
-    with pytest.raises(InputError, match=r"sizes.*0"):
-        reidsim.load_scenario("few.toml", {"sizes": [0]})
-    with pytest.raises(InputError, match="unknown key"):
-        reidsim.load_scenario("few.toml", {"size": [1]})
+    assert own.summary.loc["basic", "publisher_payoff"] == pytest.approx(10 / 3, rel=1e-12)
+    pd.testing.assert_frame_equal(named.summary, own.summary)
+    assert named.manifest["parts"]["withholding"]["module"] == "withholding"

@@ -1,1 +1,28 @@
-"""Kinds of scenario, a folder each: its schema, its study, its policies, its measures."""
+"""Kinds of scenario, a folder each: its schema, its study, its policies, its measures.
+
+What a kind of one's own is made of can be imported from here.
+"""
+
+from reidsim.adversaries.response import Linkage
+from reidsim.games.defenders.best_reply import BestReply
+from reidsim.games.record_game import RecordGame
+from reidsim.releases.masking import MaskingSpace
+from reidsim.scenarios.kind import Kind, Policy
+from reidsim.scenarios.planners import planner
+from reidsim.scenarios.publisher_schema import PublisherScenario
+from reidsim.scenarios.schema import economics_of
+from reidsim.scenarios.study import Study, World
+
+__all__ = [
+    "BestReply",
+    "Kind",
+    "Linkage",
+    "MaskingSpace",
+    "Policy",
+    "PublisherScenario",
+    "RecordGame",
+    "Study",
+    "World",
+    "economics_of",
+    "planner",
+]

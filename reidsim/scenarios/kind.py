@@ -380,11 +380,24 @@ def kind_named(name: object) -> Kind:
         return kind
     for entry in entry_points(group=_GROUP):
         if entry.name == name:
-            found: Kind = entry.load()
-            return found
+            return made_kind(entry.load(), str(name))
     names = kind_names()
     hint = nearest(name, names) if isinstance(name, str) else None
     raise InputError("value not allowed", where="game", found=name, expected=f"one of {listed(names)}", hint=hint)
+
+
+def made_kind(part: object, name: str) -> Kind:
+    """Return a kind of somebody's own: an object as it is, or what its class makes.
+
+    Raises
+    ------
+    InputError
+        If it is none; names the key ``game``.
+    """
+    own = part() if isinstance(part, type) and issubclass(part, Kind) else part
+    if isinstance(own, Kind):
+        return own
+    raise InputError("not a kind of scenario", where="game", found=name, expected="a class derived from Kind")
 
 
 def is_of_package(name: str) -> bool:

@@ -14,7 +14,7 @@ from reidsim.overrides import override, validated_after
 from reidsim.scenarios.adversary_schema import names_object
 from reidsim.scenarios.former_keys import FORMER_GAMES, refuse_former
 from reidsim.scenarios.given import validated_with
-from reidsim.scenarios.kind import DEFAULT_KIND, Kind, kind_named
+from reidsim.scenarios.kind import DEFAULT_KIND, Kind, kind_named, made_kind
 from reidsim.scenarios.origins import origins_of
 from reidsim.scenarios.own_parts import OwnPart, own_parts_of
 from reidsim.scenarios.parts import Group, load_part, made_by, refuse_code
@@ -272,9 +272,7 @@ def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = 
         if not (isinstance(game, str) and names_object(game)):
             return kind_named(game)
         part = load_part("kinds", game, where="game", folder=path.parent, allow_code=allow_code)
-        if isinstance(part, Kind):
-            return part
-        raise InputError("not a kind of scenario", where="game", found=game, expected="an object of a class of Kind")
+        return made_kind(part, game)
     except InputError as error:
         raise error.located(path) from None
 

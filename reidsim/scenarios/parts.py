@@ -1,8 +1,8 @@
-"""Parts that do not come with the package: adversaries, policies and kinds of installed packages, or of a user's module.
+"""Parts that do not come with the package: adversaries, policies and kinds of installed packages or a user's module.
 
-An entry point of an installed package (``reidsim.adversaries``, ``reidsim.policies``, ``reidsim.kinds``) is there because
-its user installed it. A module that a scenario names, ``package.module:factory``, is code that comes with a file: it runs only
-if the user allows that.
+An entry point of an installed package (``reidsim.adversaries``, ``reidsim.policies``, ``reidsim.kinds``) is there
+because its user installed it. A module that a scenario names, ``package.module:factory``, is code that comes with a
+file: it runs only if the user allows that.
 """
 
 from __future__ import annotations

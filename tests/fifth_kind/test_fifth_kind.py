@@ -21,6 +21,8 @@ sizes = {SIZES}
 benefit = 20
 loss = 60
 cost = 10
+[publisher]
+policies = ["basic", "share-all"]
 """
 UNCERTAIN = """
 [uncertainty]

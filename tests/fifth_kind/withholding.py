@@ -7,30 +7,24 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from reidsim.adversaries.response import Linkage
-from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.defenders.fixed import FixedForms
-from reidsim.games.record_game import RecordGame
-from reidsim.releases.masking import MaskingSpace
-from reidsim.scenarios.adversary_schema import AdversarySection
-from reidsim.scenarios.kind import Kind, Policy
-from reidsim.scenarios.planners import planner
-from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead, economics_of
-from reidsim.scenarios.study import Study, World
-from reidsim.validation import Section
+from reidsim.kinds import (
+    BestReply,
+    Kind,
+    Linkage,
+    MaskingSpace,
+    Policy,
+    PublisherScenario,
+    RecordGame,
+    Study,
+    World,
+    economics_of,
+    planner,
+)
 
 
-class PublisherSection(Section):
-    policies: tuple[str, ...] = Field(default=("basic", "share-all"), description="policies that are compared")
-
-
-class WithholdingScenario(ScenarioHead):
-    game: str = Field(description="who decides about what: here a publisher about whole records")
+class WithholdingScenario(PublisherScenario):
     sizes: tuple[Annotated[int, Field(ge=1)], ...] = Field(description="people among whom each record hides")
-    economics: EconomicsSection = Field(description="what sharing, attacking and being attacked are worth")
-    beliefs: BeliefsSection = Field(default=BeliefsSection(), description="what the publisher believes")
-    adversary: AdversarySection = Field(default=AdversarySection(), description="how the adversary plans")
-    publisher: PublisherSection = Field(default=PublisherSection(), description="what the publisher may do")
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,9 @@ from reidsim.reports.page.risk_distribution import UPPER_ENDS, class_shares
 from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.page.toml_text import toml_text
 from reidsim.scenarios.load import LoadedScenario, load_scenario, scenario_content
-from reidsim.scenarios.schema import ScenarioHead
 
 TOWN = Path(__file__).parents[1] / "scenarios" / "town"
+TOWN_SCENARIO = load_scenario(TOWN / "town.toml", seed=1).scenario
 DOCS = Path(__file__).parents[2] / "docs"
 # The smallest PNG: one transparent pixel.
 PIXEL = base64.b64decode(
@@ -116,7 +116,7 @@ def folder_of(path, *, runs, records=None, content=None, manifest=None, tables=N
         (path / "figures" / f"{name}.png").write_bytes(PIXEL)
     content = {"title": "A study", "economics": {"benefit": 100, "loss": 60, "cost": 10}, **(content or {})}
     facts = {"records": 4, "figures": [f"{name}.png" for name in figures]}
-    loaded = LoadedScenario("study", Path("study.toml"), ScenarioHead(seed=1), content)
+    loaded = LoadedScenario("study", Path("study.toml"), TOWN_SCENARIO, content)
     made = make_manifest(loaded, {}, facts)
     made["warnings"] = []
     (path / "manifest.json").write_text(json.dumps(made | (manifest or {})), encoding="utf-8")

@@ -1,0 +1,29 @@
+"""What a scenario says in which a publisher decides against an adversary; kinds add what they are about."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from reidsim.scenarios.adversary_schema import AdversarySection
+from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
+from reidsim.validation import Section
+
+
+class PoliciesSection(Section):
+    """What a publisher may do."""
+
+    policies: Annotated[tuple[str, ...], Field(min_length=1)] = Field(description="policies that are compared")
+
+
+class PublisherScenario(ScenarioHead):
+    """A publisher decides, an adversary replies."""
+
+    game: str = Field(description="the kind of scenario")
+    economics: EconomicsSection = Field(description="what sharing, attacking and being attacked are worth")
+    beliefs: BeliefsSection = Field(
+        default=BeliefsSection(), description="what the publisher believes, where that is not the truth"
+    )
+    adversary: AdversarySection = Field(default=AdversarySection(), description="how the adversary links and plans")
+    publisher: PoliciesSection = Field(description="what the publisher may do")
