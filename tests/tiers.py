@@ -45,9 +45,10 @@ def cases(everything: Iterable[Case], few: Iterable[Case]) -> list[Any]:
     everything, few = list(everything), list(few)
     assert few, "the fast tier would be without a case"
     assert all(case in everything for case in few), "the fast tier has a case that the deep one has not"
-    if _chosen == "fast":
-        return few
-    return [
-        case if case in few else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.deep)
-        for case in everything
-    ]
+    return few if _chosen == "fast" else [case if case in few else _deep(case) for case in everything]
+
+
+def _deep(case: Any) -> Any:
+    if hasattr(case, "marks"):  # what pytest.param made
+        return pytest.param(*case.values, marks=(*case.marks, pytest.mark.deep), id=case.id)
+    return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.deep)
