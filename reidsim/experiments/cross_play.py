@@ -19,12 +19,14 @@ from reidsim.experiments.opponent_types import types_of_subjects, types_of_table
 from reidsim.experiments.opponents import Opponents, opponents_of_subjects, opponents_of_tables
 from reidsim.experiments.results import Clock, make_manifest, write_json, write_parquet, write_results
 from reidsim.experiments.run_result import Progress
-from reidsim.games.cross_play import CrossPlay
+from reidsim.games.cross_play import REGRET, CrossPlay
 from reidsim.games.cross_play import cross_play as play_all
 from reidsim.kinds.masking.study import build_masking_study, is_masking
 from reidsim.kinds.tables.study import build_study, is_tables
 from reidsim.linkage.number_checks import check_share
+from reidsim.measures import Measure, measures_among
 from reidsim.scenarios.attack_recipe import require_recipe
+from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.wording import counted
@@ -64,6 +66,11 @@ class CrossPlayResult:
     def table(self) -> pd.DataFrame:
         """One row per defender and adversary; see `CrossPlay`."""
         return self.play.table
+
+    @property
+    def measures(self) -> dict[str, Measure]:
+        """The measures of the table, by column, in the words of the scenario's kind."""
+        return measures_among((*kind_of(self.manifest["content"]).measures, REGRET), self.table.columns)
 
     def matrix(self, measure: str) -> pd.DataFrame:
         """Return one measure, defenders as rows and adversaries as columns; see `CrossPlay`."""

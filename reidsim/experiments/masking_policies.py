@@ -18,6 +18,7 @@ from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.measures import birth_decades, fairness, fairness_of_usefulness, state_groups, usefulness
 from reidsim.games.measures import averages
 from reidsim.games.record_game import WITHHELD
+from reidsim.kinds.masking.measures import PRIVACY_FAIRNESS, USEFULNESS, USEFULNESS_FAIRNESS
 from reidsim.kinds.masking.policies import policy_named
 from reidsim.kinds.masking.study import MaskingStudy
 
@@ -65,9 +66,9 @@ def summarise(study: MaskingStudy, game: MaskingGame, equilibria: Mapping[str, E
         rows.append(
             {
                 **averages(equilibrium, np.ones(game.n_records, dtype=np.int64)),
-                "usefulness": usefulness(values, shared, weights),
-                "usefulness_fairness": fairness_of_usefulness(values, shared, weights, groups) if fair else np.nan,
-                "privacy_fairness": fairness(privacy, [group for _, group in groups]) if fair else np.nan,
+                USEFULNESS.column: usefulness(values, shared, weights),
+                USEFULNESS_FAIRNESS.column: fairness_of_usefulness(values, shared, weights, groups) if fair else np.nan,
+                PRIVACY_FAIRNESS.column: fairness(privacy, [group for _, group in groups]) if fair else np.nan,
             }
         )
     return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.games.equilibrium import Equilibrium, evaluate
-from reidsim.games.measures import averages
+from reidsim.games.measures import RISK_QUANTILE, averages
 from reidsim.games.parameter_grid import Options, ParameterPoints, best_options, fixed_options, undominated_options
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.kinds.tables.policies import POLICIES, policy_named
@@ -100,7 +100,7 @@ def equilibria_at(points: RecordPoints, scenario: TablesScenario) -> dict[str, E
 def measures_of(equilibrium: Equilibrium, weights: NDArray[np.int64], risk_level: float) -> dict[str, float]:
     """Return the averages over records of `runs.parquet`, and the quantile ``risk_quantile`` of the risk."""
     quantile = quantile_over_records(equilibrium.risk, weights, risk_level)
-    return {**averages(equilibrium, weights), "risk_quantile": quantile}
+    return {**averages(equilibrium, weights), RISK_QUANTILE.column: quantile}
 
 
 def quantile_over_records(values: Floats, weights: NDArray[np.int64], level: float) -> float:

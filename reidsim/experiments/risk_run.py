@@ -22,13 +22,21 @@ from reidsim.experiments.risk_tables import (
     source_table,
 )
 from reidsim.experiments.run_result import AnalysisTables, Progress, RunResult
+from reidsim.kinds.assessment.measures import (
+    JOURNALIST_HIGH,
+    JOURNALIST_LOW,
+    JOURNALIST_RISK,
+    MARKETER_RISK,
+    OVERALL_RISK,
+    PROSECUTOR_RISK,
+    RISKS,
+)
 from reidsim.kinds.assessment.release import Release
 from reidsim.kinds.assessment.schema import RiskScenario
 from reidsim.kinds.assessment.study import RiskStudy, build_risk_study
+from reidsim.measures import columns_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.wording import counted
-
-RISK_MEASURES = ("prosecutor_risk", "journalist_risk", "marketer_risk", "overall_risk")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -60,7 +68,7 @@ class RiskResult(RunResult):
     @property
     def summary(self) -> pd.DataFrame:
         """Risks by records of the release and adversary, averaged over persons and samples."""
-        return self.runs.groupby(["records", "knowledge"], sort=False)[list(RISK_MEASURES)].mean()
+        return self.runs.groupby(["records", "knowledge"], sort=False)[columns_of(RISKS)].mean()
 
 
 def describe_risk(loaded: LoadedScenario[RiskScenario]) -> str:
@@ -178,12 +186,12 @@ def _run_rows(study: RiskStudy, records: pd.DataFrame, found: Mapping[str, Asses
             "replication": sample,
             "records": n,
             "knowledge": means.index.astype("str"),
-            "prosecutor_risk": means["prosecutor"].to_numpy(),
-            "journalist_risk": means["journalist"].to_numpy(),
-            "marketer_risk": means["marketer"].to_numpy(),
-            "overall_risk": means["overall"].to_numpy(),
-            "journalist_low": means["journalist_low"].to_numpy(),
-            "journalist_high": means["journalist_high"].to_numpy(),
+            PROSECUTOR_RISK.column: means["prosecutor"].to_numpy(),
+            JOURNALIST_RISK.column: means["journalist"].to_numpy(),
+            MARKETER_RISK.column: means["marketer"].to_numpy(),
+            OVERALL_RISK.column: means["overall"].to_numpy(),
+            JOURNALIST_LOW.column: means["journalist_low"].to_numpy(),
+            JOURNALIST_HIGH.column: means["journalist_high"].to_numpy(),
             "method": [assessment.risks.method for assessment in found.values()],
             **{f"{name}_standard_error": errors for name, errors in _errors_of_means(study, found).items()},
         }

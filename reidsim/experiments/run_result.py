@@ -11,6 +11,8 @@ import pandas as pd
 
 import reidsim
 from reidsim.experiments.results import write_json, write_parquet, write_results
+from reidsim.measures import Measure
+from reidsim.scenarios.kind import kind_of
 from reidsim.wording import counted
 
 if TYPE_CHECKING:
@@ -72,6 +74,11 @@ class RunResult:
     manifest: dict[str, Any]
     warnings: tuple[str, ...]
     defender: str = "publisher"
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The measures of the scenario's kind: what columns of `runs` are called and mean."""
+        return kind_of(self.manifest["content"]).measures
 
     @property
     def summary(self) -> pd.DataFrame:

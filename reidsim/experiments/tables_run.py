@@ -29,6 +29,7 @@ from reidsim.kinds.tables.outcomes import (
 )
 from reidsim.kinds.tables.schema import TablesScenario, walks_whole_lattice
 from reidsim.kinds.tables.study import TablesStudy, build_study
+from reidsim.measures import columns_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.wording import counted
 
@@ -58,12 +59,11 @@ def summarise(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.D
     Returns
     -------
     DataFrame
-        Indexed by policy, one column per name in `MEASURES`. ``risk`` is the mean probability of re-identification
-        over all records, ``risk_if_attacked`` over the attacked ones (missing when there is none).
+        Indexed by policy, one column per measure in `MEASURES`.
     """
     weights = study.released
     rows = [averages(equilibrium, weights) for equilibrium in equilibria.values()]
-    return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"), columns=list(MEASURES))
+    return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"), columns=columns_of(MEASURES))
 
 
 def summary_of_run(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:

@@ -13,6 +13,8 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from reidsim.errors import InputError, listed, nearest
+from reidsim.measures import Measure
+from reidsim.scenarios.former_keys import FORMER_GAMES
 
 if TYPE_CHECKING:
     from reidsim.games.defenders.defender import Defender, Game
@@ -97,6 +99,8 @@ class Kind:
         By name; empty where nobody decides.
     decides : str
         Who shares the records: ``publisher`` or ``subject``.
+    measures : tuple of Measure
+        What its tables of runs may hold, in the order in which tables print them.
     """
 
     name: str
@@ -104,6 +108,7 @@ class Kind:
     schema: type[ScenarioHead]
     policies: Mapping[str, Policy]
     decides: str
+    measures: tuple[Measure, ...]
 
 
 def kind_names() -> tuple[str, ...]:
@@ -130,6 +135,18 @@ def kind_named(name: object) -> Kind:
     names = kind_names()
     hint = nearest(name, names) if isinstance(name, str) else None
     raise InputError("value not allowed", where="game", found=name, expected=f"one of {listed(names)}", hint=hint)
+
+
+def kind_of(content: Mapping[str, Any]) -> Kind:
+    """Return the kind of a scenario as run, in results of former versions, too.
+
+    Raises
+    ------
+    InputError
+        If there is no such kind.
+    """
+    game = content.get("game", DEFAULT_KIND)
+    return kind_named(DEFAULT_KIND if game in FORMER_GAMES else game)
 
 
 def schemas() -> dict[str, type[ScenarioHead]]:

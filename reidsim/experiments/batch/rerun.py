@@ -18,7 +18,8 @@ from reidsim.experiments.batch.statistics_tables import ERROR
 from reidsim.experiments.batch.tables import batch_tables
 from reidsim.experiments.batch.tasks import COMPLETE, RunOutcome, RunTask, code_version
 from reidsim.experiments.run_result import Progress, RunResult
-from reidsim.kinds.masking.study import is_masking
+from reidsim.measures import Measure
+from reidsim.scenarios.kind import kind_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +36,8 @@ class Repeated:
     verdict : str
         How it compares with what the folder holds.
     warnings : tuple of str
-    defender : str
+    measures : tuple of Measure
+        Of the scenario's kind.
     result : RunResult, optional
         All that a single run leaves, if it was asked for.
     """
@@ -45,7 +47,7 @@ class Repeated:
     runs: pd.DataFrame
     verdict: str
     warnings: tuple[str, ...]
-    defender: str
+    measures: tuple[Measure, ...]
     result: RunResult | None
 
     @property
@@ -105,10 +107,10 @@ def rerun_one(
         from reidsim.experiments.single_run import run_once
 
         result = run_once(at_point(loaded, task.values, task.seed), progress=progress)
-    defender = "subject" if is_masking(loaded) else "publisher"
+    measures = kind_of(loaded.content).measures
     changed = changed_files(files_of(manifest), data_files(loaded, design))
     verdict = _verdict(read_runs(folder), runs, task, str(manifest.get("code_version")), changed)
-    return Repeated(loaded.name, task, runs, verdict, warnings, defender, result)
+    return Repeated(loaded.name, task, runs, verdict, warnings, measures, result)
 
 
 def _stored_key(folder: Path, key: str) -> str:

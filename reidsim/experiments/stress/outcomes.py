@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import pandas as pd
@@ -22,14 +22,15 @@ from reidsim.experiments.batch.points import point_tables
 from reidsim.experiments.record_points import RecordPoints, is_thinnable, measures_of
 from reidsim.experiments.run_result import Progress
 from reidsim.experiments.stress.planning import believed_values
+from reidsim.games.measures import RISK_QUANTILE
 from reidsim.kinds.tables.policies import policy_named
 from reidsim.kinds.tables.schema import TablesScenario
+from reidsim.measures import Measure, columns_of
+from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
-from reidsim.scenarios.stress_schema import Output
 
 Planning = Literal["informed", "as-believed"]
-OUTPUTS: tuple[str, ...] = get_args(Output)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,18 @@ class Outcomes:
     failures: pd.DataFrame
 
     def matrix(self, output: str, policies: tuple[str, ...], n_points: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Return an output as an array, shape (n_policies, n_points)."""
+        """Return an output as an array, shape (n_policies, n_points).
+
+        Raises
+        ------
+        InputError
+            If no run has it.
+        """
+        if output not in self.table:
+            raise InputError(
+                "no run of the scenario has this output", where="stress", found=output,
+                expected=f"one of {listed([name for name in self.table if name not in ('point', 'policy')], 20)}",
+            )  # fmt: skip
         wide = self.table.pivot(index="policy", columns="point", values=output)
         return wide.reindex(index=list(policies), columns=range(n_points)).to_numpy(dtype=np.float64)
 
@@ -66,6 +78,11 @@ class Evaluator(Protocol):
             If the scenario cannot have the values of a point; before anything is worked out.
         """
         ...
+
+
+def outputs_of(content: Mapping[str, Any]) -> tuple[Measure, ...]:
+    """Return what a stress test of a scenario may ask for: the measures of its kind, and the quantile of the risk."""
+    return (*kind_of(content).measures, RISK_QUANTILE)
 
 
 def policies_of(scenario: ScenarioHead) -> tuple[str, ...]:
@@ -224,7 +241,7 @@ class BatchEvaluator:
         if not ended_well.any():
             raise InputError("every run failed", source=self._loaded.path, found=str(failed["error"].iloc[0]))
         failures = failed.groupby("point", sort=True)["error"].first().reset_index()
-        measures = [column for column in OUTPUTS if column in runs]
+        measures = [column for column in columns_of(outputs_of(self._loaded.content)) if column in runs]
         kept = runs[ended_well & runs["policy"].isin(self._policies)]
         table = kept.groupby(["point", "policy"], sort=False)[measures].mean().reset_index()
         # A mean over the replications that happened to end well would not compare with that of another point.
@@ -243,7 +260,7 @@ def _with_risk_quantile(tables: Mapping[str, pd.DataFrame], column: str | None) 
     if column is None or distributions is None or "policy" not in distributions:
         return tables["runs"]
     risk = distributions[distributions["measure"] == "risk"]
-    found = risk[["point", "replication", "policy", column]].rename(columns={column: "risk_quantile"})
+    found = risk[["point", "replication", "policy", column]].rename(columns={column: RISK_QUANTILE.column})
     return tables["runs"].merge(found, on=["point", "replication", "policy"], how="left")
 
 

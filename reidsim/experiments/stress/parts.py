@@ -18,6 +18,7 @@ from reidsim.experiments.stress.outcomes import Evaluator, Outcomes, Planning
 from reidsim.experiments.stress.planning import belief_key, belief_points
 from reidsim.experiments.stress.robustness import Floats, best_policies, regret, robustness_table
 from reidsim.experiments.stress.sensitivity import Design, analyse
+from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.games.record_game import WITHHELD
 from reidsim.games.robust import Criterion, RobustChoice
 from reidsim.kinds.tables.study import TablesStudy
@@ -30,7 +31,7 @@ from reidsim.scenarios.stress_schema import (
     SensitivitySection,
 )
 
-PAYOFF = "publisher_payoff"
+PAYOFF = PUBLISHER_PAYOFF.column
 # Sobol indices, from 0 to 1, whose intervals reach farther than this to either side tell little.
 _WIDE = 0.2
 

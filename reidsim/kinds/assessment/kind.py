@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reidsim.kinds.assessment.measures import MEASURES
 from reidsim.kinds.assessment.schema import RiskScenario
 from reidsim.scenarios.kind import Kind
 
@@ -11,4 +12,5 @@ ASSESSMENT = Kind(
     schema=RiskScenario,
     policies={},
     decides="",
+    measures=MEASURES,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reidsim.kinds.masking.measures import MEASURES
 from reidsim.kinds.masking.policies import POLICIES
 from reidsim.kinds.masking.schema import MaskingScenario
 from reidsim.scenarios.kind import Kind
@@ -12,4 +13,5 @@ MASKING = Kind(
     schema=MaskingScenario,
     policies=POLICIES,
     decides="subject",
+    measures=MEASURES,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reidsim.kinds.tables.measures import MEASURES
 from reidsim.kinds.tables.policies import POLICIES
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.scenarios.kind import Kind
@@ -12,4 +13,5 @@ TABLES = Kind(
     schema=TablesScenario,
     policies=POLICIES,
     decides="publisher",
+    measures=MEASURES,
 )

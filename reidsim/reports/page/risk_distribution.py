@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.games.measures import RECORD_RISK, SUCCESS_PROBABILITY
 from reidsim.reports.page.blocks import Bar, Block, Cell, Code, Table, paragraph
-from reidsim.reports.page.glossary import RECORD_RISK, SUCCESS
 from reidsim.reports.page.stored_run import StoredRun
 
 # Upper ends of the classes of probability above 0; 1/11 and 1/20 are thresholds in use (k = 11, k = 20).
@@ -78,13 +78,13 @@ def risk_blocks(run: StoredRun) -> Iterator[Block]:
 def _by_policy(records: pd.DataFrame) -> Iterator[Block]:
     attempts = records.assign(risk=records["success_probability"].where(records["attacked"].astype(bool), 0.0))
     yield paragraph(
-        f"{RECORD_RISK.name}: {RECORD_RISK.definition}. Shown is the share of records in each class of "
+        f"{RECORD_RISK.label}: {RECORD_RISK.definition}. Shown is the share of records in each class of "
         "risk, which begins where the class above it ends."
     )
     yield from _tables(attempts, "policy", "risk", "Risk of single records, by policy")
     if not attempts["success_probability"].equals(attempts["risk"]):
         yield paragraph(
-            f"{SUCCESS.name}: {SUCCESS.definition}. This is what remains if the adversary attacks for reasons that "
+            f"{SUCCESS_PROBABILITY.label}: {SUCCESS_PROBABILITY.definition}. This is what remains if the adversary attacks for reasons that "
             "the prices do not cover."
         )
         yield from _tables(attempts, "policy", "success_probability", "Success probability of single records")
