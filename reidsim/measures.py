@@ -1,4 +1,4 @@
-"""What a measure is: one object from which tables, reports, figures, stress tests and reference pages take its words."""
+"""A measure as one object, from which tables, reports, figures, stress tests and reference pages take its words."""
 
 from __future__ import annotations
 

@@ -84,8 +84,8 @@ def _by_policy(records: pd.DataFrame) -> Iterator[Block]:
     yield from _tables(attempts, "policy", "risk", "Risk of single records, by policy")
     if not attempts["success_probability"].equals(attempts["risk"]):
         yield paragraph(
-            f"{SUCCESS_PROBABILITY.label}: {SUCCESS_PROBABILITY.definition}. This is what remains if the adversary attacks for reasons that "
-            "the prices do not cover."
+            f"{SUCCESS_PROBABILITY.label}: {SUCCESS_PROBABILITY.definition}. This is what remains if the adversary "
+            "attacks for reasons that the prices do not cover."
         )
         yield from _tables(attempts, "policy", "success_probability", "Success probability of single records")
 
