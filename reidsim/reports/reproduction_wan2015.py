@@ -182,8 +182,8 @@ def _sh_friendly_gain(summary: _Summary) -> list[Entry]:
         Entry("Table 7", what, 0.45, free_gain, tolerance=0.10, note=costless),
         Entry("Table 7", f"sh-friendly: {SHARE_ATTACKED.in_text}", 0.0091, attacked, tolerance=0.0025, form="{:.4f}",
               note=costless),
-        Entry("Table 7", f"sh-friendly: {GENERALIZATION_INTENSITY.in_text}", 0.1453, intensity, tolerance=0.001, form="{:.4f}",
-              note=costless),
+        Entry("Table 7", f"sh-friendly: {GENERALIZATION_INTENSITY.in_text}", 0.1453, intensity, tolerance=0.001,
+              form="{:.4f}", note=costless),
     ]  # fmt: skip
 
 

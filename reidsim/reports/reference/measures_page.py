@@ -38,6 +38,8 @@ def measures_page() -> str:
 
 
 def _section(heading: str, words: str, measures: Iterable[Measure]) -> str:
-    rows = [f"| `{measure.column}` | {escaped(measure.label)} | {escaped(measure.definition)} |" for measure in measures]
+    rows = [
+        f"| `{measure.column}` | {escaped(measure.label)} | {escaped(measure.definition)} |" for measure in measures
+    ]
     lines = "\n".join(table(rows, ("column", "name", "definition")))
     return f"## {heading}\n\n{wrapped(f'{words}.')}\n\n{lines}\n"
