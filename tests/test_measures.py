@@ -97,10 +97,9 @@ def orphans(kind, runs, points=()):
     [
         ("tables", TOWN, {}, False),
         ("tables", TOWN, {"agents": {"rounds": 2}}, False),
-        ("tables", TOWN, {"publisher.unit": "table"}, True),
         ("tables", TOWN, {"publisher": {"policies": ["basic"], "solver": "lattice-search"}}, True),
         ("tables", TOWN, {"adversary.planner": "fmdp"}, True),
-        ("masking", "wan2021-case", {"subjects.policies": ["no-protection", "opt-in"]}, False),
+        pytest.param("masking", "wan2021-case", {"subjects.policies": ["opt-in"]}, False, marks=pytest.mark.deep),
         ("risk", "xia2021", {"release.sizes": [60], "release.samples": 1, "figures": {}}, False),
     ],
 )
