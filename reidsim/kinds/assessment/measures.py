@@ -29,6 +29,8 @@ OVERALL_RISK = Measure(
     "mean probability that one of the three succeeds, given how likely the adversary can do and confirm each",
 )
 RISKS = (PROSECUTOR_RISK, JOURNALIST_RISK, MARKETER_RISK, OVERALL_RISK)
+# By the column of each person in tables of records.
+RISKS_OF_PERSONS = {measure.column.removesuffix("_risk"): measure for measure in RISKS}
 JOURNALIST_LOW, JOURNALIST_HIGH = (
     Measure(
         f"journalist_{column}",
