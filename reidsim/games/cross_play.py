@@ -15,20 +15,19 @@ from reidsim.errors import InputError, nearest
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.defenders.defender import Defender, Game, outcome_of, paid_in, record_game_of
+from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
 from reidsim.games.record_game import Choice
+from reidsim.measures import Measure, columns_of
 from reidsim.releases.focused import space_of_all
 
-CROSS_PLAY_COLUMNS = (
-    "defender",
-    "plans_against",
-    "adversary",
-    "publisher_payoff",
-    "adversary_payoff",
-    "utility",
-    "share_attacked",
-    "risk",
+REGRET = Measure(
     "regret",
+    "Regret",
+    "{:,.2f}",
+    "per record: how much more the best reply to the adversary faced pays than the defender gets against it",
 )
+CROSS_PLAY_MEASURES = (PUBLISHER_PAYOFF, ADVERSARY_PAYOFF, UTILITY, SHARE_ATTACKED, RISK, REGRET)
+CROSS_PLAY_COLUMNS = ("defender", "plans_against", "adversary", *columns_of(CROSS_PLAY_MEASURES))
 # Beyond so many forms nobody plans against several adversaries at once: compiled solvers are for one.
 MOST_FORMS = 2**20
 # What a defender may plan against besides the adversaries themselves.
@@ -69,8 +68,8 @@ class CrossPlay:
     Parameters
     ----------
     table : DataFrame
-        One row per defender (and adversary planned against) and adversary faced; columns `CROSS_PLAY_COLUMNS`. Money in
-        currency units per record; `regret` is what the best reply to the adversary faced would have paid more.
+        One row per defender (and adversary planned against) and adversary faced; columns `CROSS_PLAY_COLUMNS`. Money
+        in currency units per record.
     left_out : tuple of str
         What cannot play, with the reason.
     """
@@ -103,7 +102,7 @@ def require_measure(measure: str, where: str | None = None) -> None:
     InputError
         If it does not.
     """
-    measures = CROSS_PLAY_COLUMNS[3:]
+    measures = columns_of(CROSS_PLAY_MEASURES)
     if measure not in measures:
         expected = f"one of {', '.join(measures)}"
         hint = nearest(measure, measures)

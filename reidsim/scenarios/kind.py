@@ -17,6 +17,9 @@ import numpy as np
 import pandas as pd
 
 from reidsim.errors import InputError, listed, nearest
+from reidsim.games.measures import MEASURES
+from reidsim.measures import Measure, columns_of
+from reidsim.scenarios.former_keys import FORMER_GAMES
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, Assessed, PolicyOutcome, Progress, Study
 
 if TYPE_CHECKING:
@@ -90,6 +93,8 @@ class Kind:
         Who shares the records: ``publisher`` or ``subject``; empty where nobody decides.
     numbers_draws : bool
         Whether a replication is a draw of one study, by its number; else each is a study of a seed of its own.
+    measures : tuple of Measure
+        What its tables of runs may hold, in the order in which tables print them.
     amount_keys : tuple of str
         Keys that only change money, and so none of the data of a study.
     """
@@ -99,6 +104,7 @@ class Kind:
     schema: ClassVar[type[ScenarioHead]]
     policies: ClassVar[Mapping[str, Policy]] = {}
     decides: ClassVar[str] = "publisher"
+    measures: ClassVar[tuple[Measure, ...]] = MEASURES
     numbers_draws: ClassVar[bool] = False
     amount_keys: ClassVar[tuple[str, ...]] = ()
 
@@ -204,11 +210,11 @@ class Kind:
 
     def summarise(self, study: Any, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Average the outcomes of each policy over all records; indexed by policy, a column per measure."""
-        from reidsim.games.measures import MEASURES, averages
+        from reidsim.games.measures import averages
 
         weights = study.world(draw).weights
         rows = [averages(equilibrium, weights) for equilibrium in equilibria.values()]
-        return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"), columns=list(MEASURES))
+        return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"), columns=columns_of(MEASURES))
 
     def further_measures(self, study: Any, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return measures that only batches tell, indexed by policy."""
@@ -409,6 +415,18 @@ def kind_of(scenario: ScenarioHead) -> Kind:
     """Return the kind of a scenario that has been read."""
     made = _MADE.get(type(scenario))
     return kind_named(getattr(scenario, "game", None)) if made is None else made
+
+
+def kind_of_content(content: Mapping[str, Any]) -> Kind:
+    """Return the kind of a scenario as run, in results of former versions, too.
+
+    Raises
+    ------
+    InputError
+        If there is no such kind.
+    """
+    game = content.get("game", DEFAULT_KIND)
+    return kind_named(DEFAULT_KIND if game in FORMER_GAMES else game)
 
 
 def schemas() -> dict[str, type[ScenarioHead]]:

@@ -8,8 +8,11 @@ from wan2021_oracle import supported_weights
 
 import reidsim
 from reidsim import cross_play, stress
+from reidsim.agents.measures import PARTICIPATION
 from reidsim.errors import InputError
+from reidsim.kinds.masking.measures import MEASURES
 from reidsim.kinds.masking.study import build_masking_study
+from reidsim.measures import columns_of
 from reidsim.scenarios.load import load_scenario
 
 EVERY_POLICY = [
@@ -39,6 +42,12 @@ def result():
 
 
 # Every policy.
+
+
+def test_numbers_of_runs_are_the_measures_of_the_masking_game(result):
+    without_agents = [measure for measure in MEASURES if measure is not PARTICIPATION]
+    assert list(result.summary.columns) == columns_of(without_agents)
+    assert result.measures is MEASURES
 
 
 def test_there_is_a_row_for_each_replication_and_policy(result):

@@ -9,7 +9,7 @@ import pandas as pd
 
 from reidsim.reports.page.answers_under_uncertainty import uncertain_answer
 from reidsim.reports.page.blocks import Block, Bullets, Cell, Code, Inline, Table, paragraph
-from reidsim.reports.page.glossary import number_text
+from reidsim.reports.page.number_text import number_text
 from reidsim.reports.page.policies import in_another_game
 from reidsim.reports.page.stored_run import StoredRun
 

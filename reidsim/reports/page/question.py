@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from reidsim.reports.page.blocks import Block, Bullets, Code, Inline, paragraph, shortened
-from reidsim.reports.page.glossary import number_text
+from reidsim.reports.page.number_text import number_text
 from reidsim.reports.page.policies import policy_words
 from reidsim.reports.page.stored_run import StoredRun
 

@@ -12,12 +12,13 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from reidsim.engine.results import measures_told
 from reidsim.errors import InputError
+from reidsim.measures import Measure, measures_among
+from reidsim.scenarios.kind import DEFAULT_KIND
 from reidsim.validation import read_text
 
 _PNG = b"\x89PNG\r\n\x1a\n"
-# Kinds of scenario that do not say which they are.
-_DEFAULT_GAME = "tables"
 # What the manifest of results says that hold another table than that of runs, and the table; none if it depends.
 _INSTEAD_OF_RUNS = {"cross_play": "cross_play", "failed_points": None}
 
@@ -56,7 +57,22 @@ class StoredRun:
     @property
     def game(self) -> str:
         """The kind of game."""
-        return str(self.content.get("game", _DEFAULT_GAME))
+        return str(self.content.get("game", DEFAULT_KIND))
+
+    @cached_property
+    def measures(self) -> dict[str, Measure]:
+        """The measures that its runs have, by column, in the words of its kind.
+
+        Raises
+        ------
+        InputError
+            If the kind is of a package that is not installed, or the table of runs cannot be read.
+        """
+        try:
+            measures = measures_told(self.manifest)
+        except InputError as error:
+            raise error.located(self.folder) from None
+        return measures_among(measures, self.runs.columns)
 
     @property
     def is_of_one_form(self) -> bool:
