@@ -274,7 +274,7 @@ _RUNS = (
         "release.sizes": [500],
         "release.samples": 1,
         "uniqueness": {"method": "pitman", "population_size": 100_000},
-        "analysis": {},
+        "figures": {},
     }),
 )  # fmt: skip
 
