@@ -6,6 +6,7 @@ What a kind of one's own is made of can be imported from here.
 from reidsim.adversaries.response import Linkage
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.record_game import RecordGame
+from reidsim.measures import Measure
 from reidsim.releases.masking import MaskingSpace
 from reidsim.scenarios.kind import Kind, Policy
 from reidsim.scenarios.planners import planner
@@ -18,6 +19,7 @@ __all__ = [
     "Kind",
     "Linkage",
     "MaskingSpace",
+    "Measure",
     "Policy",
     "PublisherScenario",
     "RecordGame",
