@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import AfterValidator, WithJsonSchema
+from pydantic import AfterValidator
 
+from reidsim.scenarios.adversary_schema import names_schema
 from reidsim.scenarios.kind import Policy
 from reidsim.scenarios.own_policies import known_policy, own_defender
 
@@ -157,6 +158,4 @@ def own_policy(name: str) -> MaskingPolicy:
     return MaskingPolicy(name, name, "a policy of one's own", own_defender(name, WHERE), by_agents=False)
 
 
-PolicyName = Annotated[
-    str, AfterValidator(known_policy(POLICIES)), WithJsonSchema({"type": "string", "enum": list(POLICIES)})
-]
+PolicyName = Annotated[str, AfterValidator(known_policy(POLICIES)), names_schema(POLICIES)]

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-from pydantic import AfterValidator, WithJsonSchema
+from pydantic import AfterValidator
 
 from reidsim.random_streams import random_stream
+from reidsim.scenarios.adversary_schema import names_schema
 from reidsim.scenarios.kind import Policy
 from reidsim.scenarios.own_policies import known_policy, own_defender
 
@@ -231,6 +232,4 @@ def policy_named(name: str) -> TablesPolicy:
     return POLICIES[name] if name in POLICIES else own_policy(name)
 
 
-PolicyName = Annotated[
-    str, AfterValidator(known_policy(POLICIES)), WithJsonSchema({"type": "string", "enum": list(POLICIES)})
-]
+PolicyName = Annotated[str, AfterValidator(known_policy(POLICIES)), names_schema(POLICIES)]
