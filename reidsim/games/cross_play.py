@@ -152,11 +152,11 @@ def cross_play(
         against_each = [defender.name for defender in defenders if defender.plans][:1]
     cannot: dict[str, InputError] = {}
 
-    def played(opponent: Opponent, choice: Choice, defender: Defender) -> NDArray[np.float64] | None:
+    def played(opponent: Opponent, paid: Game, choice: Choice) -> NDArray[np.float64] | None:
         """Return what comes of a choice; None, for good, once the adversary has found that it cannot play."""
         if opponent.name not in cannot:
             try:
-                return _averages(paid_in(defender, opponent.truth, choice), choice, weights)
+                return _averages(paid, choice, weights)
             except InputError as error:
                 # Some find it only in some form of the records, such as one that 2.5 people share.
                 cannot[opponent.name] = error
@@ -165,7 +165,7 @@ def cross_play(
     best, best_reply = {}, BestReply(may_withhold=True)
     for opponent in opponents:
         try:
-            best[opponent.name] = played(opponent, best_reply.choose(opponent.truth), best_reply)
+            best[opponent.name] = played(opponent, opponent.truth, best_reply.choose(opponent.truth))
         except InputError as error:
             cannot[opponent.name] = error
     left_out = []
@@ -179,11 +179,12 @@ def cross_play(
             progress(done, len(plans))
         try:
             choice = defender.choose(game)
+            paid = [paid_in(defender, opponent.truth, choice) for opponent in playing]
         except InputError as error:
             left_out.append(f"defender {defender.name!r} cannot play: {error}")
             continue
-        for opponent in playing:
-            measures, most = played(opponent, choice, defender), best[opponent.name]
+        for opponent, truth in zip(playing, paid, strict=True):
+            measures, most = played(opponent, truth, choice), best[opponent.name]
             if measures is not None and most is not None:
                 regret = _regret(most[0], measures[0], opponent.truth)
                 rows.append((defender.name, against, opponent.name, *measures, regret))
