@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,11 +20,11 @@ from reidsim.errors import InputError, listed, nearest
 from reidsim.games.measures import MEASURES
 from reidsim.measures import Measure, columns_of
 from reidsim.scenarios.former_keys import FORMER_GAMES
+from reidsim.scenarios.policy import Policy
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, Assessed, PolicyOutcome, Progress, Study
 
 if TYPE_CHECKING:
     from reidsim.agents.profile import Setting
-    from reidsim.games.defenders.defender import Defender
     from reidsim.games.equilibrium import Equilibrium
     from reidsim.scenarios.load import LoadedScenario
     from reidsim.scenarios.opponent_types import TypeOpponents
@@ -41,40 +41,6 @@ DEFAULT_KIND = "tables"
 _GROUP = "reidsim.kinds"
 # By the schema of its scenarios, every kind that was made.
 _MADE: dict[type, Kind] = {}
-
-
-@dataclass(frozen=True)
-class Policy:
-    """A way of deciding what is shared; all that any part of the package knows about it.
-
-    Parameters
-    ----------
-    name : str
-        As scenarios and tables write it.
-    label : str
-        As figures write it.
-    words : str
-        What it does, in one sentence.
-    defender : callable
-        Makes the `Defender` that follows it, of a study and the number of a draw.
-    is_rule : bool
-        Whether it shares the same whoever attacks; else it is a best reply.
-    forbids_attacks : bool
-        Whether it shares only what nobody attacks.
-    needs_safe_harbor : bool
-        Whether the scenario must say what Safe Harbor restricts.
-    by_agents : bool
-        Whether it can be played round after round.
-    """
-
-    name: str
-    label: str
-    words: str
-    defender: Callable[[Any, int], Defender]
-    is_rule: bool = False
-    forbids_attacks: bool = False
-    needs_safe_harbor: bool = False
-    by_agents: bool = True
 
 
 class Kind:

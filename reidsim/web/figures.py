@@ -10,13 +10,9 @@ from matplotlib.ticker import MaxNLocator
 
 from reidsim.agents.measures import PARTICIPATION
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
+from reidsim.palette import BLUE, GREEN, GREY, ORANGE, VERMILION
 from reidsim.reports.figures.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
     UNIT,
-    VERMILION,
     label_axes,
     legend_below,
     new_figure,

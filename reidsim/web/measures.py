@@ -10,7 +10,6 @@ import pandas as pd
 
 from reidsim.measures import Measure, measures_among
 from reidsim.reports.figures.style import policy_name
-from reidsim.reports.page.policies import in_another_game
 from reidsim.scenarios.kind import kind_of_content
 
 
@@ -24,8 +23,9 @@ def best_policy(measures: pd.DataFrame, content: Mapping[str, Any]) -> str:
     content : mapping
         The scenario as played.
     """
-    game = str(content.get("game", ""))
-    compared = [policy for policy in measures.index if not in_another_game(game, str(policy))]
+    known = kind_of_content(content).policies
+    apart = [name for name, policy in known.items() if policy.in_another_game]
+    compared = [policy for policy in measures.index if policy not in apart]
     return str(measures.loc[compared or list(measures.index), "publisher_payoff"].idxmax())
 
 

@@ -9,10 +9,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
+from reidsim.palette import GREY
 from reidsim.releases.strategy_space import Floats
 from reidsim.reports.figures.comparison import compare
 from reidsim.reports.figures.style import (
-    GREY,
     UNIT,
     label_axes,
     legend_below,

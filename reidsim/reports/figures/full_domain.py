@@ -10,17 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from reidsim.games.measures import SHARE_ATTACKED
+from reidsim.palette import BLACK, GREY
 from reidsim.reports.figures.inputs import checked, refuse_repeated
-from reidsim.reports.figures.style import (
-    BLACK,
-    GREY,
-    label_axes,
-    legend_below,
-    looks,
-    new_figure,
-    number_ticks,
-    parameter_label,
-)
+from reidsim.reports.figures.style import label_axes, legend_below, looks, new_figure, number_ticks, parameter_label
 
 _METHODS = {
     "safe-harbor": "Safe Harbor",

@@ -9,12 +9,11 @@ from matplotlib.ticker import PercentFormatter
 
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
 from reidsim.measures import columns_of
+from reidsim.palette import BLACK, VERMILION
 from reidsim.reports.figures.inputs import checked, refuse_repeated
 from reidsim.reports.figures.spacing import scale_axis
 from reidsim.reports.figures.style import (
-    BLACK,
     UNIT,
-    VERMILION,
     label_axes,
     legend_below,
     looks,

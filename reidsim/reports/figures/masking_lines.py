@@ -9,14 +9,8 @@ from matplotlib.figure import Figure
 from reidsim.games.measures import RISK, UTILITY
 from reidsim.kinds.masking.measures import SUBJECT_PAYOFF
 from reidsim.reports.figures.inputs import checked
-from reidsim.reports.figures.masking import masking_look, ordered_masking_policies
-from reidsim.reports.figures.style import (
-    UNIT,
-    label_axes,
-    legend_below,
-    new_figure,
-    number_ticks,
-)
+from reidsim.reports.figures.masking import masking_look, masking_name, ordered_masking_policies
+from reidsim.reports.figures.style import UNIT, label_axes, legend_below, new_figure, number_ticks
 
 _COLUMNS = 3
 # Figures of the lines, each of a measure.
@@ -75,7 +69,7 @@ def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> 
                 marker=own.marker,
                 markersize=4,
                 markerfacecolor="white",
-                label=own.name,
+                label=masking_name(policy),
             )
             axes.errorbar(positions, mean, yerr=spread, color=own.colour, fmt="none", capsize=2, elinewidth=0.8)
             handles.append(handle)

@@ -15,10 +15,11 @@ from reidsim.engine.stress.result import StressResult
 from reidsim.errors import InputError
 from reidsim.games.measures import ADVERSARY_PAYOFF, MEASURES, PUBLISHER_PAYOFF, RISK
 from reidsim.measures import Measure, measures_among
+from reidsim.palette import BLUE, VERMILION
 from reidsim.reports.figures.cross_play import cross_play_maps
 from reidsim.reports.figures.inputs import checked
 from reidsim.reports.figures.stress import figures_of as stress_figures
-from reidsim.reports.figures.style import BLUE, UNIT, VERMILION, label_axes, new_figure, number_ticks, policy_name
+from reidsim.reports.figures.style import UNIT, label_axes, new_figure, number_ticks, policy_name
 from reidsim.reports.figures.sweep import sweep_figures
 
 _COLOURS = {PUBLISHER_PAYOFF.column: BLUE, ADVERSARY_PAYOFF.column: VERMILION}

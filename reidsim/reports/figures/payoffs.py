@@ -12,12 +12,10 @@ from matplotlib.lines import Line2D
 
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
 from reidsim.measures import columns_of
+from reidsim.palette import BLACK, BLUE, VERMILION
 from reidsim.reports.figures.inputs import checked, only_value
 from reidsim.reports.figures.style import (
-    BLACK,
-    BLUE,
     UNIT,
-    VERMILION,
     label_axes,
     legend_below,
     money_text,

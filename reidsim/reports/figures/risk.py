@@ -15,10 +15,11 @@ from matplotlib.ticker import FuncFormatter, PercentFormatter
 from reidsim.errors import InputError
 from reidsim.kinds.assessment.measures import RISKS_OF_PERSONS
 from reidsim.kinds.assessment.schema import WORST_CASE
+from reidsim.palette import BLACK, GREY, SKY_BLUE
 from reidsim.releases.strategy_space import Floats
 from reidsim.reports.figures.inputs import checked, only_value, refuse_repeated
 from reidsim.reports.figures.spacing import scale_axis
-from reidsim.reports.figures.style import BLACK, GREY, SKY_BLUE, label_axes, legend_below, looks, new_figure
+from reidsim.reports.figures.style import label_axes, legend_below, looks, new_figure
 
 _RISKS = ("journalist", "prosecutor", "marketer")
 _BINS = 20

@@ -16,11 +16,11 @@ from reidsim.engine.stress.outcomes import outputs_among
 from reidsim.engine.stress.result import StressResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.measures import Measure
+from reidsim.palette import GREY
 from reidsim.reports.figures.inputs import checked, refuse_repeated
 from reidsim.reports.figures.saving import save_figure
 from reidsim.reports.figures.spacing import cell_edges, scale_axis
 from reidsim.reports.figures.style import (
-    GREY,
     UNIT,
     label_axes,
     legend_below,

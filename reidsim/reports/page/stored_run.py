@@ -15,7 +15,8 @@ import pyarrow as pa
 from reidsim.engine.results import measures_told
 from reidsim.errors import InputError
 from reidsim.measures import Measure, measures_among
-from reidsim.scenarios.kind import DEFAULT_KIND
+from reidsim.scenarios.kind import DEFAULT_KIND, kind_of_content
+from reidsim.scenarios.policy import Policy
 from reidsim.validation import read_text
 
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -73,6 +74,18 @@ class StoredRun:
         except InputError as error:
             raise error.located(self.folder) from None
         return measures_among(measures, self.runs.columns)
+
+    @cached_property
+    def policies(self) -> Mapping[str, Policy]:
+        """The policies of its kind, by name; none of a kind that is not of an installed package."""
+        try:
+            return kind_of_content(self.content).policies
+        except InputError:
+            return {}
+
+    def compares(self, policy: str) -> bool:
+        """Tell whether payoffs of a policy compare with those of others; see `Policy.in_another_game`."""
+        return policy not in self.policies or not self.policies[policy].in_another_game
 
     @property
     def is_of_one_form(self) -> bool:
