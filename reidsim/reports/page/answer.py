@@ -44,7 +44,7 @@ def _policies(run: StoredRun) -> Iterator[Block]:
     apart = [not run.compares(str(name)) for name in means.index]
     compared = means if all(apart) else means[~np.array(apart)]
     order = compared.sort_values("publisher_payoff", ascending=False, kind="stable")
-    who = "subjects" if run.game == "masking" else "publisher"
+    who = "subjects" if run.decides == "subject" else "publisher"
     best = order.iloc[0]
     n_points = len(run.runs["point"].unique()) if "point" in run.runs else 1
     tied = [str(name) for name, pays in order["publisher_payoff"].items() if _same(pays, best["publisher_payoff"])]

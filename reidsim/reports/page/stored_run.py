@@ -15,7 +15,7 @@ import pyarrow as pa
 from reidsim.engine.results import measures_told
 from reidsim.errors import InputError
 from reidsim.measures import Measure, measures_among
-from reidsim.scenarios.kind import DEFAULT_KIND, kind_of_content
+from reidsim.scenarios.kind import DEFAULT_KIND, Kind, kind_of_content
 from reidsim.scenarios.policy import Policy
 from reidsim.validation import read_text
 
@@ -76,12 +76,22 @@ class StoredRun:
         return measures_among(measures, self.runs.columns)
 
     @cached_property
-    def policies(self) -> Mapping[str, Policy]:
-        """The policies of its kind, by name; none of a kind that is not of an installed package."""
+    def kind(self) -> Kind | None:
+        """The kind of its scenario; None if it is not of an installed package."""
         try:
-            return kind_of_content(self.content).policies
+            return kind_of_content(self.content)
         except InputError:
-            return {}
+            return None
+
+    @property
+    def policies(self) -> Mapping[str, Policy]:
+        """The policies of its kind, by name; none where the kind is not at hand."""
+        return {} if self.kind is None else self.kind.policies
+
+    @property
+    def decides(self) -> str:
+        """Who shares the records; the publisher, where the kind is not at hand."""
+        return "publisher" if self.kind is None else self.kind.decides
 
     def compares(self, policy: str) -> bool:
         """Tell whether payoffs of a policy compare with those of others; see `Policy.in_another_game`."""
