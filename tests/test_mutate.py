@@ -165,6 +165,13 @@ def test_a_module_that_no_test_reaches_and_a_name_of_none_are_told(scripts, toy)
         scripts["mutate"].mutate(["none"], root=toy, workers=1)
 
 
+def test_the_test_files_can_be_given(scripts, toy, capsys):
+    scripts["mutate"].mutate(["toy.steps"], root=toy, most=1, tests=[Path("tests/test_tower.py")], workers=1)
+    told = capsys.readouterr().out
+    assert told.startswith("toy.steps: 1 test files, ")
+    assert told.splitlines()[0].endswith("tests/test_tower.py")
+
+
 @pytest.mark.deep
 def test_a_fault_that_never_ends_is_timed_out_and_tests_that_fail_anyway_stop_all(scripts, toy, monkeypatch):
     monkeypatch.setattr(scripts["mutate"], "_LEAST_TIMEOUT", 1)
