@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_games import small_games
 
+from reidsim.adversaries.response import Response
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.measures import averages
@@ -28,6 +29,7 @@ def test_attacks_made_now_and_then_lie_between_those_always_and_never_made(small
         between = rate * getattr(always, name) + (1 - rate) * getattr(never, name)
         assert getattr(now_and_then, name) == pytest.approx(between, rel=1e-9, abs=1e-9 * small.scale.max()), name
     shared = choice.strategies != WITHHELD
+    assert now_and_then.withheld.tolist() == (~shared).tolist()
     assert now_and_then.attack_probability == pytest.approx(np.where(shared, rate, 0.0))
     weights = np.arange(1, n + 1)
     found = averages(now_and_then, weights)
@@ -38,3 +40,10 @@ def test_attacks_made_now_and_then_lie_between_those_always_and_never_made(small
         assert found["risk_if_attacked"] == pytest.approx(expected)
     else:
         assert np.isnan(found["risk_if_attacked"])
+
+
+@pytest.mark.parametrize(("frequency", "expected"), [(None, [0.5, 0.0]), (np.array([0.4, 0.4]), [0.2, 0.0])])
+def test_only_who_is_attacked_is_reidentified(frequency, expected):
+    success, none = np.array([0.5, 0.5]), np.zeros(2)
+    reply = Response(np.array([True, False]), success, success, none, none, frequency=frequency)
+    assert reply.reidentified.tolist() == expected
