@@ -144,7 +144,7 @@ def test_forms_deter_from_buying(price, form, setting_of_small):
 
 @pytest.mark.parametrize(("price", "form"), [(30.0, 0), (20.0, 1), (13.0, 1), (11.0, WITHHELD)])
 def test_a_policy_without_attacks_shares_what_deters_from_buying(price, form, setting_of_small):
-    """With the list every form is attacked: what is shared is the most that is not worth its price, if of any utility."""
+    """With the list every form is attacked: what is shared is the most that is not worth its price, if it has a use."""
     profile = buyer(ALIKE, gain=10.0, cost=1.0, times=10.0, price=price)
     setting = setting_of_small(ALIKE, [profile], np.zeros(3, dtype=int))
     choice = foreseeing_choice(setting, "no-attack", opponents_of(setting), np.array([3]), 1)
