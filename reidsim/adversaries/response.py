@@ -74,6 +74,11 @@ class Response:
             return np.where(self.attacks, self.success, 0.0)
         return np.where(self.attacks, self.success * self.frequency, 0.0)
 
+    @property
+    def attack_probability(self) -> Floats:
+        """Probability that the record is attacked."""
+        return np.asarray(self.attacks if self.frequency is None else self.attacks * self.frequency, dtype=np.float64)
+
 
 class Adversary(Protocol):
     """A planner: replies to many shared records in one call."""

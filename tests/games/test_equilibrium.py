@@ -42,8 +42,9 @@ def test_attacks_made_now_and_then_lie_between_those_always_and_never_made(small
         assert np.isnan(found["risk_if_attacked"])
 
 
-@pytest.mark.parametrize(("frequency", "expected"), [(None, [0.5, 0.0]), (np.array([0.4, 0.4]), [0.2, 0.0])])
-def test_only_who_is_attacked_is_reidentified(frequency, expected):
+@pytest.mark.parametrize(("frequency", "often"), [(None, 1.0), (np.array([0.4, 0.4]), 0.4)])
+def test_only_who_is_attacked_is_reidentified(frequency, often):
     success, none = np.array([0.5, 0.5]), np.zeros(2)
     reply = Response(np.array([True, False]), success, success, none, none, frequency=frequency)
-    assert reply.reidentified.tolist() == expected
+    assert reply.attack_probability.tolist() == [often, 0.0]
+    assert reply.reidentified.tolist() == [often * 0.5, 0.0]
