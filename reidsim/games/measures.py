@@ -85,7 +85,7 @@ def averages(equilibrium: Equilibrium, weights: NDArray[np.int64]) -> dict[str, 
     """Average the outcomes of cells over their records, `weights` (n_cells,) in each; by column of `MEASURES`."""
     attacked = equilibrium.attack_probability
     intensity = equilibrium.generalization_intensity
-    risk = attacked * equilibrium.success_probability
+    success = equilibrium.success_probability
     any_attack = (weights * attacked).sum() > 0
     return {
         PUBLISHER_PAYOFF.column: np.average(equilibrium.publisher_payoff, weights=weights),
@@ -93,8 +93,8 @@ def averages(equilibrium: Equilibrium, weights: NDArray[np.int64]) -> dict[str, 
         UTILITY.column: np.average(equilibrium.utility, weights=weights),
         GENERALIZATION_INTENSITY.column: np.average(intensity, weights=weights),
         SHARE_ATTACKED.column: np.average(attacked, weights=weights),
-        RISK.column: np.average(risk, weights=weights),
-        RISK_IF_ATTACKED.column: np.average(risk, weights=weights * attacked) if any_attack else np.nan,
+        RISK.column: np.average(attacked * success, weights=weights),
+        RISK_IF_ATTACKED.column: np.average(success, weights=weights * attacked) if any_attack else np.nan,
         SHARE_UNCHANGED.column: np.average(intensity == 0, weights=weights),
         SHARE_SUPPRESSED.column: np.average(intensity == 1, weights=weights),
     }
