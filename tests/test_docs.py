@@ -140,7 +140,7 @@ def test_results_page_documents_every_file_and_column(page_folder: Path) -> None
     parts = {part.splitlines()[0].replace("`", ""): part for part in re.split(r"^## ", page, flags=re.MULTILINE)[1:]}
     attributes = {"age", "sex", "village"}
     tables = {**result.analysis.tables(), **sequential.analysis.tables()}
-    assert set(tables) | {"left_out"} == {field.name for field in fields(RecordFigures)}
+    assert set(tables) | {"left_out", "runtimes"} == {field.name for field in fields(RecordFigures)}
     for name, table in {"runs": result.runs, "records": result.records, **tables}.items():
         rows = re.findall(r"^\| (.*?) \|", parts[f"{name}.parquet"], re.MULTILINE)
         assert set(re.findall(r"`(\w+)`", "".join(rows))) == set(table.columns) - attributes, name
