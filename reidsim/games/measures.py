@@ -25,7 +25,7 @@ def averages(equilibrium: Equilibrium, weights: NDArray[np.int64]) -> dict[str, 
     """Average the outcomes of cells over their records, `weights` (n_cells,) in each; by name in `MEASURES`."""
     attacked = equilibrium.attack_probability
     intensity = equilibrium.generalization_intensity
-    risk = attacked * equilibrium.success_probability
+    success, risk = equilibrium.success_probability, equilibrium.risk
     any_attack = (weights * attacked).sum() > 0
     return {
         "publisher_payoff": np.average(equilibrium.publisher_payoff, weights=weights),
@@ -34,7 +34,7 @@ def averages(equilibrium: Equilibrium, weights: NDArray[np.int64]) -> dict[str, 
         "generalization_intensity": np.average(intensity, weights=weights),
         "share_attacked": np.average(attacked, weights=weights),
         "risk": np.average(risk, weights=weights),
-        "risk_if_attacked": np.average(risk, weights=weights * attacked) if any_attack else np.nan,
+        "risk_if_attacked": np.average(success, weights=weights * attacked) if any_attack else np.nan,
         "share_unchanged": np.average(intensity == 0, weights=weights),
         "share_suppressed": np.average(intensity == 1, weights=weights),
     }

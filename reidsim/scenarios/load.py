@@ -39,6 +39,9 @@ RECIPE_KEYS = (
     "adversary.sequential.registry",
     "adversary.knowledge",
     "adversary.stages",
+    "adversaries.*.sequential.registry",
+    "adversaries.*.knowledge",
+    "adversaries.*.stages",
     "knowledge.*",
     "agents.types.*.knowledge",
 )

@@ -33,6 +33,7 @@ def walks_at_once(scenario: TablesScenario, keys: Iterable[str]) -> bool:
     return (
         publisher.unit == "table"
         and publisher.search == "exact"
+        and not scenario.adversaries
         and adversary.planner == "one-shot"
         and adversary.knowledge is None
         and adversary.stages is None

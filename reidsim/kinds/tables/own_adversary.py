@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -60,6 +62,8 @@ class OwnAdversary:
         InputError
             If one cannot be used.
         """
+        if study.scenario.adversaries:
+            return _of_each(study)
         section, loaded = study.scenario.adversary, study.loaded
         if section.stages is not None:
             from reidsim.kinds.tables.staged_attack import staged_records
@@ -119,6 +123,37 @@ class OwnAdversary:
         if self.registry is not None:
             return PopulationLinker(GroupSizes(self.registry, lattice, holds_records=False), population=sizes)
         return PopulationLinker(sizes, population=sizes) if self.guesses else everybody
+
+
+def _of_each(study: TablesStudy) -> TablesStudy:
+    """Return a study with what each of its scenario's adversaries links with, on cells that all of them tell apart."""
+    cells = 0
+    while cells < study.lattice.n_records:
+        # Cells that one of them tells apart are those of the others, too.
+        cells, owns = study.lattice.n_records, {}
+        for name in study.scenario.adversaries:
+            with named(name):
+                alone = OwnAdversary.of(study.alone(name, OwnAdversary()))
+            owns[name] = alone.own
+            if alone.lattice is not study.lattice:
+                study = replace(alone, loaded=study.loaded, own=OwnAdversary(), linkers={})
+    return replace(study, owns=owns)
+
+
+@contextmanager
+def named(name: str | None) -> Iterator[None]:
+    """Let errors about an adversary name the section of it, if it is one of several."""
+    try:
+        yield
+    except InputError as error:
+        where = error.where or ""
+        about = where.partition(".")[0] == "adversary" or (not where and error.source is None)
+        if name is None or not about:
+            raise
+        raise InputError(
+            error.problem, source=error.source, where=f"adversaries.{name}{where.removeprefix('adversary')}",
+            found=error.found, expected=error.expected, hint=error.hint,
+        ) from None  # fmt: skip
 
 
 def planner_of(study: TablesStudy, gain: Amount, cost: Amount) -> Adversary:

@@ -41,6 +41,7 @@ def is_thinnable(scenario: TablesScenario, keys: Iterable[str]) -> bool:
         and publisher.solver != "lattice-search"
         and publisher.safe_class == "at-least"
         and all(name in _THINNED for name in publisher.policies)
+        and not scenario.adversaries
         and adversary.planner == "one-shot"
         and adversary.stages is None
         and scenario.planned_risk == adversary.risk

@@ -134,8 +134,9 @@ def measures_among(columns: Iterable[str], content: Mapping[str, Any]) -> dict[s
     words = dict(MEASURES)
     if content.get("game") == "masking":
         words |= _SUBJECTS
-    adversary = content.get("adversary")
-    if isinstance(adversary, dict) and adversary.get("planner") == "fmdp":
+    several = content.get("adversaries") or {}
+    adversaries = [content.get("adversary"), *(several.values() if isinstance(several, dict) else ())]
+    if any(isinstance(each, dict) and each.get("planner") == "fmdp" for each in adversaries):
         words["risk"] = _SEQUENTIAL_RISK
     present = set(columns)
     return {column: measure for column, measure in words.items() if column in present}
