@@ -58,9 +58,6 @@ class Response:
     frequency : ndarray of float64, optional
         How often it attacks where `attacks`, in (0, 1]; always, if not given. Payoff and exploits are expectations over
         that, too.
-    chance : ndarray of float64, optional
-        Of several adversaries together: probability that the record is attacked; then `success` is, where there may be
-        an attack, the probability that the record is re-identified.
     """
 
     attacks: NDArray[np.bool_]
@@ -69,7 +66,6 @@ class Response:
     adversary_payoff: Floats
     exploits: Floats
     frequency: Floats | None = field(default=None, kw_only=True)
-    chance: Floats | None = field(default=None, kw_only=True)
 
     @property
     def reidentified(self) -> Floats:
@@ -81,21 +77,17 @@ class Response:
     @property
     def attack_probability(self) -> Floats:
         """Probability that the record is attacked."""
-        if self.chance is not None:
-            return self.chance
         return np.asarray(self.attacks if self.frequency is None else self.attacks * self.frequency, dtype=np.float64)
 
     @property
     def often(self) -> Floats | None:
-        """How often there is an attack where `attacks`, by one adversary or several; always, if None."""
-        return self.frequency if self.chance is None else np.where(self.attacks, self.chance, 1.0)
+        """How often there is an attack where `attacks`, whoever makes it; always, if None."""
+        return self.frequency
 
     @property
     def success_of_attacks(self) -> Floats:
-        """Probability that an attack names the right person, whoever of several adversaries makes it."""
-        if self.chance is None:
-            return self.success
-        return np.divide(self.success, self.chance, out=self.success.copy(), where=self.attacks)
+        """Probability that an attack names the right person, whoever makes it."""
+        return self.success
 
 
 class Adversary(Protocol):

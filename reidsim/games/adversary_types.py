@@ -8,7 +8,7 @@ so the solvers of the record game find the publisher's best reply to the types w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import numpy as np
@@ -85,6 +85,36 @@ class TypesLinker:
 
 
 @dataclass(frozen=True)
+class TypesResponse(Response):
+    """The reply of several types, of whom it is not known who comes.
+
+    Parameters
+    ----------
+    chance : ndarray of float64
+        Probability that the record is attacked.
+    others
+        See `Response`; `success` is, where there may be an attack, the probability that the record is re-identified.
+    """
+
+    chance: Floats = field(kw_only=True)
+
+    @property
+    def attack_probability(self) -> Floats:
+        """Probability that the record is attacked."""
+        return self.chance
+
+    @property
+    def often(self) -> Floats:
+        """How often there is an attack where `attacks`."""
+        return np.where(self.attacks, self.chance, 1.0)
+
+    @property
+    def success_of_attacks(self) -> Floats:
+        """Probability that an attack names the right person, whoever makes it."""
+        return np.divide(self.success, self.chance, out=self.success.copy(), where=self.attacks)
+
+
+@dataclass(frozen=True)
 class TypesAdversary:
     """All types as one adversary.
 
@@ -143,7 +173,7 @@ class TypesAdversary:
                 adversary_payoff=payoff[worst, each],
                 exploits=exploits[worst, each],
             )
-        return Response(
+        return TypesResponse(
             attacks=attacked,
             success=np.where(attacked, self._by_any(weights, reidentified), self._by_any(weights, success)),
             believed_success=self._by_any(weights, believed),

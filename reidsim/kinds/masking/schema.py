@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -270,16 +270,6 @@ class MaskingScenario(ScenarioHead):
     figures: MaskingFiguresSection = Field(
         default=MaskingFiguresSection(), description="what is worked out besides the policies"
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _one_adversary(cls, content: Any) -> Any:
-        if isinstance(content, dict) and "adversaries" in content:
-            raise InputError(
-                "several adversaries are of scenarios about tables", where="adversaries",
-                expected="[adversary], and [agents.types] for rounds and cross-play",
-            )  # fmt: skip
-        return content
 
     @model_validator(mode="after")
     def _agents_fit(self) -> MaskingScenario:

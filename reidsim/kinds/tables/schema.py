@@ -274,6 +274,13 @@ class TablesScenario(ScenarioHead):
         return several or {"adversary": self.adversary}
 
     @property
+    def plain_adversary(self) -> AdversarySection | None:
+        """The one adversary, if its gain and cost are those of the economics; None of several."""
+        sections = list(self.every_adversary.values())
+        own = any(each.amounts for each in self.adversaries.values())
+        return sections[0] if len(sections) == 1 and not own else None
+
+    @property
     def linked_risk(self) -> Risk:
         """Whose class sizes decide who is attacked; the population's, if those of one of several adversaries."""
         risks = {section.risk for section in self.every_adversary.values()}

@@ -166,10 +166,12 @@ class TablesStudy(Study[TablesScenario]):
         return np.asarray(amounts[0, self.kind] if amounts.shape[1] > 1 else np.full(len(self.kind), amounts[0, 0]))
 
     def gain_and_cost(self, prices: Prices) -> tuple[float | Floats, float | Floats]:
-        """Return the adversary's gain and cost: one amount each, or one for each cell."""
-        if prices.n_kinds == 1:
-            return float(prices.gain[0, 0]), float(prices.cost[0, 0])
-        return prices.gain[0, self.kind], prices.cost[0, self.kind]
+        """Return the adversary's gain and cost: one amount, or one for each cell where they differ."""
+        gain, cost = (
+            float(amounts[0, 0]) if (amounts[0] == amounts[0, 0]).all() else amounts[0, self.kind]
+            for amounts in (prices.gain, prices.cost)
+        )
+        return gain, cost
 
     # Generalization
 
