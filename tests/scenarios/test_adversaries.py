@@ -19,8 +19,11 @@ from reidsim.errors import InputError
 from reidsim.games.adversary_types import TypesGame
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
+from reidsim.reports.explanation import explanation
+from reidsim.reports.page.report import write_report
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.study import equilibria_of
+from reidsim.web.controls import controls_of
 
 TOWN = Path(__file__).parent / "town" / "town.toml"
 CURIOUS, BROKER = {"weight": 0.7, "gain": 25}, {"weight": 0.3, "gain": 400, "cost": 60}
@@ -383,3 +386,36 @@ def test_amounts_by_record_are_refused_where_one_of_them_takes_one_amount(tmp_pa
     ]
     expected = sum(weight * reidsim.run(path, overrides=sets).summary["risk"] for weight, sets in parts)
     assert found.loc["no-protection", "risk"] == pytest.approx(expected["no-protection"])
+
+
+# What is told of them
+
+
+def test_a_report_says_who_may_come(tmp_path):
+    several = {"adversaries": two(planner="fmdp", sequential={"access_cost": 3})}
+    folder = reidsim.run(TOWN, overrides=several).save(tmp_path / "run")
+    text = write_report(folder, tmp_path / "report.md", file_format="markdown").read_text(encoding="utf-8")
+    assert "A record meets one of several adversaries" in text
+    assert "With probability 0.3 it is `broker`" in text
+    assert "A hit gains 400, an exploit costs 60" in text
+
+
+def test_explain_lists_them_as_those_who_come():
+    text = explanation(load_scenario(TOWN, {"adversaries": two(planner="fmdp")}))
+    assert "adversaries (one a round, drawn by weight):" in text
+    assert "  curious: weight 0.7, planner one-shot, gain 25, cost 10" in text
+    assert "  broker: weight 0.3, planner fmdp, gain 400, cost 60" in text
+
+
+def test_the_page_in_the_browser_has_no_planner_of_several():
+    keys = [control.key for control in controls_of(load_scenario(TOWN, {"adversaries": BOTH}))]
+    assert "economics.cost" in keys
+    assert not [key for key in keys if key.startswith("adversary")]
+
+
+def test_publishers_learn_which_of_them_comes():
+    rounds = {"rounds": 3, "learning": {"prior": {"curious": 1.0, "broker": 9.0}}}
+    named = reidsim.run(TOWN, overrides={"adversaries": BOTH, "agents": rounds})
+    types = reidsim.run(TOWN, overrides={"agents": {**rounds, "types": BOTH}})
+    assert_same(named.summary, types.summary, atol=0)
+    assert list(named.analysis.adversaries["adversary"].cat.categories) == ["broker", "curious"]

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.load import load_knowledge
@@ -133,11 +135,26 @@ def _of_each(study: TablesStudy) -> TablesStudy:
         cells, owns = study.lattice.n_records, {}
         for name in study.scenario.adversaries:
             with named(name):
-                alone = OwnAdversary.of(study.alone(name, OwnAdversary()))
-            owns[name] = alone.own
-            if alone.lattice is not study.lattice:
-                study = replace(alone, loaded=study.loaded, own=OwnAdversary(), linkers={})
+                found = OwnAdversary.of(alone(study, name, OwnAdversary()))
+            owns[name] = found.own
+            if found.lattice is not study.lattice:
+                study = replace(found, loaded=study.loaded, own=OwnAdversary(), linkers={})
     return replace(study, owns=owns)
+
+
+def alone(study: TablesStudy, name: str, own: OwnAdversary) -> TablesStudy:
+    """Return the study in which one of several adversaries is the only one, given what it links with."""
+    scenario, section = study.scenario, study.scenario.adversaries[name]
+    changes = {
+        "adversary": section.alone,
+        "adversaries": {},
+        "economics": scenario.economics.model_copy(update=section.amounts),
+        # What it has of its own the publisher knows.
+        "beliefs": scenario.beliefs.model_copy(update=dict.fromkeys(section.amounts)),
+    }
+    loaded = replace(study.loaded, scenario=scenario.model_copy(update=changes))
+    amounts = {price: np.asarray(amount) for price, amount in section.amounts.items()}
+    return replace(study, loaded=loaded, prices=replace(study.prices, **amounts), own=own, owns={})
 
 
 @contextmanager

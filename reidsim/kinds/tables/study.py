@@ -21,7 +21,7 @@ from reidsim.games.full_domain.nodes import MOST_NODES
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.risk import records_outside
 from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
-from reidsim.kinds.tables.own_adversary import OwnAdversary, named, planner_of, sequential_attack_of
+from reidsim.kinds.tables.own_adversary import OwnAdversary, alone, named, planner_of, sequential_attack_of
 from reidsim.kinds.tables.policies import TablesPolicy, policy_named
 from reidsim.kinds.tables.schema import TablesScenario, walks_whole_lattice
 from reidsim.linkage.group_sizes import GroupSizes
@@ -98,23 +98,7 @@ class TablesStudy(Study[TablesScenario]):
     @cached_property
     def each(self) -> dict[str | None, TablesStudy]:
         """The study against each of several adversaries alone, by name; else the study itself, by None."""
-        return {name: self.alone(name, own) for name, own in self.owns.items()} or {None: self}
-
-    def alone(self, name: str, own: OwnAdversary) -> TablesStudy:
-        """Return the study in which one of several adversaries is the only one, given what it links with."""
-        section = self.scenario.adversaries[name]
-        scenario = self.scenario.model_copy(
-            update={
-                "adversary": section.alone,
-                "adversaries": {},
-                "economics": self.scenario.economics.model_copy(update=section.amounts),
-                # What it has of its own the publisher knows.
-                "beliefs": self.scenario.beliefs.model_copy(update=dict.fromkeys(section.amounts)),
-            }
-        )
-        amounts = {price: np.asarray(amount) for price, amount in section.amounts.items()}
-        loaded = replace(self.loaded, scenario=scenario)
-        return replace(self, loaded=loaded, prices=replace(self.prices, **amounts), own=own, owns={})
+        return {name: alone(self, name, own) for name, own in self.owns.items()} or {None: self}
 
     def _against_each(self, game_of: Callable[[TablesStudy], RecordGame]) -> RecordGame:
         """Return the game against whoever of the scenario's adversaries comes, given that against each alone."""

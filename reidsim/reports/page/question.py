@@ -14,8 +14,8 @@ Sentence = tuple[Inline, ...]
 # Sections told here; others are named, and shown with the assumptions.
 _TOLD = {
     "title", "source", "seed", "game", "population", "release", "targets", "resources", "attributes",
-    "economics", "beliefs", "adversary", "publisher", "subjects", "safe_harbor", "knowledge", "uniqueness", "network",
-    "expectation", "attack", "trees", "figures",
+    "economics", "beliefs", "adversary", "adversaries", "publisher", "subjects", "safe_harbor", "knowledge",
+    "uniqueness", "network", "expectation", "attack", "trees", "figures",
     "replications", "agents", "uncertainty", "sweep", "stress",
 }  # fmt: skip
 _STAGES = {
