@@ -419,3 +419,25 @@ def test_publishers_learn_which_of_them_comes():
     types = reidsim.run(TOWN, overrides={"agents": {**rounds, "types": BOTH}})
     assert_same(named.summary, types.summary, atol=0)
     assert list(named.analysis.adversaries["adversary"].cat.categories) == ["broker", "curious"]
+
+
+# One scenario on top of another
+
+
+@pytest.mark.parametrize(
+    ("below", "above", "who"),
+    [
+        ('[adversary]\nplanner = "fmdp"\n', "[adversaries.solo]\nweight = 1\n", {"adversaries.solo": "one-shot"}),
+        ("[adversaries.solo]\nweight = 1\n", '[adversary]\nplanner = "fmdp"\n', {"adversary": "fmdp"}),
+        (
+            "[adversaries.curious]\nweight = 0.5\n[adversaries.broker]\nweight = 0.5\n",
+            "[adversaries.curious]\nweight = 0.1\n[adversaries.broker]\nweight = 0.9\n",
+            {"adversaries.curious": "one-shot", "adversaries.broker": "one-shot"},
+        ),
+    ],
+)
+def test_who_attacks_is_replaced_by_a_scenario_on_top(clinic, below, above, who):
+    clinic.write_text(clinic.read_text() + below)
+    (clinic.parent / "above.toml").write_text(f'extends = "clinic.toml"\n{above}')
+    scenario = load_scenario(clinic.parent / "above.toml").scenario
+    assert {key: section.planner for key, section in scenario.every_adversary.items()} == who
