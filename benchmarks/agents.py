@@ -185,6 +185,8 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--sample", type=int, default=2_000, help="subjects who choose a form in plain mesa")
     chosen = parser.parse_args()
+    # Garbage is collected before each timing; what is imported is not looked through for it each time.
+    gc.freeze()
     for solver in ("backward-induction", "branch-and-bound"):
         study = build_study(load_scenario("wan2015", {"publisher.solver": solver}))
         compare(f"wan2015, {solver}", study, chosen.repeats, chosen.sample)

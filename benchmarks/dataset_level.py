@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -33,7 +33,7 @@ from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.scenarios.load import load_scenario
 
-AMOUNTS = (300.0, 600.0, 1000.0, 2000.0)
+AMOUNTS = [300.0, 600.0, 1000.0, 2000.0]
 BENEFIT, COST = 1200.0, 4.0
 
 
@@ -64,7 +64,7 @@ def plain_node(study: TablesStudy, node: int, amount: float, no_attack: bool) ->
     return float(np.maximum(worth - np.where(attacked, amount / size, 0.0), 0.0).sum())
 
 
-def full_domain(study: TablesStudy, repeats: int, sample: int) -> None:
+def full_domain(study: TablesStudy, amounts: Sequence[float], repeats: int, sample: int) -> None:
     """Time every setting with and without pruning, a curve, and the plain reference."""
     nodes = np.random.default_rng(1).choice(study.lattice.size, sample, replace=False).tolist()
     print(
@@ -73,7 +73,7 @@ def full_domain(study: TablesStudy, repeats: int, sample: int) -> None:
     )
     for no_attack in (False, True):
         slowest = 0.0
-        for amount in AMOUNTS:
+        for amount in amounts:
             game = study.node_game("prosecutor", Prices.of_points(BENEFIT, amount, amount, COST), no_attack=no_attack)
             solution = search(game)
             pruned = cpu_time(lambda game=game: search(fresh(game)), repeats)
@@ -96,10 +96,10 @@ def full_domain(study: TablesStudy, repeats: int, sample: int) -> None:
     print(f"* {sample} nodes timed, extrapolated to {study.lattice.size:,}; peak memory so far {peak_mib():,.0f} MiB")
 
 
-def by_record(study: TablesStudy, repeats: int) -> None:
+def by_record(study: TablesStudy, amounts: Sequence[float], repeats: int) -> None:
     """Time record-level generalization of all records."""
     for no_attack in (False, True):
-        for amount in AMOUNTS:
+        for amount in amounts:
             game = study.node_game("prosecutor", Prices.of_points(BENEFIT, amount, amount, COST), no_attack=no_attack)
             payout = float(record_level(game).payoff[0] @ game.released) / float(game.best_case[0])
             seconds = cpu_time(lambda game=game: record_level(fresh(game)), repeats)
@@ -109,10 +109,10 @@ def by_record(study: TablesStudy, repeats: int) -> None:
     print(f"peak memory so far {peak_mib():,.0f} MiB")
 
 
-def by_region(study: TablesStudy) -> None:
+def by_region(study: TablesStudy, amounts: Sequence[float]) -> None:
     """Time the best multi-dimensional recoding beside the payouts that it lies between."""
     for no_attack in (False, True):
-        for amount in AMOUNTS:
+        for amount in amounts:
             game = study.node_game("prosecutor", Prices.of_points(BENEFIT, amount, amount, COST), no_attack=no_attack)
             best_case = float(game.best_case[0])
             one_node = search(game).relative_payout[0]
@@ -169,17 +169,19 @@ def growth() -> None:
 def main() -> None:
     """Print all ratios."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--table", default="adult-arx", help="records; adult-arx-sample is a tenth of them")
+    parser.add_argument("--amounts", type=float, nargs="+", default=AMOUNTS, help="gain and loss, one after the other")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--sample", type=int, default=40, help="nodes timed with the plain reference")
     parser.add_argument("--skip-regions", action="store_true", help="without multi-dimensional recoding (two minutes)")
     parser.add_argument("--growth", action="store_true", help="also grow rows and quasi-identifiers")
     options = parser.parse_args()
-    study = build_study(load_scenario("arx-example"))
+    study = build_study(load_scenario("arx-example", {"release.table": options.table}))
     print(f"{study.n_records:,} rows, {study.lattice.n_records:,} cells, {study.lattice.size:,} nodes")
-    by_record(study, options.repeats)
-    full_domain(study, options.repeats, options.sample)
+    by_record(study, options.amounts, options.repeats)
+    full_domain(study, options.amounts, options.repeats, options.sample)
     if not options.skip_regions:
-        by_region(study)
+        by_region(study, options.amounts)
     if options.growth:
         growth()
 

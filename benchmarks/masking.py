@@ -50,6 +50,13 @@ def timed(work: Callable[[], Result]) -> tuple[float, Result]:
     return time.process_time() - start, result
 
 
+def bundled_game(n_targets: int, n_loci: int) -> MaskingGame:
+    """Return the game of the bundled scenario, for its first loci."""
+    age, state, *loci = load_scenario("wan2021").scenario.subjects.attributes
+    changes = {"targets.size": n_targets, "subjects.attributes": [age, state, *loci[:n_loci]]}
+    return build_masking_study(load_scenario("wan2021", changes)).games(0)[0]
+
+
 def game_of_arrays(path: Path) -> MaskingGame:
     """Read the arrays of a file: columns ID, unused, age, state, loci, surname, unused."""
     arrays = np.load(path, allow_pickle=False)
@@ -254,6 +261,8 @@ def main() -> None:
     """Run everything."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--inputs", type=Path, help="arrays to play instead of the bundled scenario")
+    parser.add_argument("--targets", type=int, default=1_000, help="subjects of the bundled scenario")
+    parser.add_argument("--loci", type=int, default=12, help="loci of the bundled scenario")
     parser.add_argument("--sample", type=int, default=10, help="subjects solved by the plain reference")
     parser.add_argument("--largest", type=int, default=1_000_000, help="largest genealogy and registry")
     parser.add_argument("--subjects", type=int, default=100_000, help="largest number of subjects")
@@ -262,10 +271,7 @@ def main() -> None:
     if arguments.inputs:
         require_file(arguments.inputs, "the arrays of --inputs")
     compilation()
-    if arguments.inputs:
-        game = game_of_arrays(arguments.inputs)
-    else:
-        game, _ = build_masking_study(load_scenario("wan2021")).games(0)
+    game = game_of_arrays(arguments.inputs) if arguments.inputs else bundled_game(arguments.targets, arguments.loci)
     solvers(game, arguments.sample)
     if not arguments.skip_growth:
         growth(arguments.largest, arguments.subjects)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 from memory import peak_mib
@@ -24,7 +25,14 @@ from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.defenders.fixed import FixedForms
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.lattice_search import lattice_search
-from reidsim.games.parameter_grid import ParameterPoints, average_outcomes, best_strategies, undominated_options
+from reidsim.games.parameter_grid import (
+    Options,
+    ParameterPoints,
+    PointAverages,
+    average_outcomes,
+    best_strategies,
+    undominated_options,
+)
 from reidsim.games.record_game import Constraint, PopulationLinker, RecordGame
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.solving import constraint_of, rule_of
@@ -36,17 +44,18 @@ from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.scenarios.load import load_scenario
 
+Result = TypeVar("Result")
 GAMES = ("basic", "no-attack", "sh-friendly")
 
 
-def best_time(work: Callable[[], object], repeats: int) -> float:
-    """Shortest of several timings, in seconds."""
+def best_time(work: Callable[[], Result], repeats: int) -> tuple[float, Result]:
+    """Shortest of several timings, in seconds, and the result."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
-        work()
+        result = work()
         times.append(time.perf_counter() - start)
-    return min(times)
+    return min(times), result
 
 
 def four_policies(study: TablesStudy) -> dict[str, object]:
@@ -88,12 +97,11 @@ def plain_record(study: TablesStudy, dense: np.ndarray, code: np.ndarray, harbor
     return best
 
 
-def per_record(study: TablesStudy, sample: int) -> None:
+def per_record(study: TablesStudy, repeats: int, sample: int) -> None:
     """Compare the four-policy solution with the plain loop."""
     four_policies(study)
     before = peak_mib()
-    ours = best_time(lambda: four_policies(study), 5)
-    solved = four_policies(study)
+    ours, solved = best_time(lambda: four_policies(study), repeats)
     print(
         f"four policies, {study.n_records:,} records: {ours:.3f} s = {1e6 * ours / study.n_records:.1f} us per record"
     )
@@ -114,28 +122,27 @@ def per_record(study: TablesStudy, sample: int) -> None:
     print(f"  RATIO per record: {per_plain / (ours / study.n_records):,.0f} (to reach 2,000)")
 
 
-def grid(study: TablesStudy, sample: int) -> None:
-    """Compare the 50 x 50 grid of benefit and loss, exact with ties, with plain numpy per point."""
-    benefit, loss = np.meshgrid(np.linspace(30, 1500, 50), np.linspace(500, 25_000, 50), indexing="ij")
+def grid(study: TablesStudy, size: int, repeats: int, sample: int) -> None:
+    """Compare a grid of benefit and loss, exact with ties, with plain numpy per point."""
+    benefit, loss = np.meshgrid(np.linspace(30, 1500, size), np.linspace(500, 25_000, size), indexing="ij")
     points = ParameterPoints.broadcast(benefit.ravel(), loss.ravel(), loss.ravel(), 4.0)
 
-    def ours() -> object:
+    def ours() -> tuple[Options, PointAverages]:
         options = undominated_options(
             study.lattice, PopulationLinker(GroupSizes(study.linked_population, study.lattice))
         )
         return options, average_outcomes(options, study.released, points)
 
     ours()
-    seconds = best_time(ours, 3)
-    options, averages = ours()
+    seconds, (options, averages) = best_time(ours, repeats)
     kept = len(options.strategies) / study.lattice.n_records
     print(
         f"{points.n_points:,} points x {study.n_records:,} records: {seconds:.2f} s ({kept:.0f} of 288 strategies kept)"
     )
     print(f"  peak memory of the process {peak_mib():,.0f} MiB")
-    size = study.lattice.size
-    utility = np.stack([study.lattice.utility(s) for s in range(size)], axis=1)
-    success = np.stack([1 / study.group_sizes.at(s) for s in range(size)], axis=1)
+    strategies = range(study.lattice.size)
+    utility = np.stack([study.lattice.utility(s) for s in strategies], axis=1)
+    success = np.stack([1 / study.group_sizes.at(s) for s in strategies], axis=1)
     chosen = np.random.default_rng(0).choice(points.n_points, sample, replace=False)
     start = time.perf_counter()
     for point in chosen:
@@ -158,15 +165,14 @@ def growth_in_records(study: TablesStudy) -> None:
     for n in (10_000, 100_000, 1_000_000):
         drawn = np.random.default_rng(0).choice(len(share), n, p=share)
 
-        def solve(drawn: np.ndarray = drawn) -> object:
+        def solve(drawn: np.ndarray = drawn) -> tuple[object, int]:
             first, _ = unique_rows(population.cells[drawn], population.domain.shape)
             lattice = study.lattice_of(population.cells[drawn][first])
             linker = PopulationLinker(GroupSizes(population, lattice))
             game = study.record_game(lattice, linker, study.scenario.economics)
             return backward_induction(game, {"basic": Constraint()}), lattice.n_records
 
-        seconds = best_time(solve, 2)
-        cells = solve()[1]
+        seconds, (_, cells) = best_time(solve, 2)
         each = 1e6 * seconds / n
         print(f"{n:>9,} records ({cells:,} cells), 288 strategies: {seconds:6.2f} s = {each:6.2f} us per record")
 
@@ -216,13 +222,15 @@ def growth_in_strategies() -> None:
 def main() -> None:
     """Run everything."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--sample-records", type=int, default=20)
+    parser.add_argument("--grid", type=int, default=50, help="values of benefit and of loss")
     parser.add_argument("--sample-points", type=int, default=20)
     parser.add_argument("--skip-growth", action="store_true")
     arguments = parser.parse_args()
     study = build_study(load_scenario("wan2015"))
-    per_record(study, arguments.sample_records)
-    grid(study, arguments.sample_points)
+    per_record(study, arguments.repeats, arguments.sample_records)
+    grid(study, arguments.grid, arguments.repeats, arguments.sample_points)
     if not arguments.skip_growth:
         growth_in_records(study)
         growth_in_strategies()

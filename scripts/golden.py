@@ -23,9 +23,8 @@ import runpy
 import sys
 import tempfile
 import time
-import tomllib
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
@@ -36,9 +35,8 @@ from golden_cases import CASES, FILES, Case
 import reidsim
 
 TOLERANCE = 1e-12
-_SCENARIOS = Path(__file__).parent.parent / "scenarios"
-# Tables and columns that hold seconds.
-_TIMES = ("runtimes", "*seconds*", "*runtime*")
+# Columns that hold seconds, or the key of a run, which the version of the program is part of; tables of seconds.
+_TIMES = ("run", "runtimes", "*seconds*", "*runtime*")
 _VERSIONS = ("numpy", "pandas", "scipy")
 # What the argument is called that replaces values of a scenario: in this version, and in those before.
 _REPLACING = "overrides" if "overrides" in inspect.signature(reidsim.run).parameters else "set"
@@ -51,7 +49,7 @@ def tables_of(case: Case, folder: Path) -> dict[str, pd.DataFrame]:
         lines = _said(["explain", scenario]).splitlines()
         return {"lines": pd.DataFrame({"line": lines})}
     options = {key: str(folder / str(value)) if value in FILES else value for key, value in case.options.items()}
-    options[_REPLACING] = {key: _placed(value, folder) for key, value in _applicable(case).items()}
+    options[_REPLACING] = {key: _placed(value, folder) for key, value in case.replaced.items()}
     with tempfile.TemporaryDirectory() as made:
         into, summary = Path(made) / "results", None
         if case.command == "run":
@@ -162,19 +160,6 @@ def _run(cases: Sequence[Case]) -> Iterator[tuple[Case, Callable[[str], None], d
                 print(f"{n:>3}/{len(cases)} {name:<28} {seconds:6.1f} s  {what}", flush=True)
 
             yield case, tell, tables
-
-
-def _applicable(case: Case) -> Mapping[str, object]:
-    """Return what is replaced, without ``analysis`` where the scenario has none."""
-    if _has_section(case.scenario, "analysis"):
-        return case.replaced
-    return {key: value for key, value in case.replaced.items() if key.partition(".")[0] != "analysis"}
-
-
-def _has_section(scenario: str, section: str) -> bool:
-    text = FILES.get(scenario) or (_SCENARIOS / f"{scenario}.toml").read_text(encoding="utf-8")
-    content = tomllib.loads(text)
-    return section in content or ("extends" in content and _has_section(content["extends"], section))
 
 
 def _placed(value: object, folder: Path) -> object:

@@ -1,7 +1,6 @@
 """What `golden.py` runs: every bundled scenario at small settings, and keys that no bundled scenario uses.
 
-A case names a command of reidsim, a scenario, and values of it that are replaced. Replacements of ``analysis`` are made
-only where the scenario has such a section.
+A case names a command of reidsim, a scenario, and values of it that are replaced.
 """
 
 from __future__ import annotations
@@ -169,11 +168,6 @@ _NODE_POLICIES = ["safe-harbor", "no-protection", "suppress-all", "basic", "no-a
                   "record-level-no-attack"]  # fmt: skip
 
 
-def _lines(key: str, values: list[object], **changed: object) -> Replaced:
-    line = {"title": key, "key": key, "values": values, "replications": 2, **({"set": changed} if changed else {})}
-    return {"analysis.lines": [line]}
-
-
 _THREE_PRICES: Replaced = {
     "economics.benefit": {"distribution": "uniform", "low": 50, "high": 2000},
     "economics.loss": {"distribution": "uniform", "low": 50, "high": 2000},
@@ -189,33 +183,29 @@ _SEVERAL: Replaced = {
 _RUNS = (
     Case("wan2015", "run", "wan2015", {
         "publisher.policies": _RECORD_POLICIES,
-        "analysis.maps.benefit.points": 4,
-        "analysis.maps.loss.points": 4,
-        **{f"analysis.lines.{price}.points": 3 for price in ("benefit", "loss", "cost")},
-        **{f"analysis.search_deviation.{price}.points": 3 for price in ("benefit", "loss")},
     }),
     Case("wan2015-beliefs", "run", "wan2015", {
         "publisher.policies": _RECORD_POLICIES,
         "publisher.solver": "branch-and-bound",
         "beliefs": {"loss": 500, "gain": 100, "cost": 12},
-        "analysis": {},
+
     }),
     Case("wan2015-lattice-search", "run", "wan2015", {
-        "publisher": {"policies": ["basic"], "solver": "lattice-search"}, "economics.gain": 700, "analysis": {}
+        "publisher": {"policies": ["basic"], "solver": "lattice-search"}, "economics.gain": 700
     }),
     Case("wan2015-prosecutor", "run", "wan2015", {
-        "adversary.risk": "prosecutor", "safe_harbor.zip3_population": "us-2010", "analysis": {}
+        "adversary.risk": "prosecutor", "safe_harbor.zip3_population": "us-2010"
     }),
     Case("wan2015-fmdp", "run", "wan2015", {
         "adversary.planner": "fmdp",
         "adversary.sequential": {"access_cost": 50, "penalty": 900, "prior": 0.7, "max_penalties": 3},
-        "analysis": {},
+
     }),
-    Case("wan2015-knowledge", "run", "wan2015", {"adversary.knowledge": "tennessee-voters", "analysis": {}}),
+    Case("wan2015-knowledge", "run", "wan2015", {"adversary.knowledge": "tennessee-voters"}),
     Case("wan2015-map-records-one", "run", "wan2015", {
         "release": {"path": "bundled:wan2015-map-records/black-man-19.csv", "format": "csv"},
         "attributes.zip.draw": False,
-        "analysis": {},
+
     }),
     Case("xia2015", "run", "xia2015", {
         "figures.sequential.largest_group": 30,
@@ -224,24 +214,22 @@ _RUNS = (
     Case("xia2015-unknown", "run", "xia2015", {
         "adversary.sequential.belief": "unknown",
         "adversary.sequential.detection_slope": 0.18,
-        "analysis": {},
+
     }),
     Case("prasser2017", "run", "prasser2017", {
         "publisher.policies": [*_NODE_POLICIES, "local-recoding", "local-recoding-no-attack", "multi-dimensional",
                                "multi-dimensional-no-attack"],
-        "analysis.curves.loss.points": 3,
-        "analysis.runtimes.loss": [300],
     }),
     Case("prasser2017-journalist", "run", "prasser2017", {
-        "beliefs": {"risk": "journalist", "cost": 10}, "publisher.suppression_limit": 0.05, "analysis": {}
+        "beliefs": {"risk": "journalist", "cost": 10}, "publisher.suppression_limit": 0.05
     }),
     Case("prasser2017-anytime", "run", "prasser2017", {
         "publisher": {
             "unit": "table", "safe_class": "above", "policies": ["basic", "no-attack"], "search": "anytime", "nodes": 60
-        }, "analysis": {}
+        }
     }),
     Case("arx-example", "run", "arx-example", {
-        "publisher.policies": ["basic", "no-attack", "record-level"], "analysis.nodes.top": 5
+        "publisher.policies": ["basic", "no-attack", "record-level"], "figures.nodes.top": 5
     }),
     Case("clinic-table", "run", "clinic-table.toml"),
     Case("clinic", "run", "clinic.toml"),
@@ -259,22 +247,26 @@ _RUNS = (
         "subjects.policies": ["no-protection", "demographics-only", "random-masking", "opt-in", "masking"]
     }),
     Case("wan2021-robustness", "run", "wan2021-robustness", {
-        **_FEW_LOCI, **_lines("economics.cost", [0.0, 20.0, 40.0], **{"beliefs.cost": 10.0})
+        **_FEW_LOCI, "replications": 2, "beliefs": {"sizes": {"registry": 1400}},
+        "sweep": {"values": {"beliefs.cost": [10.0], "economics.cost": [0.0, 20.0, 40.0],
+                             "resources.registry.size": [1000, 1300]}},
     }),
     Case("wan2021-sensitivity", "run", "wan2021-sensitivity", {
-        **_FEW_LOCI, **_lines("economics.loss", [0.0, 150.0, 400.0])
+        **_FEW_LOCI, "replications": 2,
+        "sweep": {"values": {"economics.loss": [0.0, 150.0, 400.0], "subjects.weights": ["entropy", "uniform"]},
+                  "one_at_a_time": ["economics.loss", "subjects.weights"]},
     }),
     Case("xia2021", "run", "xia2021", {
         "release.sizes": [300, 1000],
         "release.samples": 2,
-        "analysis.settings": {"p_m": [0.2, 0.8], "p_c": [0.5], "p_fm": [0.2, 0.8], "p_cu": [0.5], "records": 300,
+        "figures.settings": {"p_m": [0.2, 0.8], "p_c": [0.5], "p_fm": [0.2, 0.8], "p_cu": [0.5], "records": 300,
                               "trials": 5},
     }),
     Case("xia2021-pitman", "run", "xia2021", {
         "release.sizes": [500],
         "release.samples": 1,
         "uniqueness": {"method": "pitman", "population_size": 100_000},
-        "analysis": {},
+        "figures": {},
     }),
 )  # fmt: skip
 
@@ -288,15 +280,15 @@ _AGENTS = (
     }),
     Case("voter-vs-twitter", "run", "voter-vs-twitter"),
     Case("sequential-publisher", "run", "sequential-publisher", {"agents.rounds": 3}),
-    Case("wan2015-agents", "run", "wan2015", {"agents": {"rounds": 1}, "analysis": {}}),
+    Case("wan2015-agents", "run", "wan2015", {"agents": {"rounds": 1}}),
     Case("wan2015-all-agents", "run", "wan2015", {
-        **_SEVERAL, "agents.together": "all", "publisher.solver": "branch-and-bound", "analysis": {}
+        **_SEVERAL, "agents.together": "all", "publisher.solver": "branch-and-bound"
     }),
     Case("prasser2017-agents", "run", "prasser2017", {
-        **_SEVERAL, "publisher.policies": _NODE_POLICIES, "analysis": {}
+        **_SEVERAL, "publisher.policies": _NODE_POLICIES
     }),
     Case("prasser2017-one-round", "run", "prasser2017", {
-        "agents": {"rounds": 1}, "publisher.policies": _NODE_POLICIES, "analysis": {}
+        "agents": {"rounds": 1}, "publisher.policies": _NODE_POLICIES
     }),
     Case("genealogy-market", "run", "genealogy-market", {
         "agents.rounds": 3, "targets.size": 40, "resources.registry.size": 1300, "resources.genealogy.size": 1300
@@ -323,9 +315,9 @@ _BATCHES = (
                              "bundled:wan2015-map-records/white-woman-62.csv"],
         }}
     }),
-    Case("wan2015-replications", "batch", "wan2015", {"replications": 2, "analysis": {}}),
+    Case("wan2015-replications", "batch", "wan2015", {"replications": 2}),
     Case("wan2015-uncertainty", "batch", "wan2015", {
-        "uncertainty": {"samples": 3, "method": "latin-hypercube", "parameters": _THREE_PRICES}, "analysis": {}
+        "uncertainty": {"samples": 3, "method": "latin-hypercube", "parameters": _THREE_PRICES}
     }),
     Case("xia2015-sweep", "batch", "xia2015-sweep", {
         "sweep": {
@@ -348,7 +340,7 @@ _BATCHES = (
         **_FEW_LOCI, "replications": 2, "sweep": {"values": {"economics.cost": [5, 20]}}
     }),
     Case("xia2021-replications", "batch", "xia2021", {
-        "replications": 2, "release.sizes": [300], "release.samples": 1, "analysis": {}
+        "replications": 2, "release.sizes": [300], "release.samples": 1
     }),
     Case("market-replications", "batch", "market", {
         "replications": 2, "agents.rounds": 2, "agents.mode": "sampling", "publisher.policies": ["basic"]
@@ -371,15 +363,12 @@ _STRESS = (
         "publisher.policies": ["safe-harbor", "basic", "no-attack"],
         "uncertainty": {"samples": 3, "method": "latin-hypercube", "parameters": _THREE_PRICES},
         "stress": {"robustness": {"quantile": 0.1}, "beliefs": [{"key": "economics.cost", "true": [2, 8]}]},
-        "analysis": {},
+
     }),
     Case("wan2021-stress", "stress", "wan2021-stress", {
         **_FEW_LOCI,
         "stress": {"outputs": ["publisher_payoff", "risk"],
                    "beliefs": [{"key": "economics.cost", "true": [0.0, 20.0], "believed": [10.0]}]},
-    }),
-    Case("wan2021-robustness-stress", "stress", "wan2021-robustness", {
-        **_FEW_LOCI, **_lines("resources.registry.size", [1000, 1300], **{"beliefs.sizes.registry": 1200})
     }),
     Case("market-stress", "stress", "market", {
         "agents.rounds": 2,
@@ -392,15 +381,14 @@ _CROSS_PLAYS = (
     Case("wan2015-cross-play", "cross-play", "wan2015", {
         "release": {"path": "bundled:wan2015-map-records/black-man-19.csv", "format": "csv"},
         "attributes.zip.draw": False,
-        "analysis": {},
     }, {"knowledge": "tennessee-voters"}),
     Case("clinic-cross-play", "cross-play", "clinic.toml", {}, {"knowledge": "club.toml", "stages": "attack.toml"}),
     Case("clinic-table-cross-play", "cross-play", "clinic-table.toml", {},
          {"knowledge": "club.toml", "stages": "attack.toml"}),
-    Case("xia2015-cross-play", "cross-play", "xia2015", {"publisher.solver": "branch-and-bound", "analysis": {}}),
+    Case("xia2015-cross-play", "cross-play", "xia2015", {"publisher.solver": "branch-and-bound"}),
     Case("voter-vs-twitter-cross-play", "cross-play", "voter-vs-twitter"),
     Case("prasser2017-cross-play", "cross-play", "prasser2017", {
-        "publisher.policies": ["safe-harbor", "basic", "no-attack"], "analysis": {}
+        "publisher.policies": ["safe-harbor", "basic", "no-attack"]
     }),
     Case("wan2021-cross-play", "cross-play", "wan2021", _FEW_LOCI),
     Case("genealogy-market-cross-play", "cross-play", "genealogy-market", {

@@ -149,6 +149,7 @@ def mutate(
     seed: int = 0,
     most: int = 30,
     files: int = 12,
+    tests: Sequence[Path] = (),
     workers: int = 2,
 ) -> list[Outcome]:
     """Plant faults in modules, print what became of each, and return it.
@@ -167,6 +168,8 @@ def mutate(
         Faults of each module at most; 0 for all.
     files : int
         Test files at most, the nearest to the module first; 0 for all.
+    tests : sequence of Path
+        Test files to run instead, as from the root.
     workers : int
         How many copies of the tree are tested at once.
     """
@@ -178,15 +181,15 @@ def mutate(
         shutil.copytree(root, roots[0], ignore=_NOT_COPIED)
         copies = [Copy(roots[0], tree)]
         for module in names:
-            tests = [path.relative_to(root) for path in tree.tests_of(module, files)]
-            seconds = _measured(copies[0], module, tests, deep=deep, stop=stop)
+            chosen = tests or [path.relative_to(root) for path in tree.tests_of(module, files)]
+            seconds = _measured(copies[0], module, chosen, deep=deep, stop=stop)
             # With what has been compiled by now.
             for other in roots[len(copies) :]:
                 shutil.copytree(roots[0], other)
                 copies.append(Copy(other, tree))
             timeout = _LEAST_TIMEOUT + 4 * seconds
             faults = drawn(tree.modules[module].read_text(encoding="utf-8"), seed, most)
-            for outcome in _outcomes(copies, tree, module, faults, tests, deep, timeout, stop):
+            for outcome in _outcomes(copies, tree, module, faults, chosen, deep, timeout, stop):
                 outcomes.append(outcome)
                 print(_line(outcome), flush=True)
     return outcomes
@@ -333,6 +336,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the draw of faults (default: 0)")
     parser.add_argument("--most", type=int, default=30, help="faults of each module at most, 0 for all (default: 30)")
     parser.add_argument("--files", type=int, default=12, help="test files at most, 0 for all (default: 12)")
+    parser.add_argument("--tests", type=Path, nargs="+", default=[], help="test files to run instead")
     parser.add_argument("--workers", type=int, choices=(1, 2), default=2, help="copies tested at once (default: 2)")
     parser.add_argument("-o", "--output", type=Path, help="CSV file for a row per fault")
     given = parser.parse_args(arguments)
@@ -340,7 +344,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         outcomes = mutate(
-            given.modules, deep=given.deep, seed=given.seed, most=given.most, files=given.files, workers=given.workers
+            given.modules,
+            deep=given.deep,
+            seed=given.seed,
+            most=given.most,
+            files=given.files,
+            tests=given.tests,
+            workers=given.workers,
         )
     except Stop as reason:
         print(reason, file=sys.stderr)

@@ -107,10 +107,10 @@ class Tree:
         }
 
     def tests_of(self, module: str, most: int = 0) -> list[Path]:
-        """Return the test files that import a module.
+        """Return the test files that import a module, and the one named after it whether it does or not.
 
-        The one named after it comes first, the others by how near their folder is to the module's, and then by how
-        little else they import. If there is one alone, another that imports what imports the module is added.
+        That one comes first, the others by how near their folder is to the module's, and then by how little else they
+        import. If there is one alone, another that imports what imports the module is added.
 
         Parameters
         ----------
@@ -120,13 +120,13 @@ class Tree:
         """
         mirrored = Path("tests", *self.modules[module].relative_to(self.root).parts[1:-1])
         first = self.root / mirrored / f"test_{self.modules[module].stem}.py"
-        chosen: list[Path] = []
+        chosen = [first] if first.is_file() else []
         wanted, reached = {module}, {module}
 
-        def distance(path: Path) -> tuple[bool, int, int]:
+        def distance(path: Path) -> tuple[int, int]:
             folder = path.relative_to(self.root).parts[:-1]
             shared = sum(1 for one, other in zip(folder, mirrored.parts, strict=False) if one == other)
-            return path != first, -shared, len(self.imports(path))
+            return -shared, len(self.imports(path))
 
         while wanted and len(chosen) < _FEW:
             more = [path for path in self.tests if path not in chosen and wanted & self.imports(path)]

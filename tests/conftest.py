@@ -18,6 +18,8 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Files whose tests are long and share nothing; they begin first, each for itself.
 APART = {"tests/test_docs.py", "tests/batch/test_paper_sweeps.py"}
+# Files that are long in all: they begin next, each on one worker.
+LONG = {"tests/reports/test_reproduction.py"}
 
 DEPRECATIONS = (
     "DeprecationWarning",
@@ -63,7 +65,9 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         folders[item.path.parent][item.path].append(item)
     turns = [
-        (file_of(file[0].nodeid) not in APART, at, file) for f in folders.values() for at, file in enumerate(f.values())
+        (file_of(file[0].nodeid) not in APART | LONG, at, file)
+        for f in folders.values()
+        for at, file in enumerate(f.values())
     ]
     turns.sort(key=lambda turn: turn[:2])
     items[:] = [item for _, _, file in turns for item in file]

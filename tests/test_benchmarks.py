@@ -16,14 +16,20 @@ SHARED = ("memory", "needs")
 SMALL = {
     "agents": ["--subjects", "2000", "--repeats", "1", "--sample", "20"],
     "batches": ["--tiny", "100", "--medium", "2", "--replications", "2", "--skip-dask"],
-    "dataset_level": ["--repeats", "1", "--sample", "1", "--skip-regions"],
+    "dataset_level": [
+        *("--table", "adult-arx-sample", "--amounts", "300"),
+        *("--repeats", "1", "--sample", "1", "--skip-regions"),
+    ],
     "fmdp": ["--sample", "1"],
     "knowledge": ["--sample", "1", "--trials", "2", "--largest", "2000"],
-    "masking": ["--sample", "1", "--skip-growth"],
+    "masking": ["--targets", "100", "--loci", "8", "--sample", "1", "--skip-growth"],
     "populations": ["--skip-engines", "--skip-growth", "--largest", "100000"],
     "populations_national": ["--sample", "100", "--largest", "100000"],
     "stress": ["--points", "2"],
-    "wan2015": ["--sample-records", "1", "--sample-points", "1", "--skip-growth"],
+    "wan2015": [
+        *("--repeats", "1", "--grid", "10"),
+        *("--sample-records", "1", "--sample-points", "1", "--skip-growth"),
+    ],
 }
 
 

@@ -27,7 +27,7 @@ from reidsim.cli import app, main
 from reidsim.interrupts import STOPPING
 from reidsim.progress import DelayedProgress
 from reidsim.reports.summary_table import summary_tables
-from reidsim.scenarios.kind import schemas
+from reidsim.scenarios.kind import kind_named, schemas
 
 TOWN = Path(__file__).parent / "scenarios" / "town"
 REIDSIM = shutil.which("reidsim", path=str(Path(sys.executable).parent)) or "reidsim"
@@ -154,7 +154,7 @@ def test_the_table_fits_eighty_columns_whatever_the_policies(number):
     means = payoffs | shares | {"share_unchanged": 1.0, "share_suppressed": 0.0}
     summary = pd.DataFrame(means, index=pd.Index(ALL_POLICIES[:number], name="policy"))
     page = io.StringIO()
-    for table in summary_tables(summary, "A title " * 20):
+    for table in summary_tables(summary, "A title " * 20, kind_named("tables").measures):
         Console(file=page, width=80).print(table)
     lines = page.getvalue().splitlines()
     assert max(map(len, lines)) <= 80

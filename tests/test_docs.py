@@ -36,21 +36,12 @@ def test_pages_have_blocks_to_play() -> None:
     at_least(100, (block for block in blocks if block.language in {"sh", "python"}))
 
 
+# The ledger is played in tests/reports/test_reproduction.py.
 @pytest.mark.deep
 @pytest.mark.parametrize("page", [page for page in PAGES if page != "reproduction.md"])
 def test_examples_run_and_print_what_is_shown(page: str, page_folder: Path) -> None:
     for block, printed in play(page, page_folder):
         assert lines_of(block.text) == lines_of(as_said(block.text, printed)), f"{page}, line {block.line}"
-
-
-@pytest.mark.deep
-def test_the_committed_ledger_is_what_its_command_writes(page_folder: Path) -> None:
-    (page_folder / "docs").mkdir()
-    for _ in play("reproduction.md", page_folder):
-        pass
-    written = (page_folder / "docs" / "reproduction.md").read_text(encoding="utf-8")
-    committed = (DOCS / "reproduction.md").read_text(encoding="utf-8")
-    assert ledger_as_said(committed, written) == committed
 
 
 def test_another_numpy_may_differ_by_what_it_draws_and_the_one_of_the_pages_by_nothing() -> None:
@@ -149,7 +140,7 @@ def test_results_page_documents_every_file_and_column(page_folder: Path) -> None
     parts = {part.splitlines()[0].replace("`", ""): part for part in re.split(r"^## ", page, flags=re.MULTILINE)[1:]}
     attributes = {"age", "sex", "village"}
     tables = {**result.analysis.tables(), **sequential.analysis.tables()}
-    assert set(tables) | {"left_out"} == {field.name for field in fields(RecordFigures)}
+    assert set(tables) | {"left_out", "runtimes"} == {field.name for field in fields(RecordFigures)}
     for name, table in {"runs": result.runs, "records": result.records, **tables}.items():
         rows = re.findall(r"^\| (.*?) \|", parts[f"{name}.parquet"], re.MULTILINE)
         assert set(re.findall(r"`(\w+)`", "".join(rows))) == set(table.columns) - attributes, name

@@ -134,6 +134,10 @@ def test_tests_are_found_by_imports_of_helpers_packages_and_importers(scripts, t
     assert [path.name for path in tree.tests_of("toy.steps", 1)] == ["test_steps.py"]
     assert [path.name for path in tree.tests_of("toy.tower")] == ["test_tower.py"]
     assert tree.tests_of("toy.alone") == []
+    # Named after the module, it is of it whatever it imports.
+    (toy / "tests" / "test_alone.py").write_text("import toy.tower\n")
+    again = scripts["mutation_tests"].Tree(toy)
+    assert [path.name for path in again.tests_of("toy.alone")] == ["test_alone.py"]
 
 
 def test_faults_that_no_test_notices_survive_and_the_tree_is_left_as_it_is(scripts, toy):
@@ -159,6 +163,13 @@ def test_a_module_that_no_test_reaches_and_a_name_of_none_are_told(scripts, toy)
         scripts["mutate"].mutate(["toy/alone.py"], root=toy, workers=1)
     with pytest.raises(stop, match="none: no module of toy"):
         scripts["mutate"].mutate(["none"], root=toy, workers=1)
+
+
+def test_the_test_files_can_be_given(scripts, toy, capsys):
+    scripts["mutate"].mutate(["toy.steps"], root=toy, most=1, tests=[Path("tests/test_tower.py")], workers=1)
+    told = capsys.readouterr().out
+    assert told.startswith("toy.steps: 1 test files, ")
+    assert told.splitlines()[0].endswith("tests/test_tower.py")
 
 
 @pytest.mark.deep

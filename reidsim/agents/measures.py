@@ -8,33 +8,48 @@ from numpy.typing import NDArray
 from reidsim.agents.outcomes import RoundOutcome
 from reidsim.agents.profile import Setting
 from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.measures import (
+    ADVERSARY_PAYOFF,
+    GENERALIZATION_INTENSITY,
+    MEASURES,
+    PUBLISHER_PAYOFF,
+    RISK,
+    RISK_IF_ATTACKED,
+    SHARE_ATTACKED,
+    SHARE_SUPPRESSED,
+    SHARE_UNCHANGED,
+    UTILITY,
+)
 from reidsim.games.record_game import WITHHELD, Choice, shared_rows
+from reidsim.measures import Measure
 from reidsim.releases.strategy_space import Strategies
 
 Floats = NDArray[np.float64]
 
+PARTICIPATION = Measure("participation", "Participation", "{:.2%}", "share of data subjects who take part")
 # Quantiles of the risk of records shared, by column.
 RISK_QUANTILES = {"risk_median": 0.5, "risk_90": 0.9, "risk_99": 0.99}
+_COUNT = "{:,.1f}"
 # Measures of a round, in the order of columns.
 ROUND_MEASURES = (
-    "publisher_payoff",
-    "adversary_payoff",
-    "utility",
-    "generalization_intensity",
-    "share_attacked",
-    "risk",
-    "risk_if_attacked",
-    "share_unchanged",
-    "share_suppressed",
-    "participation",
-    "joined",
-    "left",
-    "changed",
-    "attacks",
-    "exploits",
-    "detections",
-    "breaches",
-    *RISK_QUANTILES,
+    *MEASURES,
+    PARTICIPATION,
+    Measure("joined", "Joined", "{:.2%}", "share of data subjects who take part and did not in the round before"),
+    Measure("left", "Left", "{:.2%}", "share of data subjects who took part in the round before and no longer do"),
+    Measure("changed", "Releases changed", "{:.2%}", "share of records whose release differs from the round before"),
+    Measure("attacks", "Attacks", _COUNT, "records attacked; one attacked by two adversaries counts once"),
+    Measure("exploits", "Exploits", _COUNT, "exploits, of all adversaries"),
+    Measure("detections", "Detections", _COUNT, "detected exploits; records with one where outcomes are drawn"),
+    Measure("breaches", "Re-identifications", _COUNT, "successful re-identifications"),
+    *(
+        Measure(
+            column,
+            f"Risk, {level:.0%} quantile",
+            "{:.4f}",
+            f"probability of re-identification that {level:.0%} of the records shared do not exceed",
+        )
+        for column, level in RISK_QUANTILES.items()
+    ),
 )
 
 
@@ -73,15 +88,15 @@ def record_measures(
     gained = participants @ (setting.benefit * utility) - outcome.breaches @ setting.loss
     breaches, attacked = float(outcome.breaches.sum()), float(outcome.records_attacked.sum())
     return {
-        "publisher_payoff": float(gained) / n,
-        "adversary_payoff": adversary_payoff / n,
-        "utility": float(participants @ utility) / n,
-        "generalization_intensity": (float(participants @ intensity) + absent) / n,
-        "share_attacked": attacked / n,
-        "risk": breaches / n,
-        "risk_if_attacked": breaches / attacked if attacked > 0 else np.nan,
-        "share_unchanged": float(participants @ (intensity == 0)) / n,
-        "share_suppressed": (float(participants @ (intensity == 1)) + absent) / n,
+        PUBLISHER_PAYOFF.column: float(gained) / n,
+        ADVERSARY_PAYOFF.column: adversary_payoff / n,
+        UTILITY.column: float(participants @ utility) / n,
+        GENERALIZATION_INTENSITY.column: (float(participants @ intensity) + absent) / n,
+        SHARE_ATTACKED.column: attacked / n,
+        RISK.column: breaches / n,
+        RISK_IF_ATTACKED.column: breaches / attacked if attacked > 0 else np.nan,
+        SHARE_UNCHANGED.column: float(participants @ (intensity == 0)) / n,
+        SHARE_SUPPRESSED.column: (float(participants @ (intensity == 1)) + absent) / n,
     }
 
 

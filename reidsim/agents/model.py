@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from reidsim.agents.adversary import Adversary
 from reidsim.agents.attack import no_plan
-from reidsim.agents.measures import ROUND_MEASURES, equilibrium_of, record_measures, risk_quantiles
+from reidsim.agents.measures import PARTICIPATION, ROUND_MEASURES, equilibrium_of, record_measures, risk_quantiles
 from reidsim.agents.outcomes import RoundOutcome, expected_outcome, sampled_outcome, subject_draws
 from reidsim.agents.participation import count_by_cell, draw_harm, learn_risk, takes_part
 from reidsim.agents.phases import PHASES
@@ -22,6 +22,7 @@ from reidsim.agents.streams import agent_stream
 from reidsim.agents.subjects import DataSubject, SubjectColumns, SubjectSet
 from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium
+from reidsim.measures import columns_of
 
 Floats = NDArray[np.float64]
 
@@ -97,7 +98,7 @@ class ReidentificationModel(mesa.Model):
         self._linked_among: NDArray[np.int64] | None = None
         self.shared_in_last_round = self.columns.participates
         self.datacollector = DataCollector(
-            model_reporters={name: functools.partial(_measure, name) for name in ROUND_MEASURES},
+            model_reporters={column: functools.partial(_measure, column) for column in columns_of(ROUND_MEASURES)},
             agenttype_reporters={Adversary: dict(ADVERSARY_MEASURES)},
         )
 
@@ -252,7 +253,7 @@ class ReidentificationModel(mesa.Model):
         joined, left = self._moved
         self.measures = {
             **record_measures(setting, self.publisher.strategies, self.participants, self.outcome, payoff),
-            "participation": float(self.participants.sum()) / n,
+            PARTICIPATION.column: float(self.participants.sum()) / n,
             "joined": joined / n,
             "left": left / n,
             "changed": float(self.participants @ self.publisher.changed) / n,

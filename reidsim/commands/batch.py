@@ -76,7 +76,7 @@ def rerun(
         repeated = rerun_one(folder, run, progress=progress, with_records=output is not None, allow_code=allow_code)
     task = repeated.task
     title = f"{repeated.name}: run {task.key}, point {task.point}, replication {task.replication}"
-    for table in summary_tables(repeated.summary, title, repeated.defender):
+    for table in summary_tables(repeated.summary, title, repeated.measures):
         Console().print(table)
     for key, value in task.values.items():
         typer.echo(f"{key} = {value}")
@@ -121,7 +121,7 @@ def run_several(
     if isinstance(result, BatchResult):
         tables = batch_tables(result, title)
     else:
-        tables = summary_tables(result.summary, title, result.defender)
+        tables = summary_tables(result.summary, title, result.measures)
     for table in tables:
         Console().print(table)
     print_warnings(result.warnings)

@@ -84,7 +84,7 @@ def run(
         stop_if_interrupted()
         progress("drawing and writing", 0, 1)
         result.save(folder, illustrate=illustrate)
-    for table in summary_tables(result.summary, f"{loaded.name}: {loaded.scenario.title}", result.defender):
+    for table in summary_tables(result.summary, f"{loaded.name}: {loaded.scenario.title}", result.measures):
         Console().print(table)
     print_warnings(result.warnings)
     typer.echo(f"Results in {folder}")

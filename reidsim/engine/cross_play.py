@@ -11,11 +11,12 @@ import pandas as pd
 
 import reidsim
 from reidsim.deprecation import formerly
-from reidsim.engine.results import Clock, make_manifest, write_json, write_parquet, write_results
+from reidsim.engine.results import Clock, make_manifest, measures_told, write_json, write_parquet, write_results
 from reidsim.errors import InputError
-from reidsim.games.cross_play import CrossPlay
+from reidsim.games.cross_play import REGRET, CrossPlay
 from reidsim.games.cross_play import cross_play as play_all
 from reidsim.linkage.number_checks import check_share
+from reidsim.measures import Measure, measures_among
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 from reidsim.scenarios.schema import ScenarioHead
@@ -57,6 +58,11 @@ class CrossPlayResult:
     def table(self) -> pd.DataFrame:
         """One row per defender and adversary; see `CrossPlay`."""
         return self.play.table
+
+    @property
+    def measures(self) -> dict[str, Measure]:
+        """The measures of the table, by column, in the words of the scenario's kind."""
+        return measures_among((*measures_told(self.manifest), REGRET), self.table.columns)
 
     def matrix(self, measure: str) -> pd.DataFrame:
         """Return one measure, defenders as rows and adversaries as columns; see `CrossPlay`."""

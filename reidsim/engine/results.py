@@ -11,6 +11,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from typing import Any
 import pandas as pd
 
 from reidsim.errors import InputError
+from reidsim.measures import Measure
+from reidsim.scenarios.kind import is_of_package, kind_of, kind_of_content
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
 
@@ -111,7 +114,7 @@ def make_manifest(
     loaded: LoadedScenario[ScenarioHead], timings: Mapping[str, float], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Say what made a results folder: the scenario as run and its files, hash, seed, versions, timings (in seconds)."""
-    parts = loaded.makers()
+    parts, kind = loaded.makers(), kind_of(loaded.scenario)
     return {
         "scenario": loaded.name,
         "scenario_hash": scenario_hash(loaded.content),
@@ -121,8 +124,27 @@ def make_manifest(
         "versions": {"python": platform.python_version(), **{name: version(name) for name in _RECORDED_VERSIONS}},
         "timings_seconds": {key: round(value, 3) for key, value in timings.items()},
         **({"parts": parts} if parts else {}),
+        # Whoever reads them need not have, or trust, the code of a kind that is not of the package.
+        **({} if is_of_package(kind.name) else {"measures": [asdict(measure) for measure in kind.measures]}),
         **facts,
     }
+
+
+def measures_told(manifest: Mapping[str, Any]) -> tuple[Measure, ...]:
+    """Return the measures of the kind of scenario that a manifest is of.
+
+    Raises
+    ------
+    InputError
+        If there is no such kind.
+    """
+    told = manifest.get("measures")
+    if told is None:
+        return kind_of_content(manifest["content"]).measures
+    names = [field.name for field in fields(Measure)]
+    if not isinstance(told, list) or not all(isinstance(each, dict) and sorted(each) == sorted(names) for each in told):
+        raise InputError("not the manifest of a run", where="measures", expected="what reidsim run writes")
+    return tuple(Measure(**{name: str(each[name]) for name in names}) for each in told)
 
 
 def scenario_hash(content: Mapping[str, Any]) -> str:

@@ -11,17 +11,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.agents.measures import ROUND_MEASURES
+from reidsim.agents.measures import PARTICIPATION, ROUND_MEASURES
 from reidsim.agents.profile import AdversaryProfile, Setting
 from reidsim.engine.run_result import Played, run_table
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import MEASURES
+from reidsim.measures import columns_of
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, Study, equilibria_of
 from reidsim.wording import counted
 
 # Measures of runs.parquet: means over all rounds.
-RUN_MEASURES = (*MEASURES, "participation")
+RUN_MEASURES = (*MEASURES, PARTICIPATION)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -68,7 +69,7 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
     place = {"replication": replication, "draw": draw, "policy": policy}
     rounds = model.datacollector.get_model_vars_dataframe()
     numbers = np.arange(1, len(rounds) + 1)
-    rounds = rounds.assign(**place, round=numbers)[[*place, "round", *ROUND_MEASURES]]
+    rounds = rounds.assign(**place, round=numbers)[[*place, "round", *columns_of(ROUND_MEASURES)]]
     adversaries = model.datacollector.get_agenttype_vars_dataframe(Adversary).reset_index(drop=True)
     each = np.repeat(numbers, len(setting.profiles))
     columns = list(adversaries.columns)
@@ -122,7 +123,7 @@ def describe_rounds(study: Study[Any]) -> str:
 def run_means(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.DataFrame:
     """Average `RUN_MEASURES` over the rounds and draws of each policy; indexed by policy."""
     rounds = pd.concat([each.rounds for each in played], ignore_index=True)
-    return rounds.groupby("policy", sort=False)[list(RUN_MEASURES)].mean().loc[list(policies)]
+    return rounds.groupby("policy", sort=False)[columns_of(RUN_MEASURES)].mean().loc[list(policies)]
 
 
 def analysis_of(played: Sequence[PlayedPolicy]) -> AgentAnalysis:

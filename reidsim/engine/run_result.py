@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 import reidsim
-from reidsim.engine.results import write_json, write_parquet, write_results
+from reidsim.engine.results import measures_told, write_json, write_parquet, write_results
+from reidsim.measures import Measure
 from reidsim.scenarios.study import AnalysisTables
 from reidsim.wording import counted
 
@@ -73,6 +74,11 @@ class RunResult:
     defender: str = "publisher"
     by: tuple[str, ...] = ("policy",)
     measured: tuple[str, ...] = ()
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The measures of the scenario's kind: what columns of `runs` are called and mean."""
+        return measures_told(self.manifest)
 
     @property
     def summary(self) -> pd.DataFrame:

@@ -15,20 +15,19 @@ from reidsim.errors import InputError, nearest
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.defenders.defender import Defender, Game, outcome_of, paid_in, record_game_of
+from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
 from reidsim.games.record_game import Choice
+from reidsim.measures import Measure, columns_of
 from reidsim.releases.focused import space_of_all
 
-CROSS_PLAY_COLUMNS = (
-    "defender",
-    "plans_against",
-    "adversary",
-    "publisher_payoff",
-    "adversary_payoff",
-    "utility",
-    "share_attacked",
-    "risk",
+REGRET = Measure(
     "regret",
+    "Regret",
+    "{:,.2f}",
+    "per record: how much more the best reply to the adversary faced pays than the defender gets against it",
 )
+CROSS_PLAY_MEASURES = (PUBLISHER_PAYOFF, ADVERSARY_PAYOFF, UTILITY, SHARE_ATTACKED, RISK, REGRET)
+CROSS_PLAY_COLUMNS = ("defender", "plans_against", "adversary", *columns_of(CROSS_PLAY_MEASURES))
 # Beyond so many forms nobody plans against several adversaries at once: compiled solvers are for one.
 MOST_FORMS = 2**20
 # What a defender may plan against besides the adversaries themselves.
@@ -69,8 +68,8 @@ class CrossPlay:
     Parameters
     ----------
     table : DataFrame
-        One row per defender (and adversary planned against) and adversary faced; columns `CROSS_PLAY_COLUMNS`. Money in
-        currency units per record; `regret` is what the best reply to the adversary faced would have paid more.
+        One row per defender (and adversary planned against) and adversary faced; columns `CROSS_PLAY_COLUMNS`. Money
+        in currency units per record.
     left_out : tuple of str
         What cannot play, with the reason.
     """
@@ -103,7 +102,7 @@ def require_measure(measure: str, where: str | None = None) -> None:
     InputError
         If it does not.
     """
-    measures = CROSS_PLAY_COLUMNS[3:]
+    measures = columns_of(CROSS_PLAY_MEASURES)
     if measure not in measures:
         expected = f"one of {', '.join(measures)}"
         hint = nearest(measure, measures)
@@ -153,11 +152,11 @@ def cross_play(
         against_each = [defender.name for defender in defenders if defender.plans][:1]
     cannot: dict[str, InputError] = {}
 
-    def played(opponent: Opponent, choice: Choice, defender: Defender) -> NDArray[np.float64] | None:
+    def played(opponent: Opponent, paid: Game, choice: Choice) -> NDArray[np.float64] | None:
         """Return what comes of a choice; None, for good, once the adversary has found that it cannot play."""
         if opponent.name not in cannot:
             try:
-                return _averages(paid_in(defender, opponent.truth, choice), choice, weights)
+                return _averages(paid, choice, weights)
             except InputError as error:
                 # Some find it only in some form of the records, such as one that 2.5 people share.
                 cannot[opponent.name] = error
@@ -166,7 +165,7 @@ def cross_play(
     best, best_reply = {}, BestReply(may_withhold=True)
     for opponent in opponents:
         try:
-            best[opponent.name] = played(opponent, best_reply.choose(opponent.truth), best_reply)
+            best[opponent.name] = played(opponent, opponent.truth, best_reply.choose(opponent.truth))
         except InputError as error:
             cannot[opponent.name] = error
     left_out = []
@@ -180,11 +179,12 @@ def cross_play(
             progress(done, len(plans))
         try:
             choice = defender.choose(game)
+            paid = [paid_in(defender, opponent.truth, choice) for opponent in playing]
         except InputError as error:
             left_out.append(f"defender {defender.name!r} cannot play: {error}")
             continue
-        for opponent in playing:
-            measures, most = played(opponent, choice, defender), best[opponent.name]
+        for opponent, truth in zip(playing, paid, strict=True):
+            measures, most = played(opponent, truth, choice), best[opponent.name]
             if measures is not None and most is not None:
                 regret = _regret(most[0], measures[0], opponent.truth)
                 rows.append((defender.name, against, opponent.name, *measures, regret))

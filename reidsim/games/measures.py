@@ -1,4 +1,4 @@
-"""Averages over records of what a policy leads to."""
+"""What a policy leads to: the measures of a game, and their averages over records."""
 
 from __future__ import annotations
 
@@ -6,35 +6,95 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.games.equilibrium import Equilibrium
+from reidsim.measures import Measure
 
-# The nine measures of a run, in the order in which tables print them (Wan et al. 2015, Table 7, and utility).
-MEASURES = (
+PUBLISHER_PAYOFF = Measure(
     "publisher_payoff",
+    "Publisher's payoff",
+    "{:,.2f}",
+    "per record: benefit of the release, less the expected loss where the adversary attacks",
+)
+ADVERSARY_PAYOFF = Measure(
     "adversary_payoff",
-    "utility",
+    "Adversary's payoff",
+    "{:,.2f}",
+    "per record: expected gain less cost where the adversary attacks, 0 elsewhere",
+)
+UTILITY = Measure("utility", "Utility", "{:.4f}", "share of the full benefit that the release keeps; 1 is unchanged")
+GENERALIZATION_INTENSITY = Measure(
     "generalization_intensity",
-    "share_attacked",
+    "Generalization intensity",
+    "{:.4f}",
+    "levels applied, as a fraction of the maximum; 0 is unchanged, 1 fully suppressed",
+)
+SHARE_ATTACKED = Measure("share_attacked", "Records attacked", "{:.2%}", "share of records that the adversary attacks")
+RISK = Measure(
     "risk",
+    "Re-identification risk",
+    "{:.4f}",
+    "mean over all records of the probability that the person is re-identified, 0 where the adversary does not attack; "
+    "times the number of records, the expected number of records re-identified",
+)
+RISK_IF_ATTACKED = Measure(
     "risk_if_attacked",
-    "share_unchanged",
+    "Risk of attacked records",
+    "{:.4f}",
+    "mean over attacked records of the probability that the person is re-identified; none without attack",
+)
+SHARE_UNCHANGED = Measure(
+    "share_unchanged", "Records shared unchanged", "{:.2%}", "share of records with generalization intensity 0"
+)
+SHARE_SUPPRESSED = Measure(
     "share_suppressed",
+    "Records suppressed",
+    "{:.2%}",
+    "share of records with generalization intensity 1, withheld records included",
+)
+# The nine measures of a game, in the order in which tables print them (Wan et al. 2015, Table 7, and utility).
+MEASURES = (
+    PUBLISHER_PAYOFF,
+    ADVERSARY_PAYOFF,
+    UTILITY,
+    GENERALIZATION_INTENSITY,
+    SHARE_ATTACKED,
+    RISK,
+    RISK_IF_ATTACKED,
+    SHARE_UNCHANGED,
+    SHARE_SUPPRESSED,
+)
+# Of a stress test, whose section `stress` gives the share.
+RISK_QUANTILE = Measure(
+    "risk_quantile",
+    "Quantile of risk",
+    "{:.4f}",
+    "probability of re-identification that the share `risk_level` of the records does not exceed",
+)
+# Of single records.
+SUCCESS_PROBABILITY = Measure(
+    "success_probability",
+    "Success probability",
+    "{:.4f}",
+    "probability that an attack on the record would re-identify the person, whether or not it is made",
+)
+RECORD_RISK = Measure(
+    "risk", "Risk of a record", "{:.4f}", "the success probability where the record is attacked, 0 where it is not"
 )
 
 
 def averages(equilibrium: Equilibrium, weights: NDArray[np.int64]) -> dict[str, float]:
-    """Average the outcomes of cells over their records, `weights` (n_cells,) in each; by name in `MEASURES`."""
+    """Average the outcomes of cells over their records, `weights` (n_cells,) in each; by column of `MEASURES`."""
     attacked = equilibrium.attack_probability
     intensity = equilibrium.generalization_intensity
-    success, risk = equilibrium.success_probability, equilibrium.risk
+    success = equilibrium.success_probability
     any_attack = (weights * attacked).sum() > 0
     return {
-        "publisher_payoff": np.average(equilibrium.publisher_payoff, weights=weights),
-        "adversary_payoff": np.average(equilibrium.adversary_payoff, weights=weights),
-        "utility": np.average(equilibrium.utility, weights=weights),
-        "generalization_intensity": np.average(intensity, weights=weights),
-        "share_attacked": np.average(attacked, weights=weights),
-        "risk": np.average(risk, weights=weights),
-        "risk_if_attacked": np.average(success, weights=weights * attacked) if any_attack else np.nan,
-        "share_unchanged": np.average(intensity == 0, weights=weights),
-        "share_suppressed": np.average(intensity == 1, weights=weights),
+        PUBLISHER_PAYOFF.column: np.average(equilibrium.publisher_payoff, weights=weights),
+        ADVERSARY_PAYOFF.column: np.average(equilibrium.adversary_payoff, weights=weights),
+        UTILITY.column: np.average(equilibrium.utility, weights=weights),
+        GENERALIZATION_INTENSITY.column: np.average(intensity, weights=weights),
+        SHARE_ATTACKED.column: np.average(attacked, weights=weights),
+        RISK.column: np.average(attacked * success, weights=weights),
+        RISK_IF_ATTACKED.column: np.average(success, weights=weights * attacked) if any_attack else np.nan,
+        SHARE_UNCHANGED.column: np.average(intensity == 0, weights=weights),
+        SHARE_SUPPRESSED.column: np.average(intensity == 1, weights=weights),
     }

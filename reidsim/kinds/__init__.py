@@ -6,9 +6,11 @@ What a kind of one's own is made of can be imported from here.
 from reidsim.adversaries.response import Linkage
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.record_game import RecordGame
+from reidsim.measures import Measure
 from reidsim.releases.masking import MaskingSpace
-from reidsim.scenarios.kind import Kind, Policy
+from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.planners import planner
+from reidsim.scenarios.policy import Policy
 from reidsim.scenarios.publisher_schema import PublisherScenario
 from reidsim.scenarios.schema import economics_of
 from reidsim.scenarios.study import Study, World
@@ -18,6 +20,7 @@ __all__ = [
     "Kind",
     "Linkage",
     "MaskingSpace",
+    "Measure",
     "Policy",
     "PublisherScenario",
     "RecordGame",

@@ -59,8 +59,6 @@ class Population:
         cls, domain: Domain, codes: Codes, counts: Counts | None = None, *, name: str = "population", source: str = ""
     ) -> Population:
         """Add up rows of codes (n, m), each worth one person or `counts` people, to one row per occupied cell."""
-        if len(codes) == 0:
-            raise InputError("the population is empty", where=name)
         keys, first, inverse = np.unique(domain.keys(codes), return_index=True, return_inverse=True)
         if counts is not None and (counts < 0).any():
             raise InputError("negative count", where=name, found=counts.min().item(), expected="0 or more")

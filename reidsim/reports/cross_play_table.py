@@ -10,40 +10,33 @@ from rich.table import Table
 from rich.text import Text
 
 from reidsim.engine.cross_play import CrossPlayResult
+from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
+from reidsim.measures import Measure
 from reidsim.reports.figures.cross_play import cross_play_maps
 from reidsim.reports.figures.saving import save_figure
 
 _WIDTH = 80
-_FORMS = {"share_attacked": "{:.2%}", "risk": "{:.4f}", "utility": "{:.4f}"}
-_NAMES = {
-    "publisher_payoff": "{defender}'s payoff",
-    "adversary_payoff": "adversary's payoff",
-    "share_attacked": "records attacked",
-    "risk": "re-identification risk",
-}
 
 
 def cross_play_tables(result: CrossPlayResult, measure: str) -> Iterator[Table]:
     """Lay out a measure in tables of as many adversaries as fit 80 characters."""
     matrix = result.matrix(measure)
-    form = _FORMS.get(measure, "{:,.2f}")
+    told = result.measures[measure]
     # Rounded first, so that -0.001 is not printed as minus nothing.
-    shown = matrix.map(lambda value: form.format(round(value, 6) + 0.0)).replace(r"^-(0\.0+%?)$", r"\1", regex=True)
+    shown = matrix.map(lambda value: told.text(round(value, 6))).replace(r"^-(0\.0+%?)$", r"\1", regex=True)
     room = _WIDTH - 4 - max(len(str(name)) for name in matrix.index)
     start, used = 0, 0
     for position, adversary in enumerate(shown.columns):
         width = 3 + max(len(str(adversary)), int(shown[adversary].str.len().max()))
         if used + width > room and position > start:
-            yield _table(shown.iloc[:, start:position], result, measure)
+            yield _table(shown.iloc[:, start:position], result.name, told)
             start, used = position, 0
         used += width
-    yield _table(shown.iloc[:, start:], result, measure)
+    yield _table(shown.iloc[:, start:], result.name, told)
 
 
-def _table(shown: pd.DataFrame, result: CrossPlayResult, measure: str) -> Table:
-    name = _NAMES.get(measure, measure).format(defender=result.defender)
-    title = Text(f"{result.name}: {name}")
-    table = Table(title=title, title_justify="left")
+def _table(shown: pd.DataFrame, name: str, measure: Measure) -> Table:
+    table = Table(title=Text(f"{name}: {measure.in_text}"), title_justify="left")
     table.add_column("defender", no_wrap=True)
     for adversary in shown.columns:
         table.add_column(str(adversary), justify="right", no_wrap=True)
@@ -55,6 +48,6 @@ def _table(shown: pd.DataFrame, result: CrossPlayResult, measure: str) -> Table:
 def illustrate_cross_play(result: CrossPlayResult, folder: Path) -> list[str]:
     """Draw the heat map of a result into a folder; return the names of the files."""
     folder.mkdir(parents=True, exist_ok=True)
-    figure = cross_play_maps(result.matrix("publisher_payoff"), result.matrix("risk"))
+    figure = cross_play_maps(result.matrix(PUBLISHER_PAYOFF.column), result.matrix(RISK.column))
     save_figure(figure, folder / "cross-play.png")
     return ["cross-play.png"]

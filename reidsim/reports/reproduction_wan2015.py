@@ -11,6 +11,13 @@ from numpy.typing import NDArray
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.lattice_search import lattice_search
+from reidsim.games.measures import (
+    ADVERSARY_PAYOFF,
+    GENERALIZATION_INTENSITY,
+    MEASURES,
+    PUBLISHER_PAYOFF,
+    SHARE_ATTACKED,
+)
 from reidsim.games.parameter_grid import (
     Options,
     ParameterPoints,
@@ -61,16 +68,7 @@ _TABLE_7: Mapping[str, Mapping[str, float]] = {
 _EXCHANGED = "the printed table has the two risk rows of SH and Basic exchanged: .2187 x .0504 = .0110"
 _Summary = Mapping[str, Mapping[str, float]]
 
-_MEASURES = {
-    "publisher_payoff": ("publisher's payoff ($)", "{:,.2f}"),
-    "adversary_payoff": ("adversary's payoff ($)", "{:.2f}"),
-    "share_suppressed": ("share of records suppressed", "{:.4f}"),
-    "share_unchanged": ("share of records shared unchanged", "{:.4f}"),
-    "generalization_intensity": ("generalization intensity", "{:.4f}"),
-    "share_attacked": ("share of records attacked", "{:.4f}"),
-    "risk": ("probability of re-identification, all records", "{:.4f}"),
-    "risk_if_attacked": ("probability of re-identification, attacked records", "{:.4f}"),
-}
+_WORDS = {measure.column: measure.in_text for measure in MEASURES}
 _TOLERANCES = {
     "adversary_payoff": 0.30,
     "share_suppressed": 0.01,
@@ -157,7 +155,9 @@ def _table_7(summary: _Summary) -> list[Entry]:
     entries = []
     for policy, printed in _TABLE_7.items():
         for measure, value in printed.items():
-            name, form = _MEASURES[measure]
+            is_payoff = measure in (PUBLISHER_PAYOFF.column, ADVERSARY_PAYOFF.column)
+            name = f"{_WORDS[measure]} ($)" if is_payoff else _WORDS[measure]
+            form = PUBLISHER_PAYOFF.format if is_payoff else "{:.4f}"
             tolerance = 0.003 * value if measure == "publisher_payoff" else _TOLERANCES[measure]
             note = _EXCHANGED if policy in ("safe-harbor", "basic") and measure.startswith("risk") else ""
             if policy == "safe-harbor" and measure == "publisher_payoff":
@@ -182,10 +182,10 @@ def _sh_friendly_gain(summary: _Summary) -> list[Entry]:
     return [
         Entry("Table 7", what, 0.45, gain, tolerance=0.10, note="cause unknown; see the next rows"),
         Entry("Table 7", what, 0.45, free_gain, tolerance=0.10, note=costless),
-        Entry("Table 7", "sh-friendly: share of records attacked", 0.0091, attacked, tolerance=0.0025, form="{:.4f}",
+        Entry("Table 7", f"sh-friendly: {SHARE_ATTACKED.in_text}", 0.0091, attacked, tolerance=0.0025, form="{:.4f}",
               note=costless),
-        Entry("Table 7", "sh-friendly: generalization intensity", 0.1453, intensity, tolerance=0.001, form="{:.4f}",
-              note=costless),
+        Entry("Table 7", f"sh-friendly: {GENERALIZATION_INTENSITY.in_text}", 0.1453, intensity, tolerance=0.001,
+              form="{:.4f}", note=costless),
     ]  # fmt: skip
 
 

@@ -9,7 +9,11 @@ import pandas as pd
 from rich.table import Table
 from rich.text import Text
 
+from reidsim.engine.results import measures_told
+from reidsim.engine.stress.outcomes import outputs_among
 from reidsim.engine.stress.result import StressResult
+from reidsim.games.measures import PUBLISHER_PAYOFF
+from reidsim.measures import Measure
 
 # Columns of the robustness table, and what is printed above them.
 _ROBUSTNESS = {
@@ -30,6 +34,7 @@ _MEANINGS = {
 
 def stress_tables(result: StressResult, title: str) -> Iterator[Table]:
     """Lay out what a stress test found: indices by output, policies by robustness, boxes and guarantees."""
+    measures = {measure.column: measure for measure in outputs_among(measures_told(result.manifest))}
     for name, make in (
         ("sensitivity", _sensitivity),
         ("robustness", _robustness),
@@ -37,14 +42,14 @@ def stress_tables(result: StressResult, title: str) -> Iterator[Table]:
         ("guarantee", _guarantee),
     ):
         if name in result.tables:
-            yield from make(result.tables[name], title)
+            yield from make(result.tables[name], title, measures)
 
 
-def _sensitivity(indices: pd.DataFrame, title: str) -> Iterator[Table]:
+def _sensitivity(indices: pd.DataFrame, title: str, measures: Mapping[str, Measure]) -> Iterator[Table]:
     method = "sobol" if "total" in set(indices["index"]) else "morris"
     first, second = _INDICES[method]
     for output, rows in indices.groupby("output", sort=False):
-        table = _titled(f"{title}: {output}", f"{first} ({second}){_MEANINGS[method]}")
+        table = _titled(f"{title}: {measures[str(output)].in_text}", f"{first} ({second}){_MEANINGS[method]}")
         table.add_column("", no_wrap=True)
         policies = rows["policy"].unique()
         for policy in policies:
@@ -60,9 +65,12 @@ def _sensitivity(indices: pd.DataFrame, title: str) -> Iterator[Table]:
         yield table
 
 
-def _robustness(robustness: pd.DataFrame, title: str) -> Iterator[Table]:
+def _robustness(robustness: pd.DataFrame, title: str, measures: Mapping[str, Measure]) -> Iterator[Table]:
     points = int(robustness["points"].iloc[0])
-    table = _titled(f"{title}: robustness", f"publisher's payoff over {points:,} points; * best by this criterion")
+    table = _titled(
+        f"{title}: robustness",
+        f"{measures[PUBLISHER_PAYOFF.column].in_text} over {points:,} points; * best by this criterion",
+    )
     table.add_column("", no_wrap=True)
     for name in _ROBUSTNESS.values():
         table.add_column(name, justify="right")
@@ -76,9 +84,9 @@ def _robustness(robustness: pd.DataFrame, title: str) -> Iterator[Table]:
     yield table
 
 
-def _boxes(boxes: pd.DataFrame, title: str) -> Iterator[Table]:
-    output = boxes["output"].iloc[0]
-    table = _titled(f"{title}: where {output} is bad", "boxes of a classification tree")
+def _boxes(boxes: pd.DataFrame, title: str, measures: Mapping[str, Measure]) -> Iterator[Table]:
+    output = measures[str(boxes["output"].iloc[0])]
+    table = _titled(f"{title}: where {output.in_text} is bad", "boxes of a classification tree")
     for name in ("policy", "bad points", "box", "coverage", "density"):
         table.add_column(name, justify="left" if name in ("policy", "box") else "right")
     for (policy, number), rows in boxes.groupby(["policy", "box"], sort=False):
@@ -90,7 +98,7 @@ def _boxes(boxes: pd.DataFrame, title: str) -> Iterator[Table]:
     yield table
 
 
-def _guarantee(guarantee: pd.DataFrame, title: str) -> Iterator[Table]:
+def _guarantee(guarantee: pd.DataFrame, title: str, _: Mapping[str, Measure]) -> Iterator[Table]:
     table = _titled(
         f"{title}: errors that break a promise", "first value at which a record taken for safe is worth an attack"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
@@ -44,11 +44,13 @@ def _known_planner(name: str) -> str:
     )  # fmt: skip
 
 
-Planner = Annotated[
-    str,
-    AfterValidator(_known_planner),
-    WithJsonSchema({"anyOf": [{"enum": list(PLANNERS)}, {"type": "string", "pattern": f"^(?:{_OBJECT.pattern})$"}]}),
-]
+def names_schema(names: Iterable[str]) -> WithJsonSchema:
+    """Return the JSON schema of a key that takes one of these names, or an object of a module."""
+    pattern = {"type": "string", "pattern": f"^(?:{_OBJECT.pattern})$"}
+    return WithJsonSchema({"anyOf": [{"enum": list(names)}, pattern]})
+
+
+Planner = Annotated[str, AfterValidator(_known_planner), names_schema(PLANNERS)]
 
 
 class UnconfirmedSection(Section):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,11 +17,14 @@ import numpy as np
 import pandas as pd
 
 from reidsim.errors import InputError, listed, nearest
+from reidsim.games.measures import MEASURES
+from reidsim.measures import Measure, columns_of
+from reidsim.scenarios.former_keys import FORMER_GAMES
+from reidsim.scenarios.policy import Policy
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, Assessed, PolicyOutcome, Progress, Study
 
 if TYPE_CHECKING:
     from reidsim.agents.profile import Setting
-    from reidsim.games.defenders.defender import Defender
     from reidsim.games.equilibrium import Equilibrium
     from reidsim.scenarios.load import LoadedScenario
     from reidsim.scenarios.opponent_types import TypeOpponents
@@ -40,40 +43,6 @@ _GROUP = "reidsim.kinds"
 _MADE: dict[type, Kind] = {}
 
 
-@dataclass(frozen=True)
-class Policy:
-    """A way of deciding what is shared; all that any part of the package knows about it.
-
-    Parameters
-    ----------
-    name : str
-        As scenarios and tables write it.
-    label : str
-        As figures write it.
-    words : str
-        What it does, in one sentence.
-    defender : callable
-        Makes the `Defender` that follows it, of a study and the number of a draw.
-    is_rule : bool
-        Whether it shares the same whoever attacks; else it is a best reply.
-    forbids_attacks : bool
-        Whether it shares only what nobody attacks.
-    needs_safe_harbor : bool
-        Whether the scenario must say what Safe Harbor restricts.
-    by_agents : bool
-        Whether it can be played round after round.
-    """
-
-    name: str
-    label: str
-    words: str
-    defender: Callable[[Any, int], Defender]
-    is_rule: bool = False
-    forbids_attacks: bool = False
-    needs_safe_harbor: bool = False
-    by_agents: bool = True
-
-
 class Kind:
     """A kind of scenario; a kind of one's own says the attributes, `build`, and what else differs.
 
@@ -90,6 +59,8 @@ class Kind:
         Who shares the records: ``publisher`` or ``subject``; empty where nobody decides.
     numbers_draws : bool
         Whether a replication is a draw of one study, by its number; else each is a study of a seed of its own.
+    measures : tuple of Measure
+        What its tables of runs may hold, in the order in which tables print them.
     amount_keys : tuple of str
         Keys that only change money, and so none of the data of a study.
     """
@@ -99,6 +70,7 @@ class Kind:
     schema: ClassVar[type[ScenarioHead]]
     policies: ClassVar[Mapping[str, Policy]] = {}
     decides: ClassVar[str] = "publisher"
+    measures: ClassVar[tuple[Measure, ...]] = MEASURES
     numbers_draws: ClassVar[bool] = False
     amount_keys: ClassVar[tuple[str, ...]] = ()
 
@@ -204,11 +176,11 @@ class Kind:
 
     def summarise(self, study: Any, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Average the outcomes of each policy over all records; indexed by policy, a column per measure."""
-        from reidsim.games.measures import MEASURES, averages
+        from reidsim.games.measures import averages
 
         weights = study.world(draw).weights
         rows = [averages(equilibrium, weights) for equilibrium in equilibria.values()]
-        return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"), columns=list(MEASURES))
+        return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"), columns=columns_of(MEASURES))
 
     def further_measures(self, study: Any, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return measures that only batches tell, indexed by policy."""
@@ -409,6 +381,18 @@ def kind_of(scenario: ScenarioHead) -> Kind:
     """Return the kind of a scenario that has been read."""
     made = _MADE.get(type(scenario))
     return kind_named(getattr(scenario, "game", None)) if made is None else made
+
+
+def kind_of_content(content: Mapping[str, Any]) -> Kind:
+    """Return the kind of a scenario as run, in results of former versions, too.
+
+    Raises
+    ------
+    InputError
+        If there is no such kind.
+    """
+    game = content.get("game", DEFAULT_KIND)
+    return kind_named(DEFAULT_KIND if game in FORMER_GAMES else game)
 
 
 def schemas() -> dict[str, type[ScenarioHead]]:

@@ -7,27 +7,14 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
+from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
+from reidsim.measures import columns_of
 from reidsim.scenarios.design_schema import SweepSection, SweepValues
 from reidsim.validation import Section
 
-Output = Literal[
-    "publisher_payoff",
-    "adversary_payoff",
-    "utility",
-    "generalization_intensity",
-    "share_attacked",
-    "risk",
-    "risk_quantile",
-    "risk_if_attacked",
-    "share_unchanged",
-    "share_suppressed",
-    "usefulness",
-    "usefulness_fairness",
-    "privacy_fairness",
-]
 Criterion = Literal["maximin", "minimax-regret", "quantile"]
 Level = Annotated[float, Field(gt=0, lt=1)]
-_DEFAULT_OUTPUTS: tuple[Output, ...] = ("publisher_payoff", "adversary_payoff", "utility", "share_attacked", "risk")
+_DEFAULT_OUTPUTS = tuple(columns_of((PUBLISHER_PAYOFF, ADVERSARY_PAYOFF, UTILITY, SHARE_ATTACKED, RISK)))
 
 
 class SensitivitySection(Section):
@@ -79,7 +66,9 @@ class RobustnessSection(Section):
 class DiscoverySection(Section):
     """Which box of the parameters makes an outcome bad, over the points of the robustness analysis."""
 
-    output: Output = Field(default="publisher_payoff", description="measure that is bad somewhere")
+    output: str = Field(
+        default=PUBLISHER_PAYOFF.column, description="measure of the game, or `risk_quantile`, that is bad somewhere"
+    )
     policy: str | None = Field(default=None, description="whose outcome; each policy in turn if not given")
     below: float | None = Field(default=None, description="the outcome is bad below this value")
     above: float | None = Field(
@@ -149,10 +138,10 @@ class PolicyMapSection(Section):
 class StressSection(Section):
     """What `reidsim stress` works out; sensitivity and robustness if no part is given."""
 
-    outputs: tuple[Output, ...] = Field(
+    outputs: tuple[str, ...] = Field(
         default=_DEFAULT_OUTPUTS,
         min_length=1,
-        description="outputs whose sensitivity is worked out; the last three in the masking game",
+        description="measures of the game whose sensitivity is computed, by column of its runs, or `risk_quantile`",
     )
     policies: tuple[str, ...] = Field(
         default=(), description="policies of the scenario that are compared; all if none is given"

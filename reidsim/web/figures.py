@@ -8,13 +8,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from reidsim.agents.measures import PARTICIPATION
+from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
+from reidsim.palette import BLUE, GREEN, GREY, ORANGE, VERMILION
 from reidsim.reports.figures.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
     UNIT,
-    VERMILION,
     label_axes,
     legend_below,
     new_figure,
@@ -39,13 +37,13 @@ def payoff_bars(runs: pd.DataFrame) -> Figure:
     runs : DataFrame
         With columns ``policy``, ``publisher_payoff`` and ``adversary_payoff``, money per record.
     """
-    means = runs.groupby("policy", sort=False, observed=True)[["publisher_payoff", "adversary_payoff"]].mean()
+    means = runs.groupby("policy", sort=False, observed=True)[[PUBLISHER_PAYOFF.column, ADVERSARY_PAYOFF.column]].mean()
     policies = ordered_policies(means.index)
     figure, [[publisher, adversary]] = new_figure(1, 2, panel=(_PANEL[0] * 0.6, _PANEL[1]))
     places = np.arange(len(policies))
     for axes, column, colour, title in (
-        (publisher, "publisher_payoff", BLUE, "Who shares"),
-        (adversary, "adversary_payoff", VERMILION, "Adversary"),
+        (publisher, PUBLISHER_PAYOFF.column, BLUE, "Who shares"),
+        (adversary, ADVERSARY_PAYOFF.column, VERMILION, "Adversary"),
     ):
         axes.barh(places, means.loc[policies, column], color=colour)
         axes.set_yticks(places, [policy_name(policy) for policy in policies] if axes is publisher else [])
@@ -153,15 +151,15 @@ def round_lines(rounds: pd.DataFrame) -> Figure:
     """Draw both players' payoff, participation and risk over the rounds played so far."""
     figure, [[payoffs, shares]] = new_figure(1, 2, panel=(_PANEL[0] * 0.6, _PANEL[1]))
     handles = []
-    for axes, columns in (
-        (payoffs, (("publisher_payoff", BLUE, "-"), ("adversary_payoff", VERMILION, "--"))),
-        (shares, (("participation", GREEN, "-"), ("share_attacked", VERMILION, "--"), ("risk", GREY, "-."))),
+    for axes, lines in (
+        (payoffs, ((PUBLISHER_PAYOFF, BLUE, "-"), (ADVERSARY_PAYOFF, VERMILION, "--"))),
+        (shares, ((PARTICIPATION, GREEN, "-"), (SHARE_ATTACKED, VERMILION, "--"), (RISK, GREY, "-."))),
     ):
-        for column, colour, dashes in columns:
-            if column in rounds:
+        for measure, colour, dashes in lines:
+            if measure.column in rounds:
                 (line,) = axes.plot(
-                    rounds["round"], rounds[column], color=colour, linestyle=dashes, marker="o", markersize=3,
-                    label=column.replace("_", " "),
+                    rounds["round"], rounds[measure.column], color=colour, linestyle=dashes, marker="o", markersize=3,
+                    label=measure.label,
                 )  # fmt: skip
                 handles.append(line)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))

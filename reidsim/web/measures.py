@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from reidsim.measures import Measure, measures_among
 from reidsim.reports.figures.style import policy_name
-from reidsim.reports.page.glossary import Measure, measures_among
-from reidsim.reports.page.policies import in_another_game
+from reidsim.scenarios.kind import kind_of_content
 
 
 def best_policy(measures: pd.DataFrame, content: Mapping[str, Any]) -> str:
@@ -23,8 +23,9 @@ def best_policy(measures: pd.DataFrame, content: Mapping[str, Any]) -> str:
     content : mapping
         The scenario as played.
     """
-    game = str(content.get("game", ""))
-    compared = [policy for policy in measures.index if not in_another_game(game, str(policy))]
+    known = kind_of_content(content).policies
+    apart = [name for name, policy in known.items() if policy.in_another_game]
+    compared = [policy for policy in measures.index if policy not in apart]
     return str(measures.loc[compared or list(measures.index), "publisher_payoff"].idxmax())
 
 
@@ -39,7 +40,7 @@ def answer(measures: pd.DataFrame, content: Mapping[str, Any]) -> str:
         The scenario as played.
     """
     best = best_policy(measures, content)
-    words = measures_among(measures.columns, content)
+    words = measures_among(kind_of_content(content).measures, measures.columns)
 
     def told(column: str) -> str:
         return words[column].text(measures[column].loc[best])
@@ -61,11 +62,11 @@ def measures_table(measures: pd.DataFrame, content: Mapping[str, Any]) -> str:
         The scenario as played.
     """
     names = "".join(f'<th scope="col">{escape(policy_name(str(policy)))}</th>' for policy in measures.index)
-    words = measures_among(measures.columns, content)
+    words = measures_among(kind_of_content(content).measures, measures.columns)
     rows = "".join(_row(measure, measures[column]) for column, measure in words.items())
     return f"<table><thead><tr><td></td>{names}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 def _row(measure: Measure, values: pd.Series[float]) -> str:
     cells = "".join(f"<td>{escape(measure.text(value))}</td>" for value in values)
-    return f'<tr><th scope="row" title="{escape(measure.definition)}">{escape(measure.name)}</th>{cells}</tr>'
+    return f'<tr><th scope="row" title="{escape(measure.definition)}">{escape(measure.label)}</th>{cells}</tr>'

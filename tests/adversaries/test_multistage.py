@@ -250,6 +250,7 @@ def test_loci_of_targets_that_the_genealogy_lacks_are_named():
         (lambda: two_stage_attack(("a",), [0.1], confidence_threshold=-0.1), "confidence_threshold"),
         (lambda: two_stage_attack(("a",), [0.1], gain=-1.0), "gain of the adversary out of range"),
         (lambda: two_stage_attack(("a",), [0.1], cost=np.inf), "cost of the adversary out of range"),
+        (lambda: two_stage_attack(("a",), [0.1], gain=np.array([1.0, np.inf])), "gain of the adversary out of range"),
         (lambda: two_stage_attack(("a", "b"), [0.1]), "mutation rates do not fit the loci"),
         (lambda: two_stage_attack(("a", "a"), [0.1, 0.1]), "attribute named twice"),
         (lambda: InferSurname(("a",), Ancestry(np.array([0.1])), method="knn"), "unknown method"),

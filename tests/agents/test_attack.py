@@ -1,5 +1,6 @@
 """Budgets and purchases, against trying everything."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Linkage
+from reidsim.adversaries.simple_behaviours import AlwaysAttacks, RandomAttacks
 from reidsim.agents.attack import Replies, plan_attack, replies_to, targets_within
 from reidsim.agents.profile import AdversaryProfile, Equipment
 
@@ -44,6 +46,13 @@ def test_a_budget_is_kept_and_no_cell_of_a_higher_rate_is_passed_over(cells, bud
     incomplete = (targets < participants) & (participants > 0)
     if incomplete.any():
         assert not targets[rate < rate[incomplete].max()].any()
+
+
+def test_who_attacks_now_and_then_needs_money_for_what_it_attacks_alone():
+    """Of 3 records 1.2 are attacked, for 10 each."""
+    replies = replace(replies_of([5.0], [10.0]), frequency=np.array([0.4]))
+    assert targets_within(replies, np.array([3]), 12.0) == pytest.approx([1.2])
+    assert targets_within(replies, np.array([3]), 11.9) == pytest.approx([1.0])
 
 
 class _Known:
@@ -102,8 +111,43 @@ def test_nothing_is_bought_that_does_not_pay():
     assert plan.targets.sum() == 3
 
 
+def test_nothing_is_bought_that_pays_just_its_price():
+    """Of one in 4, an attack is worth 10 / 4 - 1 = 1.5, of one in 2 it is 4: 3 records gain 7.5."""
+    for price, bought in ((7.5, set()), (7.4, {"list"})):
+        plan = plan_attack(
+            buyer({"list": price}), frozenset(), np.zeros(1, dtype=np.int64), np.array([3]), 1,
+            lambda holds: Equipment(_Known([4], holds), OneShotAdversary(10.0, 1.0)),
+        )  # fmt: skip
+        assert plan.buys == bought
+
+
+def test_what_is_bought_leaves_the_whole_budget_to_later_rounds():
+    """Of one in 16 no attack pays, of one in 8 it gains .25: 8 records gain nothing now, 2 in each round."""
+    for rounds, bought in ((5, set()), (6, {"list"})):
+        plan = plan_attack(
+            buyer({"list": 8.0}, budget=8.0), frozenset(), np.zeros(1, dtype=np.int64), np.array([8]), rounds,
+            lambda holds: Equipment(_Known([16], holds), OneShotAdversary(10.0, 1.0)),
+        )  # fmt: skip
+        assert plan.buys == bought
+
+
 def test_nobody_is_attacked_without_equipment_and_withheld_records_never_are():
     profile = buyer({})
     equipment = Equipment(_Known([1, 1], ()), OneShotAdversary(10.0, 1.0))
     assert not replies_to(profile, None, np.zeros(2, dtype=np.int64)).attacks.any()
-    np.testing.assert_array_equal(replies_to(profile, equipment, np.array([-1, 0])).attacks, [False, True])
+    replies = replies_to(profile, equipment, np.array([-1, 0]))
+    np.testing.assert_array_equal(replies.attacks, [False, True])
+    for values in (replies.success, replies.payoff, replies.exploits, replies.worth, replies.outlay):
+        assert values[0] == 0
+
+
+def test_an_attack_made_now_and_then_is_worth_and_costs_as_much_where_it_is_made():
+    profile, strategies = replace(buyer({}), expected_fine=3.0), np.zeros(2, dtype=np.int64)
+    often, always = (
+        replies_to(profile, Equipment(_Known([1, 4], ()), adversary), strategies)
+        for adversary in (RandomAttacks(10.0, 1.0, rate=0.4), AlwaysAttacks(10.0, 1.0))
+    )
+    assert always.frequency.tolist() == [1.0, 1.0]
+    assert often.frequency.tolist() == [0.4, 0.4]
+    for name in ("attacks", "success", "payoff", "exploits", "worth", "outlay"):
+        np.testing.assert_allclose(getattr(often, name), getattr(always, name), rtol=1e-12, err_msg=name)

@@ -142,6 +142,15 @@ def test_forms_deter_from_buying(price, form, setting_of_small):
     assert setting.solve("basic", held).strategies.tolist() == [0]
 
 
+@pytest.mark.parametrize(("price", "form"), [(30.0, 0), (20.0, 1), (13.0, 1), (11.0, WITHHELD)])
+def test_a_policy_without_attacks_shares_what_deters_from_buying(price, form, setting_of_small):
+    """With the list every form is attacked: what is shared is the most that is not worth its price, if it has a use."""
+    profile = buyer(ALIKE, gain=10.0, cost=1.0, times=10.0, price=price)
+    setting = setting_of_small(ALIKE, [profile], np.zeros(3, dtype=int))
+    choice = foreseeing_choice(setting, "no-attack", opponents_of(setting), np.array([3]), 1)
+    assert choice.strategies.tolist() == [form]
+
+
 @given(
     st.lists(st.tuples(st.integers(1, 6), st.integers(0, 4)), min_size=1, max_size=5),
     st.sampled_from([0.0, 1.0, 2.5, 4.0, 9.0, np.inf]),

@@ -21,6 +21,7 @@ from reidsim.agents.publisher import Publisher
 from reidsim.agents.streams import agent_stream
 from reidsim.agents.subjects import DataSubject
 from reidsim.errors import InputError
+from reidsim.measures import columns_of
 
 
 def two_types(town, profile_of_small, fine=0.0):
@@ -85,7 +86,7 @@ def test_all_subjects_decide_in_one_call(setting_of_small):
 def test_what_is_collected(town, profile_of_small, setting_of_small):
     model = ReidentificationModel(setting_of_small(profiles=two_types(town, profile_of_small), rounds=3), "basic").run()
     rounds = model.datacollector.get_model_vars_dataframe()
-    assert list(rounds.columns) == list(ROUND_MEASURES)
+    assert list(rounds.columns) == columns_of(ROUND_MEASURES)
     assert len(rounds) == 3
     adversaries = model.datacollector.get_agenttype_vars_dataframe(Adversary)
     assert list(adversaries.columns) == list(ADVERSARY_MEASURES)

@@ -17,6 +17,7 @@ from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack_process import OUTSET, attack_process
 from reidsim.adversaries.sequential.factored_mdp import expand
 from reidsim.adversaries.sequential.linear_program import solve_linear_program
+from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.errors import InputError
 
@@ -245,9 +246,10 @@ def test_a_sequential_attack_is_worth_what_its_linear_program_says(space):
         (lambda: AlwaysAttacks(1.0, np.array([1.0, -2.0])), "cost of the adversary is negative; found -2.0"),
         (lambda: RandomAttacks(1.0, float("nan")), "cost of the adversary is negative"),
         (lambda: RandomAttacks(1.0, 1.0, rate=1.5), "rate"),
+        (lambda: SequentialAdversary(ATTACK, 10, UnconfirmedSuccess(0.9, 0.9)), "planned for known groups only"),
     ],
 )
-def test_impossible_amounts_are_refused(make, problem):
+def test_impossible_adversaries_are_refused(make, problem):
     with pytest.raises(InputError, match=problem):
         make()
 

@@ -13,6 +13,7 @@ from reidsim.games.measures import MEASURES
 from reidsim.kinds.tables import full_domain_nodes
 from reidsim.kinds.tables import kind as tables_kind
 from reidsim.kinds.tables.full_domain_nodes import FullDomainTables
+from reidsim.measures import columns_of
 from reidsim.releases.full_domain import released_class_sizes
 from reidsim.reports.illustration import illustrate
 from reidsim.scenarios.load import load_scenario
@@ -92,7 +93,7 @@ def test_tables_agree_with_each_other(result):
         assert optima.loc[policy, "adversary_payout"] == pytest.approx(rows["adversary_payoff"].sum())
         assert result.summary.loc[policy, "publisher_payoff"] == pytest.approx(payout / 40)
         assert result.summary.loc[policy, "share_attacked"] == pytest.approx(rows["attacked"].mean())
-    assert list(result.summary.columns) == list(MEASURES)
+    assert list(result.summary.columns) == columns_of(MEASURES)
 
 
 def test_the_publisher_gets_what_it_planned_when_it_plans_with_the_truth(result):

@@ -1,4 +1,4 @@
-"""Runs of the masking game from scenario files: policies, beliefs, replications, chains of stages, printed numbers."""
+"""Runs of the masking game from scenario files: policies, beliefs, replications, chains of stages."""
 
 import numpy as np
 import pandas as pd
@@ -8,8 +8,11 @@ from wan2021_oracle import supported_weights
 
 import reidsim
 from reidsim import cross_play, stress
+from reidsim.agents.measures import PARTICIPATION
 from reidsim.errors import InputError
+from reidsim.kinds.masking.measures import MEASURES
 from reidsim.kinds.masking.study import build_masking_study
+from reidsim.measures import columns_of
 from reidsim.scenarios.load import load_scenario
 
 EVERY_POLICY = [
@@ -39,6 +42,12 @@ def result():
 
 
 # Every policy.
+
+
+def test_numbers_of_runs_are_the_measures_of_the_masking_game(result):
+    without_agents = [measure for measure in MEASURES if measure is not PARTICIPATION]
+    assert list(result.summary.columns) == columns_of(without_agents)
+    assert result.measures is MEASURES
 
 
 def test_there_is_a_row_for_each_replication_and_policy(result):
@@ -415,40 +424,6 @@ def test_alleles_of_files_can_be_missing_for_minority_support_too(chain, tmp_pat
 def test_minority_support_beyond_numbers_names_its_key():
     with pytest.raises(InputError, match=r"subjects\.minority_support: degree .* out of range; found 5000"):
         run(subjects__minority_support=5000, replications=1)
-
-
-# Printed numbers.
-
-# Table 2 of Wan et al. 2021: mean over 1,000 subjects of payoff, utility and privacy, each with its standard deviation
-# over subjects. The sign of the second payoff is a printing error: 100 x .298 - 150 x (1 - .8141) = +1.92.
-TABLE_2 = {
-    "no-protection": ((-13.31, 57.65), (1.0, 0.0), (0.2446, 0.3844)),
-    "demographics-only": ((1.92, 33.38), (0.298, 0.0), (0.8141, 0.2225)),
-    "random-opt-in": ((-0.62, 11.96), (0.043, 0.2029), (0.9672, 0.173)),
-    "random-masking": ((13.83, 12.50), (0.1472, 0.1032), (0.9941, 0.0637)),
-    "opt-in": ((21.64, 35.85), (0.301, 0.4587), (0.9436, 0.1271)),
-    "masking": ((85.22, 7.23), (0.8599, 0.0746), (0.9948, 0.0194)),
-    "no-attack-masking": ((84.94, 7.22), (0.8494, 0.0722), (1.0, 0.0)),
-    "one-stage-masking": ((90.63, 5.78), (0.9153, 0.0623), (0.994, 0.0209)),
-}
-
-
-@pytest.fixture(scope="module")
-def published():
-    return reidsim.run("wan2021", overrides={"replications": 3}).summary
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("policy", TABLE_2)
-def test_the_scenario_gives_the_printed_table_within_its_errors(published, policy):
-    """One run is printed, three are made: the difference has the standard deviation s sqrt(1/1000 (1 + 1/3)).
-
-    Three of those are allowed, and .003 more for the spread of the weights between draws of the tables.
-    """
-    row = published.loc[policy]
-    found = (row["publisher_payoff"], row["utility"], 1 - row["risk"])
-    for value, (printed, spread), slack in zip(found, TABLE_2[policy], (0.3, 0.003, 0.003), strict=True):
-        assert value == pytest.approx(printed, abs=3 * spread * np.sqrt(4 / 3 / 1000) + slack)
 
 
 # Gaps of the anytime search, and what cannot be played.

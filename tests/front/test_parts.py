@@ -114,6 +114,8 @@ def test_people_are_counted_from_a_table():
     counted = reidsim.Population.from_frame(frame, "n")
     assert counted.domain.names == ("age", "sex")
     assert counted.counts.tolist() == [4.0, 2.5]
+    whole = reidsim.Population.from_frame(frame.iloc[:3], "n")
+    assert (whole.counts.tolist(), whole.counts.dtype) == ([4, 2], np.int64)
 
 
 @pytest.mark.parametrize(

@@ -288,3 +288,22 @@ def clairvoyant():
 def both(together):
     game = mixed("lattice", 0.5)
     return game.with_types(game.types, together)
+
+
+@dataclass(frozen=True)
+class PaidElsewhere(OptIn):
+    """Is paid in a game that is not made against every adversary."""
+
+    name: str = "elsewhere"
+
+    def paid_in(self, game, choice):
+        if isinstance(game.adversary, AlwaysAttacks):
+            raise InputError("not against this adversary")
+        return game
+
+
+def test_a_defender_that_cannot_be_paid_against_an_adversary_is_left_out_and_the_adversary_stays():
+    one_shot, always = (Opponent(name, PLAYERS[f"lattice-{name}"].game) for name in ("one-shot", "always"))
+    play = cross_play([one_shot, always], [OptIn(), PaidElsewhere()])
+    assert play.left_out == ("defender 'elsewhere' cannot play: not against this adversary",)
+    pd.testing.assert_frame_equal(play.table, cross_play([one_shot, always], [OptIn()]).table)

@@ -29,7 +29,7 @@ from reidsim.games.masking.measures import (
     state_groups,
     usefulness,
 )
-from reidsim.games.masking.same_strategy import same_strategy
+from reidsim.games.masking.same_strategy import _by_mean_benefit, same_strategy
 from reidsim.games.record_game import WITHHELD, Choice, Constraint
 from reidsim.releases.masking import MaskingSpace, entropy
 
@@ -382,6 +382,18 @@ def test_same_strategy_equals_brute_force(data):
     else:
         assert sums[chosen] == pytest.approx(best, abs=1e-9)
         assert all(s >= chosen for s, total in sums.items() if total > best - 1e-10)
+
+
+@given(data=st.data())
+def test_same_strategy_walks_over_all_strategies_by_falling_bounds(data):
+    small = data.draw(small_worlds(levels=data.draw(st.booleans())))
+    walk = list(_by_mean_benefit(small.game))
+    assert sorted(strategy for _, strategy in walk) == list(range(small.space.size))
+    bounds = np.array([bound for bound, _ in walk])
+    assert (np.diff(bounds) <= 1e-9).all()
+    # Sharing everything apart, whose utility is 1 whatever its weights sum to.
+    for bound, strategy in walk:
+        assert not strategy or (small.game.benefit * small.space.utility(strategy)).sum() <= bound
 
 
 def test_beliefs_and_truth():

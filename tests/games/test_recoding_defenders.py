@@ -246,6 +246,12 @@ def test_too_many_forms_are_refused(monkeypatch):
             player.choose(PLAYERS["lattice-one-shot"].game)
 
 
+def test_a_million_forms_can_be_compared_and_no_more():
+    defender.require_comparable("k-anonymity", 10**6)
+    with pytest.raises(InputError, match="found 1000001; expected at most 1,000,000"):
+        defender.require_comparable("k-anonymity", 10**6 + 1)
+
+
 def test_as_many_classes_as_are_allowed_take_a_gigabyte_at_most():
     """Nobody looks like anybody in any form, which takes most memory."""
     levels = tuple(tuple(value // width for value in range(640)) for width in (1, 2, 4, 8, 16))

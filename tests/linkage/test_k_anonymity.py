@@ -40,6 +40,11 @@ def test_sizes_counted_in_the_population_are_those_of_the_records(sizes):
     assert profile.average_risk == pytest.approx(statistics.fmean(1 / size for size in sizes), rel=1e-12)
 
 
+def test_thresholds_are_the_customary_ones():
+    """2 is no record alone; 3, 5, 10, 11 and 20 are what data holders and regulators ask for."""
+    assert THRESHOLDS == (2, 3, 5, 10, 11, 20)
+
+
 def test_bands_are_the_customary_ones():
     profile = KAnonymityProfile.of_file(GroupFrequencies.from_mapping({1: 4, 3: 2, 5000: 1}))
     found = [(band.smallest, band.largest, band.records) for band in profile.bands()]

@@ -54,6 +54,16 @@ def test_the_model_is_that_of_its_definition(log_shape, mean, fraction):
     assert model.uniques(shape, seen) == pytest.approx(expected_uniques, rel=1e-8)
 
 
+@given(log_shape=st.floats(-3, 3), fraction=st.floats(0.05, 0.95))
+def test_no_mean_is_likelier_than_the_best(log_shape, fraction):
+    """Of few records too, whose likelihood changes slowly."""
+    for sizes in ({1: 2, 2: 1, 3: 1}, {1: 20, 2: 13, 4: 9}):
+        model = SlideNegativeBinomial(GroupFrequencies.from_mapping(sizes), fraction)
+        found = model.profile(log_shape)
+        for log_mean in np.arange(-8.0, 8.0, 0.25):
+            assert model.log_likelihood(math.exp(log_shape), math.exp(log_mean)) <= found + 1e-9
+
+
 @given(x=st.floats(-6, 6), y=st.floats(-5, 8), fraction=st.floats(0.01, 0.95))
 def test_the_slope_is_that_of_the_likelihood(x, y, fraction):
     model = SlideNegativeBinomial(SAMPLE, fraction)

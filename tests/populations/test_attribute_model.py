@@ -19,6 +19,7 @@ from reidsim.populations.attribute_model.draw import (
 )
 from reidsim.populations.attribute_model.model import AttributeModel, build_model
 from reidsim.populations.attribute_model.recipe import AttributeModelRecipe
+from reidsim.populations.catalogue import load_population
 from reidsim.populations.population import Population
 from reidsim.validation import read_toml, validated
 
@@ -131,6 +132,13 @@ def chi_square(model: AttributeModel, codes: np.ndarray, counts: np.ndarray) -> 
 def within_five_deviations(distance: float, degrees: int) -> bool:
     # Chi-square: mean n, standard deviation sqrt(2 n).
     return abs(distance - degrees) < 5 * (2 * degrees) ** 0.5
+
+
+def test_a_recipe_of_an_attribute_model_is_made_by_its_name(town: Path) -> None:
+    for counts, expected in (("sample", False), ("expected", True)):
+        found, known = load_population(town, counts=counts, seed=3), population_of(town, expected=expected)
+        assert by_label(found) == by_label(known)
+        assert found.counts.dtype == known.counts.dtype
 
 
 def test_expected_counts_are_the_products_of_the_shares(town: Path) -> None:

@@ -61,6 +61,11 @@ def test_counts_may_be_fractions(town):
     assert population.counts.dtype == np.float64
 
 
+def test_counts_are_exact_up_to_the_largest_that_is_taken(town):
+    population = load_population(town(people=PEOPLE.replace("10,Nord,1", f"10,Nord,{2**53 - 1}")))
+    assert cells(population)["10", "Nord"] == 2**53 - 1 + 4
+
+
 def test_counts_do_not_depend_on_seed_or_kind(town):
     path = town()
     assert cells(load_population(path)) == cells(load_population(path, counts="expected", seed=5))
@@ -72,6 +77,7 @@ def test_counts_do_not_depend_on_seed_or_kind(town):
         ("10,Nord,1", "10,Nord,-1", r"people.csv: row 2, column 'Zahl': not a number of 0 or more; found '-1'"),
         ("10,Nord,1", "10,Nord,many", r"people.csv: row 2, column 'Zahl': not a number of 0 or more; found 'many'"),
         ("10,Nord,1", "10,Nord,", r"people.csv: row 2, column 'Zahl': not a number of 0 or more; found ''"),
+        ("10,Nord,1", f"10,Nord,{2**53}", rf"people.csv: row 2, column 'Zahl': count too large; found '{2**53}'"),
         ("Alter,", "Altr,", r"people.csv: column 'Alter': column missing.*did you mean 'Altr'"),
         ("Zahl", "Anzahl", r"people.csv: column 'Zahl': column missing.*did you mean 'Anzahl'"),
     ],

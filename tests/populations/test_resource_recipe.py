@@ -1,12 +1,14 @@
 """Recipes of external resources, and recipes that name other recipes of every kind."""
 
+import json
+
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from reidsim.errors import InputError
 from reidsim.populations.catalogue import load_individuals, load_population, load_resource, make
-from reidsim.populations.files import read_population_file
+from reidsim.populations.files import METADATA_KEY, read_population_file
 from reidsim.populations.populate import populate
 
 TOWN = """\
@@ -127,6 +129,8 @@ def test_a_written_population_is_used_like_a_recipe(folder):
 def test_keys_of_a_recipe_can_be_replaced(folder):
     written = populate(folder("size = 30"), "list.parquet", overrides={"size": 7}, seed=5)
     assert written.rows == 7
+    about = json.loads(pq.read_schema(written.truth).metadata[METADATA_KEY])
+    assert (about["content"]["size"], about["seed"]) == (7, 5)
     with pytest.raises(InputError, match=r"--set: sise: unknown key"):
         populate("list.toml", "other.parquet", overrides={"sise": 7})
 
@@ -135,6 +139,11 @@ def test_nothing_is_overwritten(folder):
     populate("town.toml", "town.parquet")
     with pytest.raises(InputError, match="exists already"):
         populate("town.toml", "town.parquet")
+    # Said before anything is made, of both files that are to be written.
+    open("list.truth.parquet", "w", encoding="utf-8").close()
+    for taken in ("town.parquet", "list.parquet"):
+        with pytest.raises(InputError, match="exists already"):
+            populate("nowhere.toml", taken)
     with pytest.raises(InputError, match=r"expected a name that ends in \.parquet"):
         populate("town.toml", "town.csv")
 

@@ -80,16 +80,17 @@ def test_utility_is_the_share_of_weight_kept(space, data):
 def test_masking_and_describe():
     space = MaskingSpace(
         ("age", "state", "DYS19"), np.array([2.0, 1.0, 1.0]), 2,
-        (np.array([1.0, 0.6, 0.0]), np.array([1.0, 0.0]), np.array([1.0, 0.0])),
-        ((np.arange(100) // 10,), (), ()),
+        (np.array([1.0, 0.6, 0.3, 0.0]), np.array([1.0, 0.0]), np.array([1.0, 0.0])),
+        ((np.arange(100) // 10, np.arange(100) // 50), (), ()),
     )  # fmt: skip
     strategies = space.masking(np.array([[True, False, True], [False, False, False]]))
-    assert strategies.tolist() == [2, 11]
+    assert strategies.tolist() == [2, 15]
     assert space.describe(0) == "age state DYS19"
     assert space.describe(int(space.number(np.array([1, 1, 0])))) == "age~1 DYS19"
-    assert space.describe(11) == "nothing"
+    assert space.describe(15) == "nothing"
     assert space.shared(2).tolist() == [True, False, True]
-    assert space.generalized(0, 1, np.array([7, 42])).tolist() == [0, 4]
+    assert space.generalized(0, 1, np.array([7, 42, 73])).tolist() == [0, 4, 7]
+    assert space.generalized(0, 2, np.array([7, 42, 73])).tolist() == [0, 0, 1]
     assert space.generalized(0, 0, np.array([7, 42])).tolist() == [7, 42]
     with pytest.raises(InputError, match="age: value without a group; found 100; expected at most 99"):
         space.generalized(0, 1, np.array([100]))
@@ -197,6 +198,7 @@ def test_utility_of_minorities_is_capped():
     [
         ({"weights": np.ones(3)}, "weights have another shape"),
         ({"weights": np.array([1.0, -1.0])}, "weight out of range"),
+        ({"weights": np.array([[0.0, 0.5], [-1.0, 1.0]])}, "weight out of range; found -1.0"),
         ({"weights": np.array([1.0, np.nan])}, "weight out of range; found nan"),
         ({"weights": np.array([1.0, np.inf])}, "weight out of range; found inf"),
         ({"weights": np.zeros(2)}, "no attribute has a weight"),

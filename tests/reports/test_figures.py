@@ -481,7 +481,7 @@ def test_maps_of_one_record_are_black_without_attack_and_white_with() -> None:
 def test_maps_of_all_records_show_the_share_attacked() -> None:
     figure = parameter_maps(maps_table("all records"))
     assert figure.get_suptitle() == "All records (averages)"
-    assert figure.axes[5].get_ylabel() == "Share of records attacked"
+    assert figure.axes[5].get_ylabel() == "Records attacked (share)"
     assert meshes(figure)[1].get_clim() == (0, 1)
     assert np.asarray(meshes(figure)[1].get_array()).max() == 0.25
     with pytest.raises(InputError, match=r"'share_attacked': one record is attacked or not; found 0\.25"):

@@ -1,12 +1,10 @@
-"""Figures of the game at dataset level, and the ledger of their paper."""
+"""Figures of the game at dataset level."""
 
 import pandas as pd
 import pytest
 
 from reidsim.errors import InputError
 from reidsim.reports.figures import full_domain_runtimes, payout_curves, payout_front
-from reidsim.reports.ledger import REPRODUCED
-from reidsim.reports.reproduction import reproduce
 
 
 def curves(policies=("safe-harbor", "basic", "no-attack", "record-level"), risks=("prosecutor", "journalist")):
@@ -76,19 +74,3 @@ def test_a_missing_column_is_named(column):
 def test_two_rows_for_a_point_are_refused():
     with pytest.raises(InputError, match="two rows for the same"):
         payout_curves(pd.concat([curves(), curves()]))
-
-
-# Claims of the paper that the draw of ZIP codes or the machine decides.
-NOT_REPRODUCED = {
-    "without population, full-domain pays more than record-level",
-    "full-domain is faster than record-level",
-    "No-Attack by class sizes saves time",
-}
-
-
-@pytest.mark.deep
-def test_the_ledger_reproduces_what_it_says():
-    (ledger,) = reproduce(["prasser2017"])
-    assert ledger.scenario == "prasser2017"
-    assert {entry.what for entry in ledger.entries if entry.verdict != REPRODUCED} == NOT_REPRODUCED
-    assert len(ledger.entries) == 26

@@ -23,15 +23,16 @@ from reidsim.bundled import bundled_folder, bundled_names
 from reidsim.cli import main
 from reidsim.engine.results import make_manifest
 from reidsim.errors import InputError
+from reidsim.measures import measures_among
 from reidsim.overrides import parse_override
 from reidsim.reports.illustration import illustrate
 from reidsim.reports.page.as_html import as_html
-from reidsim.reports.page.glossary import MEASURES
 from reidsim.reports.page.repeat import repeating_command
 from reidsim.reports.page.report import report_page, report_text, write_report
 from reidsim.reports.page.risk_distribution import UPPER_ENDS, class_shares
 from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.page.toml_text import toml_text
+from reidsim.scenarios.kind import kind_named
 from reidsim.scenarios.load import LoadedScenario, load_scenario, scenario_content
 
 TOWN = Path(__file__).parents[1] / "scenarios" / "town"
@@ -157,8 +158,8 @@ def test_the_report_of_a_run_tells_its_numbers_with_their_definitions(town, tmp_
     for column in ("publisher_payoff", "adversary_payoff"):
         for value in runs[column]:
             assert f"{value:,.2f}" in page.text
-    for column in runs.columns.intersection(list(MEASURES)):
-        assert f"{MEASURES[column].name}{MEASURES[column].definition}" in page.text
+    for measure in at_least(9, measures_among(kind_named("tables").measures, runs.columns).values()):
+        assert f"{measure.label}{measure.definition}" in page.text
     best = runs["publisher_payoff"].idxmax()
     assert re.search(
         rf"Of the 3 policies, {best} pays the publisher most: {runs.loc[best, 'publisher_payoff']:,.2f} ", page.text
@@ -751,9 +752,3 @@ def test_rounds_of_agents_are_shown_in_their_main_columns(tmp_path):
     assert "meet in 4 rounds.Types of adversary, with their weights: marketer 0.6, fraudster 1." in text
     assert "What happens round by round" in text
     assert "0.375" not in text
-
-
-def test_the_words_of_the_documentation_are_those_of_the_report():
-    page = (DOCS / "reports.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \|$", page, flags=re.MULTILINE)
-    assert rows == [(column, measure.name, measure.definition) for column, measure in MEASURES.items()]

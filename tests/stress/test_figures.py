@@ -6,6 +6,7 @@ import pytest
 
 from reidsim.engine.stress.result import StressResult
 from reidsim.errors import InputError
+from reidsim.games.measures import RISK
 from reidsim.reports.figures.stress import belief_curves, figures_of, policy_map, regret_curves, sensitivity_bars
 
 INDICES = pd.DataFrame(
@@ -20,6 +21,7 @@ INDICES = pd.DataFrame(
         "high": 1.0,
     }
 )
+MEASURES = {"risk": RISK}
 CURVES = pd.DataFrame(
     {
         "key": "economics.cost",
@@ -41,7 +43,7 @@ CHART = pd.DataFrame(
 
 
 def test_bars_are_as_high_as_total_indices_and_marks_are_at_first_order():
-    axes = sensitivity_bars(INDICES).axes[0]
+    axes = sensitivity_bars(INDICES, MEASURES).axes[0]
     heights = [[bar.get_height() for bar in group] for group in axes.containers if hasattr(group, "patches")]
     assert heights == [[0.7, 0.4], [0.2, 0.9]]
     marks = [line.get_ydata().tolist() for line in axes.lines if line.get_marker() not in ("None", "_")]

@@ -158,7 +158,8 @@ def test_subjects_of_a_masking_scenario_play_rounds_too():
 
 @pytest.mark.deep
 def test_a_dataset_in_one_form_is_shared_in_rounds_too():
-    model = Exploration(load_scenario("arx-example", {"publisher.policies": ["basic"]}), dict)
+    keys = {"release.table": "adult-arx-sample", "publisher.policies": ["basic"]}
+    model = Exploration(load_scenario("arx-example", keys), dict)
     model.step()
     assert model.problem == ""
     assert len(model.rounds) == 1
@@ -166,7 +167,8 @@ def test_a_dataset_in_one_form_is_shared_in_rounds_too():
 
 @pytest.mark.deep
 def test_a_policy_that_is_not_played_in_rounds_says_so_and_stops():
-    model = Exploration(load_scenario("arx-example", {"publisher.policies": ["multi-dimensional"]}), dict)
+    keys = {"release.table": "adult-arx-sample", "publisher.policies": ["multi-dimensional"]}
+    model = Exploration(load_scenario("arx-example", keys), dict)
     model.step()
     assert "not a policy of scenarios with agents" in model.problem
     assert not model.running

@@ -18,6 +18,7 @@ from reidsim.engine.batch.tables import batch_tables
 from reidsim.engine.batch.tasks import COMPLETE, RunOutcome, RunTask, code_version
 from reidsim.engine.run_result import RunResult
 from reidsim.errors import InputError, listed
+from reidsim.measures import Measure
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.study import Progress
 
@@ -36,7 +37,8 @@ class Repeated:
     verdict : str
         How it compares with what the folder holds.
     warnings : tuple of str
-    defender : str
+    measures : tuple of Measure
+        Of the scenario's kind.
     result : RunResult, optional
         All that a single run leaves, if it was asked for.
     """
@@ -46,7 +48,7 @@ class Repeated:
     runs: pd.DataFrame
     verdict: str
     warnings: tuple[str, ...]
-    defender: str
+    measures: tuple[Measure, ...]
     result: RunResult | None
 
     @property
@@ -106,10 +108,10 @@ def rerun_one(
         from reidsim.engine.single_run import run_once
 
         result = run_once(at_point(loaded, task.values, task.seed), progress=progress)
-    defender = kind_of(loaded.scenario).decides or "publisher"
+    measures = kind_of(loaded.scenario).measures
     changed = changed_files(files_of(manifest), data_files(loaded, design))
     verdict = _verdict(read_runs(folder), runs, task, str(manifest.get("code_version")), changed)
-    return Repeated(loaded.name, task, runs, verdict, warnings, defender, result)
+    return Repeated(loaded.name, task, runs, verdict, warnings, measures, result)
 
 
 def _stored_key(folder: Path, key: str) -> str:

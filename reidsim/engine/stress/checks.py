@@ -10,19 +10,17 @@ from reidsim.engine.batch import Design
 from reidsim.engine.batch.design import check_points, sweep_points
 from reidsim.engine.batch.one_run import LEVELS
 from reidsim.engine.stress.designs import design_points, robustness_points, sensitivity_design
-from reidsim.engine.stress.outcomes import can_be_played_at_once, chosen_policies, quantile_column
+from reidsim.engine.stress.outcomes import can_be_played_at_once, chosen_policies, outputs_among, quantile_column
 from reidsim.engine.stress.parts import curve_points
 from reidsim.engine.stress.planning import believed_values
-from reidsim.errors import InputError, listed
-from reidsim.games.measures import MEASURES
-from reidsim.kinds.masking.schema import MaskingScenario
+from reidsim.errors import InputError, listed, nearest
+from reidsim.games.measures import RISK_QUANTILE
+from reidsim.measures import columns_of
 from reidsim.scenarios.design_schema import UncertaintySection
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.stress_schema import RobustnessSection, SensitivitySection, StressSection
-
-_MASKING_OUTPUTS = ("usefulness", "usefulness_fairness", "privacy_fairness")
 
 
 def wanted_parts(scenario: ScenarioHead) -> StressSection:
@@ -76,7 +74,7 @@ def check_section(loaded: LoadedScenario[ScenarioHead], section: StressSection) 
     needed = {key for key in ("sensitivity", "robustness", "discovery") if getattr(section, key) is not None}
     uncertain = tuple(uncertainty_of(scenario).parameters) if needed else ()
     at_once = can_be_played_at_once(scenario, uncertain)
-    has = {*MEASURES, *(_MASKING_OUTPUTS if isinstance(scenario, MaskingScenario) else ())}
+    has = columns_of(outputs_among(kind_of(scenario).measures))
     wanted = [("stress.outputs", output) for output in section.outputs]
     if section.discovery is not None:
         wanted.append(("stress.discovery.output", section.discovery.output))
@@ -86,16 +84,17 @@ def check_section(loaded: LoadedScenario[ScenarioHead], section: StressSection) 
                 expected=f"one of {listed(policies)}",
             )  # fmt: skip
     for where, output in wanted:
-        if output == "risk_quantile" and not at_once and quantile_column(section.risk_level) is None:
+        if output == RISK_QUANTILE.column and not at_once and quantile_column(section.risk_level) is None:
             kept = listed(level for level in LEVELS.values() if 0 < level < 1)
             raise InputError(
                 "not a quantile that runs of the batch engine keep", where="stress.risk_level",
                 found=section.risk_level, expected=f"one of {kept}",
             )  # fmt: skip
-        if output not in has and output != "risk_quantile":
-            game = getattr(scenario, "game", "")
-            expected = f"one of {listed(sorted(has), 20)}"
-            raise InputError(f"not an output of game {game!r}", where=where, found=output, expected=expected)
+        if output not in has:
+            raise InputError(
+                f"not an output of game {kind_of(scenario).name!r}", where=where, found=output,
+                expected=f"one of {listed(sorted(has), 20)}", hint=nearest(output, has),
+            )  # fmt: skip
     if section.guarantee and not kind_of(scenario).plans_under_amounts(scenario):
         raise InputError("of record-level games only", where="stress.guarantee")
 

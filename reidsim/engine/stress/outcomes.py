@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import pandas as pd
@@ -22,15 +22,14 @@ from reidsim.engine.batch.points import point_tables
 from reidsim.engine.stress.planning import believed_values
 from reidsim.errors import InputError, listed, nearest
 from reidsim.games.equilibrium import Equilibrium
-from reidsim.games.measures import averages
+from reidsim.games.measures import RISK_QUANTILE, averages
+from reidsim.measures import Measure, columns_of
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead, economics_of
-from reidsim.scenarios.stress_schema import Output
 from reidsim.scenarios.study import AmountPoints, Progress
 
 Planning = Literal["informed", "as-believed"]
-OUTPUTS: tuple[str, ...] = get_args(Output)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +49,18 @@ class Outcomes:
     failures: pd.DataFrame
 
     def matrix(self, output: str, policies: tuple[str, ...], n_points: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Return an output as an array, shape (n_policies, n_points)."""
+        """Return an output as an array, shape (n_policies, n_points).
+
+        Raises
+        ------
+        InputError
+            If no run has it.
+        """
+        if output not in self.table:
+            raise InputError(
+                "no run of the scenario has this output", where="stress", found=output,
+                expected=f"one of {listed([name for name in self.table if name not in ('point', 'policy')], 20)}",
+            )  # fmt: skip
         wide = self.table.pivot(index="policy", columns="point", values=output)
         return wide.reindex(index=list(policies), columns=range(n_points)).to_numpy(dtype=np.float64)
 
@@ -67,6 +77,11 @@ class Evaluator(Protocol):
             If the scenario cannot have the values of a point; before anything is worked out.
         """
         ...
+
+
+def outputs_among(measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
+    """Return what a stress test may ask for, of the measures of a kind: these, and the quantile of the risk."""
+    return (*measures, RISK_QUANTILE)
 
 
 def chosen_policies(scenario: ScenarioHead, wanted: tuple[str, ...]) -> tuple[str, ...]:
@@ -102,7 +117,7 @@ def economics_at(
 def measures_of(equilibrium: Equilibrium, weights: NDArray[np.int64], risk_level: float) -> dict[str, float]:
     """Return the averages over records of `runs.parquet`, and the quantile ``risk_quantile`` of the risk."""
     quantile = float(np.quantile(np.repeat(equilibrium.risk, weights), risk_level))
-    return {**averages(equilibrium, weights), "risk_quantile": quantile}
+    return {**averages(equilibrium, weights), RISK_QUANTILE.column: quantile}
 
 
 def checked_economics(
@@ -219,7 +234,9 @@ class BatchEvaluator:
         if not ended_well.any():
             raise InputError("every run failed", source=self._loaded.path, found=str(failed["error"].iloc[0]))
         failures = failed.groupby("point", sort=True)["error"].first().reset_index()
-        measures = [column for column in OUTPUTS if column in runs]
+        measures = [
+            column for column in columns_of(outputs_among(kind_of(self._loaded.scenario).measures)) if column in runs
+        ]
         kept = runs[ended_well & runs["policy"].isin(self._policies)]
         table = kept.groupby(["point", "policy"], sort=False)[measures].mean().reset_index()
         # A mean over the replications that happened to end well would not compare with that of another point.
@@ -238,7 +255,7 @@ def _with_risk_quantile(tables: Mapping[str, pd.DataFrame], column: str | None) 
     if column is None or distributions is None or "policy" not in distributions:
         return tables["runs"]
     risk = distributions[distributions["measure"] == "risk"]
-    found = risk[["point", "replication", "policy", column]].rename(columns={column: "risk_quantile"})
+    found = risk[["point", "replication", "policy", column]].rename(columns={column: RISK_QUANTILE.column})
     return tables["runs"].merge(found, on=["point", "replication", "policy"], how="left")
 
 

@@ -18,6 +18,7 @@ from reidsim.engine.stress.planning import belief_key, belief_points
 from reidsim.engine.stress.robustness import Floats, best_policies, regret, robustness_table
 from reidsim.engine.stress.sensitivity import Design, analyse
 from reidsim.errors import InputError
+from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.games.record_game import WITHHELD
 from reidsim.games.robust import Criterion, RobustChoice
 from reidsim.scenarios.design_schema import SweepSection, SweepValues, UncertaintySection
@@ -31,7 +32,7 @@ from reidsim.scenarios.stress_schema import (
 )
 from reidsim.scenarios.study import Study
 
-PAYOFF = "publisher_payoff"
+PAYOFF = PUBLISHER_PAYOFF.column
 # Sobol indices, from 0 to 1, whose intervals reach farther than this to either side tell little.
 _WIDE = 0.2
 

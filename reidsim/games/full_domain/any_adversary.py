@@ -93,7 +93,7 @@ class AnyAdversaryGame(FullDomainGame):
         records = np.where(kept, self.released, 0).astype(np.float64)
         outcomes[0, PAYOUT] = records @ outcome.publisher_payoff
         outcomes[0, SUPPRESSED] = self.n_records - records.sum()
-        outcomes[0, ATTACKED] = records @ outcome.response.attacks
+        outcomes[0, ATTACKED] = records @ outcome.response.attack_probability
         outcomes[0, ADVERSARY] = records @ outcome.response.adversary_payoff
         return outcomes
 

@@ -13,6 +13,15 @@ from reidsim.adversaries.knowledge.assessment import Assessment, assess
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.sets import count_sets
 from reidsim.errors import InputError
+from reidsim.kinds.assessment.measures import (
+    JOURNALIST_HIGH,
+    JOURNALIST_LOW,
+    JOURNALIST_RISK,
+    MARKETER_RISK,
+    OVERALL_RISK,
+    PROSECUTOR_RISK,
+    RISKS,
+)
 from reidsim.kinds.assessment.release import Release
 from reidsim.kinds.assessment.risk_tables import (
     record_table,
@@ -22,10 +31,9 @@ from reidsim.kinds.assessment.risk_tables import (
     source_table,
 )
 from reidsim.kinds.assessment.study import RiskStudy
+from reidsim.measures import columns_of
 from reidsim.scenarios.study import AnalysisTables, Assessed, Progress
 from reidsim.wording import counted
-
-RISK_MEASURES = ("prosecutor_risk", "journalist_risk", "marketer_risk", "overall_risk")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -92,7 +100,7 @@ def assess_study(study: RiskStudy, report: Progress) -> Assessed:
         "knowledge": methods,
     }
     warnings = _warnings(methods, analysis.knowledge_sets)
-    return Assessed(runs, records, analysis, facts, warnings, ("records", "knowledge"), RISK_MEASURES)
+    return Assessed(runs, records, analysis, facts, warnings, ("records", "knowledge"), tuple(columns_of(RISKS)))
 
 
 def assess_release(
@@ -156,12 +164,12 @@ def _run_rows(study: RiskStudy, records: pd.DataFrame, found: Mapping[str, Asses
             "replication": sample,
             "records": n,
             "knowledge": means.index.astype("str"),
-            "prosecutor_risk": means["prosecutor"].to_numpy(),
-            "journalist_risk": means["journalist"].to_numpy(),
-            "marketer_risk": means["marketer"].to_numpy(),
-            "overall_risk": means["overall"].to_numpy(),
-            "journalist_low": means["journalist_low"].to_numpy(),
-            "journalist_high": means["journalist_high"].to_numpy(),
+            PROSECUTOR_RISK.column: means["prosecutor"].to_numpy(),
+            JOURNALIST_RISK.column: means["journalist"].to_numpy(),
+            MARKETER_RISK.column: means["marketer"].to_numpy(),
+            OVERALL_RISK.column: means["overall"].to_numpy(),
+            JOURNALIST_LOW.column: means["journalist_low"].to_numpy(),
+            JOURNALIST_HIGH.column: means["journalist_high"].to_numpy(),
             "method": [assessment.risks.method for assessment in found.values()],
             **{f"{name}_standard_error": errors for name, errors in _errors_of_means(study, found).items()},
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reidsim.kinds.assessment.assessing import assess_study, describe_risk
+from reidsim.kinds.assessment.measures import MEASURES
 from reidsim.kinds.assessment.schema import RiskScenario
 from reidsim.kinds.assessment.study import RiskStudy, build_risk_study
 from reidsim.scenarios.kind import Kind
@@ -18,6 +19,7 @@ class AssessmentKind(Kind):
     name = "risk"
     words = "nobody decides: the risks of a release that is given are assessed"
     schema = RiskScenario
+    measures = MEASURES
     decides = ""
 
     def build(self, loaded: LoadedScenario[Any]) -> RiskStudy:

@@ -14,6 +14,7 @@ from reidsim.errors import InputError
 from reidsim.games.cross_play import MOST_FORMS
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
+from reidsim.kinds.masking.measures import MEASURES
 from reidsim.kinds.masking.opponents import opponents_of_subjects
 from reidsim.kinds.masking.outcomes import (
     MaskingAnalysis,
@@ -48,6 +49,7 @@ class MaskingKind(Kind):
     name = "masking"
     words = "data subjects decide which attributes of their record are shared, generalized or masked"
     schema = MaskingScenario
+    measures = MEASURES
     policies = POLICIES
     decides = "subject"
     numbers_draws = True

@@ -17,6 +17,7 @@ from reidsim.games.masking.measures import birth_decades, fairness, fairness_of_
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
 from reidsim.games.measures import averages
 from reidsim.games.record_game import WITHHELD
+from reidsim.kinds.masking.measures import PRIVACY_FAIRNESS, USEFULNESS, USEFULNESS_FAIRNESS
 from reidsim.kinds.masking.search_path import search_path_table
 from reidsim.kinds.masking.study import MaskingStudy
 from reidsim.scenarios.study import AnalysisTables
@@ -62,9 +63,9 @@ def summarise(study: MaskingStudy, game: MaskingGame, equilibria: Mapping[str, E
         rows.append(
             {
                 **averages(equilibrium, np.ones(game.n_records, dtype=np.int64)),
-                "usefulness": usefulness(values, shared, weights),
-                "usefulness_fairness": fairness_of_usefulness(values, shared, weights, groups) if fair else np.nan,
-                "privacy_fairness": fairness(privacy, [group for _, group in groups]) if fair else np.nan,
+                USEFULNESS.column: usefulness(values, shared, weights),
+                USEFULNESS_FAIRNESS.column: fairness_of_usefulness(values, shared, weights, groups) if fair else np.nan,
+                PRIVACY_FAIRNESS.column: fairness(privacy, [group for _, group in groups]) if fair else np.nan,
             }
         )
     return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, WithJsonSchema
+from pydantic import AfterValidator
 
-from reidsim.scenarios.kind import Policy
+from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY_BLUE, VERMILION
+from reidsim.scenarios.adversary_schema import names_schema
 from reidsim.scenarios.own_policies import known_policy, own_defender
+from reidsim.scenarios.policy import Look, Policy
 
 if TYPE_CHECKING:
     from reidsim.games.defenders.defender import Defender, Game
@@ -35,6 +37,8 @@ class MaskingPolicy(Policy):
         Whose search that is.
     without_inference : bool
         Whether it is played against the same adversary without inference.
+    masks : bool
+        Whether it decides attribute by attribute, so that a map of its strategies tells something.
     others
         See `Policy`.
     """
@@ -42,11 +46,7 @@ class MaskingPolicy(Policy):
     way: Way = "rule"
     search: Search = "scenario"
     without_inference: bool = False
-
-    @property
-    def is_game(self) -> bool:
-        """Whether it searches all strategies of each subject."""
-        return self.way == "search"
+    masks: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,50 +84,50 @@ def _defender(name: str, *, plans: bool) -> Callable[[MaskingStudy, int], Defend
 
 
 def _policy(
-    name: str,
-    label: str,
-    words: str,
-    *,
-    is_rule: bool = False,
-    forbids_attacks: bool = False,
-    by_agents: bool = True,
-    way: Way = "rule",
-    search: Search = "scenario",
-    without_inference: bool = False,
+    name: str, label: str, words: str, *, is_rule: bool = False, without_inference: bool = False, **more: Any
 ) -> MaskingPolicy:
     return MaskingPolicy(
-        name, label, words, _defender(name, plans=not is_rule), is_rule, forbids_attacks, False, by_agents, way,
-        search, without_inference,
+        name, label, words, _defender(name, plans=not is_rule), is_rule, in_another_game=without_inference,
+        without_inference=without_inference, **more,
     )  # fmt: skip
 
 
+# In the order of figures: that of the paper's scenarios, baselines before games.
 POLICIES: dict[str, MaskingPolicy] = {
     policy.name: policy
     for policy in (
-        _policy("no-protection", "No protection", "every attribute is shared", is_rule=True),
+        _policy("no-protection", "No protection", "every attribute is shared", is_rule=True, look=Look(BLACK, "s")),
         _policy(
             "demographics-only", "Demographics only", "only the attributes that are linked on are shared", is_rule=True,
-            without_inference=True,
-        ),
-        _policy("random-opt-in", "Random opt-in", "everything or nothing, at random", is_rule=True),
-        _policy("random-masking", "Random masking", "each attribute is shared at random", is_rule=True),
-        _policy("opt-in", "Opt-in game", "everything if that pays, else nothing", way="opt-in"),
-        _policy("masking", "Masking game", "the attributes that pay most", way="search"),
-        _policy(
-            "no-attack-masking", "No-Attack masking game", "the attributes that pay most of those with which no attack "
-            "pays", forbids_attacks=True, way="search",
+            without_inference=True, look=Look(GREY, "D"),
         ),
         _policy(
-            "one-stage-masking", "One-stage masking game", "the masking game against an adversary who infers nothing",
-            way="search", without_inference=True,
+            "random-opt-in", "Random opt-in", "everything or nothing, at random", is_rule=True, look=Look(ORANGE, "v")
         ),
         _policy(
-            "same-strategy", "Same strategy", "the attributes that pay most if all subjects share the same ones",
-            way="same",
+            "random-masking", "Random masking", "each attribute is shared at random", is_rule=True, masks=True,
+            look=Look(PURPLE, "P"),
         ),
         _policy(
             "k-anonymity", "k-anonymity", "cells suppressed until every record has k alike, the cheapest first",
-            is_rule=True, way="k-anonymity",
+            is_rule=True, way="k-anonymity", masks=True, look=Look(GREY, "h"),
+        ),
+        _policy("opt-in", "Opt-in game", "everything if that pays, else nothing", way="opt-in", look=Look(GREEN, "o")),
+        _policy(
+            "masking", "Masking game", "the attributes that pay most", way="search", masks=True, look=Look(BLUE, "^")
+        ),
+        _policy(
+            "no-attack-masking", "No-attack masking game", "the attributes that pay most of those with which no attack "
+            "pays", forbids_attacks=True, way="search", masks=True, look=Look(SKY_BLUE, ">"),
+        ),
+        _policy(
+            "one-stage-masking", "One-stage masking game", "the masking game against an adversary who infers nothing",
+            way="search", without_inference=True, masks=True, look=Look(VERMILION, "X"),
+        ),
+        _policy(
+            "same-strategy", "Same strategy for all",
+            "the attributes that pay most if all subjects share the same ones", way="same", masks=True,
+            look=Look(BLACK, "*"),
         ),
         _policy(
             "greedy-masking", "Greedy masking", "the masking game by greedy search", by_agents=False, way="search",
@@ -139,7 +139,6 @@ POLICIES: dict[str, MaskingPolicy] = {
         ),
     )
 }  # fmt: skip
-
 # The policies in the order of rows of cross-play.
 OF_SUBJECTS = (
     "masking", "no-attack-masking", "greedy-masking", "anytime-masking", "same-strategy", "opt-in", "no-protection",
@@ -157,6 +156,4 @@ def own_policy(name: str) -> MaskingPolicy:
     return MaskingPolicy(name, name, "a policy of one's own", own_defender(name, WHERE), by_agents=False)
 
 
-PolicyName = Annotated[
-    str, AfterValidator(known_policy(POLICIES)), WithJsonSchema({"type": "string", "enum": list(POLICIES)})
-]
+PolicyName = Annotated[str, AfterValidator(known_policy(POLICIES)), names_schema(POLICIES)]

@@ -15,6 +15,7 @@ from reidsim.games.equilibrium import Equilibrium
 from reidsim.kinds.tables.build import build_study, data_content
 from reidsim.kinds.tables.full_domain_nodes import FullDomainTables, node_tables
 from reidsim.kinds.tables.full_domain_points import MOST_POINTS, FullDomainPoints, walks_at_once
+from reidsim.kinds.tables.measures import MEASURES
 from reidsim.kinds.tables.outcomes import (
     class_table,
     facts_of,
@@ -55,6 +56,7 @@ class TablesKind(Kind):
     name = "tables"
     words = "a publisher decides how each record of a table is generalized, or all of them"
     schema = TablesScenario
+    measures = MEASURES
     policies = POLICIES
     decides = "publisher"
     amount_keys = MONEY_KEYS

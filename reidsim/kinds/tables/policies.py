@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator, WithJsonSchema
+from pydantic import AfterValidator
 
 from reidsim.random_streams import random_stream
-from reidsim.scenarios.kind import Policy
+from reidsim.scenarios.adversary_schema import names_schema
 from reidsim.scenarios.own_policies import known_policy, own_defender
+from reidsim.scenarios.policy import Policy
 
 if TYPE_CHECKING:
     from reidsim.games.defenders.defender import Defender, Game
@@ -98,23 +99,8 @@ def _defender(name: str, *, plans: bool) -> Callable[[TablesStudy, int], Defende
     return lambda study, draw: TablesDefender(name, plans, study)
 
 
-def _policy(
-    name: str,
-    label: str,
-    words: str,
-    *,
-    is_rule: bool = False,
-    forbids_attacks: bool = False,
-    needs_safe_harbor: bool = False,
-    by_agents: bool = True,
-    walk: Walk = "never",
-    way: Way = "form",
-    form: Callable[[TablesStudy], Strategies] | None = None,
-) -> TablesPolicy:
-    return TablesPolicy(
-        name, label, words, _defender(name, plans=not is_rule), is_rule, forbids_attacks, needs_safe_harbor,
-        by_agents, walk, way, form,
-    )  # fmt: skip
+def _policy(name: str, label: str, words: str, *, is_rule: bool = False, **more: Any) -> TablesPolicy:
+    return TablesPolicy(name, label, words, _defender(name, plans=not is_rule), is_rule, **more)
 
 
 def _everywhere(study: TablesStudy, node: int) -> Strategies:
@@ -200,7 +186,7 @@ POLICIES: dict[str, TablesPolicy] = {
             "anytime", "Anytime", "all records in the best generalization found within a number of nodes",
             way="anytime",
         ),
-        _policy("opt-in", "Opt-in", "each record as it is if that pays, else not at all", way="opt-in"),
+        _policy("opt-in", "Opt-in game", "each record as it is if that pays, else not at all", way="opt-in"),
         _policy(
             "k-anonymity", "k-anonymity", "the one generalization that keeps most utility with k records in each class",
             is_rule=True, way="k-anonymity",
@@ -231,6 +217,4 @@ def policy_named(name: str) -> TablesPolicy:
     return POLICIES[name] if name in POLICIES else own_policy(name)
 
 
-PolicyName = Annotated[
-    str, AfterValidator(known_policy(POLICIES)), WithJsonSchema({"type": "string", "enum": list(POLICIES)})
-]
+PolicyName = Annotated[str, AfterValidator(known_policy(POLICIES)), names_schema(POLICIES)]

@@ -11,6 +11,13 @@ from numpy.typing import NDArray
 from reidsim.adversaries.sequential.planning import attack_threshold
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import Equilibrium, evaluate
+from reidsim.kinds.tables.measures import (
+    ADVERSARY_PAYOFF_DIFFERENCE,
+    ATTACK_THRESHOLD,
+    EVALUATED,
+    PUBLISHER_PAYOFF_DIFFERENCE,
+    SHARE_OPTIMAL,
+)
 from reidsim.kinds.tables.study import TablesStudy
 
 
@@ -31,7 +38,7 @@ def further_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) 
         # Thresholds are those of known groups and of hits that are seen.
         if adversary.plans_sequentially and plan.belief == "known" and not plan.unconfirmed:
             found = attack_threshold(alone.sequential_attack(alone.scenario.economics))
-            measures["attack_threshold"] = np.nan if found is None else float(found)
+            measures[ATTACK_THRESHOLD.column] = np.nan if found is None else float(found)
     if study.scenario.publisher.solver == "lattice-search":
         searched = {name: one for name, one in equilibria.items() if one.solver == "lattice-search"}
         if searched:
@@ -66,8 +73,8 @@ def search_deviation(
     difference = np.abs(found.publisher_payoff - best.publisher_payoff)
     adversary = np.abs(found.adversary_payoff - best.adversary_payoff)
     return {
-        "publisher_payoff_difference": float(np.average(difference, weights=weights)),
-        "adversary_payoff_difference": float(np.average(adversary, weights=weights)),
-        "share_optimal": float(np.average(difference <= tie, weights=weights)),
-        "evaluated": float(np.average(found.evaluated, weights=weights)),
+        PUBLISHER_PAYOFF_DIFFERENCE.column: float(np.average(difference, weights=weights)),
+        ADVERSARY_PAYOFF_DIFFERENCE.column: float(np.average(adversary, weights=weights)),
+        SHARE_OPTIMAL.column: float(np.average(difference <= tie, weights=weights)),
+        EVALUATED.column: float(np.average(found.evaluated, weights=weights)),
     }

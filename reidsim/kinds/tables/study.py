@@ -391,11 +391,6 @@ def is_tables(loaded: LoadedScenario[ScenarioHead]) -> TypeGuard[LoadedScenario[
     return isinstance(loaded.scenario, TablesScenario)
 
 
-def is_of_records(loaded: LoadedScenario[ScenarioHead]) -> TypeGuard[LoadedScenario[TablesScenario]]:
-    """Tell whether in a scenario a publisher shares each record in a generalization of its own."""
-    return is_tables(loaded) and loaded.scenario.publisher.unit == "record"
-
-
 def _links(section: AdversarySection) -> tuple[object, ...]:
     """Return all of a section that what its adversary links with depends on."""
     plan = section.sequential if section.plans_sequentially else None

@@ -7,6 +7,8 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from reidsim.agents.measures import PARTICIPATION
+from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK
 from reidsim.reports.figures.inputs import checked
 from reidsim.reports.figures.style import (
     UNIT,
@@ -21,10 +23,10 @@ from reidsim.reports.figures.style import (
 
 # Panels of the figure of rounds: column, title and what the axis says.
 _PANELS = (
-    ("publisher_payoff", "Payoff of who shares", UNIT),
-    ("adversary_payoff", "Payoff of all adversaries", UNIT),
-    ("participation", "Participation", "share of data subjects"),
-    ("risk", "Risk", "records re-identified, share"),
+    (PUBLISHER_PAYOFF.column, "Payoff of who shares", UNIT),
+    (ADVERSARY_PAYOFF.column, "Payoff of all adversaries", UNIT),
+    (PARTICIPATION.column, PARTICIPATION.label, "share of data subjects"),
+    (RISK.column, RISK.label, "records re-identified, share"),
 )
 
 

@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 
 from reidsim.errors import InputError, listed, nearest
+from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
+from reidsim.measures import columns_of
 from reidsim.releases.strategy_space import Floats
 from reidsim.reports.figures.inputs import checked, refuse_repeated
 from reidsim.reports.figures.style import ordered_policies
 
-_PAYOFFS = ("publisher_payoff", "adversary_payoff")
+_PAYOFFS = columns_of((PUBLISHER_PAYOFF, ADVERSARY_PAYOFF))
 # What no policy can beat or undercut says nothing about the others and stretches the axes.
 _EXTREMES = ("no-protection", "suppress-all")
 
@@ -92,7 +94,7 @@ def compare(records: pd.DataFrame, reference: str, policies: Sequence[str] | Non
                 found=str(unmatched[0]),
                 expected="a row under both",
             )
-        payoffs[policy] = rows.loc[order, list(_PAYOFFS)].to_numpy(dtype=np.float64).T
+        payoffs[policy] = rows.loc[order, _PAYOFFS].to_numpy(dtype=np.float64).T
     return Comparison(reference, chosen, payoffs)
 
 

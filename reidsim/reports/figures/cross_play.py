@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 
+from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
 from reidsim.releases.strategy_space import Floats
 from reidsim.reports.figures.style import UNIT, label_axes, new_figure, number_ticks
 
@@ -36,13 +37,13 @@ def cross_play_maps(payoff: pd.DataFrame, risk: pd.DataFrame) -> Figure:
     values = payoff.to_numpy()
     low = float(np.quantile(values, 0.1))
     scale = Normalize(low, max(float(values.max()), low + 1e-9))
-    _draw(figure, grid[0][0], payoff, scale, "{:,.2f}", "(a) Defender's payoff", UNIT)
+    _draw(figure, grid[0][0], payoff, scale, PUBLISHER_PAYOFF.format, "(a) Defender's payoff", UNIT)
     probabilities = risk.to_numpy()
     positive = probabilities[probabilities > 0]
     spread: Normalize = Normalize(0.0, 1.0)
     if len(positive) and positive.max() > 2 * positive.min():
         spread = LogNorm(max(float(positive.min()), float(positive.max()) / 1e4), float(positive.max()), clip=True)
-    _draw(figure, grid[0][1], risk, spread, "{:.4f}", "(b) Re-identification risk", "probability")
+    _draw(figure, grid[0][1], risk, spread, RISK.format, f"(b) {RISK.label}", "probability")
     grid[0][1].set_yticklabels([])
     return figure
 

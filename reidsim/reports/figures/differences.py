@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
+from reidsim.palette import GREY
 from reidsim.releases.strategy_space import Floats
 from reidsim.reports.figures.comparison import compare
 from reidsim.reports.figures.style import (
-    GREY,
     UNIT,
     label_axes,
     legend_below,
@@ -23,7 +24,8 @@ from reidsim.reports.figures.style import (
     zero_line,
 )
 
-_SIDES = ("Publisher", "Adversary")
+_SIDES = (PUBLISHER_PAYOFF, ADVERSARY_PAYOFF)
+_PLAYERS = ("Publisher", "Adversary")
 _BINS = 40
 
 
@@ -75,8 +77,8 @@ def payoff_difference_histogram(
         number_ticks(axes.xaxis)
         label_axes(
             axes,
-            title=f"({letter}) {_SIDES[side]}",
-            x=f"{_SIDES[side]}'s payoff minus that under {policy_name(reference)}\n({UNIT})",
+            title=f"({letter}) {_PLAYERS[side]}",
+            x=f"{_SIDES[side].label} minus that under {policy_name(reference)}\n({UNIT})",
         )
     # Bins without records fall below the axis instead of to minus infinity.
     grid[0][0].set_ylim(bottom=0.7)
@@ -130,12 +132,12 @@ def payoff_difference_scatter(
             number_ticks(axes.yaxis)
             label_axes(
                 axes,
-                title=f"({next(letters, '')}) {policy_name(policy)}: {_SIDES[side].lower()}",
+                title=f"({next(letters, '')}) {policy_name(policy)}: {_PLAYERS[side].lower()}",
                 y=f"Payoff difference\n({UNIT})",
             )
     for side, axes in enumerate(grid[-1]):
         number_ticks(axes.xaxis)
-        label_axes(axes, x=f"{_SIDES[side]}'s payoff under {policy_name(reference)} ({UNIT})")
+        label_axes(axes, x=f"{_SIDES[side].label} under {policy_name(reference)} ({UNIT})")
     return figure
 
 

@@ -9,17 +9,10 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from reidsim.games.measures import SHARE_ATTACKED
+from reidsim.palette import BLACK, GREY
 from reidsim.reports.figures.inputs import checked, refuse_repeated
-from reidsim.reports.figures.style import (
-    BLACK,
-    GREY,
-    label_axes,
-    legend_below,
-    looks,
-    new_figure,
-    number_ticks,
-    parameter_label,
-)
+from reidsim.reports.figures.style import label_axes, legend_below, looks, new_figure, number_ticks, parameter_label
 
 _METHODS = {
     "safe-harbor": "Safe Harbor",
@@ -191,6 +184,6 @@ def payout_front(front: pd.DataFrame, chosen: pd.DataFrame) -> Figure:
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(PercentFormatter(xmax=1, decimals=None))
         axes.margins(0.08, 0.12)
-        label_axes(axes, title=f"({letter}) {policy}", x="Records attacked")
+        label_axes(axes, title=f"({letter}) {policy}", x=SHARE_ATTACKED.label)
     label_axes(grid[0][0], y="Payout planned\n(share of the best case)")
     return figure

@@ -7,12 +7,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
+from reidsim.measures import columns_of
+from reidsim.palette import BLACK, VERMILION
 from reidsim.reports.figures.inputs import checked, refuse_repeated
 from reidsim.reports.figures.spacing import scale_axis
 from reidsim.reports.figures.style import (
-    BLACK,
     UNIT,
-    VERMILION,
     label_axes,
     legend_below,
     looks,
@@ -24,7 +25,7 @@ from reidsim.reports.figures.style import (
     policy_name,
 )
 
-_SIDES = (("publisher_payoff", "Publisher"), ("adversary_payoff", "Adversary"))
+_SIDES = ((PUBLISHER_PAYOFF, "Publisher"), (ADVERSARY_PAYOFF, "Adversary"))
 
 
 def sensitivity_lines(lines: pd.DataFrame) -> Figure:
@@ -47,7 +48,7 @@ def sensitivity_lines(lines: pd.DataFrame) -> Figure:
     InputError
         If the table is empty, lacks a column, or has two rows for the same parameter, value and policy.
     """
-    columns = [column for column, _ in _SIDES]
+    columns = columns_of(measure for measure, _ in _SIDES)
     table = checked(lines, "lines", text=("parameter", "policy"), numbers=("value", *columns))
     refuse_repeated(table, ("parameter", "value", "policy"), "lines")
     parameters = ordered_parameters(table["parameter"])
@@ -56,13 +57,13 @@ def sensitivity_lines(lines: pd.DataFrame) -> Figure:
     letters = iter("abcdefghijklmnopqrstuvwxyz")
     for parameter, row in zip(parameters, grid, strict=True):
         here = table[table["parameter"] == parameter].sort_values("value")
-        for (column, side), axes in zip(_SIDES, row, strict=True):
+        for (measure, side), axes in zip(_SIDES, row, strict=True):
             handles = []
             for policy, own in look.items():
                 points = here[here["policy"] == policy]
                 handles += axes.plot(
                     points["value"],
-                    points[column],
+                    points[measure.column],
                     color=own.colour,
                     linestyle=own.dashes,
                     marker=own.marker,
@@ -77,7 +78,7 @@ def sensitivity_lines(lines: pd.DataFrame) -> Figure:
                 axes,
                 title=f"({next(letters, '')}) {side}",
                 x=parameter_label(parameter),
-                y=f"{side}'s payoff\n({UNIT})",
+                y=f"{measure.label}\n({UNIT})",
             )
     legend_below(figure, handles)
     return figure

@@ -13,6 +13,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
 from reidsim.errors import InputError
+from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, SHARE_ATTACKED
+from reidsim.measures import columns_of
 from reidsim.releases.strategy_space import Floats
 from reidsim.reports.figures.inputs import checked, only_value, refuse_repeated
 from reidsim.reports.figures.spacing import cell_edges, scale_axis
@@ -76,7 +78,7 @@ def parameter_maps(
         If the table is empty, lacks a column or a point of the grid, holds a point twice or several records, or
         says of one record that a part of it is attacked.
     """
-    measures = ("generalization_intensity", "share_attacked", "publisher_payoff", "adversary_payoff")
+    measures = columns_of((GENERALIZATION_INTENSITY, SHARE_ATTACKED, PUBLISHER_PAYOFF, ADVERSARY_PAYOFF))
     table = checked(maps, "maps", text=("record",), numbers=(*axes, *measures))
     record = only_value(table, "record", "maps")
     refuse_repeated(table, axes, "maps")
@@ -102,9 +104,12 @@ def _panels(record: str, table: pd.DataFrame) -> tuple[_Panel, ...]:
     # Tenths, so that averages far below 1 can be told apart.
     brightest = min(1.0, max(0.1, float(np.ceil(10 * table["generalization_intensity"].max())) / 10))
     intensity = _Panel(
-        "generalization_intensity", "(a) Publisher's strategy", "Generalization intensity", "gray", (0.0, brightest)
+        GENERALIZATION_INTENSITY.column, "(a) Publisher's strategy", GENERALIZATION_INTENSITY.label, "gray",
+        (0.0, brightest),
+    )  # fmt: skip
+    share = _Panel(
+        SHARE_ATTACKED.column, "(b) Adversary's strategy", f"{SHARE_ATTACKED.label} (share)", "gray", (0.0, 1.0)
     )
-    share = _Panel("share_attacked", "(b) Adversary's strategy", "Share of records attacked", "gray", (0.0, 1.0))
     if record != ALL_RECORDS:
         if not table["share_attacked"].isin([0, 1]).all():
             raise InputError(
@@ -121,8 +126,8 @@ def _panels(record: str, table: pd.DataFrame) -> tuple[_Panel, ...]:
     return (
         intensity,
         share,
-        _Panel("publisher_payoff", "(c) Publisher's payoff", UNIT, "cividis"),
-        _Panel("adversary_payoff", "(d) Adversary's payoff", UNIT, "cividis"),
+        _Panel(PUBLISHER_PAYOFF.column, f"(c) {PUBLISHER_PAYOFF.label}", UNIT, "cividis"),
+        _Panel(ADVERSARY_PAYOFF.column, f"(d) {ADVERSARY_PAYOFF.label}", UNIT, "cividis"),
     )
 
 

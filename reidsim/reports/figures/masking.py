@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
@@ -17,50 +16,16 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
+from reidsim.kinds.masking.policies import POLICIES
+from reidsim.palette import BLACK, GREY, VERMILION
 from reidsim.releases.strategy_space import Floats
 from reidsim.reports.figures.inputs import checked, refuse_repeated
-from reidsim.reports.figures.style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    SKY_BLUE,
-    UNIT,
-    VERMILION,
-    label_axes,
-    legend_below,
-    money_text,
-    new_figure,
-    number_ticks,
-)
+from reidsim.reports.figures.style import UNIT, label_axes, legend_below, money_text, new_figure, number_ticks
+from reidsim.scenarios.policy import Look
 from reidsim.scenarios.schema import RECORD_COLUMNS
 
-
-@dataclass(frozen=True)
-class PolicyLook:
-    """How a policy is called and drawn, and whether it masks attribute by attribute."""
-
-    name: str
-    colour: str
-    marker: str
-    masks: bool = False
-
-
-# In the order of the paper's scenarios, baselines before games. Policies that mask attribute by attribute have a map.
-_POLICIES = {
-    "no-protection": PolicyLook("No protection", BLACK, "s"),
-    "demographics-only": PolicyLook("Demographics only", GREY, "D"),
-    "random-opt-in": PolicyLook("Random opt-in", ORANGE, "v"),
-    "random-masking": PolicyLook("Random masking", PURPLE, "P", masks=True),
-    "k-anonymity": PolicyLook("k-anonymity", GREY, "h", masks=True),
-    "opt-in": PolicyLook("Opt-in game", GREEN, "o"),
-    "masking": PolicyLook("Masking game", BLUE, "^", masks=True),
-    "no-attack-masking": PolicyLook("No-attack masking game", SKY_BLUE, ">", masks=True),
-    "one-stage-masking": PolicyLook("One-stage masking game", VERMILION, "X", masks=True),
-    "same-strategy": PolicyLook("Same strategy for all", BLACK, "*", masks=True),
-}
+# Of a policy that has none of its own.
+_OTHER = Look(BLACK, "d")
 _ATTACKED = "#F6D5C3"
 _BETWEEN = "#8C8C8C"
 _DENSITY_POINTS = 200
@@ -106,7 +71,7 @@ def effectiveness(runs: pd.DataFrame, records: pd.DataFrame) -> Figure:
         values = payoffs.loc[payoffs["policy"] == policy, "publisher_payoff"].to_numpy()
         # Means might have come out beyond those seen; payoffs of records have bounds, which no density may pass.
         _violin(left, values, row, masking_look(policy).colour, tails=several)
-    left.set_yticks(range(len(policies)), [masking_look(policy).name for policy in reversed(policies)], fontsize=9)
+    left.set_yticks(range(len(policies)), [masking_name(policy) for policy in reversed(policies)], fontsize=9)
     left.set_ylim(-0.6, len(policies) - 0.4)
     left.tick_params(axis="y", length=0)
     left.axvline(0, color=GREY, linewidth=0.8, zorder=0.5)
@@ -142,7 +107,7 @@ def effectiveness(runs: pd.DataFrame, records: pd.DataFrame) -> Figure:
             marker=masking_look(p).marker,
             color=masking_look(p).colour,
             markersize=7,
-            label=masking_look(p).name,
+            label=masking_name(p),
         )
         for p in policies
     ]
@@ -183,7 +148,7 @@ def strategy_map(records: pd.DataFrame, policies: Sequence[str] | None = None) -
         raise InputError("no attributes to draw", source="records table", expected="a column for each attribute")
     released = records[attributes].reset_index(drop=True)
     present = ordered_masking_policies(table["policy"])
-    shown = [policy for policy in present if masking_look(policy).masks] if policies is None else list(policies)
+    shown = masks_by_attribute(present) if policies is None else list(policies)
     missing = [policy for policy in shown if policy not in present]
     if missing or not shown:
         found = missing[0] if missing else ", ".join(present)
@@ -199,25 +164,30 @@ def strategy_map(records: pd.DataFrame, policies: Sequence[str] | None = None) -
     parts = figure.subfigures(rows, columns, squeeze=False).ravel()
     for letter, part, policy in zip("abcdefghij", parts, shown, strict=False):
         chosen = (table["policy"] == policy).to_numpy()
-        part.suptitle(f"({letter}) {masking_look(policy).name}", x=0.01, ha="left", fontsize=10)
+        part.suptitle(f"({letter}) {masking_name(policy)}", x=0.01, ha="left", fontsize=10)
         _map(part, table[chosen], released[chosen], attributes, map_height)
     return figure
 
 
 def masks_by_attribute(policies: Iterable[str]) -> list[str]:
     """Return those of some policies that `strategy_map` shows, in its order."""
-    return [policy for policy in ordered_masking_policies(policies) if masking_look(policy).masks]
+    return [policy for policy in ordered_masking_policies(policies) if policy in POLICIES and POLICIES[policy].masks]
 
 
 def ordered_masking_policies(policies: Iterable[str]) -> list[str]:
     """Return distinct policies, those of the paper first and in its order."""
     distinct = list(dict.fromkeys(policies))
-    return [policy for policy in _POLICIES if policy in distinct] + [p for p in distinct if p not in _POLICIES]
+    return [policy for policy in POLICIES if policy in distinct] + [p for p in distinct if p not in POLICIES]
 
 
-def masking_look(policy: str) -> PolicyLook:
-    """Return how a policy is called and drawn."""
-    return _POLICIES.get(policy) or PolicyLook(policy, BLACK, "d")
+def masking_look(policy: str) -> Look:
+    """Return how a policy is drawn."""
+    return (POLICIES[policy].look if policy in POLICIES else None) or _OTHER
+
+
+def masking_name(policy: str) -> str:
+    """Return what a policy is called."""
+    return POLICIES[policy].label if policy in POLICIES else policy
 
 
 def _violin(axes: Axes, values: Floats, row: float, colour: str, *, tails: bool) -> None:

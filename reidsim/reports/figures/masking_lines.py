@@ -6,22 +6,18 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from reidsim.games.measures import RISK, UTILITY
+from reidsim.kinds.masking.measures import SUBJECT_PAYOFF
 from reidsim.reports.figures.inputs import checked
-from reidsim.reports.figures.masking import masking_look, ordered_masking_policies
-from reidsim.reports.figures.style import (
-    UNIT,
-    label_axes,
-    legend_below,
-    new_figure,
-    number_ticks,
-)
+from reidsim.reports.figures.masking import masking_look, masking_name, ordered_masking_policies
+from reidsim.reports.figures.style import UNIT, label_axes, legend_below, new_figure, number_ticks
 
 _COLUMNS = 3
 # Figures of the lines, each of a measure.
-LINE_MEASURES = {"lines-payoff": "publisher_payoff", "lines-privacy": "risk", "lines-utility": "utility"}
+LINE_MEASURES = {"lines-payoff": SUBJECT_PAYOFF.column, "lines-privacy": RISK.column, "lines-utility": UTILITY.column}
 
 
-def masking_lines(lines: pd.DataFrame, measure: str = "publisher_payoff") -> Figure:
+def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> Figure:
     """Draw a measure under each policy along each line of a sweep, with its spread over replications.
 
     Parameters
@@ -44,12 +40,16 @@ def masking_lines(lines: pd.DataFrame, measure: str = "publisher_payoff") -> Fig
         If the table is empty or lacks a column.
     """
     table = checked(lines, "lines", text=("line", "value", "policy"), numbers=(measure,))
-    if measure == "risk":
+    if measure == RISK.column:
         table[measure] = 1 - table[measure]
     names = list(dict.fromkeys(table["line"]))
     policies = ordered_masking_policies(table["policy"])
     figure, grid = new_figure(-(-len(names) // _COLUMNS), min(len(names), _COLUMNS), panel=(3.6, 2.7))
-    label = {"publisher_payoff": f"Subject's payoff\n({UNIT})", "utility": "Utility", "risk": "Privacy (1 - risk)"}
+    label = {
+        SUBJECT_PAYOFF.column: f"{SUBJECT_PAYOFF.label}\n({UNIT})",
+        UTILITY.column: UTILITY.label,
+        RISK.column: "Privacy (1 - risk)",
+    }
     panels = [axes for row in grid for axes in row]
     for name, axes in zip(names, panels, strict=False):
         here = table[table["line"] == name]
@@ -69,7 +69,7 @@ def masking_lines(lines: pd.DataFrame, measure: str = "publisher_payoff") -> Fig
                 marker=own.marker,
                 markersize=4,
                 markerfacecolor="white",
-                label=own.name,
+                label=masking_name(policy),
             )
             axes.errorbar(positions, mean, yerr=spread, color=own.colour, fmt="none", capsize=2, elinewidth=0.8)
             handles.append(handle)

@@ -10,12 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
+from reidsim.measures import columns_of
+from reidsim.palette import BLACK, BLUE, VERMILION
 from reidsim.reports.figures.inputs import checked, only_value
 from reidsim.reports.figures.style import (
-    BLACK,
-    BLUE,
     UNIT,
-    VERMILION,
     label_axes,
     legend_below,
     money_text,
@@ -24,10 +24,7 @@ from reidsim.reports.figures.style import (
     zero_line,
 )
 
-_SIDES = (
-    ("publisher_payoff", "(a) Publisher", "Publisher's payoff"),
-    ("adversary_payoff", "(b) Adversary", "Adversary's payoff"),
-)
+_SIDES = ((PUBLISHER_PAYOFF, "(a) Publisher"), (ADVERSARY_PAYOFF, "(b) Adversary"))
 # Filled against hollow, and of another shape: seen in grey as well.
 _REPLIES: tuple[tuple[bool, str, dict[str, Any]], ...] = (
     (False, "not attacked", {"marker": "o", "color": BLUE, "markerfacecolor": "none"}),
@@ -55,15 +52,15 @@ def strategy_payoffs(strategies: pd.DataFrame) -> Figure:
     InputError
         If the table is empty, lacks one of the columns or holds several records.
     """
-    sides = [column for column, _, _ in _SIDES]
+    sides = columns_of(measure for measure, _ in _SIDES)
     table = checked(strategies, "strategies", text=("record", "strategy"), numbers=sides, flags=("attacked",))
     record = only_value(table, "record", "strategies")
     best = int(np.argmax(table["publisher_payoff"]))
     figure, grid = new_figure(2, 1, panel=(8.0, 2.6), sharex=True)
     figure.suptitle(f"Record ({record})", fontsize=11, parse_math=False)
-    for (column, title, label), (axes,) in zip(_SIDES, grid, strict=True):
-        handles = _draw_side(axes, table, column, best)
-        label_axes(axes, title=title, y=f"{label}\n({UNIT})")
+    for (measure, title), (axes,) in zip(_SIDES, grid, strict=True):
+        handles = _draw_side(axes, table, measure.column, best)
+        label_axes(axes, title=title, y=f"{measure.label}\n({UNIT})")
         number_ticks(axes.yaxis)
     _annotate_best(grid[0][0], table, best)
     label_axes(grid[1][0], x="Strategy (position in lattice order; 0 generalizes nothing)")

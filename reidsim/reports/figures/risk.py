@@ -13,13 +13,15 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from reidsim.errors import InputError
+from reidsim.kinds.assessment.measures import RISKS_OF_PERSONS
 from reidsim.kinds.assessment.schema import WORST_CASE
+from reidsim.palette import BLACK, GREY, SKY_BLUE
 from reidsim.releases.strategy_space import Floats
 from reidsim.reports.figures.inputs import checked, only_value, refuse_repeated
 from reidsim.reports.figures.spacing import scale_axis
-from reidsim.reports.figures.style import BLACK, GREY, SKY_BLUE, label_axes, legend_below, looks, new_figure
+from reidsim.reports.figures.style import label_axes, legend_below, looks, new_figure
 
-_RISKS = {"journalist": "Journalist risk", "prosecutor": "Prosecutor risk", "marketer": "Marketer risk"}
+_RISKS = ("journalist", "prosecutor", "marketer")
 _BINS = 20
 _EDGES = np.linspace(0, 1, _BINS + 1)
 
@@ -62,7 +64,8 @@ def risk_maps(records: pd.DataFrame) -> Figure:
             raise InputError("adversaries are about different persons", source="records table", where=name)
         for risk, axes in zip(_RISKS, row, strict=True):
             meshes.append(_map(axes, worst[risk].to_numpy(), theirs[risk].to_numpy()))
-            label_axes(axes, title=_RISKS[risk] if row is grid[0] else "", x="Worst case" if row is grid[-1] else "")
+            title = RISKS_OF_PERSONS[risk].label if row is grid[0] else ""
+            label_axes(axes, title=title, x="Worst case" if row is grid[-1] else "")
         label_axes(row[0], y=name)
     panels = [axes for row in grid for axes in row]
     bar = figure.colorbar(meshes[0], ax=panels, format=FuncFormatter(lambda share, _: f"{100 * share:g} %"))

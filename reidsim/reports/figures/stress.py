@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +11,16 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from reidsim.engine.results import measures_told
+from reidsim.engine.stress.outcomes import outputs_among
 from reidsim.engine.stress.result import StressResult
+from reidsim.games.measures import PUBLISHER_PAYOFF
+from reidsim.measures import Measure
+from reidsim.palette import GREY
 from reidsim.reports.figures.inputs import checked, refuse_repeated
 from reidsim.reports.figures.saving import save_figure
 from reidsim.reports.figures.spacing import cell_edges, scale_axis
 from reidsim.reports.figures.style import (
-    GREY,
     UNIT,
     label_axes,
     legend_below,
@@ -48,8 +52,9 @@ def illustrate_stress(result: StressResult, folder: Path) -> list[str]:
 def figures_of(result: StressResult) -> Iterator[tuple[str, Figure]]:
     """Yield every figure that a stress test has the tables for, with its name."""
     tables = result.tables
+    measures = {measure.column: measure for measure in outputs_among(measures_told(result.manifest))}
     if "sensitivity" in tables and tables["sensitivity"]["value"].notna().any():
-        yield "sensitivity", sensitivity_bars(tables["sensitivity"])
+        yield "sensitivity", sensitivity_bars(tables["sensitivity"], measures)
     if "regrets" in tables and tables["regrets"]["regret"].notna().any():
         yield "regrets", regret_curves(tables["regrets"])
     if "belief_curves" in tables:
@@ -57,7 +62,7 @@ def figures_of(result: StressResult) -> Iterator[tuple[str, Figure]]:
         for number, key in enumerate(curves["key"].unique(), start=1):
             own = curves[(curves["key"] == key) & curves["error"].notna() & curves["publisher_payoff"].notna()]
             if len(own):
-                yield f"beliefs-{number}", belief_curves(own)
+                yield f"beliefs-{number}", belief_curves(own, measures[PUBLISHER_PAYOFF.column])
     if "policy_map" in tables and pd.api.types.is_numeric_dtype(tables["policy_map"]["x"]):
         chart = tables["policy_map"]
         if pd.api.types.is_numeric_dtype(chart["y"]) and chart[["x", "y"]].nunique().min() > 1:
@@ -65,13 +70,15 @@ def figures_of(result: StressResult) -> Iterator[tuple[str, Figure]]:
             yield "policy-map", policy_map(chart, section["x"]["key"], section["y"]["key"])
 
 
-def sensitivity_bars(indices: pd.DataFrame) -> Figure:
+def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> Figure:
     """Draw the indices of every output, one panel each, parameters side by side, a bar per policy.
 
     Parameters
     ----------
     indices : DataFrame
         Table ``sensitivity`` of a stress test.
+    measures : mapping of str to Measure
+        The outputs, by column.
 
     Raises
     ------
@@ -101,7 +108,7 @@ def sensitivity_bars(indices: pd.DataFrame) -> Figure:
             axes.plot(at, marks, linestyle="none", marker=own.marker, color=own.colour, markersize=4)
         axes.set_xticks(range(len(parameters)), [name.rpartition(".")[2] for name in parameters], fontsize=8)
         number_ticks(axes.yaxis)
-        label_axes(axes, title=output)
+        label_axes(axes, title=measures[output].label)
     for axes in panels[len(outputs) :]:
         axes.set_visible(False)
     patches = [Patch(color=own.colour, alpha=0.6, label=policy_name(name)) for name, own in look.items()]
@@ -146,13 +153,15 @@ def regret_curves(regrets: pd.DataFrame) -> Figure:
     return figure
 
 
-def belief_curves(curves: pd.DataFrame) -> Figure:
+def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> Figure:
     """Draw what mistaken publishers get, over the true value and over the error.
 
     Parameters
     ----------
     curves : DataFrame
         Rows of one key of table ``belief_curves`` of a stress test, whose values are numbers.
+    payoff : Measure
+        Of who is mistaken.
 
     Returns
     -------
@@ -164,7 +173,7 @@ def belief_curves(curves: pd.DataFrame) -> Figure:
     InputError
         If the table is empty, lacks a column or holds a point twice.
     """
-    table = checked(curves, "belief_curves", text=("key", "policy"), numbers=("true", "believed", "publisher_payoff"))
+    table = checked(curves, "belief_curves", text=("key", "policy"), numbers=("true", "believed", payoff.column))
     table = table.drop_duplicates()
     refuse_repeated(table, ("true", "believed", "policy"), "belief_curves")
     name = str(table["key"].iloc[0])
@@ -188,12 +197,12 @@ def belief_curves(curves: pd.DataFrame) -> Figure:
         for policy, own in look.items():
             line = rows[rows["policy"] == policy].sort_values(x)
             handles += axes.plot(
-                line[x], line["publisher_payoff"], color=own.colour, linestyle=own.dashes, label=policy_name(policy)
+                line[x], line[payoff.column], color=own.colour, linestyle=own.dashes, label=policy_name(policy)
             )
         right = rows["believed" if x == "true" else "true"].iloc[0]
         axes.axvline(right, color=GREY, linewidth=0.8, zorder=0.5)
         number_ticks(axes.yaxis)
-        label_axes(axes, title=title, x=label, y=f"Publisher's payoff\n({UNIT})")
+        label_axes(axes, title=title, x=label, y=f"{payoff.label}\n({UNIT})")
     for axes in every[len(panels) :]:
         axes.set_visible(False)
     legend_below(figure, handles, columns=2 if len(panels) == 1 else 4)

@@ -5,7 +5,7 @@ Everything is set on the figure itself and never through matplotlib's global set
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,13 +16,11 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-UNIT = "$ per record"
+from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY_BLUE, VERMILION
+from reidsim.scenarios.kind import DEFAULT_KIND, kind_named, kind_names
+from reidsim.scenarios.policy import Policy
 
-# Okabe and Ito's palette without yellow, which vanishes on white.
-BLACK, VERMILION, BLUE, GREEN, PURPLE, ORANGE, SKY_BLUE = (
-    "#000000", "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
-)  # fmt: skip
-GREY = "#808080"
+UNIT = "$ per record"
 
 _COLOURS = (BLACK, VERMILION, BLUE, GREEN, PURPLE, ORANGE, SKY_BLUE)
 _MARKERS = ("s", "o", "^", "D", "v", "P", "X")
@@ -31,16 +29,6 @@ Dashes = Literal["-", "--", "-.", ":"] | tuple[float, Sequence[float]]
 _DASHES: tuple[Dashes, ...] = (
     "-", "--", "-.", ":", (0, (8, 2, 1, 2, 1, 2)), (0, (10, 4)), (0, (3, 3)),
 )  # fmt: skip
-
-# The order is that of rows and legends, and fixes the look of a policy in every figure.
-_POLICY_NAMES = {
-    "safe-harbor": "Safe Harbor",
-    "basic": "Basic game",
-    "no-attack": "No-Attack game",
-    "sh-friendly": "SH-Friendly game",
-    "no-protection": "No protection",
-    "suppress-all": "Suppress all",
-}
 
 _PARAMETER_LABELS = {
     "loss": f"Publisher's loss, L ({UNIT})",
@@ -61,7 +49,16 @@ class Look:
 
 def policy_name(policy: str) -> str:
     """Return the name of a policy as shown to readers; unknown ones as they are."""
-    return _POLICY_NAMES.get(policy, policy)
+    return next((known[policy].label for known in _known_policies() if policy in known), policy)
+
+
+def _known_policies() -> list[Mapping[str, Policy]]:
+    return [kind_named(name).policies for name in kind_names()]
+
+
+def _fixed_looks() -> tuple[str, ...]:
+    """Return the policies whose look in lines is always the same; their order is that of rows and legends."""
+    return tuple(kind_named(DEFAULT_KIND).policies)[: len(_COLOURS) - 1]
 
 
 def parameter_label(parameter: str) -> str:
@@ -71,7 +68,7 @@ def parameter_label(parameter: str) -> str:
 
 def ordered_policies(policies: Iterable[str]) -> list[str]:
     """Return distinct policies, the known ones first and in their fixed order, the others as they come."""
-    return _known_first(policies, _POLICY_NAMES)
+    return _known_first(policies, _fixed_looks())
 
 
 def ordered_parameters(parameters: Iterable[str]) -> list[str]:
@@ -86,9 +83,9 @@ def _known_first(names: Iterable[str], known: Iterable[str]) -> list[str]:
 
 def looks(policies: Sequence[str]) -> dict[str, Look]:
     """Give each policy a look: known ones always the same, the others what is left."""
-    fixed = {policy: number for number, policy in enumerate(_POLICY_NAMES) if policy in policies}
+    fixed = {policy: number for number, policy in enumerate(_fixed_looks()) if policy in policies}
     others = [policy for policy in policies if policy not in fixed]
-    free = [number for number in range(len(_POLICY_NAMES) + len(policies)) if number not in fixed.values()]
+    free = [number for number in range(len(_fixed_looks()) + len(policies)) if number not in fixed.values()]
     numbers = fixed | dict(zip(others, free, strict=False))
     return {policy: _look(numbers[policy]) for policy in policies}
 

@@ -12,6 +12,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from reidsim.engine.batch.result import BatchResult
+from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, SHARE_ATTACKED
+from reidsim.kinds.tables.measures import PUBLISHER_PAYOFF_DIFFERENCE, SHARE_OPTIMAL
+from reidsim.measures import columns_of
 from reidsim.reports.figures.full_domain import full_domain_runtimes, payout_curves
 from reidsim.reports.figures.lines import search_deviation, sensitivity_lines
 from reidsim.reports.figures.maps import ALL_RECORDS, parameter_maps
@@ -22,9 +25,9 @@ from reidsim.reports.figures.sweep_values import is_own, lines_of_runs
 from reidsim.scenarios.design_schema import SweepSection
 from reidsim.validation import validated
 
-_PAYOFFS = ["publisher_payoff", "adversary_payoff"]
-_MAPPED = ["generalization_intensity", "share_attacked", *_PAYOFFS]
-_DEVIATION = ["publisher_payoff_difference", "share_optimal"]
+_PAYOFFS = columns_of((PUBLISHER_PAYOFF, ADVERSARY_PAYOFF))
+_MAPPED = [*columns_of((GENERALIZATION_INTENSITY, SHARE_ATTACKED)), *_PAYOFFS]
+_DEVIATION = columns_of((PUBLISHER_PAYOFF_DIFFERENCE, SHARE_OPTIMAL))
 _THRESHOLD = "attack_threshold"
 # Two axes make a map if both have more values than could be told apart as lines.
 _MOST_LINES = 6

@@ -9,8 +9,7 @@ import pandas as pd
 
 from reidsim.reports.page.answers_under_uncertainty import uncertain_answer
 from reidsim.reports.page.blocks import Block, Bullets, Cell, Code, Inline, Table, paragraph
-from reidsim.reports.page.glossary import number_text
-from reidsim.reports.page.policies import in_another_game
+from reidsim.reports.page.number_text import number_text
 from reidsim.reports.page.stored_run import StoredRun
 
 # Payoffs that differ by less than this part of themselves are the same.
@@ -42,10 +41,10 @@ def answer_blocks(run: StoredRun) -> Iterator[Block]:
 
 def _policies(run: StoredRun) -> Iterator[Block]:
     means = run.runs.groupby("policy", sort=False, observed=True)[["publisher_payoff", "share_attacked", "risk"]].mean()
-    apart = [in_another_game(run.game, str(name)) for name in means.index]
+    apart = [not run.compares(str(name)) for name in means.index]
     compared = means if all(apart) else means[~np.array(apart)]
     order = compared.sort_values("publisher_payoff", ascending=False, kind="stable")
-    who = "subjects" if run.game == "masking" else "publisher"
+    who = "subjects" if run.decides == "subject" else "publisher"
     best = order.iloc[0]
     n_points = len(run.runs["point"].unique()) if "point" in run.runs else 1
     tied = [str(name) for name, pays in order["publisher_payoff"].items() if _same(pays, best["publisher_payoff"])]
@@ -141,7 +140,7 @@ def _points(run: StoredRun) -> Iterator[Block]:
     runs = run.runs
     if "point" not in runs or runs["point"].nunique() < 2:
         return
-    compared = runs[[not in_another_game(run.game, str(name)) for name in runs["policy"]]]
+    compared = runs[[run.compares(str(name)) for name in runs["policy"]]]
     grouped = compared.groupby(["point", "policy"], sort=False, observed=True)[["publisher_payoff", "risk"]].mean()
     means, risks = grouped["publisher_payoff"].unstack(), grouped["risk"].unstack()
     best = means.idxmax(axis=1).astype(str)

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from reidsim.reports.page.blocks import Block, Bullets, Code, Inline, paragraph, shortened
-from reidsim.reports.page.glossary import number_text
-from reidsim.reports.page.policies import policy_words
+from reidsim.reports.page.number_text import number_text
 from reidsim.reports.page.stored_run import StoredRun
 
 Sentence = tuple[Inline, ...]
@@ -37,10 +36,11 @@ def question_blocks(run: StoredRun) -> Iterator[Block]:
     }.get(run.game)
     sentences: list[Sentence] = list(told(run)) if told else [("A study of the kind ", Code(run.game), ".")]
     yield Bullets((*sentences, *_design(content)))
-    words = policy_words(run)
+    names = run.runs["policy"].astype(str).unique() if "policy" in run.runs else ()
+    words = {name: run.policies[name].words for name in names if name in run.policies}
     if words:
         yield paragraph("Policies, that is, ways in which to decide:")
-        yield Bullets(tuple((Code(name), f" {meaning}.") for name, meaning in words.items()))
+        yield Bullets(tuple((Code(name), f": {meaning}.") for name, meaning in words.items()))
 
 
 def _record_level(run: StoredRun) -> Iterator[Sentence]:

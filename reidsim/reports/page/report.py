@@ -34,7 +34,7 @@ from reidsim.reports.page.blocks import (
     shortened,
 )
 from reidsim.reports.page.captions import MAIN_COLUMNS, figure_caption, table_caption
-from reidsim.reports.page.glossary import measures_of, number_text
+from reidsim.reports.page.number_text import number_text
 from reidsim.reports.page.question import question_blocks
 from reidsim.reports.page.repeat import command_of, named_files, repeating_command
 from reidsim.reports.page.risk_distribution import risk_blocks
@@ -174,7 +174,7 @@ def _warnings(run: StoredRun) -> Iterator[Block]:
 
 def _measures(run: StoredRun) -> Iterator[Block]:
     """Yield the table of measures: one row each, with its definition; one column per policy or knowledge."""
-    measures = measures_of(run)
+    measures = run.measures
     group = next((name for name in ("policy", "knowledge") if name in run.runs), None)
     if group is None or not measures:
         return
@@ -184,13 +184,17 @@ def _measures(run: StoredRun) -> Iterator[Block]:
         means = runs.groupby(group, sort=False, observed=True)[list(measures)].mean()
         over = "records" if size is None else f"persons, {size:,} records released"
         points = run.runs["point"].nunique() if "point" in run.runs else 1
-        caption = f"Means over all {over}" + (f" and over {points:,} points" if points > 1 else "")
+        caption = f"Means over all {over}" + "".join(
+            f" and over {number:,} {what}"
+            for number, what in ((run.rounds, "rounds"), (points, "points"))
+            if number > 1
+        )
         for start in range(0, len(means), _POLICIES_A_TABLE):
             shown = means.iloc[start : start + _POLICIES_A_TABLE]
             rows: list[list[Cell]] = [
                 [
                     # Definitions stand beside the first numbers.
-                    measure.name if start else Term(measure.name, measure.definition),
+                    measure.label if start else Term(measure.label, measure.definition),
                     *(measure.text(value) for value in shown[column]),
                 ]
                 for column, measure in measures.items()

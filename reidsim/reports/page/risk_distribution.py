@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.games.measures import RECORD_RISK, SUCCESS_PROBABILITY
+from reidsim.kinds.assessment.measures import RISKS_OF_PERSONS
 from reidsim.reports.page.blocks import Bar, Block, Cell, Code, Table, paragraph
-from reidsim.reports.page.glossary import RECORD_RISK, SUCCESS
 from reidsim.reports.page.stored_run import StoredRun
 
 # Upper ends of the classes of probability above 0; 1/11 and 1/20 are thresholds in use (k = 11, k = 20).
@@ -26,12 +27,8 @@ _CLASSES = (
 )
 _QUANTILES = {"median": 0.5, "95% of records are at or below": 0.95, "highest": 1.0}
 _COLUMNS = 5
-_RISKS = {
-    "prosecutor": "Prosecutor risk of a person",
-    "journalist": "Journalist risk of a person",
-    "marketer": "Marketer risk of a person",
-    "overall": "Overall risk of a person",
-}
+# Those of persons that are shown.
+_RISKS = ("marketer", "overall")
 
 
 def class_shares(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -78,14 +75,14 @@ def risk_blocks(run: StoredRun) -> Iterator[Block]:
 def _by_policy(records: pd.DataFrame) -> Iterator[Block]:
     attempts = records.assign(risk=records["success_probability"].where(records["attacked"].astype(bool), 0.0))
     yield paragraph(
-        f"{RECORD_RISK.name}: {RECORD_RISK.definition}. Shown is the share of records in each class of "
+        f"{RECORD_RISK.label}: {RECORD_RISK.definition}. Shown is the share of records in each class of "
         "risk, which begins where the class above it ends."
     )
     yield from _tables(attempts, "policy", "risk", "Risk of single records, by policy")
     if not attempts["success_probability"].equals(attempts["risk"]):
         yield paragraph(
-            f"{SUCCESS.name}: {SUCCESS.definition}. This is what remains if the adversary attacks for reasons that "
-            "the prices do not cover."
+            f"{SUCCESS_PROBABILITY.label}: {SUCCESS_PROBABILITY.definition}. This is what remains if the adversary "
+            "attacks for reasons that the prices do not cover."
         )
         yield from _tables(attempts, "policy", "success_probability", "Success probability of single records")
 
@@ -97,9 +94,9 @@ def _by_knowledge(records: pd.DataFrame) -> Iterator[Block]:
         if size is not None and size not in (min(sizes), max(sizes)):
             continue
         of = "" if size is None else f", release of {size:,} records"
-        for column, name in _RISKS.items():
-            if column in ("overall", "marketer"):
-                yield from _tables(chosen, "knowledge", column, f"{name}, by what the adversary knows{of}")
+        for column in _RISKS:
+            name = f"{RISKS_OF_PERSONS[column].label} of a person"
+            yield from _tables(chosen, "knowledge", column, f"{name}, by what the adversary knows{of}")
 
 
 def _tables(records: pd.DataFrame, group: str, column: str, caption: str) -> Iterator[Table]:

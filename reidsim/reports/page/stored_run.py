@@ -12,12 +12,14 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from reidsim.engine.results import measures_told
 from reidsim.errors import InputError
+from reidsim.measures import Measure, measures_among
+from reidsim.scenarios.kind import DEFAULT_KIND, Kind, kind_of_content
+from reidsim.scenarios.policy import Policy
 from reidsim.validation import read_text
 
 _PNG = b"\x89PNG\r\n\x1a\n"
-# Kinds of scenario that do not say which they are.
-_DEFAULT_GAME = "tables"
 # What the manifest of results says that hold another table than that of runs, and the table; none if it depends.
 _INSTEAD_OF_RUNS = {"cross_play": "cross_play", "failed_points": None}
 
@@ -56,7 +58,44 @@ class StoredRun:
     @property
     def game(self) -> str:
         """The kind of game."""
-        return str(self.content.get("game", _DEFAULT_GAME))
+        return str(self.content.get("game", DEFAULT_KIND))
+
+    @cached_property
+    def measures(self) -> dict[str, Measure]:
+        """The measures that its runs have, by column, in the words of its kind.
+
+        Raises
+        ------
+        InputError
+            If the kind is of a package that is not installed, or the table of runs cannot be read.
+        """
+        try:
+            measures = measures_told(self.manifest)
+        except InputError as error:
+            raise error.located(self.folder) from None
+        return measures_among(measures, self.runs.columns)
+
+    @cached_property
+    def kind(self) -> Kind | None:
+        """The kind of its scenario; None if it is not of an installed package."""
+        try:
+            return kind_of_content(self.content)
+        except InputError:
+            return None
+
+    @property
+    def policies(self) -> Mapping[str, Policy]:
+        """The policies of its kind, by name; none where the kind is not at hand."""
+        return {} if self.kind is None else self.kind.policies
+
+    @property
+    def decides(self) -> str:
+        """Who shares the records; the publisher, where the kind is not at hand."""
+        return "publisher" if self.kind is None else self.kind.decides
+
+    def compares(self, policy: str) -> bool:
+        """Tell whether payoffs of a policy compare with those of others; see `Policy.in_another_game`."""
+        return policy not in self.policies or not self.policies[policy].in_another_game
 
     @property
     def is_of_one_form(self) -> bool:

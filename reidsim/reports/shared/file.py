@@ -21,8 +21,8 @@ from reidsim import __version__
 from reidsim.engine.release_file import sha256_of
 from reidsim.engine.results import require_no_standard_output
 from reidsim.errors import InputError
+from reidsim.measures import measures_among
 from reidsim.populations.files import require_new_file
-from reidsim.reports.page.glossary import MEAN_OVER_ROUNDS, measures_of
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.records import SharedRecords, class_sizes
 from reidsim.tables import delimited_line, read_table
@@ -198,10 +198,10 @@ def _expected(run: StoredRun, policy: str) -> dict[str, Any]:
         drawn = _AS_DRAWN if last["outcomes"] == "drawn" else ""
     row = table[(table["policy"].astype("str") == policy).to_numpy()].iloc[0]
     measures = {}
-    for column, measure in measures_of(run).items():
+    for column, measure in measures_among(run.measures.values(), table.columns).items():
         value = float(row[column])
-        definition = measure.definition if last is None else measure.definition.removesuffix(MEAN_OVER_ROUNDS)
-        measures[column] = {"value": value if math.isfinite(value) else None, "definition": f"{definition}{drawn}"}
+        definition = f"{measure.definition}{drawn}"
+        measures[column] = {"value": value if math.isfinite(value) else None, "definition": definition}
     return measures
 
 

@@ -1,0 +1,45 @@
+"""What is measured where a publisher shares a table: the measures of every game, and those of some studies alone."""
+
+from __future__ import annotations
+
+from reidsim.agents.measures import PARTICIPATION
+from reidsim.games.measures import MEASURES as GAME_MEASURES
+from reidsim.measures import Measure
+
+# With planner ``fmdp`` and known groups.
+ATTACK_THRESHOLD = Measure(
+    "attack_threshold",
+    "Smallest group not attacked",
+    "{:,.4g}",
+    "people of the smallest equivalence class that a sequential adversary does not attack; none if it attacks all",
+)
+# With solver ``lattice-search`` (Wan et al. 2015, Eq. 6).
+PUBLISHER_PAYOFF_DIFFERENCE = Measure(
+    "publisher_payoff_difference",
+    "Publisher's payoff off optimum",
+    "{:,.2f}",
+    "per record: absolute difference between the publisher's payoff after the search and at the optimum",
+)
+ADVERSARY_PAYOFF_DIFFERENCE = Measure(
+    "adversary_payoff_difference",
+    "Adversary's payoff off optimum",
+    "{:,.2f}",
+    "per record: absolute difference between the adversary's payoff after the search and at the optimum",
+)
+SHARE_OPTIMAL = Measure(
+    "share_optimal",
+    "Records at the optimum",
+    "{:.2%}",
+    "share of records for which the search finds the optimal payoff",
+)
+EVALUATED = Measure("evaluated", "Strategies evaluated", "{:,.2f}", "per record: strategies whose payoff was computed")
+
+MEASURES = (
+    *GAME_MEASURES,
+    PARTICIPATION,
+    ATTACK_THRESHOLD,
+    PUBLISHER_PAYOFF_DIFFERENCE,
+    ADVERSARY_PAYOFF_DIFFERENCE,
+    SHARE_OPTIMAL,
+    EVALUATED,
+)

@@ -1,0 +1,45 @@
+"""The page on measures: what tables of runs, of rounds and of cross-play hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from reidsim.agents.measures import ROUND_MEASURES
+from reidsim.games.cross_play import CROSS_PLAY_MEASURES
+from reidsim.games.measures import RISK_QUANTILE, SUCCESS_PROBABILITY
+from reidsim.measures import Measure
+from reidsim.reports.reference.keys import escaped, table, wrapped
+from reidsim.scenarios.kind import kind_named, kind_names
+
+MEASURES = "measures.md"
+_TEXT = (
+    "What tables, figures and reports call each measure, and what it means. Every kind of scenario has measures of its "
+    "own; a run has those that its scenario asks for. With agents, those of `runs.parquet` are means over rounds. "
+    "This page is written from the code by `reidsim reference`."
+)
+
+
+def measures_page() -> str:
+    """Return the text of the page."""
+    parts = [f"# Measures\n\n{wrapped(_TEXT)}\n"]
+    shown: list[Measure] = []
+    for name in kind_names():
+        kind = kind_named(name)
+        parts.append(_section(f'`game = "{name}"`', f"{kind.words[:1].upper()}{kind.words[1:]}", kind.measures))
+        shown += kind.measures
+    for heading, words, measures in (
+        ("Rounds of agents", "Of `rounds.parquet`, besides those of the game", ROUND_MEASURES),
+        ("Cross-play", "Of `cross_play.parquet`, besides those of the game", CROSS_PLAY_MEASURES),
+        ("Stress tests", "Besides those of the game", (RISK_QUANTILE,)),
+        ("Single records", "Of `records.parquet`", (SUCCESS_PROBABILITY,)),
+    ):
+        parts.append(_section(heading, words, [measure for measure in measures if measure not in shown]))
+    return "\n".join(parts)
+
+
+def _section(heading: str, words: str, measures: Iterable[Measure]) -> str:
+    rows = [
+        f"| `{measure.column}` | {escaped(measure.label)} | {escaped(measure.definition)} |" for measure in measures
+    ]
+    lines = "\n".join(table(rows, ("column", "name", "definition")))
+    return f"## {heading}\n\n{wrapped(f'{words}.')}\n\n{lines}\n"

@@ -1,0 +1,43 @@
+"""Resources that are not always right: linkage through them, and what attempts tell of how right they are."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from reidsim.adversaries.response import Linkage
+from reidsim.agents.accuracy import AccuracyBelief, InaccurateLinker
+
+
+class _Pair:
+    def link(self, strategy, rows=None):
+        return Linkage(np.array([2.0, 6.0]), np.array([3.0, 9.0]))
+
+
+def test_a_guess_succeeds_as_often_as_the_entries_are_right():
+    """In truth and as believed: one in 2 or 6 of 4 in 5, one in 3 or 9 of a half."""
+    linkage = InaccurateLinker(_Pair(), accuracy=0.8, expected_accuracy=0.5).link(0)
+    np.testing.assert_allclose(1 / linkage.group_sizes, [0.8 / 2, 0.8 / 6])
+    np.testing.assert_allclose(1 / linkage.believed_group_sizes, [0.5 / 3, 0.5 / 9])
+    assert linkage.by_chance
+
+
+@pytest.mark.parametrize(("expected", "experience"), [(0.4, 10.0), (0.7, 20.0)])
+def test_where_right_entries_never_fail_the_belief_counts_successes_and_failures(expected, experience):
+    belief = AccuracyBelief(expected, experience)
+    assert belief.mean == pytest.approx(expected, rel=1e-5)
+    belief.learn(np.ones(3), np.array([4.0, 0.0, 2.5]), np.array([1.0, 0.0, 2.0]))
+    assert belief.mean == pytest.approx((expected * experience + 3.0) / (experience + 6.5), rel=1e-5)
+
+
+def test_a_failure_tells_less_where_a_right_entry_may_fail_too():
+    """Bayes' rule, integrated: an attempt succeeds with the share of right entries times its own chance."""
+    share, attempts, successes = np.array([0.5, 0.0, 0.25, 0.5]), np.array([3, 7, 4, 2.0]), np.array([1, 0, 1, 2.0])
+
+    def density(accuracy):
+        prior = accuracy ** (0.4 * 10 - 1) * (1 - accuracy) ** (0.6 * 10 - 1)
+        return prior * np.prod((share * accuracy) ** successes * (1 - share * accuracy) ** (attempts - successes))
+
+    belief = AccuracyBelief(0.4, 10.0)
+    belief.learn(share, attempts, successes)
+    expected = quad(lambda accuracy: accuracy * density(accuracy), 0, 1)[0] / quad(density, 0, 1)[0]
+    assert belief.mean == pytest.approx(expected, rel=1e-5)

@@ -1,0 +1,235 @@
+"""A measure is one object: every column of a run is one, and whatever shows it takes its words from there."""
+
+import importlib.util
+import io
+import sys
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+import pytest
+from found import at_least
+from rich.console import Console
+
+import reidsim
+from reidsim.agents.measures import ROUND_MEASURES
+from reidsim.engine.batch.one_run import GROUP_COLUMNS
+from reidsim.engine.batch.statistics_tables import ERROR
+from reidsim.engine.results import make_manifest, write_json
+from reidsim.engine.run_result import RUN_COLUMNS
+from reidsim.engine.stress import outcomes
+from reidsim.engine.stress.checks import check_stress
+from reidsim.engine.stress.outcomes import BatchEvaluator, Outcomes, outputs_among
+from reidsim.errors import InputError
+from reidsim.games.cross_play import CROSS_PLAY_MEASURES
+from reidsim.games.measures import MEASURES, RECORD_RISK, RISK_QUANTILE, SUCCESS_PROBABILITY
+from reidsim.kinds.tables import kind as tables_kind
+from reidsim.kinds.tables.kind import TABLES, TablesKind
+from reidsim.kinds.tables.schema import TablesScenario
+from reidsim.measures import Measure, columns_of, measures_among
+from reidsim.reports.page.report import report_text
+from reidsim.reports.summary_table import summary_tables
+from reidsim.scenarios import kind as kinds
+from reidsim.scenarios.kind import kind_named, kind_names, kind_of, kind_of_content
+from reidsim.scenarios.load import load_scenario
+from reidsim.web.measures import measures_table
+
+TESTS = Path(__file__).parent
+TOWN = TESTS / "scenarios" / "town" / "town.toml"
+OF_KINDS = {name: kind_named(name).measures for name in at_least(3, kind_names())}
+TOLD = [(name, measure) for name, measures in OF_KINDS.items() for measure in measures]
+TOLD += [("elsewhere", each) for each in (*ROUND_MEASURES, *CROSS_PLAY_MEASURES)]
+TOLD += [("elsewhere", each) for each in (RISK_QUANTILE, RECORD_RISK, SUCCESS_PROBABILITY)]
+# Columns of runs that say which run it is, how it ended and how it was computed.
+_NOT_MEASURES = {*RUN_COLUMNS, *GROUP_COLUMNS, "run", "error", "method"}
+
+
+# Words.
+
+
+@pytest.mark.parametrize(("kind", "measure"), at_least(50, TOLD))
+def test_a_measure_has_a_label_a_format_and_a_definition(kind, measure):
+    assert measure.column.isidentifier()
+    assert measure.label[0].isupper()
+    assert measure.in_text[1:] == measure.label[1:]
+    assert measure.in_text[0].islower()
+    assert any(digit in measure.text(0.5) for digit in "05")
+    assert measure.text(np.nan) == "-"
+    assert measure.text(-1e-15) == measure.format.format(0.0)
+    assert measure.definition.split()
+    assert not measure.definition.endswith(".")
+    assert measure.definition != measure.label
+
+
+@pytest.mark.parametrize("measures", [*OF_KINDS.values(), ROUND_MEASURES, CROSS_PLAY_MEASURES])
+def test_columns_and_labels_are_told_apart(measures):
+    assert len(set(columns_of(measures))) == len(measures)
+    assert len({measure.label for measure in measures}) == len(measures)
+
+
+def test_kinds_differ_in_words_of_a_measure_and_never_in_its_format():
+    formats = {measure.column: measure.format for measure in MEASURES}
+    for name, measure in TOLD:
+        assert measure.format == formats.setdefault(measure.column, measure.format), name
+
+
+def test_results_of_former_versions_are_of_the_kind_that_took_them_over():
+    assert kind_of_content({"game": "full-domain"}) is kind_of_content({}) is TABLES
+    with pytest.raises(InputError, match=r"game: value not allowed; found 'raffle'"):
+        kind_of_content({"game": "raffle"})
+
+
+# Columns of runs.
+
+
+def orphans(kind, runs, points=()):
+    """Return the columns of runs with numbers that no measure of a kind explains."""
+    numbers = {name for name in runs.columns if pd.api.types.is_numeric_dtype(runs[name].dtype)}
+    swept = {name for name in numbers if "." in name}
+    errors = {name for name in numbers if name.endswith(ERROR)}
+    return numbers - _NOT_MEASURES - swept - errors - set(points) - set(columns_of(OF_KINDS[kind]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "scenario", "overrides", "several"),
+    [
+        ("tables", TOWN, {}, False),
+        ("tables", TOWN, {"agents": {"rounds": 2}}, False),
+        ("tables", TOWN, {"publisher": {"policies": ["basic"], "solver": "lattice-search"}}, True),
+        ("tables", TOWN, {"adversary.planner": "fmdp"}, True),
+        pytest.param("masking", "wan2021-case", {"subjects.policies": ["opt-in"]}, False, marks=pytest.mark.deep),
+        ("risk", "xia2021", {"release.sizes": [60], "release.samples": 1, "figures": {}}, False),
+    ],
+)
+def test_every_number_of_a_run_is_a_measure_of_its_kind(kind, scenario, overrides, several):
+    runs = (reidsim.run_batch if several else reidsim.run)(scenario, overrides=overrides).runs
+    at_least(4, measures_among(OF_KINDS[kind], runs.columns))
+    assert orphans(kind, runs) == set()
+
+
+@pytest.mark.deep
+def test_every_measure_is_of_a_bundled_run_and_every_number_of_one_is_a_measure(tmp_path):
+    scripts = TESTS.parent / "scripts"
+    sys.path.insert(0, str(scripts))
+    try:
+        spec = importlib.util.spec_from_file_location("golden", scripts / "golden.py")
+        golden = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(golden)
+    finally:
+        sys.path.remove(str(scripts))
+    for name, text in golden.FILES.items():
+        (tmp_path / name).write_text(text)
+    found = {name: set() for name in OF_KINDS}
+    for case in at_least(40, (case for case in golden.CASES if case.command in ("run", "batch"))):
+        path = tmp_path / case.scenario if case.scenario in golden.FILES else case.scenario
+        kind = kind_of(load_scenario(path).scenario).name
+        runs = golden.tables_of(case, tmp_path)["runs"]
+        assert orphans(kind, runs) == set(), case.name
+        found[kind] |= set(runs.columns)
+    assert {name: set(columns_of(measures)) - found[name] for name, measures in OF_KINDS.items()} == {
+        name: set() for name in OF_KINDS
+    }
+
+
+# A measure of a kind that is none of the package's.
+
+
+class RaffleScenario(TablesScenario):
+    """As a table, with luck."""
+
+    game: Literal["raffle"] = "raffle"
+
+
+LUCK = Measure("luck", "Luck of the draw", "{:.1f} clover", "leaves of the clover found, per record")
+
+
+class RaffleKind(TablesKind):
+    name = "raffle"
+    schema = RaffleScenario
+    measures = (*TABLES.measures, LUCK)
+
+
+RAFFLE = RaffleKind()
+
+
+@pytest.fixture
+def raffle(monkeypatch, tmp_path):
+    """A scenario of a kind with a measure of its own."""
+    monkeypatch.setattr(tables_kind, "RAFFLE", RAFFLE, raising=False)
+    monkeypatch.setitem(kinds._OWN, "raffle", "reidsim.kinds.tables.kind:RAFFLE")
+    path = tmp_path / "raffle.toml"
+    path.write_text(f'extends = "{TOWN.as_posix()}"\ngame = "raffle"\n')
+    return load_scenario(path)
+
+
+RUNS = pd.DataFrame(
+    {
+        "scenario": "raffle", "point": 0, "replication": 0, "policy": ["basic", "no-attack"],
+        "publisher_payoff": [2.0, 1.0], "share_attacked": 0.0, "risk": 0.0, "luck": [4.0, 3.0], "unknown": 7.25,
+        "state": "complete", "seed": 1,
+    }
+)  # fmt: skip
+
+
+def test_the_table_of_a_run_shows_a_measure_of_an_own_kind_and_no_other_column(raffle):
+    page = io.StringIO()
+    for table in summary_tables(RUNS.set_index("policy"), "Raffle", kind_of(raffle.scenario).measures):
+        Console(file=page, width=80).print(table)
+    (row,) = (line for line in page.getvalue().splitlines() if "Luck of the draw" in line)
+    assert [cell.strip() for cell in row.split("│")[2:4]] == ["4.0 clover", "3.0 clover"]
+    assert "7.25" not in page.getvalue()
+    assert "seed" not in page.getvalue()
+
+
+def test_the_report_explains_a_measure_of_an_own_kind(raffle, tmp_path):
+    folder = tmp_path / "results"
+    folder.mkdir()
+    RUNS.to_parquet(folder / "runs.parquet")
+    write_json(folder / "manifest.json", {**make_manifest(raffle, {}, {"records": 4}), "figures": [], "warnings": []})
+    text = report_text(folder, file_format="markdown")
+    assert LUCK.label in text
+    assert LUCK.definition in text
+    assert "4.0 clover" in text
+    assert "7.25" not in text
+
+
+def test_the_report_of_a_kind_that_is_not_installed_says_so(raffle, tmp_path, monkeypatch):
+    test_the_report_explains_a_measure_of_an_own_kind(raffle, tmp_path)
+    monkeypatch.delitem(kinds._OWN, "raffle")
+    with pytest.raises(InputError, match=r"results: game: value not allowed; found 'raffle'"):
+        report_text(tmp_path / "results")
+
+
+def test_the_page_in_the_browser_shows_a_measure_of_an_own_kind(raffle):
+    page = measures_table(RUNS.set_index("policy"), raffle.content)
+    assert f'title="{LUCK.definition}">{LUCK.label}</th><td>4.0 clover</td><td>3.0 clover</td>' in page
+
+
+UNCERTAIN = {
+    "uncertainty": {
+        "samples": 2, "parameters": {"economics.cost": {"distribution": "uniform", "low": 1, "high": 2}}
+    }
+}  # fmt: skip
+
+
+def test_a_stress_test_takes_a_measure_of_an_own_kind_as_output_and_nothing_else(raffle, monkeypatch):
+    def checked(output):
+        check_stress(load_scenario(raffle.path, {**UNCERTAIN, "stress": {"outputs": [output]}}))
+
+    checked("luck")
+    with pytest.raises(InputError, match=r"stress\.outputs: not an output of game 'raffle'.*found 'usefulness'"):
+        checked("usefulness")
+    with pytest.raises(InputError, match=r"found 'lukc'.*one of .*luck.*did you mean 'luck'"):
+        checked("lukc")
+    assert outputs_among(kind_of(raffle.scenario).measures)[-2:] == (LUCK, RISK_QUANTILE)
+    monkeypatch.setattr(outcomes, "point_tables", lambda *_, **__: {"runs": RUNS.assign(error=None)})
+    found = BatchEvaluator(raffle, ("basic", "no-attack"), 0.95).at(pd.DataFrame({"economics.cost": [1.0]}), "informed")
+    assert found.matrix("luck", ("no-attack", "basic"), 1).tolist() == [[3.0], [4.0]]
+    assert "unknown" not in found.table
+
+
+def test_an_output_that_no_run_has_is_told():
+    found = Outcomes(pd.DataFrame({"point": [0], "policy": ["basic"], "risk": [0.5]}), pd.DataFrame())
+    with pytest.raises(InputError, match=r"no run of the scenario has this output; found 'participation'.*one of risk"):
+        found.matrix("participation", ("basic",), 1)
