@@ -364,9 +364,30 @@ def test_a_point_whose_weights_do_not_sum_to_1_is_an_error_of_check():
         describe(load_scenario(TOWN, swept))
 
 
-def test_an_adversary_of_ones_own_is_named_with_its_section(tmp_path):
-    with pytest.raises(InputError, match=r"adversaries.broker.planner"):
+def test_an_adversary_of_ones_own_needs_permission_and_is_named_with_its_section():
+    with pytest.raises(InputError, match=r"adversaries.broker.planner: code that a scenario names is not run"):
         load_scenario(TOWN, {"adversaries": two(planner="theirs:patient")})
+    module = "reidsim.adversaries.simple_behaviours"
+    found = reidsim.run(TOWN, overrides={"adversaries": two(planner=f"{module}:AlwaysAttacks")}, allow_code=True)
+    assert_same(found.summary, summary(adversaries=two(planner="always")), atol=0)
+    wrong = two(planner=f"{module}:AlwaysAttacks", parameters={"patience": 1})
+    with pytest.raises(InputError, match=r"adversaries.broker.planner: cannot be made: TypeError"):
+        describe(load_scenario(TOWN, {"adversaries": wrong}, allow_code=True))
+
+
+def test_scenarios_about_masking_have_one_adversary():
+    with pytest.raises(InputError, match=r"adversaries: unknown key; expected one of .* adversary, "):
+        load_scenario("wan2021", {"adversaries": BOTH})
+
+
+def test_what_a_publisher_believes_of_groups_is_believed_of_all():
+    several = {"insider": {"weight": 0.5, "risk": "prosecutor"}, "stranger": {"weight": 0.5}}
+    study = build_study(load_scenario(TOWN, {"adversaries": several, "beliefs.risk": "prosecutor"}))
+    one, other = (each.linker.link(0).group_sizes for each in study.belief.types)
+    np.testing.assert_array_equal(one, other)
+    true = [each.linker.link(0).group_sizes for each in study.truth.types]
+    np.testing.assert_array_equal(true[0], one)
+    assert (true[1] != true[0]).any()
 
 
 def test_amounts_by_record_are_refused_where_one_of_them_takes_one_amount(tmp_path):
