@@ -79,6 +79,16 @@ class Response:
         """Probability that the record is attacked."""
         return np.asarray(self.attacks if self.frequency is None else self.attacks * self.frequency, dtype=np.float64)
 
+    @property
+    def often(self) -> Floats | None:
+        """How often there is an attack where `attacks`, whoever makes it; always, if None."""
+        return self.frequency
+
+    @property
+    def success_of_attacks(self) -> Floats:
+        """Probability that an attack names the right person, whoever makes it."""
+        return self.success
+
 
 class Adversary(Protocol):
     """A planner: replies to many shared records in one call."""

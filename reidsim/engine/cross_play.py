@@ -197,6 +197,8 @@ def _not_played(scenario: ScenarioHead) -> Iterator[str]:
     """Yield what a scenario says that a single game of its own adversary leaves out."""
     agents = getattr(scenario, "agents", None)
     if agents is not None and not agents.types:
-        yield "section agents is left out: one round, against the adversary of section adversary"
+        section = "adversaries" if getattr(scenario, "adversaries", None) else "adversary"
+        whom = f"the adversary of section {section}" if section == "adversary" else f"those of section {section}"
+        yield f"section agents is left out: one round, against {whom}"
     if scenario.sweep is not None or scenario.uncertainty is not None or scenario.replications > 1:
         yield "sweep, uncertainty and replications are left out: the scenario's own values, drawn once"

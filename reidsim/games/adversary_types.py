@@ -8,7 +8,7 @@ so the solvers of the record game find the publisher's best reply to the types w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import numpy as np
@@ -85,6 +85,36 @@ class TypesLinker:
 
 
 @dataclass(frozen=True)
+class TypesResponse(Response):
+    """The reply of several types, of whom it is not known who comes.
+
+    Parameters
+    ----------
+    chance : ndarray of float64
+        Probability that the record is attacked.
+    others
+        See `Response`; `success` is, where there may be an attack, the probability that the record is re-identified.
+    """
+
+    chance: Floats = field(kw_only=True)
+
+    @property
+    def attack_probability(self) -> Floats:
+        """Probability that the record is attacked."""
+        return self.chance
+
+    @property
+    def often(self) -> Floats:
+        """How often there is an attack where `attacks`."""
+        return np.where(self.attacks, self.chance, 1.0)
+
+    @property
+    def success_of_attacks(self) -> Floats:
+        """Probability that an attack names the right person, whoever makes it."""
+        return np.divide(self.success, self.chance, out=self.success.copy(), where=self.attacks)
+
+
+@dataclass(frozen=True)
 class TypesAdversary:
     """All types as one adversary.
 
@@ -120,7 +150,8 @@ class TypesAdversary:
         Response
             Attacks where any type of positive weight does. Where there is an attack, `success` is the probability that
             the record is re-identified; elsewhere, that it would be if all attacked. Payoff and exploits are sums of
-            those of the types, times their weights.
+            those of the types, times their weights. `chance` is how likely a record is attacked: where one of the types
+            comes, the sum of their probabilities times weights; where all may, that any of them attacks.
         """
         weights = np.array([each.weight for each in self.types])
         present = weights > 0
@@ -131,6 +162,7 @@ class TypesAdversary:
         exploits = np.stack([reply.exploits for reply in responses])
         attacked = np.asarray(attacks[present].any(axis=0))
         reidentified = np.stack([reply.reidentified for reply in responses])
+        attempted = np.stack([reply.attack_probability for reply in responses])
         if self.together == "worst":
             worst = np.where(present[:, None], reidentified, -1.0).argmax(axis=0)
             each = np.arange(attacks.shape[1])
@@ -141,24 +173,25 @@ class TypesAdversary:
                 adversary_payoff=payoff[worst, each],
                 exploits=exploits[worst, each],
             )
-        return Response(
+        return TypesResponse(
             attacks=attacked,
-            success=np.where(attacked, self._any_success(weights, reidentified), self._any_success(weights, success)),
-            believed_success=self._any_success(weights, believed),
+            success=np.where(attacked, self._by_any(weights, reidentified), self._by_any(weights, success)),
+            believed_success=self._by_any(weights, believed),
             adversary_payoff=_weighted(weights, payoff),
             exploits=_weighted(weights, exploits),
+            chance=self._by_any(weights, attempted),
         )
 
-    def _any_success(self, weights: Floats, success: Floats) -> Floats:
-        """Return the probability that somebody succeeds, given that of each type, shape (n_types, n)."""
+    def _by_any(self, weights: Floats, probability: Floats) -> Floats:
+        """Return the probability that something happens by anybody, given that by each type, shape (n_types, n)."""
         if self.together == "one-of":
-            any_success = _weighted(weights, success)
+            by_any = _weighted(weights, probability)
         else:
-            any_success = np.zeros(success.shape[1])
-            for weight, of_type in zip(weights, success, strict=True):
-                any_success += weight * of_type * (1.0 - any_success)
+            by_any = np.zeros(probability.shape[1])
+            for weight, of_type in zip(weights, probability, strict=True):
+                by_any += weight * of_type * (1.0 - by_any)
         # Rounding of weights and sums must not make a probability of more than 1.
-        return np.minimum(any_success, 1.0)
+        return np.minimum(by_any, 1.0)
 
 
 def _weighted(weights: Floats, amounts: Floats) -> Floats:

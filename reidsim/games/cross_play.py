@@ -266,23 +266,12 @@ def all_types(opponents: Sequence[Opponent], *, worst: bool = False) -> TypesGam
 
 def _averages(game: Game, choice: Choice, weights: NDArray[np.int64] | None) -> NDArray[np.float64]:
     """Return publisher's and adversary's payoff, utility, share attacked and risk, averaged over records."""
-    if isinstance(game, TypesGame) and game.together == "one-of":
-        # Who attacks by chance attacks a share of the records.
-        parts = [each.weight * _averages(game.against(each.name), choice, weights) for each in game.types]
-        return np.asarray(np.sum(parts, axis=0))
     outcome = outcome_of(game, choice)
-    attacked = outcome.attack_probability
-    if isinstance(game, TypesGame) and game.together == "all":
-        # Who may be there attacks as often as it is there.
-        attacked = 1.0 - np.prod(
-            [1.0 - each.weight * outcome_of(game.against(each.name), choice).attack_probability for each in game.types],
-            axis=0,
-        )
     columns = (
         outcome.publisher_payoff,
         outcome.adversary_payoff,
         outcome.utility,
-        attacked,
+        outcome.attack_probability,
         outcome.risk,
     )
     return np.array([np.average(column, weights=weights) for column in columns])

@@ -27,7 +27,7 @@ class Equilibrium:
     attacked : ndarray of bool
         The adversary's reply.
     success_probability : ndarray of float64
-        Probability that an attack would succeed, whether or not it is made.
+        Probability that an attack would succeed, whether or not it is made; of several adversaries, over their attacks.
     utility, generalization_intensity : ndarray of float64
         In [0, 1].
     solver : str
@@ -37,7 +37,7 @@ class Equilibrium:
     exact : bool
         Whether the strategies are proved optimal for what the publisher believed.
     frequency : ndarray of float64, optional
-        How often the adversary attacks where it does; always, if not given.
+        How often the adversary attacks where it does, or any of several; always, if not given.
     gap : ndarray of float64, optional
         By how much a better strategy could pay more at most, where the solver bounds it.
     """
@@ -103,11 +103,11 @@ def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
         publisher[rows] = outcome.publisher_payoff
         adversary[rows] = outcome.response.adversary_payoff
         attacked[rows] = outcome.response.attacks
-        success[rows] = outcome.response.success
+        success[rows] = outcome.response.success_of_attacks
         utility[rows] = outcome.utility
-        if outcome.response.frequency is not None:
+        if outcome.response.often is not None:
             frequency = np.ones(n) if frequency is None else frequency
-            frequency[rows] = outcome.response.frequency
+            frequency[rows] = outcome.response.often
     intensity = game.space.generalization_intensity(np.maximum(strategies, 0))
     return Equilibrium(
         strategies=strategies,

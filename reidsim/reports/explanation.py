@@ -10,7 +10,8 @@ from reidsim.errors import InputError
 from reidsim.kinds.masking.schema import MaskingScenario
 from reidsim.kinds.tables.policies import policy_named
 from reidsim.kinds.tables.schema import TablesEconomicsSection, TablesScenario
-from reidsim.scenarios.agents import OWN_ADVERSARY
+from reidsim.scenarios.adversary_schema import PlannerSection
+from reidsim.scenarios.agents import OWN_ADVERSARY, among_adversaries
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
@@ -38,7 +39,8 @@ def explanation(loaded: LoadedScenario[ScenarioHead]) -> str:
 
 
 def _agents(name: str, scenario: Playable) -> Iterator[str]:
-    agents = scenario.agents or AgentsSection()
+    adversaries = scenario.adversaries if isinstance(scenario, TablesScenario) else {}
+    agents = among_adversaries(scenario.agents or AgentsSection(), adversaries)
     rounds = "1 round" if agents.rounds == 1 else f"{agents.rounds:,} rounds"
     draws = "one draw" if agents.draws == 1 else f"{agents.draws:,} draws"
     outcomes = "expected outcomes" if agents.mode == "expectation" else f"drawn outcomes, {draws}"
@@ -54,7 +56,8 @@ def _agents(name: str, scenario: Playable) -> Iterator[str]:
     types = agents.types or {OWN_ADVERSARY: AgentTypeSection()}
     yield "adversary:" if len(types) == 1 else f"adversaries ({together}):"
     for adversary, section in types.items():
-        yield f"  {adversary}: {', '.join(_traits(section, scenario))}"
+        own = adversaries.get(adversary, scenario.adversary)
+        yield f"  {adversary}: {', '.join(_traits(section, scenario, own))}"
     rules = agents.enforcement
     if rules.detection:
         answers = [f"fine {rules.fine:,g}"] if rules.fine else []
@@ -68,11 +71,11 @@ def _agents(name: str, scenario: Playable) -> Iterator[str]:
         )
 
 
-def _traits(section: AgentTypeSection, scenario: Playable) -> Iterator[str]:
+def _traits(section: AgentTypeSection, scenario: Playable, own: PlannerSection) -> Iterator[str]:
     yield f"weight {section.weight:g}"
-    own = "multistage" if isinstance(scenario, MaskingScenario) else scenario.adversary.planner
-    knowledge = section.knowledge or scenario.adversary.knowledge
-    yield f"planner {section.planner or own}"
+    planner = "multistage" if isinstance(scenario, MaskingScenario) else own.planner
+    knowledge = section.knowledge or getattr(own, "knowledge", None)
+    yield f"planner {section.planner or planner}"
     yield f"gain {_amount('gain', section.gain, scenario)}"
     yield f"cost {_amount('cost', section.cost, scenario)}"
     if knowledge is not None:

@@ -1,9 +1,9 @@
-"""How an adversary links and plans: the same keys in every kind of scenario."""
+"""How an adversary links and plans, or each of several: the same keys in every kind of scenario."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
@@ -17,6 +17,11 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 # Planners of the package; any other is an object of a module, or an entry point of an installed package.
 PLANNERS = ("one-shot", "fmdp", "always", "never", "random")
+# Adversaries that cross-play has of every scenario, as far as they can play, and all of several together.
+ADVERSARIES = ("one-shot", "fmdp", "multistage", "partial-knowledge", "always", "never", "random")
+TOGETHER = "types"
+# Weights are given as decimal numbers, whose sum is 1 only up to rounding.
+_ROUNDING = 1e-9
 _OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
@@ -168,3 +173,44 @@ class AdversarySection(PlannerSection):
                     found="unknown", expected="known",
                 )  # fmt: skip
         return self
+
+
+class WeightedAdversarySection(AdversarySection):
+    """One of several adversaries, of whom the records meet one: how it links and plans."""
+
+    weight: Annotated[float, Field(gt=0, le=1)] = Field(
+        description="probability that it is the one whom the records meet; those of all adversaries sum to 1"
+    )
+    gain: Money | None = Field(
+        default=None, description="gain from a re-identification; that of the economics if not given"
+    )
+    cost: Money | None = Field(
+        default=None,
+        description="cost of an attempt, or of an exploit of the sequential attack; that of the economics if not given",
+    )
+
+    @property
+    def alone(self) -> AdversarySection:
+        """The section of the same adversary as the only one."""
+        return AdversarySection(**{name: getattr(self, name) for name in AdversarySection.model_fields})
+
+    @property
+    def amounts(self) -> dict[str, float]:
+        """The gain and cost that it has of its own."""
+        return {name: amount for name in ("gain", "cost") if (amount := getattr(self, name)) is not None}
+
+
+def check_adversaries(adversaries: Mapping[str, WeightedAdversarySection]) -> None:
+    """Check that adversaries by name can be told from others, and that one of them comes.
+
+    Raises
+    ------
+    InputError
+        Names the key.
+    """
+    for name in adversaries:
+        if name in (*ADVERSARIES, TOGETHER):
+            raise InputError("name of a column of cross-play", where=f"adversaries.{name}", expected="another name")
+    total = sum(section.weight for section in adversaries.values())
+    if adversaries and abs(total - 1) > _ROUNDING:
+        raise InputError("weights of the adversaries do not sum to 1", where="adversaries", found=total, expected="1")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from reidsim.agents.profile import (
     ParticipationRule,
 )
 from reidsim.errors import InputError, listed, nearest
+from reidsim.scenarios.adversary_schema import WeightedAdversarySection
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
 from reidsim.scenarios.schema import EconomicsSection
 
@@ -29,6 +30,16 @@ OWN_ADVERSARY = "adversary"
 def types_of(agents: AgentsSection) -> dict[str, AgentTypeSection]:
     """Return the types of adversary by name: the scenario's own, if it names none."""
     return dict(agents.types) or {OWN_ADVERSARY: AgentTypeSection()}
+
+
+def among_adversaries(agents: AgentsSection, adversaries: Mapping[str, WeightedAdversarySection]) -> AgentsSection:
+    """Return agents whose types are the adversaries of the scenario, if it has several."""
+    if not adversaries:
+        return agents
+    types = {
+        name: AgentTypeSection(weight=each.weight, gain=each.gain, cost=each.cost) for name, each in adversaries.items()
+    }
+    return agents.model_copy(update={"types": types})
 
 
 def economics_of(section: AgentTypeSection, economics: EconomicsSection, agents: AgentsSection) -> EconomicsSection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -114,6 +115,26 @@ class LearningSection(Section):
     )
     noticed: Share = Field(default=1.0, description="probability that the publisher notices an attack")
 
+    def check_names(self, names: Collection[str]) -> None:
+        """Check that priors are of all the adversaries of these names, or of none.
+
+        Raises
+        ------
+        InputError
+            Names the key.
+        """
+        for key in ("prior", "prior_absent"):
+            prior, where = getattr(self, key), f"agents.learning.{key}"
+            for name in prior:
+                if name not in names:
+                    raise InputError(
+                        "no such type", where=f"{where}.{name}", expected=f"one of {listed(names)}",
+                        hint=nearest(name, names),
+                    )  # fmt: skip
+            lacking = [name for name in names if prior and name not in prior]
+            if lacking:
+                raise InputError("type without a prior", where=where, found=lacking[0], expected="all or none")
+
 
 class ParticipationSection(Section):
     """When data subjects take part."""
@@ -150,7 +171,7 @@ class AgentsSection(Section):
         default=0.001, description="change of a belief up to which the publisher keeps its choice"
     )
     types: dict[str, AgentTypeSection] = Field(
-        default={}, description="adversaries by name; the scenario's own adversary if not given"
+        default={}, description="adversaries by name; those of the scenario if not given"
     )
     resources: dict[str, AgentResourceSection] = Field(default={}, description="what adversaries hold or buy, by name")
     enforcement: EnforcementSection = Field(default=EnforcementSection(), description="detection, fines, exclusion")
@@ -176,22 +197,38 @@ class AgentsSection(Section):
             self._check_learning(self.learning)
         return self
 
+    def check_adversaries(self, names: Collection[str]) -> None:
+        """Check that agents can meet the adversaries of a scenario that has several, and learn whom they meet.
+
+        Parameters
+        ----------
+        names : collection of str
+            Of the adversaries; none, if the scenario has one or says by types who they are.
+
+        Raises
+        ------
+        InputError
+            Names the key.
+        """
+        if names and self.types:
+            raise InputError(
+                "both types and adversaries say who attacks", where="agents.types", found=listed(self.types),
+                expected="either [agents.types] or [adversaries]",
+            )  # fmt: skip
+        if names and self.together != "one-of":
+            raise InputError(
+                "the records meet one of the adversaries", where="agents.together", found=self.together,
+                expected="one-of, or [agents.types] in place of [adversaries]",
+            )  # fmt: skip
+        if len(names) > _MOST_TYPES:
+            expected = f"at most {_MOST_TYPES} in rounds of agents"
+            raise InputError("too many adversaries", where="adversaries", found=len(names), expected=expected)
+        if self.learning is not None:
+            self.learning.check_names(self.types or names)
+
     def _check_learning(self, learning: LearningSection) -> None:
         if self.together != "all" and learning.prior_absent:
             raise InputError(
                 "rounds without a type tell nothing if one comes every round",
                 where="learning.prior_absent", found=listed(learning.prior_absent), expected='together = "all"',
             )  # fmt: skip
-        for key in ("prior", "prior_absent"):
-            prior = getattr(learning, key)
-            for name in prior:
-                if name not in self.types:
-                    raise InputError(
-                        "no such type", where=f"learning.{key}.{name}", expected=f"one of {listed(self.types)}",
-                        hint=nearest(name, self.types),
-                    )  # fmt: skip
-            lacking = [name for name in self.types if prior and name not in prior]
-            if lacking:
-                raise InputError(
-                    "type without a prior", where=f"learning.{key}", found=lacking[0], expected="all or none"
-                )

@@ -39,9 +39,14 @@ RECIPE_KEYS = (
     "adversary.sequential.registry",
     "adversary.knowledge",
     "adversary.stages",
+    "adversaries.*.sequential.registry",
+    "adversaries.*.knowledge",
+    "adversaries.*.stages",
     "knowledge.*",
     "agents.types.*.knowledge",
 )
+# Sections of which a scenario has one.
+_WHO_ATTACKS = ("adversary", "adversaries")
 # Sections that give values to key paths, and those whose `key` is a key path, with the keys that give it values.
 _VALUES_BY_KEY = ("sweep.values", "uncertainty.parameters")
 _VALUES_OF_KEY = {"stress.beliefs.*": ("true", "believed"), "stress.map.?": ("values",)}
@@ -194,8 +199,8 @@ def load_scenario(
 def scenario_content(path: Path, needed_by: tuple[Path, ...] = ()) -> dict[str, Any]:
     """Read a scenario as plain data, on top of the one that its key ``extends`` names, if any.
 
-    Sections are merged key by key; any other value takes the place of the one it extends. `needed_by` are the files
-    that extend this one.
+    Sections are merged key by key; any other value takes the place of the one it extends, as do several adversaries
+    that of one. `needed_by` are the files that extend this one.
 
     Raises
     ------
@@ -214,6 +219,10 @@ def scenario_content(path: Path, needed_by: tuple[Path, ...] = ()) -> dict[str, 
     if base.resolve() in needed_by:
         raise InputError("a scenario cannot extend itself", source=path, where="extends", found=extends)
     inherited = scenario_content(base, needed_by)
+    for section, other in (_WHO_ATTACKS, _WHO_ATTACKS[::-1]):
+        if section in content:
+            # Who attacks is said in one way or the other.
+            inherited.pop(other, None)
     return _merged(anchored(inherited, base.parent), content)
 
 

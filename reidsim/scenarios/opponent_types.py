@@ -16,10 +16,11 @@ from reidsim.games.record_game import RecordGame
 from reidsim.games.type_replies import average_type
 from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Floats, StrategySpace
+from reidsim.scenarios.adversary_schema import TOGETHER
 from reidsim.scenarios.opponents import Opponents
 
 # The column of all types together, and what a defender may plan against besides.
-TYPES, AVERAGE_TYPE, WORST_OF_TYPES = "types", "average-type", "worst-of-types"
+TYPES, AVERAGE_TYPE, WORST_OF_TYPES = TOGETHER, "average-type", "worst-of-types"
 LEFT_OUT = (
     "of section agents cross-play takes one round of the types, each with all that it holds or may buy: rounds, prices "
     "of resources, budgets, exclusion, learning and participation are left out"

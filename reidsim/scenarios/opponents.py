@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from reidsim.errors import InputError
 from reidsim.games.cross_play import Opponent
 from reidsim.games.defenders.defender import Game, record_game_of
-from reidsim.scenarios.adversary_schema import AdversarySection
-from reidsim.scenarios.study import Study
-
-ADVERSARIES = ("one-shot", "fmdp", "multistage", "partial-knowledge", "always", "never", "random")
+from reidsim.scenarios.adversary_schema import ADVERSARIES, TOGETHER, AdversarySection
+from reidsim.scenarios.study import Study, World
 
 NO_STAGES = "nothing says what it infers, and from what"
 NO_RECIPE = "the scenario names no knowledge recipe"
@@ -112,6 +110,18 @@ def name_of(planner: str, linked_by: str) -> str:
     return f"{planner}-{linked_by}" if linked_by else planner
 
 
+def with_adversaries(others: Opponents, alone: Mapping[str, World], together: World) -> Opponents:
+    """Return other adversaries, with each of the scenario's own by its name, and all of them as the scenario's own."""
+    games = {name: (world.truth, world.belief) for name, world in {**alone, TOGETHER: together}.items()}
+    for name, both in games.items():
+        try:
+            _reply(both)
+        except InputError as error:
+            raise error.located(where=None if name == TOGETHER else f"adversaries.{name}") from None
+    own = tuple(Opponent(name, *both, among_all=name != TOGETHER) for name, both in games.items())
+    return replace(others, opponents=(*others.opponents, *own), own=TOGETHER)
+
+
 def played_by(own: str, makers: Mapping[str, Callable[[], Games]], wanted: Collection[str]) -> Opponents:
     """Make every adversary; who is asked for and cannot play is an error."""
     opponents, left_out = [], []
@@ -119,9 +129,7 @@ def played_by(own: str, makers: Mapping[str, Callable[[], Games]], wanted: Colle
     for name in names:
         try:
             truth, belief = makers[name]()
-            # What only the first reply shows, such as group sizes that a planner cannot take.
-            for game in (truth, belief):
-                record_game_of(game).outcome(record_game_of(game).space.most_specific)
+            _reply((truth, belief))
         except InputError as error:
             if name == own or name in wanted:
                 raise
@@ -129,6 +137,12 @@ def played_by(own: str, makers: Mapping[str, Callable[[], Games]], wanted: Colle
         else:
             opponents.append(Opponent(name, truth, belief))
     return Opponents(tuple(opponents), own, tuple(left_out))
+
+
+def _reply(games: Games) -> None:
+    """Let adversaries reply once: only that shows group sizes that a planner cannot take, and the like."""
+    for game in games:
+        record_game_of(game).outcome(record_game_of(game).space.most_specific)
 
 
 def asked_for(knowledge: str | None, stages: str | None) -> tuple[str, ...]:

@@ -39,6 +39,8 @@ def own_parts_of(scenario: ScenarioHead) -> tuple[OwnPart, ...]:
     planners = {"adversary.planner": getattr(adversary, "planner", None)}
     types = agents.types if agents else {}
     planners |= {f"agents.types.{name}.planner": section.planner for name, section in types.items()}
+    several = getattr(scenario, "adversaries", {})
+    planners |= {f"adversaries.{name}.planner": section.planner for name, section in several.items()}
     for where, planner in planners.items():
         if planner is not None and planner not in PLANNERS:
             found.setdefault(planner, OwnPart("adversaries", planner, where))

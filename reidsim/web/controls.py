@@ -75,7 +75,7 @@ def controls_of(loaded: LoadedScenario[ScenarioHead]) -> tuple[Control, ...]:
 
 def _of_planner(scenario: TablesScenario) -> list[Control]:
     planner = scenario.adversary.planner
-    if scenario.adversary.knowledge is not None:
+    if scenario.adversary.knowledge is not None or scenario.adversaries:
         return []
     choice = Choice("adversary.planner", "Planner of the adversary", planner, ("one-shot", "fmdp"))
     if planner != "fmdp":

@@ -242,7 +242,12 @@ def test_every_runner_gives_the_answer_of_a_run(tmp_path, world, planner, linkag
     path = write(tmp_path, world, planner, linkage, beliefs)
     run = reidsim.run(path).summary[MEASURES]
     assert list(run.index) == WORLDS[world][3]
-    differing = []
+    assert differing(run, path) == []
+
+
+def differing(run: pd.DataFrame, path: Path) -> list[object]:
+    """Return what a runner gives of a policy of a scenario where it is not what a run has given."""
+    differing: list[object] = []
     for name, runner in RUNNERS.items():
         found = runner(path)
         for policy in at_least(5, run.index):
@@ -250,7 +255,50 @@ def test_every_runner_gives_the_answer_of_a_run(tmp_path, world, planner, linkag
             apart = (other - run.loc[policy]).abs()
             if not (apart <= 1e-12 * 250).all():
                 differing.append((name, policy, other.to_dict(), run.loc[policy].to_dict()))
-    assert differing == []
+    return differing
+
+
+@pytest.mark.parametrize(
+    ("world", "planner", "linkage", "beliefs"),
+    cases([case for case in EVERY if case[0] != "subjects"], [case for case in FEW[1:4] if case[0] != "subjects"]),
+)
+def test_one_adversary_by_a_name_gets_the_same_answer(tmp_path, world, planner, linkage, beliefs):
+    path = write(tmp_path, world, planner, linkage, beliefs)
+    run = reidsim.run(path).summary[MEASURES]
+    path.write_text(path.read_text().replace("[adversary]", "[adversaries.solo]\nweight = 1"))
+    pd.testing.assert_frame_equal(reidsim.run(path).summary[MEASURES], run, rtol=0, atol=0)
+    assert differing(run, path) == []
+
+
+# Adversaries of whom the records meet one: they differ in what they gain, know and plan, and in whom they count.
+SEVERAL = {
+    "amounts": "[adversaries.curious]\nweight = 0.7\ngain = 60\n[adversaries.broker]\nweight = 0.3\ncost = 45\n",
+    "linkages": "".join(
+        f"[adversaries.{name}]\nweight = {weight}\n{linked}"
+        for (name, linked), weight in zip(_LINKED_RECORDS.items(), (0.5, 0.2, 0.3), strict=True)
+    ),
+    "planners": "".join(
+        f'[adversaries.a-{planner}]\nweight = {weight}\nplanner = "{planner}"\n'
+        for planner, weight in zip(PLANNERS, (0.3, 0.2, 0.1, 0.15, 0.25), strict=True)
+    ),
+    "risks": '[adversaries.insider]\nweight = 0.4\nrisk = "prosecutor"\n[adversaries.stranger]\nweight = 0.6\n',
+}
+_EVERY_SEVERAL = list(itertools.product(["records", "table", "table-above"], SEVERAL, BELIEFS))
+_FEW_SEVERAL = [
+    ("records", "linkages", "mistaken"),
+    ("records", "planners", "informed"),
+    ("table", "amounts", "mistaken"),
+    ("table", "risks", "informed"),
+]
+
+
+@pytest.mark.parametrize(("world", "several", "beliefs"), cases(_EVERY_SEVERAL, _FEW_SEVERAL))
+def test_every_runner_gives_the_answer_of_a_run_against_several(tmp_path, world, several, beliefs):
+    path = write(tmp_path, world, "one-shot", "plain", beliefs)
+    path.write_text(path.read_text().replace('[adversary]\nplanner = "one-shot"\n', SEVERAL[several]))
+    run = reidsim.run(path).summary[MEASURES]
+    assert list(run.index) == WORLDS[world][3]
+    assert differing(run, path) == []
 
 
 def counted() -> list[int]:

@@ -157,8 +157,9 @@ def test_whoever_of_all_types_may_be_there_attacks_as_often_as_one_of_them_is(we
     together = TypesGame(one.space, types, one.benefit, one.loss, "all")
     play = cross_play([Opponent("several", together)], [form], weights=weights)
     assert play.table["share_attacked"].tolist() == [pytest.approx(expected, abs=1e-12)]
-    outcome = outcome_of(together, choice)
-    reidentified = np.where(outcome.attacked, outcome.success_probability, 0.0)
+    alone = np.stack([p * outcome_of(games[name], choice).risk for name, p in chances.items()])
+    reidentified = 1.0 - np.prod(1.0 - alone, axis=0)
+    np.testing.assert_allclose(outcome_of(together, choice).risk, reidentified, atol=1e-12)
     assert play.table["risk"].tolist() == [pytest.approx(np.average(reidentified, weights=weights), abs=1e-12)]
 
 

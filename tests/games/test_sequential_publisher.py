@@ -442,7 +442,7 @@ def test_what_a_scenario_does_not_name_has_its_default(town):
 
 def test_the_prior_is_the_coverage_of_the_registry_unless_given(town):
     study = study_of(town, registry="people/registry.toml")
-    assert study.registry.total == 16
+    assert study.own.registry.total == 16
     assert study.sequential_attack(study.scenario.economics).prior == 16 / 33
     given_prior = study_of(town, registry="people/registry.toml", prior=0.9)
     assert given_prior.sequential_attack(study.scenario.economics).prior == 0.9

@@ -24,7 +24,7 @@ from reidsim.scenarios.schema import ScenarioHead
 # Sections of a scenario that say what is done with its runs, and are no part of any single one.
 _NOT_OF_A_RUN = ("replications", "sweep", "uncertainty", "stress", "figures")
 # Sections that can name adversaries and policies.
-_NAMING_PARTS = ("adversary", "agents", "publisher", "subjects")
+_NAMING_PARTS = ("adversary", "adversaries", "agents", "publisher", "subjects")
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,6 +47,9 @@ def own_value(scenario: ScenarioHead, key: str) -> Any:
     """
     if key == "economics.gain" and isinstance(economics := getattr(scenario, "economics", None), EconomicsSection):
         return economics.adversary_gain
+    if key.startswith("adversary.") and getattr(scenario, "adversaries", None):
+        # It says so of each of several, which need not agree.
+        return None
     current: Any = scenario
     for part in key.split("."):
         if isinstance(current, Mapping):

@@ -272,6 +272,12 @@ class MaskingScenario(ScenarioHead):
     )
 
     @model_validator(mode="after")
+    def _agents_fit(self) -> MaskingScenario:
+        if self.agents is not None:
+            self.agents.check_adversaries(())
+        return self
+
+    @model_validator(mode="after")
     def _beliefs_fit(self) -> MaskingScenario:
         for name in self.beliefs.sizes:
             if name not in self.resources or self.resources[name].size is None:

@@ -26,6 +26,8 @@ from reidsim.tables import numbers, read_table
 
 # Sections that only games are made from: the study of people and records is the same whatever they say.
 _NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
+# How likely one of several adversaries comes, and what it gains and pays.
+_NOT_OF_LINKAGE = ("weight", "gain", "cost")
 # All that a study takes from the plan of a sequential attack; the rest is of its game.
 _PLAN_OF_THE_STUDY = ("registry", "belief")
 
@@ -128,8 +130,16 @@ def data_content(loaded: LoadedScenario[TablesScenario]) -> dict[str, Any]:
     if scenario.has_price_columns:
         # Which records are alike then depends on what the others cost.
         content["economics"] = loaded.content["economics"]
-    if "sequential" in content.get("adversary", {}):
-        plan = content["adversary"]["sequential"]
-        of_study = {key: plan[key] for key in _PLAN_OF_THE_STUDY if key in plan}
-        content["adversary"] = {**content["adversary"], "sequential": of_study}
+    if "adversary" in content:
+        content["adversary"] = _of_the_study(content["adversary"])
+    if "adversaries" in content:
+        content["adversaries"] = {name: _of_the_study(section) for name, section in content["adversaries"].items()}
     return content
+
+
+def _of_the_study(adversary: dict[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in adversary.items() if key not in _NOT_OF_LINKAGE}
+    if "sequential" in kept:
+        plan = kept["sequential"]
+        kept["sequential"] = {key: plan[key] for key in _PLAN_OF_THE_STUDY if key in plan}
+    return kept

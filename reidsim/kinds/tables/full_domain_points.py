@@ -29,10 +29,11 @@ def walks_at_once(scenario: TablesScenario, keys: Iterable[str]) -> bool:
     Not those of a search with a budget, which each point has of its own; and not those that change what only the time
     depends on, such as ``publisher.prune``.
     """
-    publisher, adversary = scenario.publisher, scenario.adversary
+    publisher, adversary = scenario.publisher, scenario.plain_adversary
     return (
         publisher.unit == "table"
         and publisher.search == "exact"
+        and adversary is not None
         and adversary.planner == "one-shot"
         and adversary.knowledge is None
         and adversary.stages is None

@@ -27,6 +27,7 @@ from reidsim.kinds.tables.outcomes import (
     release_table,
     warnings_of,
 )
+from reidsim.kinds.tables.own_adversary import named
 from reidsim.kinds.tables.policies import OF_RECORDS, OF_TABLES, POLICIES, TablesPolicy, policy_named
 from reidsim.kinds.tables.record_figures import figure_tables
 from reidsim.kinds.tables.record_measures import further_measures
@@ -34,11 +35,13 @@ from reidsim.kinds.tables.record_points import MONEY_KEYS, is_thinnable, record_
 from reidsim.kinds.tables.rounds import require_playable, setting_of
 from reidsim.kinds.tables.schema import TablesScenario, walks_whole_lattice
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.scenarios.adversary_schema import AdversarySection
+from reidsim.scenarios.agents import among_adversaries
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.attack_recipe import require_recipe
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.opponents import Opponents, study_against
+from reidsim.scenarios.opponents import Opponents, study_against, with_adversaries
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, PolicyOutcome, Progress
 from reidsim.wording import counted
@@ -74,7 +77,9 @@ class TablesKind(Kind):
     def describe(self, study: TablesStudy) -> str:
         """Say how many records, strategies and people there are."""
         # Amounts that the adversary cannot plan with are told before anything is played.
-        study.adversary(study.prices)
+        for name, each in study.each.items():
+            with named(name):
+                each.adversary(each.prices)
         people = study.linked_population if study.scenario.publisher.unit == "record" else study.population
         size = (
             f"{counted(study.n_records, 'record')} in {counted(study.lattice.n_records, 'distinct cell')}, "
@@ -152,7 +157,9 @@ class TablesKind(Kind):
 
     def settings(self, study: TablesStudy) -> Callable[[str, int, int], Setting]:
         """Return the one world of all policies and draws."""
-        world = setting_of(study, study.scenario.agents or AgentsSection())
+        world = setting_of(
+            study, among_adversaries(study.scenario.agents or AgentsSection(), study.scenario.adversaries)
+        )
 
         def setting(policy: str, replication: int, draw: int) -> Setting:
             require_playable(study, policy)
@@ -176,7 +183,13 @@ class TablesKind(Kind):
         if path is not None and study.own.staged is None:
             staged = study_against(study, planner="one-shot", knowledge=None, stages=path)
             study = study.on_cells_of(staged)
-        return super().opponents(study, knowledge=knowledge, stages=recipe, rate=rate)
+        if not study.owns:
+            return super().opponents(study, knowledge=knowledge, stages=recipe, rate=rate)
+        # Adversaries that the scenario does not name count people as those it names do.
+        plain = study.with_adversary(AdversarySection(risk=study.scenario.linked_risk))
+        _, others = super().opponents(plain, knowledge=knowledge, stages=recipe, rate=rate)
+        alone = {str(name): each.world() for name, each in study.each.items()}
+        return study, with_adversaries(others, alone, study.world())
 
     def cross_play_policies(self, study: TablesStudy) -> tuple[str, ...]:
         """Return the policies of the publisher's unit in the order of rows, and those of the scenario."""

@@ -277,13 +277,14 @@ def warnings_of_records(study: TablesStudy) -> Iterator[str]:
                 f"population {people!r}; a record with nobody there counts as the only such person"
             )
         return
-    outside = int(study.released[study.group_sizes.outside].sum())
-    # A registry need not hold everybody.
-    if outside and study.registry is None:
-        yield (
-            f"{outside} of {study.n_records} records have values that nobody in population "
-            f"{study.linked_population.name!r} has; each counts as the only such person"
-        )
+    told = {
+        f"{outside} of {study.n_records} records have values that nobody in population "
+        f"{each.linked_population.name!r} has; each counts as the only such person": None
+        for each in study.each.values()
+        # A registry need not hold everybody.
+        if each.own.registry is None and (outside := int(study.released[each.group_sizes.outside].sum()))
+    }
+    yield from told
 
 
 def _warnings_of_withheld(study: TablesStudy, policy: str, equilibrium: Equilibrium) -> Iterator[str]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
 from reidsim.adversaries.knowledge.groups import Knowledge
@@ -60,6 +64,8 @@ class OwnAdversary:
         InputError
             If one cannot be used.
         """
+        if study.scenario.adversaries:
+            return _of_each(study)
         section, loaded = study.scenario.adversary, study.loaded
         if section.stages is not None:
             from reidsim.kinds.tables.staged_attack import staged_records
@@ -119,6 +125,52 @@ class OwnAdversary:
         if self.registry is not None:
             return PopulationLinker(GroupSizes(self.registry, lattice, holds_records=False), population=sizes)
         return PopulationLinker(sizes, population=sizes) if self.guesses else everybody
+
+
+def _of_each(study: TablesStudy) -> TablesStudy:
+    """Return a study with what each of its scenario's adversaries links with, on cells that all of them tell apart."""
+    cells = 0
+    while cells < study.lattice.n_records:
+        # Cells that one of them tells apart are those of the others, too.
+        cells, owns = study.lattice.n_records, {}
+        for name in study.scenario.adversaries:
+            with named(name):
+                found = OwnAdversary.of(alone(study, name, OwnAdversary()))
+            owns[name] = found.own
+            if found.lattice is not study.lattice:
+                study = replace(found, loaded=study.loaded, own=OwnAdversary(), linkers={})
+    return replace(study, owns=owns)
+
+
+def alone(study: TablesStudy, name: str, own: OwnAdversary) -> TablesStudy:
+    """Return the study in which one of several adversaries is the only one, given what it links with."""
+    scenario, section = study.scenario, study.scenario.adversaries[name]
+    changes = {
+        "adversary": section.alone,
+        "adversaries": {},
+        "economics": scenario.economics.model_copy(update=section.amounts),
+        # What it has of its own the publisher knows.
+        "beliefs": scenario.beliefs.model_copy(update=dict.fromkeys(section.amounts)),
+    }
+    loaded = replace(study.loaded, scenario=scenario.model_copy(update=changes))
+    amounts = {price: np.asarray(amount) for price, amount in section.amounts.items()}
+    return replace(study, loaded=loaded, prices=replace(study.prices, **amounts), own=own, owns={})
+
+
+@contextmanager
+def named(name: str | None) -> Iterator[None]:
+    """Let errors about an adversary name the section of it, if it is one of several."""
+    try:
+        yield
+    except InputError as error:
+        where = error.where or ""
+        about = where.partition(".")[0] == "adversary" or (not where and error.source is None)
+        if name is None or not about:
+            raise
+        raise InputError(
+            error.problem, source=error.source, where=f"adversaries.{name}{where.removeprefix('adversary')}",
+            found=error.found, expected=error.expected, hint=error.hint,
+        ) from None  # fmt: skip
 
 
 def planner_of(study: TablesStudy, gain: Amount, cost: Amount) -> Adversary:

@@ -27,16 +27,18 @@ def further_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) 
     Returns
     -------
     DataFrame
-        With planner ``fmdp``: ``attack_threshold``, the smallest known group that is not attacked, the same for every
-        policy (missing if every group is). With solver ``lattice-search``: the measures of `search_deviation`, for the
-        policies that it solves.
+        With planner ``fmdp`` of one adversary: ``attack_threshold``, the smallest known group that is not attacked, the
+        same for every policy (missing if every group is). With solver ``lattice-search``: the measures of
+        `search_deviation`, for the policies that it solves.
     """
     measures = pd.DataFrame(index=pd.Index(list(equilibria), name="policy"))
-    adversary = study.scenario.adversary
-    # Thresholds are those of known groups and of hits that are seen.
-    if adversary.planner == "fmdp" and adversary.sequential.belief == "known" and not adversary.sequential.unconfirmed:
-        found = attack_threshold(study.sequential_attack(study.scenario.economics))
-        measures[ATTACK_THRESHOLD.column] = np.nan if found is None else float(found)
+    if len(study.each) == 1:
+        (alone,) = study.each.values()
+        adversary, plan = alone.scenario.adversary, alone.scenario.adversary.sequential
+        # Thresholds are those of known groups and of hits that are seen.
+        if adversary.plans_sequentially and plan.belief == "known" and not plan.unconfirmed:
+            found = attack_threshold(alone.sequential_attack(alone.scenario.economics))
+            measures[ATTACK_THRESHOLD.column] = np.nan if found is None else float(found)
     if study.scenario.publisher.solver == "lattice-search":
         searched = {name: one for name, one in equilibria.items() if one.solver == "lattice-search"}
         if searched:

@@ -35,12 +35,13 @@ MONEY_KEYS = (
 
 def is_thinnable(scenario: TablesScenario, keys: Iterable[str]) -> bool:
     """Tell whether points of these keys of a scenario can be played with thinned strategies (`OneShotPoints`)."""
-    publisher, adversary = scenario.publisher, scenario.adversary
+    publisher, adversary = scenario.publisher, scenario.plain_adversary
     return (
         publisher.unit == "record"
         and publisher.solver != "lattice-search"
         and publisher.safe_class == "at-least"
         and all(name in _THINNED for name in publisher.policies)
+        and adversary is not None
         and adversary.planner == "one-shot"
         and adversary.stages is None
         and scenario.planned_risk == adversary.risk

@@ -11,7 +11,8 @@ import pandas as pd
 
 from reidsim.bundled import data_file, resolve
 from reidsim.errors import InputError, nearest
-from reidsim.kinds.tables.schema import AttributeSection, PopulationSection, TablesScenario
+from reidsim.kinds.tables.data_schema import AttributeSection, PopulationSection
+from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute, Codes, Domain

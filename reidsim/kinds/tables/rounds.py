@@ -13,7 +13,7 @@ from reidsim.agents.accuracy import InaccurateLinker
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
 from reidsim.errors import InputError, listed
 from reidsim.games.record_game import Choice, Linker, RecordGame
-from reidsim.kinds.tables.own_adversary import planner_of
+from reidsim.kinds.tables.own_adversary import named, planner_of
 from reidsim.kinds.tables.policies import POLICIES, policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.scenarios.adversary_schema import Risk
@@ -115,7 +115,7 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
         return replace(setting, profiles=profiles_of(part, agents), solve=_Solve(part))
 
     scenario = study.scenario
-    counts = scenario.publisher.unit == "table" or "prosecutor" in (scenario.adversary.risk, scenario.planned_risk)
+    counts = scenario.publisher.unit == "table" or "prosecutor" in scenario.risks
     return Setting(
         space=study.lattice,
         cell_of_subject=study.cell_of_record,
@@ -172,12 +172,13 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
     economics = _economics(study, agents)
     profiles = []
     for name, section in types_of(agents).items():
-        own = study_of_type(study, section, agents)
-        equip = _Equip(own, economics, section, agents)
-        check_has_resource(name, section)
-        _check_planner(own, name, section)
-        believed = _profile(name, equip, own.scenario.beliefs.of(economics))
-        profiles.append(replace(_profile(name, equip, economics), believed=believed))
+        with named(name if study.owns else None):
+            own = study_of_type(study.each[name if study.owns else None], section, agents)
+            equip = _Equip(own, economics, section, agents)
+            check_has_resource(name, section)
+            _check_planner(own, name, section)
+            believed = _profile(name, equip, own.scenario.beliefs.of(economics))
+            profiles.append(replace(_profile(name, equip, economics), believed=believed))
     return tuple(profiles)
 
 
@@ -220,7 +221,7 @@ def _economics(study: TablesStudy, agents: AgentsSection) -> EconomicsSection:
             continue
         lacking = [name for name, section in types_of(agents).items() if getattr(section, price) is None]
         if lacking:
-            where = f"agents.types.{lacking[0]}.{price}"
+            where = f"{'adversaries' if study.owns else 'agents.types'}.{lacking[0]}.{price}"
             raise InputError(
                 f"agents have one {price} for all records, those of the scenario differ by record", where=where,
                 expected="an amount",

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, listed
+from reidsim.kinds.tables.data_schema import AttributeSection, PopulationSection, ReleaseSection
 from reidsim.kinds.tables.policies import POLICIES, PolicyName, policy_named
-from reidsim.scenarios.adversary_schema import AdversarySection, Risk
+from reidsim.scenarios.adversary_schema import AdversarySection, Risk, WeightedAdversarySection, check_adversaries
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.figures_schema import FiguresSection
-from reidsim.scenarios.hierarchy_schema import HierarchySection
 from reidsim.scenarios.schema import RECORD_COLUMNS, BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.validation import Section
 
@@ -35,84 +35,6 @@ def require_distinct(values: Sequence[object] | None, key: str) -> None:
     repeated = [value for value in values if values.count(value) > 1]
     if repeated:
         raise InputError("listed twice", where=key, found=repeated[0])
-
-
-class PopulationSection(Section):
-    """Who exists, for journalist risk."""
-
-    recipe: str | None = Field(default=None, description="name of a bundled population, or path of a recipe")
-    path: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None,
-        description="file of people, of the form of the release and with its columns; takes the place of `recipe`",
-    )
-    counts: Literal["sample", "expected"] = Field(
-        default="sample",
-        description="draw whole people from a recipe of probabilities, or keep expected counts; recipes of counts "
-        "are the same either way",
-    )
-    seed: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="of the draw of the population; the recipe's own if not given"
-    )
-    holds_release: bool | None = Field(
-        default=None,
-        description="whether records beyond the people with their values are an error, or a warning; an error if not "
-        'given only where `publisher.unit = "table"`',
-    )
-
-    @model_validator(mode="after")
-    def _names_people(self) -> PopulationSection:
-        if self.path is None and self.recipe is None:
-            raise InputError("no people", expected="a recipe, or the path of a file")
-        return self
-
-
-class ReleaseSection(Section):
-    """Which records are to be shared; the files of records and people are of one form."""
-
-    path: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="file of records; may be compressed; takes the place of `table`"
-    )
-    table: str | None = Field(
-        default=None,
-        description="population whose people are the records: a bundled name or the path of a recipe of whole counts",
-    )
-    format: Literal["csv", "adult"] = Field(
-        default="csv", description='of the file at `path`; `"adult"` is the UCI file without header'
-    )
-    delimiter: str = Field(
-        default=",", min_length=1, max_length=1, description='between columns of a csv file; ARX writes `";"`'
-    )
-    header: bool = Field(
-        default=True, description='whether the first row names the columns; else they are `"1"`, `"2"` and so on'
-    )
-
-    @model_validator(mode="after")
-    def _has_records(self) -> ReleaseSection:
-        if self.path is None and self.table is None:
-            raise InputError("no records", expected="a path, or the name of a table")
-        return self
-
-
-class AttributeSection(Section):
-    """One quasi-identifier: where its values come from and how they can be generalized."""
-
-    hierarchy: HierarchySection = Field(description="how values are generalized, by a `rule`")
-    column: str | None = Field(default=None, description="column of the records; the attribute's name if not given")
-    values: dict[str, str] = Field(
-        default={}, description="value in the records = category of the population; values not listed stay"
-    )
-    draw: bool = Field(
-        default=False, description="the records lack the attribute; it is drawn from the population, given the others"
-    )
-    top_code: int | None = Field(
-        default=None,
-        description="values from here on are redrawn among people of this value or more who agree in the other known "
-        "attributes",
-    )
-    in_loss: bool = Field(default=True, description="whether generalizing it counts as information loss")
-    minimum_level: Annotated[int, Field(ge=0)] = Field(
-        default=0, description="lowest level that any policy but the fixed ones may choose"
-    )
 
 
 class PriceColumns(Section):
@@ -253,6 +175,9 @@ class TablesScenario(ScenarioHead):
         default=TablesBeliefsSection(), description="what the publisher believes instead"
     )
     adversary: AdversarySection = Field(default=AdversarySection(), description="how the adversary links and plans")
+    adversaries: dict[str, WeightedAdversarySection] = Field(
+        default={}, description="in place of `adversary`: several by name, of whom the records meet one"
+    )
     publisher: PublisherSection = Field(default=PublisherSection(), description="how the publisher decides")
     safe_harbor: SafeHarborSection | None = Field(
         default=None, description="needed by the policies `safe-harbor` and `sh-friendly`"
@@ -265,9 +190,34 @@ class TablesScenario(ScenarioHead):
     )
 
     @property
+    def every_adversary(self) -> Mapping[str, AdversarySection]:
+        """The sections of all adversaries, by key path."""
+        several = {f"adversaries.{name}": section for name, section in self.adversaries.items()}
+        return several or {"adversary": self.adversary}
+
+    @property
+    def plain_adversary(self) -> AdversarySection | None:
+        """The one adversary, if its gain and cost are those of the economics; None of several."""
+        sections = list(self.every_adversary.values())
+        own = any(each.amounts for each in self.adversaries.values())
+        return sections[0] if len(sections) == 1 and not own else None
+
+    @property
+    def linked_risk(self) -> Risk:
+        """Whose class sizes decide who is attacked; the population's, if those of one of several adversaries."""
+        risks = {section.risk for section in self.every_adversary.values()}
+        return "journalist" if "journalist" in risks else "prosecutor"
+
+    @property
     def planned_risk(self) -> Risk:
-        """Whose class sizes the publisher plans with."""
-        return self.beliefs.risk or self.adversary.risk
+        """Whose class sizes the publisher plans with; of several adversaries as `linked_risk`."""
+        return self.beliefs.risk or self.linked_risk
+
+    @property
+    def risks(self) -> frozenset[Risk]:
+        """Whose class sizes matter, in truth or in what the publisher believes."""
+        given: tuple[Risk, ...] = () if self.beliefs.risk is None else (self.beliefs.risk,)
+        return frozenset((*given, *(section.risk for section in self.every_adversary.values())))
 
     @property
     def has_price_columns(self) -> bool:
@@ -286,11 +236,38 @@ class TablesScenario(ScenarioHead):
         taken = [name for name in self.attributes if name in _TAKEN]
         if taken:
             raise InputError("name of a column of the results", where="attributes", found=taken[0])
+        self._check_adversaries()
         self._check_population()
         self._check_safe_harbor()
         self._check_policies()
         self._check_amounts()
         return self
+
+    def _check_adversaries(self) -> None:
+        if self.adversaries and "adversary" in self.model_fields_set:
+            raise InputError(
+                "both adversary and adversaries say who attacks", where="adversary",
+                expected="either [adversary] or [adversaries]",
+            )  # fmt: skip
+        check_adversaries(self.adversaries)
+        if self.agents is not None:
+            self.agents.check_adversaries(self.adversaries)
+        if not self.adversaries:
+            return
+        for where, asked in (
+            ("figures.sequential", self.figures.sequential is not None),
+            ("stress.guarantee", self.stress is not None and self.stress.guarantee),
+        ):
+            if asked:
+                raise InputError(
+                    "it is about one adversary", where=where, expected="[adversary] in place of [adversaries]"
+                )
+        rounds = [name for name in self.publisher.policies if policy_named(name).in_rounds]
+        if rounds and len(self.adversaries) > 1 and "prosecutor" in self.risks:
+            raise InputError(
+                "under prosecutor risk its records hide among those left for their round, which is told of one "
+                "adversary", where="publisher.policies", found=rounds[0], expected="[adversary], or other policies",
+            )  # fmt: skip
 
     def _check_population(self) -> None:
         drawn = [name for name, attribute in self.attributes.items() if attribute.draw]
@@ -298,7 +275,7 @@ class TablesScenario(ScenarioHead):
             raise InputError("every attribute is drawn", where="attributes", expected="one that the records hold")
         if self.population is not None:
             return
-        if drawn or "journalist" in (self.adversary.risk, self.beliefs.risk):
+        if drawn or "journalist" in self.risks:
             reason = f"attribute {drawn[0]!r} is drawn from it" if drawn else "journalist risk counts its people"
             raise InputError("section missing", where="population", expected=f"a population, since {reason}")
 
@@ -348,11 +325,16 @@ class TablesScenario(ScenarioHead):
                 found=f"adversary.planner = {self.adversary.planner!r}",
                 expected="adversary.planner = 'fmdp'",
             )
-        if priced and self.adversary.planner == "fmdp":
-            alike = ("economics.columns.benefit", "economics.columns.loss")
-            differing = [name for name in priced if name not in alike or "gain" not in self.economics.model_fields_set]
-            differing = [name for name in differing if name != "economics.columns.benefit"]
-            if differing:
+        follows = "gain" not in self.economics.model_fields_set
+        gains = ("economics.columns.gain", *(("economics.columns.loss",) if follows else ()))
+        for section in self.every_adversary.values():
+            own = section.amounts if isinstance(section, WeightedAdversarySection) else {}
+            amounts = (
+                *(gains if "gain" not in own else ()),
+                *(("economics.columns.cost",) if "cost" not in own else ()),
+            )
+            differing = [name for name in priced if name in amounts]
+            if section.plans_sequentially and differing:
                 raise InputError(
                     "a sequential attack has one gain and one cost for all records", where=differing[0],
                     expected="economics.gain and economics.cost",

@@ -65,7 +65,7 @@ def belief_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.Da
         Per setting and distinct pair of group_size (in the registry) and match_probability (share of the population
         with the record's values): risk_known, risk_unknown, and records (how many there are).
     """
-    if study.registry is None:
+    if study.own.registry is None:
         raise InputError(
             "no registry", source=study.loaded.path, where="adversary.sequential.registry", expected="a population"
         )
@@ -74,7 +74,7 @@ def belief_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.Da
     assert share is not None  # noqa: S101 - a linker of a registry knows the population
     parts = []
     for setting, attack in settings_of(study, section).items():
-        belief = BinomialBelief(round(study.registry.total), share)
+        belief = BinomialBelief(round(study.own.registry.total), share)
         cells = pd.DataFrame(
             {
                 "group_size": link.group_sizes,

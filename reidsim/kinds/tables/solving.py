@@ -125,9 +125,10 @@ def truth_of(study: TablesStudy, policy: str, choice: Choice, game: RecordGame) 
     """
     if not study.policy(policy).in_rounds:
         return game
-    risk = study.scenario.adversary.risk
-    if risk == "journalist":
+    risks = {section.risk for section in study.scenario.every_adversary.values()}
+    if risks == {"journalist"}:
         return game
+    risk: Risk = "prosecutor"
     if game.linker is not study.linker(risk):
         raise InputError(
             "under prosecutor risk its records hide among those left for their round, which the linkage of this "
@@ -294,9 +295,9 @@ def _record_level(played: FullDomainGame) -> Choice:
 def _local(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
     """Play local recoding, whose classes are among the records left for their round."""
     played, n = whole_game(study, policy, game), study.lattice.n_records
-    section, risks = study.scenario.publisher, (study.scenario.adversary.risk, study.scenario.planned_risk)
+    section = study.scenario.publisher
     if isinstance(played, AnyAdversaryGame):
-        if "prosecutor" in risks:
+        if "prosecutor" in study.scenario.risks:
             raise InputError(
                 "under prosecutor risk its records hide among those left for their round, which the linkage of this "
                 "adversary does not tell", where=policy,

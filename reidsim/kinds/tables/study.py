@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeGuard
 
 import numpy as np
@@ -14,12 +15,13 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.errors import InputError
+from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.nodes import MOST_NODES
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.risk import records_outside
 from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
-from reidsim.kinds.tables.own_adversary import OwnAdversary, planner_of, sequential_attack_of
+from reidsim.kinds.tables.own_adversary import OwnAdversary, alone, named, planner_of, sequential_attack_of
 from reidsim.kinds.tables.policies import TablesPolicy, policy_named
 from reidsim.kinds.tables.schema import TablesScenario, walks_whole_lattice
 from reidsim.linkage.group_sizes import GroupSizes
@@ -59,8 +61,11 @@ class TablesStudy(Study[TablesScenario]):
         The least generalization that Safe Harbor accepts.
     own : OwnAdversary
         What the scenario's adversary links with.
+    owns : dict of str to OwnAdversary
+        What each adversary links with, where the scenario has several.
     linkers : dict
-        What links cells to people, once it was asked for: rolled-up people do not depend on amounts.
+        What links cells to people, once it was asked for, by what an adversary links with (None: with everybody):
+        rolled-up people do not depend on amounts.
     """
 
     lattice: GeneralizationLattice
@@ -71,7 +76,8 @@ class TablesStudy(Study[TablesScenario]):
     dataset: Population
     safe_harbor: Strategies | None
     own: OwnAdversary = field(default_factory=OwnAdversary)
-    linkers: dict[tuple[str, Risk], Linker] = field(default_factory=dict, repr=False)
+    owns: dict[str, OwnAdversary] = field(default_factory=dict)
+    linkers: dict[tuple[OwnAdversary | None, Risk], Linker] = field(default_factory=dict, repr=False)
 
     def policy(self, name: str) -> TablesPolicy:
         """Return a policy of this kind by its name."""
@@ -87,6 +93,26 @@ class TablesStudy(Study[TablesScenario]):
         """Number of records in each cell, shape (n_cells,)."""
         return np.bincount(self.cell_of_record, minlength=self.lattice.n_records)
 
+    # Adversaries
+
+    @cached_property
+    def each(self) -> dict[str | None, TablesStudy]:
+        """The study against each of several adversaries alone, by name; else the study itself, by None."""
+        return {name: alone(self, name, own) for name, own in self.owns.items()} or {None: self}
+
+    def _against_each(self, game_of: Callable[[TablesStudy], RecordGame]) -> RecordGame:
+        """Return the game against whoever of the scenario's adversaries comes, given that against each alone."""
+        types, game = [], None
+        for name, study in self.each.items():
+            with named(name):
+                game = game_of(study)
+            if name is None or len(self.each) == 1:
+                return game
+            weight = self.scenario.adversaries[name].weight
+            types.append(AdversaryType(name, weight, game.linker, game.adversary))
+        assert game is not None  # noqa: S101 - there is an adversary
+        return TypesGame(game.space, types, game.benefit, game.loss)
+
     # People
 
     def people(self, risk: Risk) -> Population:
@@ -96,12 +122,7 @@ class TablesStudy(Study[TablesScenario]):
     @property
     def linked_population(self) -> Population:
         """Everybody who may in truth be taken for a record's person."""
-        return self.people(self.scenario.adversary.risk)
-
-    @property
-    def registry(self) -> Population | None:
-        """The people whom the adversary can look up; everybody, if None."""
-        return self.own.registry
+        return self.people(self.scenario.linked_risk)
 
     @property
     def outside(self) -> int:
@@ -129,10 +150,12 @@ class TablesStudy(Study[TablesScenario]):
         return np.asarray(amounts[0, self.kind] if amounts.shape[1] > 1 else np.full(len(self.kind), amounts[0, 0]))
 
     def gain_and_cost(self, prices: Prices) -> tuple[float | Floats, float | Floats]:
-        """Return the adversary's gain and cost: one amount each, or one for each cell."""
-        if prices.n_kinds == 1:
-            return float(prices.gain[0, 0]), float(prices.cost[0, 0])
-        return prices.gain[0, self.kind], prices.cost[0, self.kind]
+        """Return the adversary's gain and cost: one amount, or one for each cell where they differ."""
+        gain, cost = (
+            float(amounts[0, 0]) if (amounts[0] == amounts[0, 0]).all() else amounts[0, self.kind]
+            for amounts in (prices.gain, prices.cost)
+        )
+        return gain, cost
 
     # Generalization
 
@@ -190,7 +213,7 @@ class TablesStudy(Study[TablesScenario]):
 
     def linker(self, risk: Risk) -> PopulationLinker:
         """Return what links cells to everybody among whom they hide."""
-        key = ("everybody", risk)
+        key = (None, risk)
         if key not in self.linkers:
             self.linkers[key] = PopulationLinker(GroupSizes(self.people(risk), self.lattice))
         linker = self.linkers[key]
@@ -201,7 +224,7 @@ class TablesStudy(Study[TablesScenario]):
         """Return what links cells to people for the scenario's own adversary."""
         if self.own.links_with_everybody:
             return self.linker(risk)
-        key = ("own", risk)
+        key = (self.own, risk)
         if key not in self.linkers:
             self.linkers[key] = self.own.linker(self.lattice, self.people(risk), self.linker(risk))
         return self.linkers[key]
@@ -211,7 +234,7 @@ class TablesStudy(Study[TablesScenario]):
         """Group sizes of the distinct cells among those who can be looked up."""
         if self.own.registry is not None:
             return GroupSizes(self.own.registry, self.lattice, holds_records=False)
-        return self.linker(self.scenario.adversary.risk).group_sizes
+        return self.linker(self.scenario.linked_risk).group_sizes
 
     def sequential_attack(self, economics: EconomicsSection) -> SequentialAttack:
         """Return the parameters of the sequential attack under some economics."""
@@ -228,26 +251,35 @@ class TablesStudy(Study[TablesScenario]):
 
     def game(self, economics: EconomicsSection) -> RecordGame:
         """Return the game against the scenario's adversary under some economics."""
-        return self.record_game(self.own_linker(self.scenario.adversary.risk), self.prices_of(economics))
+        return replace(self, prices=self.prices_of(economics)).truth
 
     def game_of(self, codes: Codes) -> RecordGame:
         """Return the game of other records, shape (n, n_attributes), of one kind of amounts."""
+        owns = {}
+        for name, study in self.each.items():
+            with named(name):
+                owns[name] = study.own.of_other_records(study.loaded, study, codes)
+        own = owns.pop(None, self.own)
         other = replace(
             self, lattice=self.lattice_of(codes), cell_of_record=np.arange(len(codes)),
-            kind=np.zeros(len(codes), dtype=np.int64), own=self.own.of_other_records(self.loaded, self, codes),
+            kind=np.zeros(len(codes), dtype=np.int64), own=own, owns={str(name): each for name, each in owns.items()},
             linkers={},
         )  # fmt: skip
         return other.truth
 
     @property
     def truth(self) -> RecordGame:
-        """The game as it is."""
-        return self.record_game(self.own_linker(self.scenario.adversary.risk), self.prices)
+        """The game as it is; against several adversaries, of whom one comes, a `TypesGame`."""
+        return self._against_each(
+            lambda study: study.record_game(study.own_linker(study.scenario.adversary.risk), study.prices)
+        )
 
     @property
     def belief(self) -> RecordGame:
         """The game as the publisher believes it to be when it plans."""
-        return self.record_game(self.own_linker(self.scenario.planned_risk), self.believed(self.prices))
+        return self._against_each(
+            lambda study: study.record_game(study.own_linker(study.scenario.planned_risk), study.believed(study.prices))
+        )
 
     def world(self, draw: int = 0) -> World:
         """Return the games of a draw; records are the same in each."""
@@ -282,22 +314,24 @@ class TablesStudy(Study[TablesScenario]):
             If something that the adversary links with cannot be used.
         """
         before = self.scenario.adversary
-        if section == before:
+        if section == before and not self.owns:
             return self
         # Copies of sections are not checked when they are made.
         checked = {name: getattr(section, name) for name in AdversarySection.model_fields}
         if section.planner in self.loaded.given:
             checked["planner"] = "one-shot"
         section = AdversarySection(**checked).model_copy(update={"planner": section.planner})
-        scenario = self.scenario.model_copy(update={"adversary": section})
+        scenario = self.scenario.model_copy(update={"adversary": section, "adversaries": {}})
         study = replace(self, loaded=replace(self.loaded, scenario=scenario))
-        if _links(section) == _links(before):
+        if _links(section) == _links(before) and not self.owns:
             return study
-        everybody = {key: linker for key, linker in self.linkers.items() if key[0] == "everybody"}
-        return OwnAdversary.of(replace(study, own=OwnAdversary(), linkers=everybody))
+        everybody = {key: linker for key, linker in self.linkers.items() if key[0] is None}
+        return OwnAdversary.of(replace(study, own=OwnAdversary(), owns={}, linkers=everybody))
 
     def on_cells_of(self, other: TablesStudy) -> TablesStudy:
         """Return this study on the cells of another, whose adversary tells more records apart."""
+        if self.owns:
+            return OwnAdversary.of(replace(other, loaded=self.loaded, own=OwnAdversary(), linkers={}))
         own = self.own.of_other_records(self.loaded, self, other.lattice.codes)
         return replace(other, loaded=self.loaded, own=own, linkers={})
 
@@ -328,7 +362,7 @@ class TablesStudy(Study[TablesScenario]):
             Records of each cell; one at least in all.
         """
         lattice = self.lattice
-        if "journalist" in (self.scenario.adversary.risk, self.scenario.planned_risk):
+        if "journalist" in self.scenario.risks:
             self.linker("journalist")
         kept = {key: linker for key, linker in self.linkers.items() if key[1] == "journalist" and self.population}
         return replace(
@@ -344,7 +378,7 @@ class TablesStudy(Study[TablesScenario]):
         """SHA-256 of the records, hierarchies, amounts and people, as coded; changes with any data that matter."""
         arrays = [self.lattice.codes, self.cell_of_record, self.kind, *(h.groups for h in self.lattice.hierarchies)]
         arrays += [getattr(self.prices, price) for price in PRICES]
-        for people in (self.population, self.own.registry):
+        for people in (self.population, *(study.own.registry for study in self.each.values())):
             arrays += [] if people is None else [people.cells, people.counts]
         digest = hashlib.sha256(repr([h.labels for h in self.lattice.hierarchies]).encode())
         for array in arrays:

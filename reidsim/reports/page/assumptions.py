@@ -78,9 +78,11 @@ def _worth_telling(run: StoredRun, path: str, value: object, stated: Mapping[str
     if any(path.startswith(f"{key}.") for key in stated):
         # Inside a value that is shown whole.
         return False
-    if path.startswith("adversary.sequential."):
-        return stated.get("adversary.planner") == "fmdp"
-    return True
+    section, plan, _ = path.partition(".sequential.")
+    if plan and section.partition(".")[0] in ("adversary", "adversaries"):
+        return stated.get(f"{section}.planner") == "fmdp"
+    # The default adversary is nobody where others have names.
+    return not (path.startswith("adversary.") and any(key.startswith("adversaries.") for key in stated))
 
 
 def _meaning(run: StoredRun, path: str) -> str:

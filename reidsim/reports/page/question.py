@@ -13,8 +13,8 @@ Sentence = tuple[Inline, ...]
 # Sections told here; others are named, and shown with the assumptions.
 _TOLD = {
     "title", "source", "seed", "game", "population", "release", "targets", "resources", "attributes",
-    "economics", "beliefs", "adversary", "publisher", "subjects", "safe_harbor", "knowledge", "uniqueness", "network",
-    "expectation", "attack", "trees", "figures",
+    "economics", "beliefs", "adversary", "adversaries", "publisher", "subjects", "safe_harbor", "knowledge",
+    "uniqueness", "network", "expectation", "attack", "trees", "figures",
     "replications", "agents", "uncertainty", "sweep", "stress",
 }  # fmt: skip
 _STAGES = {
@@ -122,9 +122,16 @@ def _shared(run: StoredRun, ways: str) -> Sentence:
 
 
 def _group(run: StoredRun, default: str = "journalist") -> Iterator[Sentence]:
-    adversary = _section(run.content, "adversary")
+    several = _section(run.content, "adversaries")
+    adversaries = [_section(several, name) for name in several] or [_section(run.content, "adversary")]
+    risks = {adversary.get("risk", default) for adversary in adversaries}
     people, recipe = run.manifest.get("people"), _section(run.content, "population").get("recipe")
-    if adversary.get("risk", default) == "prosecutor":
+    if len(risks) > 1:
+        yield (
+            "Some adversaries know who is in the file: from them a record hides among the records that fit its shared "
+            "form, from the others among the people of the population who do.",
+        )
+    elif risks == {"prosecutor"}:
         yield ("A record hides among the records that fit its shared form: the adversary knows who is in the file.",)
     elif recipe:
         yield (
@@ -135,14 +142,26 @@ def _group(run: StoredRun, default: str = "journalist") -> Iterator[Sentence]:
 
 
 def _adversary(run: StoredRun) -> Iterator[Sentence]:
-    adversary, economics = _section(run.content, "adversary"), _section(run.content, "economics")
+    several = _section(run.content, "adversaries")
+    if several:
+        yield ("A record meets one of several adversaries; payoffs, attacks and risk are expectations over them.",)
+    for name in several:
+        section = _section(several, name)
+        yield ("With probability ", number_text(section.get("weight")), " it is ", Code(str(name)), ".")
+        yield from _plan(run, section)
+    if not several:
+        yield from _plan(run, _section(run.content, "adversary"))
+
+
+def _plan(run: StoredRun, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
+    economics = _section(run.content, "economics")
     if _section(_section(run.content, "agents"), "types"):
         yield (
             "Adversaries of several types come, each with prices and plans of its own where the assumptions below give "
             "them; where they do not, what follows holds.",
         )
-    gain = number_text(economics.get("gain", economics.get("loss")))
-    cost = number_text(economics.get("cost"))
+    gain = number_text(adversary.get("gain", economics.get("gain", economics.get("loss"))))
+    cost = number_text(adversary.get("cost", economics.get("cost")))
     if adversary.get("planner") == "fmdp":
         plan = _section(adversary, "sequential")
         registry = str(plan.get("registry", "everybody"))

@@ -31,7 +31,7 @@ from reidsim.validation import read_text
 FORMAT = "reidsim shared records, version 1"
 SEAL = "sidecar_sha256"
 # Sections of a scenario that say what was assumed of players and prices.
-_PARAMETERS = ("economics", "beliefs", "adversary", "publisher", "subjects", "agents", "safe_harbor")
+_PARAMETERS = ("economics", "beliefs", "adversary", "adversaries", "publisher", "subjects", "agents", "safe_harbor")
 _AS_DRAWN = "; as drawn in the round: who came and which attacks succeeded, no expected value"
 _CLASS_DEFINITION = (
     "shared records that agree in all quasi-identifiers as shared; where records have forms of their own, the risk "

@@ -1,0 +1,89 @@
+"""What a scenario file about a table of records may say of its data: people, records and quasi-identifiers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from reidsim.errors import InputError
+from reidsim.scenarios.hierarchy_schema import HierarchySection
+from reidsim.validation import Section
+
+
+class PopulationSection(Section):
+    """Who exists, for journalist risk."""
+
+    recipe: str | None = Field(default=None, description="name of a bundled population, or path of a recipe")
+    path: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="file of people, of the form of the release and with its columns; takes the place of `recipe`",
+    )
+    counts: Literal["sample", "expected"] = Field(
+        default="sample",
+        description="draw whole people from a recipe of probabilities, or keep expected counts; recipes of counts "
+        "are the same either way",
+    )
+    seed: Annotated[int, Field(ge=0)] | None = Field(
+        default=None, description="of the draw of the population; the recipe's own if not given"
+    )
+    holds_release: bool | None = Field(
+        default=None,
+        description="whether records beyond the people with their values are an error, or a warning; an error if not "
+        'given only where `publisher.unit = "table"`',
+    )
+
+    @model_validator(mode="after")
+    def _names_people(self) -> PopulationSection:
+        if self.path is None and self.recipe is None:
+            raise InputError("no people", expected="a recipe, or the path of a file")
+        return self
+
+
+class ReleaseSection(Section):
+    """Which records are to be shared; the files of records and people are of one form."""
+
+    path: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="file of records; may be compressed; takes the place of `table`"
+    )
+    table: str | None = Field(
+        default=None,
+        description="population whose people are the records: a bundled name or the path of a recipe of whole counts",
+    )
+    format: Literal["csv", "adult"] = Field(
+        default="csv", description='of the file at `path`; `"adult"` is the UCI file without header'
+    )
+    delimiter: str = Field(
+        default=",", min_length=1, max_length=1, description='between columns of a csv file; ARX writes `";"`'
+    )
+    header: bool = Field(
+        default=True, description='whether the first row names the columns; else they are `"1"`, `"2"` and so on'
+    )
+
+    @model_validator(mode="after")
+    def _has_records(self) -> ReleaseSection:
+        if self.path is None and self.table is None:
+            raise InputError("no records", expected="a path, or the name of a table")
+        return self
+
+
+class AttributeSection(Section):
+    """One quasi-identifier: where its values come from and how they can be generalized."""
+
+    hierarchy: HierarchySection = Field(description="how values are generalized, by a `rule`")
+    column: str | None = Field(default=None, description="column of the records; the attribute's name if not given")
+    values: dict[str, str] = Field(
+        default={}, description="value in the records = category of the population; values not listed stay"
+    )
+    draw: bool = Field(
+        default=False, description="the records lack the attribute; it is drawn from the population, given the others"
+    )
+    top_code: int | None = Field(
+        default=None,
+        description="values from here on are redrawn among people of this value or more who agree in the other known "
+        "attributes",
+    )
+    in_loss: bool = Field(default=True, description="whether generalizing it counts as information loss")
+    minimum_level: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="lowest level that any policy but the fixed ones may choose"
+    )

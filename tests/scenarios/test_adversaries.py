@@ -1,0 +1,464 @@
+"""Several adversaries by name, of whom the records meet one: by enumeration, and against each kind of run of one."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small_games import amounts, game_of
+from small_scenario import releases, write_scenario
+from staged_clinic import FILES as CLINIC
+from tiers import examples
+
+import reidsim
+from reidsim.engine.cross_play import cross_play
+from reidsim.engine.run import describe
+from reidsim.errors import InputError
+from reidsim.games.adversary_types import TypesGame
+from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.kind import TABLES
+from reidsim.reports.explanation import explanation
+from reidsim.reports.page.report import write_report
+from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.study import equilibria_of
+from reidsim.web.controls import controls_of
+
+TOWN = Path(__file__).parent / "town" / "town.toml"
+CURIOUS, BROKER = {"weight": 0.7, "gain": 25}, {"weight": 0.3, "gain": 400, "cost": 60}
+BOTH = {"curious": CURIOUS, "broker": BROKER}
+# Every way of planning that the package has.
+MANY = {
+    "clerk": {"weight": 0.25, "gain": 200},
+    "lucky": {"weight": 0.2, "planner": "random", "rate": 0.25},
+    "patient": {"weight": 0.3, "planner": "fmdp", "cost": 20},
+    "zealot": {"weight": 0.25, "planner": "always"},
+}
+BY_RECORD = {"publisher.policies": ["basic", "no-attack", "no-protection", "suppress-all", "k-anonymity", "opt-in"]}
+BY_TABLE = {
+    "publisher.unit": "table",
+    "population.holds_release": False,
+    "publisher.policies": [
+        "basic", "no-attack", "record-level", "record-level-no-attack", "full-domain", "local-recoding",
+        "local-recoding-no-attack", "multi-dimensional", "no-protection",
+    ],
+}  # fmt: skip
+# A policy that is not played in rounds is of runs alone.
+ROUNDS = ("basic", "no-attack", "no-protection", "record-level", "full-domain")
+LEVELS = [
+    pytest.param(BY_RECORD, id="record"),
+    pytest.param({**BY_RECORD, "publisher.solver": "branch-and-bound"}, id="record, branch-and-bound"),
+    pytest.param(BY_TABLE, id="table"),
+]
+
+
+def summary(**sets):
+    return reidsim.run(TOWN, overrides=sets).summary
+
+
+def assert_same(found, expected, columns=None, atol=1e-12):
+    columns = list(expected.columns if columns is None else columns)
+    scale = np.maximum(1.0, np.abs(expected[columns].to_numpy()))
+    difference = np.abs(found.loc[expected.index, columns].to_numpy() - expected[columns].to_numpy()) / scale
+    missing = found.loc[expected.index, columns].isna().to_numpy()
+    np.testing.assert_array_equal(missing, expected[columns].isna().to_numpy())
+    assert np.where(missing, 0.0, difference).max() <= atol
+
+
+# By enumeration
+
+
+@st.composite
+def adversaries(draw):
+    """One to three adversaries who attack if that pays, always or never, as the scenario writes them."""
+    n = draw(st.integers(1, 3))
+    shares = np.array([draw(st.integers(1, 9)) for _ in range(n)])
+    sections = {}
+    for number, weight in enumerate((shares / shares.sum()).tolist()):
+        section = {"weight": weight, "planner": draw(st.sampled_from(["one-shot", "one-shot", "always", "never"]))}
+        own = draw(st.sets(st.sampled_from(["gain", "cost"])))
+        sections[f"a{number}"] = section | {name: draw(amounts) for name in sorted(own)}
+    return sections
+
+
+def expected_payoffs(small, sections, i, g):
+    """The publisher's payoff, the adversary's, how likely an attack is, and re-identification: sums over types."""
+    total = np.zeros(4)
+    for section in sections.values():
+        gain, cost = section.get("gain", small.gain[i]), section.get("cost", small.cost[i])
+        own = replace(small, gain=(gain,) * small.n_records, cost=(cost,) * small.n_records).paper(i)
+        attacks = {"one-shot": own.attacks(g), "always": True, "never": False}[section["planner"]]
+        risk = own.pi(g) * attacks
+        payoff = (gain * own.pi(g) - cost) * attacks
+        total += section["weight"] * np.array([own.v(g) - small.loss[i] * risk, payoff, attacks, risk])
+    return total
+
+
+@given(small=releases(), sections=adversaries(), solver=st.sampled_from(["backward-induction", "branch-and-bound"]))
+@examples(60)
+def test_runs_are_enumerations_of_strategies_and_adversaries(tmp_path_factory, small, sections, solver):
+    path = write_scenario(tmp_path_factory.mktemp("small"), small, policies=["basic", "no-protection"], solver=solver)
+    path.write_text(path.read_text().replace('[adversary]\nrisk = "journalist"\n', ""))
+    study = build_study(load_scenario(path, {"adversaries": sections}))
+    found = TABLES.summarise(study, 0, equilibria_of(TABLES.play(study)))
+    columns = ["publisher_payoff", "adversary_payoff", "share_attacked", "risk"]
+    raw, best = np.zeros(4), 0.0
+    for i in range(small.n_records):
+        tried = [expected_payoffs(small, sections, i, g) for g in small.paper(i).strategies]
+        raw += tried[0] / small.n_records
+        best += max(payoffs[0] for payoffs in tried) / small.n_records
+    tolerance = 1e-9 * max(small.scale[0], *(section.get("gain", 0.0) for section in sections.values()))
+    np.testing.assert_allclose(found.loc["no-protection", columns].to_numpy(), raw, rtol=1e-9, atol=tolerance)
+    assert found.loc["basic", "publisher_payoff"] == pytest.approx(best, rel=1e-9, abs=tolerance)
+    if raw[2] > 0:
+        assert found.loc["no-protection", "risk_if_attacked"] == pytest.approx(raw[3] / raw[2], abs=1e-9)
+
+
+# One adversary by a name
+
+
+@pytest.mark.parametrize("sets", LEVELS)
+@pytest.mark.parametrize(
+    "section", [{}, {"planner": "fmdp"}, {"planner": "random", "rate": 0.3}, {"risk": "prosecutor"}], ids=str
+)
+def test_one_adversary_by_a_name_is_the_adversary(sets, section):
+    assert_same(
+        summary(**sets, adversaries={"solo": {"weight": 1.0, **section}}), summary(**sets, adversary=section), atol=0
+    )
+
+
+def test_one_adversary_by_a_name_is_the_adversary_with_its_gain_and_cost():
+    own = {"solo": {"weight": 1.0, "gain": 33, "cost": 7}}
+    plain = {"economics.gain": 33, "economics.cost": 7}
+    assert_same(summary(**BY_RECORD, adversaries=own), summary(**BY_RECORD, **plain), atol=0)
+    # What it has of its own the publisher knows, whatever it believes of others.
+    wrong = {"beliefs.gain": 900, "beliefs.cost": 1, "beliefs.loss": 90}
+    assert_same(
+        summary(**BY_RECORD, **wrong, adversaries=own), summary(**BY_RECORD, **plain, **{"beliefs.loss": 90}), atol=0
+    )
+
+
+def test_one_adversary_by_a_name_is_the_adversary_under_stress():
+    stressed = {
+        "uncertainty": {
+            "samples": 4,
+            "parameters": {"economics.cost": {"distribution": "uniform", "low": 5, "high": 20}},
+        },
+        "stress": {"robustness": {"samples": 4}, "outputs": ["publisher_payoff", "risk"]},
+    }
+    one = reidsim.stress(TOWN, overrides=stressed).tables
+    other = reidsim.stress(TOWN, overrides={**stressed, "adversaries": {"solo": {"weight": 1.0}}}).tables
+    assert set(one) == set(other)
+    for name, table in one.items():
+        numbers = table.select_dtypes("number")
+        np.testing.assert_allclose(other[name][numbers.columns].to_numpy(float), numbers.to_numpy(float), atol=1e-9)
+
+
+# Several
+
+
+@pytest.mark.parametrize("sets", LEVELS)
+@pytest.mark.parametrize("several", [BOTH, MANY], ids=["amounts", "planners"])
+@pytest.mark.parametrize("beliefs", [{}, {"beliefs.cost": 35, "beliefs.loss": 90}], ids=["known", "mistaken"])
+def test_adversaries_are_types_of_one_round(sets, several, beliefs):
+    policies = [name for name in sets["publisher.policies"] if name in ROUNDS]
+    sets = {**sets, **beliefs, "publisher.policies": policies}
+    types = summary(**sets, agents={"types": several})
+    run = summary(**sets, adversaries=several)
+    assert_same(run, types, run.columns)
+    assert_same(summary(**sets, adversaries=several, agents={"rounds": 1}), types)
+
+
+@pytest.mark.parametrize("sets", LEVELS)
+def test_two_who_are_alike_are_one_whatever_their_weights(sets):
+    alike = {"first": {"weight": 0.2, "gain": 90}, "second": {"weight": 0.8, "gain": 90}}
+    assert_same(summary(**sets, adversaries=alike), summary(**sets, **{"economics.gain": 90}))
+
+
+def test_the_order_of_adversaries_changes_nothing():
+    turned = dict(reversed(MANY.items()))
+    assert_same(summary(**BY_RECORD, adversaries=turned), summary(**BY_RECORD, adversaries=MANY))
+
+
+def test_means_against_several_are_expectations_over_them():
+    """Of rules, which share the same whoever comes."""
+    rules = {"publisher.policies": ["no-protection", "k-anonymity"]}
+    found = summary(**rules, adversaries=MANY)
+    columns = ["publisher_payoff", "adversary_payoff", "share_attacked", "risk"]
+    mean = sum(
+        section["weight"] * summary(**rules, adversaries={name: {**section, "weight": 1.0}})[columns]
+        for name, section in MANY.items()
+    )
+    assert_same(found, mean)
+
+
+def test_cross_play_has_each_of_them_and_all_together():
+    play = cross_play(TOWN, overrides={"adversaries": MANY, **BY_RECORD})
+    run = summary(**BY_RECORD, adversaries=MANY)
+    names = [*MANY, "types"]
+    assert list(play.matrix("risk").columns)[-len(names) :] == names
+    table = play.table.set_index(["defender", "plans_against", "adversary"])
+    for measure in ("publisher_payoff", "adversary_payoff", "utility", "share_attacked", "risk"):
+        for policy in run.index:
+            own = table.loc[(policy, "" if (policy, "", "types") in table.index else "types", "types"), measure]
+            assert own == pytest.approx(run.loc[policy, measure], abs=1e-12)
+        mixed = table.xs("types", level="adversary")[measure]
+        parts = sum(MANY[name]["weight"] * table.xs(name, level="adversary")[measure] for name in MANY)
+        if measure != "utility":
+            np.testing.assert_allclose(mixed, parts.loc[mixed.index], atol=1e-12)
+    # Nobody does better against all of them than who plans against all of them.
+    assert table.loc[("basic", "types", "types"), "regret"] == pytest.approx(0, abs=1e-12)
+
+
+def test_weights_are_swept():
+    shares = [0.25, 0.5, 1 - 1e-10]
+    values = {"adversaries.curious.weight": [1 - share for share in shares], "adversaries.broker.weight": shares}
+    swept = {"adversaries": BOTH, "sweep": {"values": values, "together": [list(values)]}}
+    runs = reidsim.run_batch(TOWN, overrides=swept, executor="serial").runs
+    for share in shares:
+        at = {"curious": {**CURIOUS, "weight": 1 - share}, "broker": {**BROKER, "weight": share}}
+        expected = summary(adversaries=at)
+        found = runs[runs["adversaries.broker.weight"] == share].set_index("policy")
+        assert len(found) == len(expected) == 2
+        assert_same(found, expected, ["publisher_payoff", "adversary_payoff", "share_attacked", "risk"])
+
+
+def test_amounts_of_one_of_them_are_swept_and_uncertain():
+    swept = {"adversaries": BOTH, "sweep": {"values": {"adversaries.broker.gain": [100, 400]}}}
+    runs = reidsim.run_batch(TOWN, overrides=swept, executor="serial").runs
+    found = runs[runs["adversaries.broker.gain"] == 100].set_index("policy")
+    expected = summary(adversaries={"curious": CURIOUS, "broker": {**BROKER, "gain": 100}})
+    assert_same(found, expected, ["publisher_payoff", "risk"])
+    stressed = {
+        "adversaries": BOTH,
+        "uncertainty": {
+            "samples": 4,
+            "parameters": {"adversaries.broker.gain": {"distribution": "uniform", "low": 50, "high": 500}},
+        },
+        "stress": {"robustness": {"samples": 4}},
+    }
+    table = reidsim.stress(TOWN, overrides=stressed).tables["robustness"]
+    assert set(table["policy"]) == {"basic", "no-attack"}
+
+
+# What each looks at
+
+
+@pytest.fixture
+def clinic(tmp_path):
+    """A scenario whose records differ in a job that only an attack in stages looks at."""
+    for name, text in CLINIC.items():
+        (tmp_path / name).write_text(text.replace('[adversary]\nstages = "attack.toml"\n', ""), encoding="utf-8")
+    return tmp_path / "clinic.toml"
+
+
+def test_records_are_told_apart_by_what_any_of_them_looks_at(clinic):
+    stages = {"stages": str(clinic.parent / "attack.toml")}
+    several = {"stranger": {"weight": 0.4}, "insider": {"weight": 0.6, **stages}}
+    study = build_study(load_scenario(clinic, {"adversaries": several}))
+    alone = build_study(load_scenario(clinic, {"adversary": stages}))
+    plain = build_study(load_scenario(clinic))
+    assert study.lattice.n_records == alone.lattice.n_records > plain.lattice.n_records
+    rules = {"publisher.policies": ["no-protection", "suppress-all"]}
+    found = reidsim.run(clinic, overrides={**rules, "adversaries": several}).summary
+    parts = [
+        weight * reidsim.run(clinic, overrides={**rules, "adversary": section}).summary
+        for weight, section in ((0.4, {}), (0.6, stages))
+    ]
+    assert_same(found, sum(parts), ["publisher_payoff", "adversary_payoff", "share_attacked", "risk"])
+    turned = dict(reversed(several.items()))
+    assert_same(reidsim.run(clinic, overrides={**rules, "adversaries": turned}).summary, found)
+
+
+def test_cross_play_tells_records_apart_by_a_recipe_given_besides(clinic):
+    play = cross_play(clinic, overrides={"adversaries": BOTH}, stages=str(clinic.parent / "attack.toml"))
+    assert list(play.matrix("risk").columns)[-4:] == ["random", "curious", "broker", "types"]
+    alone = cross_play(clinic, stages=str(clinic.parent / "attack.toml"))
+    assert play.matrix("risk").loc["no-protection", "multistage"] == pytest.approx(
+        alone.matrix("risk").loc["no-protection", "multistage"]
+    )
+
+
+def test_files_of_adversaries_are_relative_to_the_scenario(clinic, monkeypatch, tmp_path_factory):
+    clinic.write_text(clinic.read_text() + '[adversaries.insider]\nweight = 1\nstages = "attack.toml"\n')
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    assert "insider" in build_study(load_scenario(clinic)).owns
+    above = clinic.parent / "above"
+    above.mkdir()
+    (above / "more.toml").write_text('extends = "../clinic.toml"\n')
+    found = load_scenario(above / "more.toml").scenario.adversaries["insider"].stages
+    assert Path(found).samefile(clinic.parent / "attack.toml")
+
+
+def test_they_count_people_each_in_its_own_way():
+    """The insider knows who is in the file; its groups are those of the records."""
+    several = {"insider": {"weight": 0.5, "risk": "prosecutor"}, "stranger": {"weight": 0.5}}
+    study = build_study(load_scenario(TOWN, {"adversaries": several}))
+    assert isinstance(study.truth, TypesGame)
+    sizes = [each.linker.link(0).group_sizes for each in study.truth.types]
+    expected = [build_study(load_scenario(TOWN, {"adversary.risk": risk})) for risk in ("prosecutor", "journalist")]
+    for found, alone in zip(sizes, expected, strict=True):
+        np.testing.assert_array_equal(found, alone.truth.linker.link(0).group_sizes)
+
+
+# What cannot be meant
+
+
+def two(**broker):
+    return {"curious": CURIOUS, "broker": {**BROKER, **broker}}
+
+
+@pytest.mark.parametrize(
+    ("sets", "message"),
+    [
+        ({"adversaries": two(weight=0.2)}, r"adversaries: weights of the adversaries do not sum to 1; found 0.89"),
+        ({"adversaries": two(weight=0)}, r"adversaries.broker.weight: value not allowed; found 0"),
+        ({"adversaries": two(weight=-0.5)}, r"adversaries.broker.weight: value not allowed"),
+        ({"adversaries": {"x": {}}}, r"adversaries.x.weight: key missing"),
+        ({"adversaries": two(planner="fast")}, r"adversaries.broker.planner: value not allowed; found 'fast'"),
+        ({"adversaries": two(plan=1)}, r"adversaries.broker.plan: unknown key"),
+        (
+            {"adversaries": two(knowledge="tennessee-voters", stages="attack.toml")},
+            r"adversaries.broker.stages: both a knowledge recipe and an attack in stages",
+        ),
+        (
+            {"adversaries": BOTH, "adversary": {"risk": "prosecutor"}},
+            r"adversary: both adversary and adversaries say who attacks; expected either",
+        ),
+        ({"adversaries": BOTH, "adversary.planner": "fmdp"}, r"adversary: both adversary and adversaries"),
+        ({"adversaries": {"types": {"weight": 1}}}, r"adversaries.types: name of a column of cross-play"),
+        ({"adversaries": {"always": {"weight": 1}}}, r"adversaries.always: name of a column of cross-play"),
+        ({"adversaries": BOTH, "agents": {"types": BOTH}}, r"agents.types: both types and adversaries say who attacks"),
+        ({"adversaries": BOTH, "agents": {"together": "all"}}, r"agents.together: the records meet one"),
+        (
+            {"adversaries": {f"a{n}": {"weight": 1 / 11} for n in range(11)}, "agents": {"rounds": 2}},
+            r"adversaries: too many adversaries; found 11; expected at most 10",
+        ),
+        (
+            {"adversaries": BOTH, "agents": {"learning": {"prior": {"curios": 2}}}},
+            r"agents.learning.prior.curios: no such type; expected one of curious, broker \(did you mean 'curious'",
+        ),
+        ({"adversaries": BOTH, "stress": {"guarantee": True}}, r"stress.guarantee: it is about one adversary"),
+        ({"adversaries": two(planner="fmdp"), "figures": {"sequential": {}}}, r"figures.sequential: it is about one"),
+        (
+            {"adversaries": two(risk="prosecutor"), **BY_TABLE},
+            r"publisher.policies: under prosecutor risk its records .* found 'local-recoding'",
+        ),
+        ({"adversaries": two(risk="prosecutor"), "population": None}, r"population"),
+        (
+            {"adversaries": two(planner="fmdp", sequential={"registry": "nobody.toml"})},
+            r"nobody.toml: adversaries.broker.sequential.registry: no such file",
+        ),
+        ({"adversaries": two(knowledge="nothing")}, r"knowledge.*nothing"),
+    ],
+)
+def test_what_cannot_be_meant_is_an_error_of_check_that_names_the_key(sets, message):
+    with pytest.raises(InputError, match=message):
+        describe(load_scenario(TOWN, sets))
+
+
+def test_a_point_whose_weights_do_not_sum_to_1_is_an_error_of_check():
+    swept = {"adversaries": BOTH, "sweep": {"values": {"adversaries.broker.weight": [0.3, 0.4]}}}
+    with pytest.raises(InputError, match=r"point 1: adversaries: weights of the adversaries do not sum to 1"):
+        describe(load_scenario(TOWN, swept))
+
+
+def test_an_adversary_of_ones_own_needs_permission_and_is_named_with_its_section():
+    with pytest.raises(InputError, match=r"adversaries.broker.planner: code that a scenario names is not run"):
+        load_scenario(TOWN, {"adversaries": two(planner="theirs:patient")})
+    module = "reidsim.adversaries.simple_behaviours"
+    found = reidsim.run(TOWN, overrides={"adversaries": two(planner=f"{module}:AlwaysAttacks")}, allow_code=True)
+    assert_same(found.summary, summary(adversaries=two(planner="always")), atol=0)
+    wrong = two(planner=f"{module}:AlwaysAttacks", parameters={"patience": 1})
+    with pytest.raises(InputError, match=r"adversaries.broker.planner: cannot be made: TypeError"):
+        describe(load_scenario(TOWN, {"adversaries": wrong}, allow_code=True))
+
+
+def test_scenarios_about_masking_have_one_adversary():
+    with pytest.raises(InputError, match=r"adversaries: unknown key; expected one of .* adversary, "):
+        load_scenario("wan2021", {"adversaries": BOTH})
+
+
+def test_what_a_publisher_believes_of_groups_is_believed_of_all():
+    several = {"insider": {"weight": 0.5, "risk": "prosecutor"}, "stranger": {"weight": 0.5}}
+    study = build_study(load_scenario(TOWN, {"adversaries": several, "beliefs.risk": "prosecutor"}))
+    one, other = (each.linker.link(0).group_sizes for each in study.belief.types)
+    np.testing.assert_array_equal(one, other)
+    true = [each.linker.link(0).group_sizes for each in study.truth.types]
+    np.testing.assert_array_equal(true[0], one)
+    assert (true[1] != true[0]).any()
+
+
+def test_amounts_by_record_are_refused_where_one_of_them_takes_one_amount(tmp_path):
+    small = game_of([((0, 1, 2), (0, 0, 0))], [(0,), (1,), (1,), (2,)], [(0,), (1,)], benefit=10.0, loss=6.0, gain=6.0,
+                    cost=1.0)  # fmt: skip
+    path = write_scenario(tmp_path, small, policies=["basic", "no-protection"])
+    path.write_text(path.read_text().replace('[adversary]\nrisk = "journalist"\n', ""))
+    (tmp_path / "records.csv").write_text("a,price\na0,1\na1,3\n")
+    columns = {"economics.columns": {"cost": "price"}}
+    with pytest.raises(InputError, match=r"economics.columns.cost: a sequential attack has one gain and one cost"):
+        load_scenario(path, {**columns, "adversaries": two(planner="fmdp", cost=None)})
+    own = {**columns, "adversaries": two(planner="fmdp", cost=2)}
+    found = reidsim.run(path, overrides=own).summary
+    parts = [
+        (0.7, {**columns, "economics.gain": 25}),
+        (0.3, {"economics.gain": 400, "economics.cost": 2, "adversary.planner": "fmdp"}),
+    ]
+    expected = sum(weight * reidsim.run(path, overrides=sets).summary["risk"] for weight, sets in parts)
+    assert found.loc["no-protection", "risk"] == pytest.approx(expected["no-protection"])
+
+
+# What is told of them
+
+
+def test_a_report_says_who_may_come(tmp_path):
+    several = {"adversaries": two(planner="fmdp", sequential={"access_cost": 3})}
+    folder = reidsim.run(TOWN, overrides=several).save(tmp_path / "run")
+    text = write_report(folder, tmp_path / "report.md", file_format="markdown").read_text(encoding="utf-8")
+    assert "A record meets one of several adversaries" in text
+    assert "With probability 0.3 it is `broker`" in text
+    assert "A hit gains 400, an exploit costs 60" in text
+
+
+def test_explain_lists_them_as_those_who_come():
+    text = explanation(load_scenario(TOWN, {"adversaries": two(planner="fmdp")}))
+    assert "adversaries (one a round, drawn by weight):" in text
+    assert "  curious: weight 0.7, planner one-shot, gain 25, cost 10" in text
+    assert "  broker: weight 0.3, planner fmdp, gain 400, cost 60" in text
+
+
+def test_the_page_in_the_browser_has_no_planner_of_several():
+    keys = [control.key for control in controls_of(load_scenario(TOWN, {"adversaries": BOTH}))]
+    assert "economics.cost" in keys
+    assert not [key for key in keys if key.startswith("adversary")]
+
+
+def test_publishers_learn_which_of_them_comes():
+    rounds = {"rounds": 3, "learning": {"prior": {"curious": 1.0, "broker": 9.0}}}
+    named = reidsim.run(TOWN, overrides={"adversaries": BOTH, "agents": rounds})
+    types = reidsim.run(TOWN, overrides={"agents": {**rounds, "types": BOTH}})
+    assert_same(named.summary, types.summary, atol=0)
+    assert list(named.analysis.adversaries["adversary"].cat.categories) == ["broker", "curious"]
+
+
+# One scenario on top of another
+
+
+@pytest.mark.parametrize(
+    ("below", "above", "who"),
+    [
+        ('[adversary]\nplanner = "fmdp"\n', "[adversaries.solo]\nweight = 1\n", {"adversaries.solo": "one-shot"}),
+        ("[adversaries.solo]\nweight = 1\n", '[adversary]\nplanner = "fmdp"\n', {"adversary": "fmdp"}),
+        (
+            "[adversaries.curious]\nweight = 0.5\n[adversaries.broker]\nweight = 0.5\n",
+            "[adversaries.curious]\nweight = 0.1\n[adversaries.broker]\nweight = 0.9\n",
+            {"adversaries.curious": "one-shot", "adversaries.broker": "one-shot"},
+        ),
+    ],
+)
+def test_who_attacks_is_replaced_by_a_scenario_on_top(clinic, below, above, who):
+    clinic.write_text(clinic.read_text() + below)
+    (clinic.parent / "above.toml").write_text(f'extends = "clinic.toml"\n{above}')
+    scenario = load_scenario(clinic.parent / "above.toml").scenario
+    assert {key: section.planner for key, section in scenario.every_adversary.items()} == who
