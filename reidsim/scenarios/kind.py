@@ -21,7 +21,7 @@ from reidsim.games.measures import MEASURES
 from reidsim.measures import Measure, columns_of
 from reidsim.scenarios.former_keys import FORMER_GAMES
 from reidsim.scenarios.policy import Policy
-from reidsim.scenarios.study import AmountPoints, AnalysisTables, Assessed, PolicyOutcome, Progress, Study
+from reidsim.scenarios.study import AmountPoints, AnalysisTables, Assessed, PolicyOutcome, Progress, Study, solver_facts
 
 if TYPE_CHECKING:
     from reidsim.agents.profile import Setting
@@ -320,17 +320,6 @@ class Kind:
     def play_together(self, studies: Sequence[Any]) -> Callable[[int], Mapping[str, PolicyOutcome]]:
         """Return what tells the outcomes at one of several points that are solved together, by its number."""
         raise NotImplementedError
-
-
-def solver_facts(equilibrium: Equilibrium, row_of_record: np.ndarray[Any, np.dtype[np.intp]]) -> dict[str, Any]:
-    """Say how strategies were found, as means over records."""
-    facts: dict[str, Any] = {
-        "solver": equilibrium.solver,
-        "proved_optimal": equilibrium.exact,
-        "strategies_evaluated_per_record": round(float(equilibrium.evaluated[row_of_record].mean()), 3),
-        "withheld": int(equilibrium.withheld[row_of_record].sum()),
-    }
-    return facts if equilibrium.gap is None else {**facts, "largest_gap": float(equilibrium.gap.max())}
 
 
 def kind_names() -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
+import numpy as np
 import pandas as pd
 
 if TYPE_CHECKING:
@@ -116,6 +117,17 @@ class PolicyOutcome:
 def equilibria_of(outcomes: Mapping[str, PolicyOutcome]) -> dict[str, Equilibrium]:
     """Return the equilibria of outcomes, by policy."""
     return {policy: outcome.equilibrium for policy, outcome in outcomes.items()}
+
+
+def solver_facts(equilibrium: Equilibrium, row_of_record: np.ndarray[Any, np.dtype[np.intp]]) -> dict[str, Any]:
+    """Say how strategies were found, as means over records."""
+    facts: dict[str, Any] = {
+        "solver": equilibrium.solver,
+        "proved_optimal": equilibrium.exact,
+        "strategies_evaluated_per_record": round(float(equilibrium.evaluated[row_of_record].mean()), 3),
+        "withheld": int(equilibrium.withheld[row_of_record].sum()),
+    }
+    return facts if equilibrium.gap is None else {**facts, "largest_gap": float(equilibrium.gap.max())}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

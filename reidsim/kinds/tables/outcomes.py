@@ -20,8 +20,7 @@ from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.full_domain import released_class_sizes, released_table
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.kind import solver_facts
-from reidsim.scenarios.study import PolicyOutcome
+from reidsim.scenarios.study import PolicyOutcome, solver_facts
 
 # Threads that have solved a table, and so have loaded the compiled code that run times are not about.
 _warm = threading.local()
