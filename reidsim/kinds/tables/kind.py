@@ -178,6 +178,12 @@ class TablesKind(Kind):
         self, study: TablesStudy, *, knowledge: str | None = None, stages: str | None = None, rate: float = 0.5
     ) -> tuple[TablesStudy, Opponents]:
         """Return the adversaries, on cells told apart by all that any of them looks at."""
+        publisher = study.scenario.publisher
+        if publisher.solver == "backward-induction":
+            # Of two exact solvers, the one that does not walk the whole lattice against each adversary.
+            publisher = publisher.model_copy(update={"solver": "branch-and-bound"})
+            scenario = study.scenario.model_copy(update={"publisher": publisher})
+            study = replace(study, loaded=replace(study.loaded, scenario=scenario))
         recipe = None if stages is None else str(require_recipe(Path(stages).absolute(), "stages"))
         path = recipe or study.scenario.adversary.stages
         if path is not None and study.own.staged is None:
