@@ -7,6 +7,7 @@ those of a user's module as ``module:object``. Everything above this floor knows
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -22,6 +23,7 @@ from reidsim.measures import Measure, columns_of
 from reidsim.scenarios.former_keys import FORMER_GAMES
 from reidsim.scenarios.policy import Policy
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, Assessed, PolicyOutcome, Progress, Study, solver_facts
+from reidsim.wording import counted
 
 if TYPE_CHECKING:
     from reidsim.agents.profile import Setting
@@ -43,7 +45,7 @@ _GROUP = "reidsim.kinds"
 _MADE: dict[type, Kind] = {}
 
 
-class Kind:
+class Kind(ABC):
     """A kind of scenario; a kind of one's own says the attributes, `build`, and what else differs.
 
     Attributes
@@ -93,7 +95,8 @@ class Kind:
             If nobody decides.
         """
         if not self.decider:
-            raise InputError("nobody decides what is shared", where="game", expected=_deciding())
+            deciding = " or ".join(name for name in _OWN if kind_named(name).decides)
+            raise InputError("nobody decides what is shared", where="game", expected=deciding)
         return tuple(getattr(scenario, self.decider).policies)
 
     def policy(self, name: str) -> Policy:
@@ -111,6 +114,7 @@ class Kind:
 
     # Studies
 
+    @abstractmethod
     def build(self, loaded: LoadedScenario[Any]) -> Study[Any]:
         """Read everything that a scenario names.
 
@@ -119,7 +123,6 @@ class Kind:
         InputError
             If a file or value cannot be used.
         """
-        raise NotImplementedError
 
     def describe(self, study: Any) -> str:
         """Say in a line how large a study is, having checked that its policies can be played."""
@@ -257,7 +260,8 @@ class Kind:
 
     def describe_setting(self, setting: Setting) -> str:
         """Say in a line how large a world of agents is."""
-        raise NotImplementedError
+        forms = counted(setting.space.size, "strategy", "strategies")
+        return f"{counted(setting.n_subjects, 'data subject')}, {forms}"
 
     # Cross-play
 
@@ -355,7 +359,12 @@ def made_kind(part: object, name: str) -> Kind:
     InputError
         If it is none; names the key ``game``.
     """
-    own = part() if isinstance(part, type) and issubclass(part, Kind) else part
+    try:
+        own = part() if isinstance(part, type) and issubclass(part, Kind) else part
+    except Exception as error:
+        # Whatever a foreign class does when it is made is the user's to know, in one line.
+        reason = f"{type(error).__name__}: {error}"
+        raise InputError(f"cannot be made: {reason}", where="game", found=name) from None
     if isinstance(own, Kind):
         return own
     raise InputError("not a kind of scenario", where="game", found=name, expected="a class derived from Kind")
@@ -387,7 +396,3 @@ def kind_of_content(content: Mapping[str, Any]) -> Kind:
 def schemas() -> dict[str, type[ScenarioHead]]:
     """Return what scenario files of every kind may say, by the name of the kind."""
     return {name: kind_named(name).schema for name in kind_names()}
-
-
-def _deciding() -> str:
-    return " or ".join(name for name in _OWN if kind_named(name).decides)

@@ -125,7 +125,7 @@ def write_upgraded(path: Path, output: Path | None = None) -> Upgraded:
     """
     result = upgraded(path)
     target = path if output is None else output
-    in_place = output is None or _is_same(path, output)
+    in_place = output is None or (output.exists() and path.samefile(output))
     if not in_place and (target.exists() or target.is_symlink()):
         raise InputError("exists already", source=target, expected="a new file: only FILE itself is rewritten")
     unfinished = None
@@ -240,7 +240,7 @@ class _Editor:
                 inside += [statement] if statement.path else []
             others = [
                 other for other in self.statements
-                if other is not header and other.is_header and not other.dropped and _starts(other.path, header.path)
+                if other is not header and other.is_header and not other.dropped and other.path[: len(header.path)] == header.path
             ]  # fmt: skip
             if inside and all(statement.dropped for statement in inside) and not others:
                 header.lines = [_commented(line) for line in header.lines]
@@ -273,7 +273,10 @@ class _Editor:
 
     def _found(self, path: KeyPath) -> FormerKey | None:
         """Return what is known of a key, or of one that it is below; the longest path comes first."""
-        return next((former for former in self._former if path and _starts(path, _parts(former.key))), None)
+        return next(
+            (former for former in self._former if path and path[: former.key.count(".") + 1] == _parts(former.key)),
+            None,
+        )
 
     def _below(self, statement: _Statement) -> list[FormerKey]:
         """Return the former keys that the value of a statement holds."""
@@ -385,10 +388,6 @@ def _commented(line: str) -> str:
     return f"# {line}" if line.strip() else line
 
 
-def _starts(path: KeyPath, beginning: KeyPath) -> bool:
-    return path[: len(beginning)] == beginning
-
-
 def _parts(key: str) -> KeyPath:
     return tuple(key.split("."))
 
@@ -399,7 +398,3 @@ def _holds(content: Any, key: str) -> bool:
             return False
         content = content[part]
     return True
-
-
-def _is_same(path: Path, other: Path) -> bool:
-    return other.exists() and path.samefile(other)

@@ -73,6 +73,15 @@ def test_its_code_runs_only_if_that_is_allowed(scenario):
         reidsim.load_scenario(scenario, {"size": [1]}, allow_code=True)
 
 
+def test_a_class_that_is_no_whole_kind_is_told_in_one_line(scenario):
+    text = "from reidsim.kinds import Kind\nclass Half(Kind):\n    name = words = 'half'\nclass None_: pass\n"
+    Path("half.py").write_text(text)
+    with pytest.raises(InputError, match=r"game: cannot be made: TypeError: .*build.*found 'half:Half'"):
+        reidsim.run(scenario, overrides={"game": "half:Half"}, allow_code=True)
+    with pytest.raises(InputError, match=r"game: not a kind of scenario; found 'half:None_'"):
+        reidsim.run(scenario, overrides={"game": "half:None_"}, allow_code=True)
+
+
 @pytest.mark.parametrize("executor", ["serial", pytest.param("processes", marks=pytest.mark.deep)])
 def test_it_is_swept(scenario, executor):
     sweep = {"sweep.values": {"economics.loss": [30, 60], "economics.cost": [5, 10, 20]}}

@@ -128,11 +128,6 @@ class MaskingKind(Kind):
             study, agents, study.games(replication), policy, replication, draw
         )
 
-    def describe_setting(self, setting: Setting) -> str:
-        """Say how many subjects and strategies there are."""
-        forms = counted(setting.space.size, "strategy", "strategies")
-        return f"{counted(setting.n_subjects, 'data subject')}, {forms}"
-
     def opponents(
         self, study: MaskingStudy, *, knowledge: str | None = None, stages: str | None = None, rate: float = 0.5
     ) -> tuple[MaskingStudy, Opponents]:
