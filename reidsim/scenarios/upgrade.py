@@ -239,8 +239,8 @@ class _Editor:
                     break
                 inside += [statement] if statement.path else []
             others = [
-                other for other in self.statements
-                if other is not header and other.is_header and not other.dropped and other.path[: len(header.path)] == header.path
+                other for other in self.statements if other is not header and other.is_header and not other.dropped
+                and other.path[: len(header.path)] == header.path
             ]  # fmt: skip
             if inside and all(statement.dropped for statement in inside) and not others:
                 header.lines = [_commented(line) for line in header.lines]
