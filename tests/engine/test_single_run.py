@@ -1,0 +1,58 @@
+"""What every run does, whatever the kind of its scenario: it tells its progress, and imports own parts first."""
+
+from pathlib import Path
+
+import pytest
+
+import reidsim
+from reidsim.engine.single_run import describe_once, run_once
+from reidsim.errors import InputError
+from reidsim.kinds.tables.kind import TABLES
+from reidsim.scenarios.load import load_scenario
+
+TOWN = Path(__file__).parents[1] / "scenarios" / "town" / "town.toml"
+RISKS = {"release.sizes": [60], "release.samples": 2, "figures": {}}
+
+
+def told_by(name, overrides):
+    calls = []
+    result = reidsim.run(name, overrides=overrides, progress=lambda *call: calls.append(call))
+    return result, calls
+
+
+@pytest.mark.parametrize(
+    ("name", "overrides", "played"),
+    [
+        (TOWN, {}, ("playing", 18, 18)),
+        ("xia2021", RISKS, ("assessing", 1, 2)),
+    ],
+)
+def test_reading_is_told_first_and_playing_after_it(name, overrides, played):
+    _, calls = told_by(name, overrides)
+    assert calls[0] == ("reading", 0, 1)
+    assert played in calls[1:]
+
+
+def test_draws_are_told_one_by_one_where_a_run_has_several(monkeypatch):
+    loaded = load_scenario(TOWN)
+    study = TABLES.build(loaded)
+    monkeypatch.setattr(type(study), "draws", 3)
+    calls = []
+    result = run_once(loaded, progress=lambda *call: calls.append(call))
+    assert [call for call in calls if call[0] == "playing"] == [("playing", draw, 3) for draw in range(3)]
+    assert result.runs["replication"].unique().tolist() == [0, 1, 2]
+
+
+def test_runs_of_a_release_begin_with_the_scenario_and_end_with_state_and_seed():
+    result, _ = told_by("xia2021", RISKS)
+    assert result.runs.columns[0] == "scenario"
+    assert result.runs["scenario"].unique().tolist() == ["xia2021"]
+    assert result.runs.columns[-2:].tolist() == ["state", "seed"]
+
+
+@pytest.mark.parametrize("do", [run_once, describe_once])
+def test_what_cannot_be_imported_is_told_before_anything_is_read(do, monkeypatch):
+    monkeypatch.setattr(TABLES, "build", lambda loaded: pytest.fail("read files"))
+    loaded = load_scenario(TOWN, {"publisher.policies": ["basic", "nowhere_to_be_found:Policy"]}, allow_code=True)
+    with pytest.raises(InputError, match=r"publisher.policies: cannot be imported: ModuleNotFoundError"):
+        do(loaded)
