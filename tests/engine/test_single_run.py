@@ -56,3 +56,15 @@ def test_what_cannot_be_imported_is_told_before_anything_is_read(do, monkeypatch
     loaded = load_scenario(TOWN, {"publisher.policies": ["basic", "nowhere_to_be_found:Policy"]}, allow_code=True)
     with pytest.raises(InputError, match=r"publisher.policies: cannot be imported: ModuleNotFoundError"):
         do(loaded)
+
+
+def test_rounds_of_agents_tell_each_policy_of_each_draw():
+    policies = ["basic", "no-protection"]
+    agents = {"agents": {"rounds": 1, "draws": 2, "mode": "sampling"}, "publisher.policies": policies}
+    result, calls = told_by(TOWN, agents)
+    assert [call for call in calls if call[0] == "playing"] == [("playing", done, 4) for done in range(4)]
+    rounds = result.analysis.tables()["rounds"]
+    assert rounds[["draw", "policy"]].drop_duplicates().to_numpy().tolist() == [
+        [d, p] for d in (0, 1) for p in policies
+    ]
+    assert result.summary.index.tolist() == policies
