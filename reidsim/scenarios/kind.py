@@ -243,8 +243,8 @@ class Kind(ABC):
         yield from ()
 
     def assess(self, study: Any, report: Progress) -> Assessed:
-        """Work out a scenario in which nobody decides."""
-        raise NotImplementedError
+        """Work out a scenario in which nobody decides; an `InputError` if the kind does not say how."""
+        raise InputError("nobody decides, and nothing is assessed", where="game", found=self.name)
 
     # Rounds of agents
 
@@ -323,7 +323,7 @@ class Kind(ABC):
 
     def play_together(self, studies: Sequence[Any]) -> Callable[[int], Mapping[str, PolicyOutcome]]:
         """Return what tells the outcomes at one of several points that are solved together, by its number."""
-        raise NotImplementedError
+        return lambda point: self.play(studies[point])
 
 
 def kind_names() -> tuple[str, ...]:

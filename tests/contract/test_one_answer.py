@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from found import at_least
+from staged_clinic import FILES as CLINIC
 from tiers import cases
 
 import reidsim
@@ -17,6 +18,7 @@ import reidsim
 MEASURES = ["publisher_payoff", "adversary_payoff", "utility", "share_attacked", "risk"]
 PLANNERS = ("one-shot", "fmdp", "always", "never", "random")
 FILES = {
+    **{name: CLINIC[name] for name in ("people.toml", "directory.csv")},
     "people.csv": """age,sex,village,people
 30,F,Dale,14
 30,M,Dale,7
@@ -28,14 +30,6 @@ FILES = {
 50,F,Dale,5
 50,F,Hill,8
 50,M,Hill,3
-""",
-    "people.toml": """kind = "counts"
-file = "people.csv"
-count = "people"
-[columns]
-age = "age"
-sex = "sex"
-village = "village"
 """,
     "patients.csv": """age,sex,village,job
 30,F,Dale,clerk
@@ -56,17 +50,6 @@ name = "club"
 presence = 0.5
 [[sources.profile.groups]]
 attributes = ["age", "village"]
-""",
-    "directory.csv": """age,sex,village,job,people
-30,F,Dale,clerk,12
-30,F,Dale,baker,3
-30,M,Dale,miller,6
-30,F,Hill,nurse,2
-40,F,Dale,clerk,9
-40,M,Dale,miller,2
-40,M,Hill,smith,1
-50,F,Dale,clerk,4
-50,M,Hill,baker,3
 """,
     "register.csv": """age,job,people
 30,clerk,14
