@@ -32,7 +32,9 @@ class ExecutorName(StrEnum):
 ExecutorOption = Annotated[
     ExecutorName | None, typer.Option("--executor", help="Where runs are done (default: auto).", show_choices=True)
 ]
-WorkersOption = Annotated[int | None, typer.Option("--workers", help="Processes (default: one per core).", min=1)]
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", help="Processes (default and most: one per core).", min=1)
+]
 SchedulerOption = Annotated[
     str | None, typer.Option("--scheduler", help="Dask cluster, such as tcp://10.0.0.1:8786.", metavar="ADDRESS")
 ]
