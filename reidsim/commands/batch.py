@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from reidsim import interrupts
-from reidsim.commands.arguments import AllowCodeOption, print_warnings
+from reidsim.commands.arguments import AllowCodeOption, GroupReadableOption, print_warnings, tell_results
 from reidsim.errors import InputError
 from reidsim.progress import DelayedProgress
 
@@ -61,6 +61,7 @@ def rerun(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="New folder for the results of the run, records included.")
     ] = None,
+    group_readable: GroupReadableOption = False,
     allow_code: AllowCodeOption = False,
 ) -> None:
     """Repeat one run of a batch alone, print its measures and compare them with those in the folder.
@@ -86,11 +87,17 @@ def rerun(
     print_warnings(repeated.warnings)
     if output is not None and repeated.result is not None:
         repeated.result.save(output, illustrate=illustrate)
-        typer.echo(f"Results in {output}")
+        tell_results(output, group_readable=group_readable)
 
 
 def run_several(
-    loaded: LoadedScenario[ScenarioHead], folder: Path | None, executor: Executor, *, resume: bool, rerun_failed: bool
+    loaded: LoadedScenario[ScenarioHead],
+    folder: Path | None,
+    executor: Executor,
+    *,
+    resume: bool,
+    rerun_failed: bool,
+    group_readable: bool,
 ) -> None:
     """Run a batch, print its means and write its results folder; see `reidsim.commands.run.run`."""
     from reidsim.engine.batch.batch_run import run_batch_loaded
@@ -127,7 +134,7 @@ def run_several(
     for table in tables:
         Console().print(table)
     print_warnings(result.warnings)
-    typer.echo(f"Results in {folder}")
+    tell_results(folder, group_readable=group_readable)
 
 
 def refuse_options_of_batches(source: Path, options: dict[str, Any]) -> None:

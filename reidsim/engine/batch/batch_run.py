@@ -32,7 +32,7 @@ from reidsim.engine.batch.result import BatchAnalysis, BatchResult, batch_analys
 from reidsim.engine.batch.runner import run_tasks, tasks_of
 from reidsim.engine.batch.tables import batch_tables
 from reidsim.engine.batch.tasks import COMPLETE, FAILED, KILLED, TIMEOUT, RunOutcome, error_line
-from reidsim.engine.results import Clock, make_manifest, require_free
+from reidsim.engine.results import Clock, keep_private, make_manifest, require_free
 from reidsim.engine.run_result import Illustrator, RunResult
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError, listed
@@ -125,6 +125,7 @@ def _opened(folder: Path, manifest: Mapping[str, Any], *, go_on: bool) -> Iterat
         require_free(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            keep_private(folder)
         except OSError as error:
             raise InputError(f"cannot be written: {error.strerror}", source=folder) from None
     with only_writer(folder):

@@ -44,7 +44,7 @@ class Journal:
         self._path = path
         try:
             # Unbuffered, so that nothing is left to be written after an error.
-            self._file = path.open("ab", buffering=0)
+            self._file = open(path, "ab", buffering=0, opener=_private)  # noqa: SIM115 - Path.open takes no opener
             self._file.truncate(_length_of_lines(path))
         except OSError as error:
             raise not_kept(path, error) from None
@@ -145,6 +145,10 @@ def _line(outcome: RunOutcome) -> bytes:
     # Without its last brace, in place of which a checksum follows: a line of which a byte changed is not read.
     text = json.dumps(entry, separators=(",", ":")).encode()[:-1]
     return text + _CHECK + _checksum(text) + b"\n"
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def damaged_lines(path: Path) -> int:
