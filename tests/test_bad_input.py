@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from tiers import cases
 
@@ -630,3 +631,22 @@ def test_a_command_that_does_not_exist_ends_with_what_is_wrong(town, reidsim, ar
     assert err.splitlines()[-1].startswith("Error: ")
     assert says in err.splitlines()[-1]
     assert everything_in(town.parent) == before
+
+
+def test_a_number_of_thousands_of_digits_is_text_where_text_may_be_and_else_told(town, reidsim):
+    people = (town / PATIENTS).read_text().replace("P00,m,30,N1", f"P00,m,{'9' * 5_000},N1")
+    (town / PATIENTS).write_text(people)
+    NO_POPULATION(town)
+    code, out, err = reidsim("check", SCENARIO, "--set", 'adversary.risk="prosecutor"')
+    assert_one_line(code, out, err, "attribute 'age'", "not a whole number", "found '9999")
+    # A column that nothing is read from as a number.
+    (town / PATIENTS).write_text("\n".join(f"{line},{'8' * 5_000}" for line in people.splitlines()))
+    code, out, err = reidsim("describe", PATIENTS, "--column", "Alter", "--column", "Geschlecht")
+    assert (code, err) == (0, "")
+
+
+def test_bytes_that_are_no_text_are_told_with_their_column(town, reidsim):
+    table = pd.read_csv(town / PATIENTS)
+    table.assign(Alter=[b"\xff\xfe"] * len(table)).to_parquet(town / "patients.parquet")
+    code, out, err = reidsim("check", SCENARIO, "--set", 'release.path="patients.parquet"')
+    assert_one_line(code, out, err, "patients.parquet", "column 'Alter'", "not text in UTF-8")
