@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from tiers import cases
@@ -650,3 +651,37 @@ def test_bytes_that_are_no_text_are_told_with_their_column(town, reidsim):
     table.assign(Alter=[b"\xff\xfe"] * len(table)).to_parquet(town / "patients.parquet")
     code, out, err = reidsim("check", SCENARIO, "--set", 'release.path="patients.parquet"')
     assert_one_line(code, out, err, "patients.parquet", "column 'Alter'", "not text in UTF-8")
+
+
+def test_a_scenario_of_hundreds_of_megabytes_is_refused_unread(town, reidsim):
+    with (town / SCENARIO).open("ab") as file:
+        file.truncate(200 << 20)
+    assert_one_line(*reidsim("check", SCENARIO), "town.toml", "too large for such a file", "at most 32 MiB")
+
+
+@pytest.mark.parametrize(("length", "says"), [(19, None), (3_000, "too long")])
+def test_scenarios_may_extend_one_another_in_short_chains(town, reidsim, length, says):
+    for number in range(length):
+        (town / f"{number}.toml").write_text(f'extends = "{number + 1}.toml"\n')
+    (town / SCENARIO).rename(town / f"{length}.toml")
+    code, out, err = reidsim("check", "0.toml")
+    if says is None:
+        assert (code, err) == (0, "")
+    else:
+        assert_one_line(code, out, err, "extends", says, "at most 20 scenarios")
+
+
+def test_a_circle_of_scenarios_is_told(town, reidsim):
+    for number in range(5):
+        (town / f"{number}.toml").write_text(f'extends = "{(number + 1) % 5}.toml"\n')
+    assert_one_line(*reidsim("check", "2.toml"), "1.toml", "extends", "a scenario cannot extend itself")
+
+
+def test_too_little_memory_is_one_line_and_leaves_nothing(town, reidsim, monkeypatch):
+    def full(*given, **named):
+        np.zeros(1 << 50)
+
+    monkeypatch.setattr("reidsim.engine.run.run_loaded", full)
+    before = everything_in(town)
+    assert_one_line(*reidsim("run", SCENARIO, "-o", "out"), "not enough memory")
+    assert everything_in(town) == before
