@@ -18,6 +18,7 @@ from typing import Literal
 import numpy as np
 
 from reidsim.errors import InputError
+from reidsim.linkage.individual_risk import individual_risk
 from reidsim.linkage.uniqueness.estimate import UniquenessEstimate
 from reidsim.linkage.uniqueness.sample_cells import Floats, SampleCells
 from reidsim.linkage.uniqueness.sample_uniques import estimate_of_uniques
@@ -27,6 +28,8 @@ NAMES: dict[Interactions, str] = {"none": "log-linear-independence", "two-way": 
 
 # Cells of the whole table, occupied or not, that are fitted: some seconds of work, and 100 MB.
 MOST_CELLS = 2_000_000
+# Quantile of the normal distribution: a bias beyond it is no chance, but once in twenty times.
+SIGNIFICANT = 1.96
 # Iterative proportional fitting ends when no margin is off by more than this share of all records.
 _CLOSE_ENOUGH = 1e-7
 _MOST_ROUNDS = 200
@@ -71,35 +74,58 @@ def log_linear_uniqueness(
     leaves out interactions (the estimate is too high), and below where it has too many parameters (too low). Skinner
     and Shlomo (2008) propose to choose the model by a quantity of this kind.
     """
+    records, people = _means(cells, interactions)
+    unique = cells.unique
+    means = people[tuple(cells.codes.T)][unique]
+    others = (1 - 1 / cells.people[unique]) * means
+    bias, deviation = _bias(cells.table(cells.records), records, people)
+    return estimate_of_uniques(
+        NAMES[interactions], cells, np.exp(-others),
+        individual_risk(np.ones(len(others)), 1 + others, "poisson"), level=level,
+        parameters={"cells": people.size, "bias": bias, "bias_z": bias / deviation if deviation > 0 else 0.0},
+    )  # fmt: skip
+
+
+def chosen_interactions(cells: SampleCells) -> Interactions:
+    """Return "none" if independent attributes leave no bias that is significant at 5 %, else "two-way"."""
+    z = log_linear_uniqueness(cells, interactions="none").parameters["bias_z"]
+    return "none" if abs(z) <= SIGNIFICANT else "two-way"
+
+
+def people_of_model(cells: SampleCells) -> SampleCells:
+    """Return all cells that the model of a sample has people in, with the records and all people of each.
+
+    The model is that of `chosen_interactions`. A cell's records stand for themselves and for the expected number of its
+    people who are not sampled; cells without records are those of the latter alone.
+
+    Raises
+    ------
+    InputError
+        If the whole table has more than 2,000,000 cells.
+    """
+    records, people = _means(cells, chosen_interactions(cells))
+    sampled = cells.table(cells.records)
+    # The probability of being sampled is that of the cell's own records, if it has any.
+    probability = np.divide(records, people, out=np.ones_like(people), where=people > 0)
+    probability[tuple(cells.codes.T)] = cells.records / cells.people
+    everybody = sampled + np.maximum(1 - probability, 0.0) * people
+    codes = np.argwhere(everybody > 0)
+    at = tuple(codes.T)
+    return SampleCells(codes, sampled[at].astype(np.int64), everybody[at], cells.equal_weights)
+
+
+def _means(cells: SampleCells, interactions: Interactions) -> tuple[Floats, Floats]:
+    """Return the expected records and people of every cell of the whole table."""
     size = math.prod(cells.shape)
     if size > MOST_CELLS:
         raise InputError(
             "too many cells for a log-linear model", found=size, expected=f"at most {MOST_CELLS:,}",
             hint="take fewer attributes, or coarser values",
         )  # fmt: skip
-    at = tuple(cells.codes.T)
-    records = _fitted(_table(cells, cells.records.astype(np.float64)), interactions)
-    people = records * (cells.population_size / cells.records.sum())
-    if not cells.equal_weights:
-        people = _fitted(_table(cells, cells.people), interactions)
-    unique = cells.unique
-    means = people[at][unique]
-    probability = 1 / cells.people[unique]
-    others = (1 - probability) * means
-    staying = np.exp(-others)
-    # The mean of exp(-v z) over z from 0 to 1.
-    share = np.where(others > 0, -np.expm1(-others) / np.where(others > 0, others, 1.0), 1.0)
-    bias, deviation = _bias(_table(cells, cells.records.astype(np.float64)), records, people)
-    return estimate_of_uniques(
-        NAMES[interactions], cells, staying, share, level=level,
-        parameters={"cells": size, "bias": bias, "bias_z": bias / deviation if deviation > 0 else 0.0},
-    )  # fmt: skip
-
-
-def _table(cells: SampleCells, amounts: Floats) -> Floats:
-    table = np.zeros(cells.shape)
-    table[tuple(cells.codes.T)] = amounts
-    return table
+    records = _fitted(cells.table(cells.records), interactions)
+    if cells.equal_weights:
+        return records, records * (cells.population_size / cells.records.sum())
+    return records, _fitted(cells.table(cells.people), interactions)
 
 
 def _fitted(table: Floats, interactions: Interactions) -> Floats:

@@ -74,6 +74,12 @@ class SampleCells:
         """Number of values of each attribute that occur."""
         return tuple((self.codes.max(axis=0) + 1).tolist())
 
+    def table(self, amounts: NDArray[np.number]) -> Floats:
+        """Return amounts of the cells (n_cells,) as a table of all combinations of values, of `shape`."""
+        table = np.zeros(self.shape)
+        table[tuple(self.codes.T)] = amounts
+        return table
+
     @property
     def unique(self) -> NDArray[np.bool_]:
         """Which cells have one record, shape (n_cells,)."""

@@ -1,0 +1,70 @@
+"""Sampling weights of the records of a table, and the people of the population whom these stand for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from reidsim.errors import InputError
+from reidsim.kinds.tables.data_schema import ReleaseSection
+from reidsim.linkage.individual_risk import SampledPeople
+from reidsim.linkage.uniqueness.log_linear import people_of_model
+from reidsim.linkage.uniqueness.sample_cells import SampleCells, require_weights
+from reidsim.populations.domain import Domain
+from reidsim.releases.strategy_space import Floats
+from reidsim.tables import numbers, require_columns
+
+if TYPE_CHECKING:
+    from reidsim.kinds.tables.release import ReleasedRecords
+    from reidsim.kinds.tables.schema import TablesScenario
+
+_NAME = "the people whom the records stand for"
+
+
+def sampling_weights(section: ReleaseSection, frame: pd.DataFrame, source: str | Path) -> Floats | None:
+    """Return how many people each record stands for, shape (n_records,); None if the scenario does not say.
+
+    Raises
+    ------
+    InputError
+        If the column is missing, or a weight is no finite number of 1 or more; names the row.
+    """
+    if section.sampling_fraction is not None:
+        return np.full(len(frame), 1 / section.sampling_fraction)
+    if section.weight is None:
+        return None
+    require_columns(frame, [section.weight], Path(source))
+    weights = np.asarray(numbers(frame, section.weight, Path(source)), dtype=np.float64)
+    try:
+        require_weights(weights, f"row {{row}}, column {section.weight!r}")
+    except InputError as error:
+        raise error.located(source) from None
+    return weights
+
+
+def sampled_people(scenario: TablesScenario, domain: Domain, records: ReleasedRecords) -> SampledPeople | None:
+    """Return the people whom records stand for, if an adversary, or the publisher, counts them.
+
+    Raises
+    ------
+    InputError
+        If a log-linear model has too many cells.
+    """
+    if records.weights is None or "sample" not in scenario.risks:
+        return None
+    if scenario.release.estimator == "benedetti-franconi":
+        return SampledPeople.of_records(domain, records.codes, records.weights, _NAME)
+    occur = [np.unique(records.codes[:, position]) for position in range(records.codes.shape[1])]
+    columns = [np.searchsorted(values, records.codes[:, at]) for at, values in enumerate(occur)]
+    try:
+        model = people_of_model(SampleCells.of_records(columns, records.weights))
+    except InputError as error:
+        raise error.located(where="release.estimator") from None
+    codes = np.column_stack([values[model.codes[:, at]] for at, values in enumerate(occur)]).astype(np.int32)
+    order = np.argsort(domain.keys(codes))
+    return SampledPeople(
+        domain, codes[order], model.people[order], name=_NAME, records=model.records[order], missing="poisson"
+    )
