@@ -70,9 +70,10 @@ class ReleaseSection(Section):
         default=None, description="share of the population that the records are, where they have no weights"
     )
     estimator: Estimator = Field(
-        default="benedetti-franconi",
-        description='how `"sample"` risk estimates groups of the population: from the weights of their own records, '
-        "or by a log-linear model of all records, which is less often too low where many records are unique",
+        default="log-linear",
+        description='how `"sample"` risk estimates groups of the population: by a log-linear model of all records, or '
+        "from the weights of the group's own records alone, as mu-Argus and sdcMicro do, which is far too low where "
+        "many records are unique",
     )
 
     @model_validator(mode="after")

@@ -11,11 +11,10 @@ import pandas as pd
 from reidsim.errors import InputError
 from reidsim.kinds.tables.data_schema import ReleaseSection
 from reidsim.linkage.individual_risk import SampledPeople
-from reidsim.linkage.uniqueness.log_linear import people_of_model
-from reidsim.linkage.uniqueness.sample_cells import SampleCells, require_weights
+from reidsim.linkage.uniqueness.log_linear import fitting_model
+from reidsim.linkage.uniqueness.sample_cells import SampleCells, weights_in
 from reidsim.populations.domain import Domain
 from reidsim.releases.strategy_space import Floats
-from reidsim.tables import numbers, require_columns
 
 if TYPE_CHECKING:
     from reidsim.kinds.tables.release import ReleasedRecords
@@ -36,13 +35,7 @@ def sampling_weights(section: ReleaseSection, frame: pd.DataFrame, source: str |
         return np.full(len(frame), 1 / section.sampling_fraction)
     if section.weight is None:
         return None
-    require_columns(frame, [section.weight], Path(source))
-    weights = np.asarray(numbers(frame, section.weight, Path(source)), dtype=np.float64)
-    try:
-        require_weights(weights, f"row {{row}}, column {section.weight!r}")
-    except InputError as error:
-        raise error.located(source) from None
-    return weights
+    return weights_in(frame, section.weight, source)
 
 
 def sampled_people(scenario: TablesScenario, domain: Domain, records: ReleasedRecords) -> SampledPeople | None:
@@ -60,11 +53,27 @@ def sampled_people(scenario: TablesScenario, domain: Domain, records: ReleasedRe
     occur = [np.unique(records.codes[:, position]) for position in range(records.codes.shape[1])]
     columns = [np.searchsorted(values, records.codes[:, at]) for at, values in enumerate(occur)]
     try:
-        model = people_of_model(SampleCells.of_records(columns, records.weights))
+        model = fitting_model(SampleCells.of_records(columns, records.weights)).everybody()
     except InputError as error:
-        raise error.located(where="release.estimator") from None
+        raise InputError(
+            error.problem, where="release.estimator", found=error.found, expected=error.expected,
+            hint='fewer or coarser quasi-identifiers; "benedetti-franconi" needs no table, and may be far too low',
+        ) from None  # fmt: skip
     codes = np.column_stack([values[model.codes[:, at]] for at, values in enumerate(occur)]).astype(np.int32)
     order = np.argsort(domain.keys(codes))
     return SampledPeople(
         domain, codes[order], model.people[order], name=_NAME, records=model.records[order], missing="poisson"
+    )
+
+
+def warning_of_estimator(scenario: TablesScenario, sampled: SampledPeople | None) -> str | None:
+    """Say that records unique in the sample are at higher risk than their own weights tell; None if all is well."""
+    if sampled is None or scenario.release.estimator != "benedetti-franconi":
+        return None
+    unique = int((sampled.records == 1).sum())
+    if not unique or sampled.total <= sampled.records.sum():
+        return None
+    return (
+        f"{unique:,} of {int(sampled.records.sum()):,} records are unique in the sample; their risk by Benedetti and "
+        'Franconi is often far too low: compare release.estimator = "log-linear"'
     )

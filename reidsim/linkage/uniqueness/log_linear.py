@@ -24,35 +24,24 @@ from reidsim.linkage.uniqueness.sample_cells import Floats, SampleCells
 from reidsim.linkage.uniqueness.sample_uniques import estimate_of_uniques
 
 Interactions = Literal["none", "two-way"]
-NAMES: dict[Interactions, str] = {"none": "log-linear-independence", "two-way": "log-linear"}
 
 # Cells of the whole table, occupied or not, that are fitted: some seconds of work, and 100 MB.
 MOST_CELLS = 2_000_000
-# Quantile of the normal distribution: a bias beyond it is no chance, but once in twenty times.
+# Quantile of the normal distribution: a bias beyond it is chance once in twenty times.
 SIGNIFICANT = 1.96
 # Iterative proportional fitting ends when no margin is off by more than this share of all records.
 _CLOSE_ENOUGH = 1e-7
 _MOST_ROUNDS = 200
 
 
-def log_linear_uniqueness(
-    cells: SampleCells, *, interactions: Interactions = "two-way", level: float = 0.95
-) -> UniquenessEstimate:
-    """Estimate population uniqueness by a log-linear model.
+class LogLinearModel:
+    """A log-linear model of the people of all cells, those without a record included.
 
     Parameters
     ----------
     cells : SampleCells
-    interactions : {"two-way", "none"}
-        Whether attributes may go together in pairs, or are independent.
-    level : float
-        Confidence level of the intervals; see `estimate_of_uniques`.
-
-    Returns
-    -------
-    UniquenessEstimate
-        Its parameters are the number of cells of the whole table, the `bias` of the expected number of sample uniques
-        that are population unique, and `bias_z`, the same over its standard deviation under the model.
+    interactions : {"none", "two-way"}
+        Whether attributes are independent, or may go together in pairs.
 
     Raises
     ------
@@ -61,71 +50,100 @@ def log_linear_uniqueness(
 
     Notes
     -----
-    With weights that differ, the model is fitted to the sums of weights (pseudo maximum likelihood). The sampling
-    probability of a unique record is one over its weight.
-
-    `bias` looks at how far the records of cells are off the model: with d the error of L_k, f_k - p_k L_k estimates
-    p_k d and (f_k - p_k L_k)^2 - f_k estimates (p_k d)^2 without bias, so that the expectation of the error of
-    ``sum of exp(-v_k) over sample uniques``, to the second order in d, is estimated by ::
-
-        B = sum (1 - p) exp(-L) {L (f - p L) + [2 - (1 + p) L] [(f - p L)^2 - f] / (2 p)}
-
-    over all cells, with p_k the ratio of the means fitted to records and to weights. It is above 0 where the model
-    leaves out interactions (the estimate is too high), and below where it has too many parameters (too low). Skinner
-    and Shlomo (2008) propose to choose the model by a quantity of this kind.
+    With weights that differ, the model is fitted to the sums of weights (pseudo maximum likelihood). The probability of
+    being sampled is one over the mean weight of a cell's records; where there are none, the ratio of the means fitted
+    to records and to weights.
     """
-    records, people = _means(cells, interactions)
-    unique = cells.unique
-    means = people[tuple(cells.codes.T)][unique]
-    others = (1 - 1 / cells.people[unique]) * means
-    bias, deviation = _bias(cells.table(cells.records), records, people)
-    return estimate_of_uniques(
-        NAMES[interactions], cells, np.exp(-others),
-        individual_risk(np.ones(len(others)), 1 + others, "poisson"), level=level,
-        parameters={"cells": people.size, "bias": bias, "bias_z": bias / deviation if deviation > 0 else 0.0},
-    )  # fmt: skip
+
+    def __init__(self, cells: SampleCells, interactions: Interactions) -> None:
+        size = math.prod(cells.shape)
+        if size > MOST_CELLS:
+            raise InputError(
+                "too many cells for a log-linear model", found=size, expected=f"at most {MOST_CELLS:,}",
+                hint="take fewer attributes, or coarser values",
+            )  # fmt: skip
+        self.cells, self.interactions = cells, interactions
+        self._records = _fitted(cells.table(cells.records), interactions)
+        if cells.equal_weights:
+            self._people = self._records * (cells.population_size / cells.records.sum())
+        else:
+            self._people = _fitted(cells.table(cells.people), interactions)
+        self.bias, deviation = self._bias()
+        self.bias_z = self.bias / deviation if deviation > 0 else 0.0
+
+    def _bias(self) -> tuple[float, float]:
+        """Estimate by how much too many sample uniques are taken for population uniques, with its standard deviation.
+
+        With d the error of L, f - p L estimates p d and (f - p L)^2 - f estimates (p d)^2 without bias. So the
+        expectation of the error of ``sum of exp(-v) over sample uniques`` is, to the second order in d, estimated by ::
+
+            B = sum (1 - p) exp(-L) {L (f - p L) + [2 - (1 + p) L] [(f - p L)^2 - f] / (2 p)}
+
+        over all cells. It is above 0 where the model leaves out interactions, and below where it has too many
+        parameters. Of a Poisson number f with mean m = p L the two terms are uncorrelated, with variances m and 2 m^2.
+        """
+        there = self._people > 0
+        f, mean, people = self.cells.table(self.cells.records)[there], self._records[there], self._people[there]
+        p = np.minimum(mean / people, 1.0)
+        first = (1 - p) * np.exp(-people) * people
+        second = (1 - p) * np.exp(-people) * (2 - (1 + p) * people) / (2 * p)
+        bias = float((first * (f - mean) + second * ((f - mean) ** 2 - f)).sum())
+        return bias, float(np.sqrt((first**2 * mean + 2 * (second * mean) ** 2).sum()))
+
+    def uniqueness(self, *, level: float = 0.95) -> UniquenessEstimate:
+        """Estimate population uniqueness.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level of the intervals; see `estimate_of_uniques`.
+
+        Returns
+        -------
+        UniquenessEstimate
+            Its parameters are the number of cells of the whole table, the `bias` of the expected number of sample
+            uniques that are population unique, and `bias_z`, the same over its standard deviation.
+        """
+        cells = self.cells
+        means = self._people[tuple(cells.codes.T)][cells.unique]
+        others = (1 - 1 / cells.people[cells.unique]) * means
+        return estimate_of_uniques(
+            "log-linear-independence" if self.interactions == "none" else "log-linear", cells, np.exp(-others),
+            individual_risk(np.ones(len(others)), 1 + others, "poisson"), level=level,
+            parameters={"cells": self._people.size, "bias": self.bias, "bias_z": self.bias_z},
+        )  # fmt: skip
+
+    def everybody(self) -> SampleCells:
+        """Return all cells in which there may be people: records, and with them those whom these stand for.
+
+        A cell's people are its records and the expected number of those who are not sampled.
+        """
+        cells, at = self.cells, tuple(self.cells.codes.T)
+        sampled = np.divide(self._records, self._people, out=np.ones_like(self._people), where=self._people > 0)
+        sampled[at] = cells.records / cells.people
+        records = cells.table(cells.records)
+        people = records + np.maximum(1 - sampled, 0.0) * self._people
+        codes = np.argwhere(people > 0)
+        here = tuple(codes.T)
+        return SampleCells(codes, records[here].astype(np.int64), people[here], cells.equal_weights)
 
 
-def chosen_interactions(cells: SampleCells) -> Interactions:
-    """Return "none" if independent attributes leave no bias that is significant at 5 %, else "two-way"."""
-    z = log_linear_uniqueness(cells, interactions="none").parameters["bias_z"]
-    return "none" if abs(z) <= SIGNIFICANT else "two-way"
+def fitting_model(cells: SampleCells) -> LogLinearModel:
+    """Return the simpler of both models, unless it is significantly biased.
 
-
-def people_of_model(cells: SampleCells) -> SampleCells:
-    """Return all cells that the model of a sample has people in, with the records and all people of each.
-
-    The model is that of `chosen_interactions`. A cell's records stand for themselves and for the expected number of its
-    people who are not sampled; cells without records are those of the latter alone.
+    Independent attributes are taken where their bias is no more than chance. Otherwise interactions of two are, unless
+    these make the estimate too low: then the one that is too high is the safe side.
 
     Raises
     ------
     InputError
         If the whole table has more than 2,000,000 cells.
     """
-    records, people = _means(cells, chosen_interactions(cells))
-    sampled = cells.table(cells.records)
-    # The probability of being sampled is that of the cell's own records, if it has any.
-    probability = np.divide(records, people, out=np.ones_like(people), where=people > 0)
-    probability[tuple(cells.codes.T)] = cells.records / cells.people
-    everybody = sampled + np.maximum(1 - probability, 0.0) * people
-    codes = np.argwhere(everybody > 0)
-    at = tuple(codes.T)
-    return SampleCells(codes, sampled[at].astype(np.int64), everybody[at], cells.equal_weights)
-
-
-def _means(cells: SampleCells, interactions: Interactions) -> tuple[Floats, Floats]:
-    """Return the expected records and people of every cell of the whole table."""
-    size = math.prod(cells.shape)
-    if size > MOST_CELLS:
-        raise InputError(
-            "too many cells for a log-linear model", found=size, expected=f"at most {MOST_CELLS:,}",
-            hint="take fewer attributes, or coarser values",
-        )  # fmt: skip
-    records = _fitted(cells.table(cells.records), interactions)
-    if cells.equal_weights:
-        return records, records * (cells.population_size / cells.records.sum())
-    return records, _fitted(cells.table(cells.people), interactions)
+    independence = LogLinearModel(cells, "none")
+    if abs(independence.bias_z) <= SIGNIFICANT:
+        return independence
+    two_way = LogLinearModel(cells, "two-way")
+    return independence if two_way.bias_z < -SIGNIFICANT < independence.bias_z else two_way
 
 
 def _fitted(table: Floats, interactions: Interactions) -> Floats:
@@ -146,16 +164,3 @@ def _fitted(table: Floats, interactions: Interactions) -> Floats:
         if off <= _CLOSE_ENOUGH * table.sum():
             break
     return fitted
-
-
-def _bias(table: Floats, records: Floats, people: Floats) -> tuple[float, float]:
-    """Return the estimated bias of the number of population uniques in the sample, and its standard deviation."""
-    there = people > 0
-    f, mean, people = table[there], records[there], people[there]
-    p = np.minimum(mean / people, 1.0)
-    first = (1 - p) * np.exp(-people) * people
-    second = (1 - p) * np.exp(-people) * (2 - (1 + p) * people) / (2 * p)
-    bias = float((first * (f - mean) + second * ((f - mean) ** 2 - f)).sum())
-    # Of a Poisson number the two terms are uncorrelated, with variances m and 2 m^2.
-    return bias, float(np.sqrt((first**2 * mean + 2 * (second * mean) ** 2).sum()))
-

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
 from reidsim.linkage.equivalence import distinct_rows
 from reidsim.linkage.group_frequencies import GroupFrequencies
+from reidsim.tables import numbers, require_columns
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -94,6 +97,23 @@ class SampleCells:
     def frequencies(self) -> GroupFrequencies:
         """How many cells have how many records."""
         return GroupFrequencies.from_group_sizes(self.records)
+
+
+def weights_in(frame: pd.DataFrame, column: str, source: str | Path) -> Floats:
+    """Return the sampling weights in a column of a table of text, shape (n_rows,).
+
+    Raises
+    ------
+    InputError
+        If the column is missing, or a weight is no finite number of 1 or more; names the row.
+    """
+    require_columns(frame, [column], Path(source))
+    weights = np.asarray(numbers(frame, column, Path(source)), dtype=np.float64)
+    try:
+        require_weights(weights, f"row {{row}}, column {column!r}")
+    except InputError as error:
+        raise error.located(source) from None
+    return weights
 
 
 def require_weights(weights: Floats, where: str = "row {row}") -> None:

@@ -1,0 +1,91 @@
+"""All estimates of population uniqueness from one sample, and which of them to take where they disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from reidsim.errors import InputError
+from reidsim.linkage.uniqueness.estimate import UniquenessEstimate
+from reidsim.linkage.uniqueness.estimators import UniquenessMethod, estimate_uniqueness
+from reidsim.linkage.uniqueness.log_linear import SIGNIFICANT, LogLinearModel, fitting_model
+from reidsim.linkage.uniqueness.sample_cells import SampleCells
+from reidsim.linkage.uniqueness.sample_uniques import benedetti_franconi_uniqueness
+
+# Methods that look at the sizes of groups alone, as of a sample in which everybody is as likely.
+_BY_GROUP_SIZES: tuple[UniquenessMethod, ...] = ("pitman", "ewens", "zayatz")
+
+
+@dataclass(frozen=True)
+class Uniqueness:
+    """What several methods make of one sample.
+
+    Parameters
+    ----------
+    estimates : tuple of UniquenessEstimate
+    taken : str
+        Method of the one to take.
+    reason : str
+        Why that one, in a sentence without a full stop.
+    """
+
+    estimates: tuple[UniquenessEstimate, ...]
+    taken: str
+    reason: str
+
+
+def uniqueness_of_sample(cells: SampleCells, *, rng: np.random.Generator, level: float = 0.95) -> Uniqueness:
+    """Estimate population uniqueness by every method, and say which estimate to take.
+
+    The rule is that of `fitting_model`: a log-linear model, the simpler one unless its bias is more than chance. Where
+    the table of all combinations of values is too large to be fitted, Pitman's formula is taken: of the methods that
+    ask for group sizes alone it fits long tails, and on populations that are known it errs on the high side more often.
+    The individual risk is never taken for uniqueness: by it a record that stands for w people is population unique with
+    probability 1 / w whatever its values are, far too rarely in tables with many unique records.
+
+    Parameters
+    ----------
+    cells : SampleCells
+    rng : numpy.random.Generator
+        Of Zayatz's bootstrap.
+    level : float
+        Confidence level of the intervals.
+
+    Raises
+    ------
+    InputError
+        If the sample is a single record.
+    """
+    models: list[LogLinearModel] = []
+    try:
+        models = [LogLinearModel(cells, "none"), LogLinearModel(cells, "two-way")]
+        taken, reason = _reason_of_model(models, fitting_model(cells))
+    except InputError as error:
+        reason = f"the table of all combinations of values has {error.found:,} cells, too many for a log-linear model"
+        reason += "" if cells.equal_weights else "; it takes the records for equally likely, though weights differ"
+        taken = "pitman"
+    size = round(cells.population_size)
+    by_sizes = [
+        estimate_uniqueness(cells.frequencies, size, method=method, level=level, rng=rng) for method in _BY_GROUP_SIZES
+    ]
+    estimates = (
+        *(model.uniqueness(level=level) for model in models),
+        benedetti_franconi_uniqueness(cells, level=level),
+        *by_sizes,
+    )
+    return Uniqueness(estimates, taken, reason)
+
+
+def _reason_of_model(models: Sequence[LogLinearModel], fitting: LogLinearModel) -> tuple[str, str]:
+    independence, two_way = (model.bias_z for model in models)
+    alone = f"independent attributes leave a bias of z = {independence:.1f}"
+    if fitting.interactions == "none" and abs(independence) <= SIGNIFICANT:
+        return "log-linear-independence", f"{alone}, which is no more than chance"
+    pairs = f"interactions of two one of z = {two_way:.1f}"
+    if fitting.interactions == "none":
+        return "log-linear-independence", f"{alone}, too high, and {pairs}, too low; too high is the safe side"
+    if abs(two_way) <= SIGNIFICANT:
+        return "log-linear", f"{alone}, and {pairs}, which is no more than chance"
+    return "log-linear", f"{alone}, and {pairs}: the estimate is rather too {'high' if two_way > 0 else 'low'}"
