@@ -104,14 +104,26 @@ class LogLinearModel:
             Its parameters are the number of cells of the whole table, the `bias` of the expected number of sample
             uniques that are population unique, and `bias_z`, the same over its standard deviation.
         """
-        cells = self.cells
-        means = self._people[tuple(cells.codes.T)][cells.unique]
-        others = (1 - 1 / cells.people[cells.unique]) * means
+        unique = self.cells.unique
+        parameters = {"cells": self._people.size, "bias": self.bias, "bias_z": self.bias_z}
         return estimate_of_uniques(
-            "log-linear-independence" if self.interactions == "none" else "log-linear", cells, np.exp(-others),
-            individual_risk(np.ones(len(others)), 1 + others, "poisson"), level=level,
-            parameters={"cells": self._people.size, "bias": self.bias, "bias_z": self.bias_z},
+            self.method, self.cells, np.exp(-self._others()[unique]), self.individual_risk()[unique], level=level,
+            parameters=parameters,
         )  # fmt: skip
+
+    @property
+    def method(self) -> str:
+        """What estimates by it are called."""
+        return "log-linear-independence" if self.interactions == "none" else "log-linear"
+
+    def individual_risk(self) -> Floats:
+        """Return the expectation of one over the size of each cell's group in the population, shape (n_cells,)."""
+        return individual_risk(self.cells.records, self.cells.records + self._others(), "poisson")
+
+    def _others(self) -> Floats:
+        """Return the expected number of people of each cell who are not sampled, shape (n_cells,)."""
+        cells = self.cells
+        return np.asarray((1 - cells.records / cells.people) * self._people[tuple(cells.codes.T)])
 
     def everybody(self) -> SampleCells:
         """Return all cells in which there may be people: records, and with them those whom these stand for.

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from reidsim.errors import InputError
+from reidsim.linkage.individual_risk import individual_risk
 from reidsim.linkage.uniqueness.estimate import UniquenessEstimate
 from reidsim.linkage.uniqueness.estimators import UniquenessMethod, estimate_uniqueness
 from reidsim.linkage.uniqueness.log_linear import SIGNIFICANT, LogLinearModel, fitting_model
-from reidsim.linkage.uniqueness.sample_cells import SampleCells
+from reidsim.linkage.uniqueness.sample_cells import Floats, SampleCells
 from reidsim.linkage.uniqueness.sample_uniques import benedetti_franconi_uniqueness
 
 # Methods that look at the sizes of groups alone, as of a sample in which everybody is as likely.
@@ -29,11 +30,17 @@ class Uniqueness:
         Method of the one to take.
     reason : str
         Why that one, in a sentence without a full stop.
+    cells : SampleCells
+        Of the sample.
+    risks : dict of str to ndarray of float64, shape (n_cells,)
+        One over the size of each cell's group in the population, expected, by the methods that tell it.
     """
 
     estimates: tuple[UniquenessEstimate, ...]
     taken: str
     reason: str
+    cells: SampleCells
+    risks: dict[str, Floats]
 
 
 def uniqueness_of_sample(cells: SampleCells, *, rng: np.random.Generator, level: float = 0.95) -> Uniqueness:
@@ -59,9 +66,11 @@ def uniqueness_of_sample(cells: SampleCells, *, rng: np.random.Generator, level:
         If the sample is a single record.
     """
     models: list[LogLinearModel] = []
+    risks = {"benedetti-franconi": individual_risk(cells.records, cells.people)}
     try:
         models = [LogLinearModel(cells, "none"), LogLinearModel(cells, "two-way")]
         taken, reason = _reason_of_model(models, fitting_model(cells))
+        risks = {model.method: model.individual_risk() for model in models} | risks
     except InputError as error:
         reason = f"the table of all combinations of values has {error.found:,} cells, too many for a log-linear model"
         reason += "" if cells.equal_weights else "; it takes the records for equally likely, though weights differ"
@@ -75,7 +84,7 @@ def uniqueness_of_sample(cells: SampleCells, *, rng: np.random.Generator, level:
         benedetti_franconi_uniqueness(cells, level=level),
         *by_sizes,
     )
-    return Uniqueness(estimates, taken, reason)
+    return Uniqueness(estimates, taken, reason, cells, risks)
 
 
 def _reason_of_model(models: Sequence[LogLinearModel], fitting: LogLinearModel) -> tuple[str, str]:
