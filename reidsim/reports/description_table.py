@@ -14,7 +14,8 @@ from reidsim.reports.description import FileDescription
 
 _METHOD_NAMES = {
     "log-linear-independence": "Independence",
-    "log-linear": "Log-linear",
+    "log-linear": "Some pairs",
+    "log-linear-pairs": "All pairs",
     "benedetti-franconi": "Ben.-Franconi",
     "pitman": "Pitman",
     "ewens": "Ewens",

@@ -72,7 +72,7 @@ class ReleaseSection(Section):
     estimator: Estimator = Field(
         default="log-linear",
         description='how `"sample"` risk estimates groups of the population: by a log-linear model of all records, or '
-        "from the weights of the group's own records alone, as mu-Argus and sdcMicro do, which is far too low where "
+        "from the weights of the group's own records alone, as mu-Argus and sdcMicro do, which may be far off where "
         "many records are unique",
     )
 

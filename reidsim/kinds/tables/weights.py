@@ -57,7 +57,7 @@ def sampled_people(scenario: TablesScenario, domain: Domain, records: ReleasedRe
     except InputError as error:
         raise InputError(
             error.problem, where="release.estimator", found=error.found, expected=error.expected,
-            hint='fewer or coarser quasi-identifiers; "benedetti-franconi" needs no table, and may be far too low',
+            hint='fewer or coarser quasi-identifiers; "benedetti-franconi" needs no table, but may be far off',
         ) from None  # fmt: skip
     codes = np.column_stack([values[model.codes[:, at]] for at, values in enumerate(occur)]).astype(np.int32)
     order = np.argsort(domain.keys(codes))
@@ -67,13 +67,13 @@ def sampled_people(scenario: TablesScenario, domain: Domain, records: ReleasedRe
 
 
 def warning_of_estimator(scenario: TablesScenario, sampled: SampledPeople | None) -> str | None:
-    """Say that records unique in the sample are at higher risk than their own weights tell; None if all is well."""
+    """Say that the weights of records unique in the sample tell little of their risk; None if all is well."""
     if sampled is None or scenario.release.estimator != "benedetti-franconi":
         return None
     unique = int((sampled.records == 1).sum())
     if not unique or sampled.total <= sampled.records.sum():
         return None
     return (
-        f"{unique:,} of {int(sampled.records.sum()):,} records are unique in the sample; their risk by Benedetti and "
-        'Franconi is often far too low: compare release.estimator = "log-linear"'
+        f"{unique:,} of {int(sampled.records.sum()):,} records are unique in the sample; by Benedetti and Franconi "
+        'their risk may be far off: compare release.estimator = "log-linear"'
     )

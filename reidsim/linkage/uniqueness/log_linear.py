@@ -6,14 +6,15 @@ is. Of a record that is alone in its cell, ::
 
     P(F_k = 1 | f_k = 1) = exp(-v_k)        E[1 / F_k | f_k = 1] = (1 - exp(-v_k)) / v_k
 
-The means are those of a log-linear model with the main effects of all attributes, or also all interactions of two.
+The means are those of a log-linear model with the main effects of all attributes, and with interactions of none, some
+or all pairs of them.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from typing import Literal
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -23,14 +24,14 @@ from reidsim.linkage.uniqueness.estimate import UniquenessEstimate
 from reidsim.linkage.uniqueness.sample_cells import Floats, SampleCells
 from reidsim.linkage.uniqueness.sample_uniques import estimate_of_uniques
 
-Interactions = Literal["none", "two-way"]
+Pair = tuple[int, int]
 
 # Cells of the whole table, occupied or not, that are fitted: some seconds of work, and 100 MB.
 MOST_CELLS = 2_000_000
 # Quantile of the normal distribution: a bias beyond it is chance once in twenty times.
 SIGNIFICANT = 1.96
 # Iterative proportional fitting ends when no margin is off by more than this share of all records.
-_CLOSE_ENOUGH = 1e-7
+_CLOSE_ENOUGH = 1e-6
 _MOST_ROUNDS = 200
 
 
@@ -40,8 +41,10 @@ class LogLinearModel:
     Parameters
     ----------
     cells : SampleCells
-    interactions : {"none", "two-way"}
-        Whether attributes are independent, or may go together in pairs.
+    pairs : sequence of (int, int)
+        Positions of the attributes that may go together; without any, all are independent.
+    start : LogLinearModel, optional
+        A model of some of the pairs, from which the fit is found sooner.
 
     Raises
     ------
@@ -55,19 +58,19 @@ class LogLinearModel:
     to records and to weights.
     """
 
-    def __init__(self, cells: SampleCells, interactions: Interactions) -> None:
+    def __init__(self, cells: SampleCells, pairs: Sequence[Pair] = (), *, start: LogLinearModel | None = None) -> None:
         size = math.prod(cells.shape)
         if size > MOST_CELLS:
             raise InputError(
                 "too many cells for a log-linear model", found=size, expected=f"at most {MOST_CELLS:,}",
                 hint="take fewer attributes, or coarser values",
             )  # fmt: skip
-        self.cells, self.interactions = cells, interactions
-        self._records = _fitted(cells.table(cells.records), interactions)
+        self.cells, self.pairs = cells, tuple(pairs)
+        self._records: Floats = _fitted(cells.table(cells.records), self.pairs, None if start is None else start._records)
         if cells.equal_weights:
-            self._people = self._records * (cells.population_size / cells.records.sum())
+            self._people: Floats = self._records * (cells.population_size / cells.records.sum())
         else:
-            self._people = _fitted(cells.table(cells.people), interactions)
+            self._people = _fitted(cells.table(cells.people), self.pairs, None if start is None else start._people)
         self.bias, deviation = self._bias()
         self.bias_z = self.bias / deviation if deviation > 0 else 0.0
 
@@ -114,7 +117,9 @@ class LogLinearModel:
     @property
     def method(self) -> str:
         """What estimates by it are called."""
-        return "log-linear-independence" if self.interactions == "none" else "log-linear"
+        if not self.pairs:
+            return "log-linear-independence"
+        return "log-linear" if len(self.pairs) < len(all_pairs(self.cells)) else "log-linear-pairs"
 
     def individual_risk(self) -> Floats:
         """Return the expectation of one over the size of each cell's group in the population, shape (n_cells,)."""
@@ -140,33 +145,69 @@ class LogLinearModel:
         return SampleCells(codes, records[here].astype(np.int64), people[here], cells.equal_weights)
 
 
-def fitting_model(cells: SampleCells) -> LogLinearModel:
-    """Return the simpler of both models, unless it is significantly biased.
+def all_pairs(cells: SampleCells) -> tuple[Pair, ...]:
+    """Return all pairs of attributes, those first that go together most beyond chance."""
+    table = cells.table(cells.records)
+    axes = range(table.ndim)
 
-    Independent attributes are taken where their bias is no more than chance. Otherwise interactions of two are, unless
-    these make the estimate too low: then the one that is too high is the safe side.
+    def beyond_chance(pair: Pair) -> float:
+        # Twice the log-likelihood that the interaction adds if all else is independent, less its expectation.
+        joint = table.sum(axis=tuple(axis for axis in axes if axis not in pair))
+        alone = np.outer(joint.sum(axis=1), joint.sum(axis=0)) / joint.sum()
+        there = joint > 0
+        added = 2 * float((joint[there] * np.log(joint[there] / alone[there])).sum())
+        return added - float(math.prod(n - 1 for n in joint.shape))
+
+    return tuple(sorted(itertools.combinations(axes, 2), key=beyond_chance, reverse=True))
+
+
+def models_forward(cells: SampleCells) -> Iterator[LogLinearModel]:
+    """Yield the model of independent attributes, then models with one pair more each, to that of all pairs.
 
     Raises
     ------
     InputError
         If the whole table has more than 2,000,000 cells.
     """
-    independence = LogLinearModel(cells, "none")
-    if abs(independence.bias_z) <= SIGNIFICANT:
-        return independence
-    two_way = LogLinearModel(cells, "two-way")
-    return independence if two_way.bias_z < -SIGNIFICANT < independence.bias_z else two_way
+    model = LogLinearModel(cells)
+    yield model
+    pairs = all_pairs(cells)
+    for number in range(1, len(pairs) + 1):
+        model = LogLinearModel(cells, pairs[:number], start=model)
+        yield model
 
 
-def _fitted(table: Floats, interactions: Interactions) -> Floats:
+def fitting_model(cells: SampleCells) -> LogLinearModel:
+    """Return the first of `models_forward` whose estimate is not significantly biased.
+
+    Skinner and Shlomo (2008) advise to go forward like this: a model that lacks interactions makes uniqueness too high,
+    one that has too many makes it too low. If one is too high and the next too low, the one too high is the safe side.
+
+    Raises
+    ------
+    InputError
+        If the whole table has more than 2,000,000 cells.
+    """
+    before = None
+    for model in models_forward(cells):
+        if abs(model.bias_z) <= SIGNIFICANT:
+            return model
+        if model.bias_z < 0:
+            return before or model
+        before = model
+    assert before is not None  # noqa: S101 - there is one model at least
+    return before
+
+
+def _fitted(table: Floats, pairs: Sequence[Pair], start: Floats | None) -> Floats:
     """Return the means of the model of largest likelihood, by iterative proportional fitting."""
     axes = range(table.ndim)
-    order = min(2 if interactions == "two-way" else 1, table.ndim)
+    paired = {axis for pair in pairs for axis in pair}
+    kept = [*((axis,) for axis in axes if axis not in paired), *pairs]
     margins = [
-        (rest := tuple(axis for axis in axes if axis not in kept), table.sum(axis=rest, keepdims=True))
-        for kept in itertools.combinations(axes, order)
+        (rest := tuple(axis for axis in axes if axis not in each), table.sum(axis=rest, keepdims=True)) for each in kept
     ]
-    fitted = np.full(table.shape, table.sum() / table.size)
+    fitted = np.full(table.shape, table.sum() / table.size) if start is None else start.copy()
     for _ in range(_MOST_ROUNDS):
         off = 0.0
         for rest, wanted in margins:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,9 +10,10 @@ from reidsim.errors import InputError
 from reidsim.linkage.individual_risk import individual_risk
 from reidsim.linkage.uniqueness.estimate import UniquenessEstimate
 from reidsim.linkage.uniqueness.estimators import UniquenessMethod, estimate_uniqueness
-from reidsim.linkage.uniqueness.log_linear import SIGNIFICANT, LogLinearModel, fitting_model
+from reidsim.linkage.uniqueness.log_linear import SIGNIFICANT, LogLinearModel, all_pairs, fitting_model
 from reidsim.linkage.uniqueness.sample_cells import Floats, SampleCells
 from reidsim.linkage.uniqueness.sample_uniques import benedetti_franconi_uniqueness
+from reidsim.wording import counted
 
 # Methods that look at the sizes of groups alone, as of a sample in which everybody is as likely.
 _BY_GROUP_SIZES: tuple[UniquenessMethod, ...] = ("pitman", "ewens", "zayatz")
@@ -46,11 +46,11 @@ class Uniqueness:
 def uniqueness_of_sample(cells: SampleCells, *, rng: np.random.Generator, level: float = 0.95) -> Uniqueness:
     """Estimate population uniqueness by every method, and say which estimate to take.
 
-    The rule is that of `fitting_model`: a log-linear model, the simpler one unless its bias is more than chance. Where
-    the table of all combinations of values is too large to be fitted, Pitman's formula is taken: of the methods that
+    The rule is that of `fitting_model`: a log-linear model with no more interactions than its bias asks for. Where the
+    table of all combinations of values is too large to be fitted, Pitman's formula is taken: of the methods that
     ask for group sizes alone it fits long tails, and on populations that are known it errs on the high side more often.
     The individual risk is never taken for uniqueness: by it a record that stands for w people is population unique with
-    probability 1 / w whatever its values are, far too rarely in tables with many unique records.
+    probability 1 / w, whatever its values are.
 
     Parameters
     ----------
@@ -68,8 +68,10 @@ def uniqueness_of_sample(cells: SampleCells, *, rng: np.random.Generator, level:
     models: list[LogLinearModel] = []
     risks = {"benedetti-franconi": individual_risk(cells.records, cells.people)}
     try:
-        models = [LogLinearModel(cells, "none"), LogLinearModel(cells, "two-way")]
-        taken, reason = _reason_of_model(models, fitting_model(cells))
+        fitting = fitting_model(cells)
+        models = [LogLinearModel(cells), LogLinearModel(cells, all_pairs(cells), start=fitting)]
+        models.insert(1, fitting)
+        taken, reason = fitting.method, _reason_of_model(models[0], fitting)
         risks = {model.method: model.individual_risk() for model in models} | risks
     except InputError as error:
         reason = f"the table of all combinations of values has {error.found:,} cells, too many for a log-linear model"
@@ -80,21 +82,20 @@ def uniqueness_of_sample(cells: SampleCells, *, rng: np.random.Generator, level:
         estimate_uniqueness(cells.frequencies, size, method=method, level=level, rng=rng) for method in _BY_GROUP_SIZES
     ]
     estimates = (
-        *(model.uniqueness(level=level) for model in models),
+        *{model.method: model.uniqueness(level=level) for model in models}.values(),
         benedetti_franconi_uniqueness(cells, level=level),
         *by_sizes,
     )
     return Uniqueness(estimates, taken, reason, cells, risks)
 
 
-def _reason_of_model(models: Sequence[LogLinearModel], fitting: LogLinearModel) -> tuple[str, str]:
-    independence, two_way = (model.bias_z for model in models)
-    alone = f"independent attributes leave a bias of z = {independence:.1f}"
-    if fitting.interactions == "none" and abs(independence) <= SIGNIFICANT:
-        return "log-linear-independence", f"{alone}, which is no more than chance"
-    pairs = f"interactions of two one of z = {two_way:.1f}"
-    if fitting.interactions == "none":
-        return "log-linear-independence", f"{alone}, too high, and {pairs}, too low; too high is the safe side"
-    if abs(two_way) <= SIGNIFICANT:
-        return "log-linear", f"{alone}, and {pairs}, which is no more than chance"
-    return "log-linear", f"{alone}, and {pairs}: the estimate is rather too {'high' if two_way > 0 else 'low'}"
+def _reason_of_model(independence: LogLinearModel, fitting: LogLinearModel) -> str:
+    reason = f"independent attributes leave a bias of z = {independence.bias_z:.1f}"
+    if fitting.pairs:
+        pairs = counted(len(fitting.pairs), "interaction")
+        reason += f", {pairs} of two attributes one of z = {fitting.bias_z:.1f}"
+    if abs(fitting.bias_z) <= SIGNIFICANT:
+        return f"{reason}, which is no more than chance"
+    if fitting.bias_z < 0:
+        return f"{reason}: the estimate is rather too low"
+    return f"{reason}: the estimate is rather too high, and the safe side"
