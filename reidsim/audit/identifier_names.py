@@ -13,9 +13,9 @@ _NAMES: dict[str, str] = {
     "telephone number": "phone, telephone, phonenumber, mobile number, mobilephone, cellphone, =mobile, =tel, =handy,"
     " telefon, telefonnummer, handynummer, telefono, telefone, celular, cellulare, telefoon, gsm, portable number, fax",
     "social security or tax number": "ssn, social security, socialsecurity, national id, nationalid, tax id, taxid,"
-    " tin, sozialversicherungsnummer, svnr, steuernummer, steuer id, ahv, nino, nir, insee, numero securite sociale, dni,"
-    " nie, curp, rfc, cpf, codice fiscale, codicefiscale, bsn, burgerservicenummer, personnummer, fodselsnummer, cpr, pesel,"
-    " nhs number, nhs no, nhsnumber",
+    " tin, sozialversicherungsnummer, svnr, steuernummer, steuer id, ahv, nino, nir, insee, numero securite sociale,"
+    " dni, nie, curp, rfc, cpf, codice fiscale, codicefiscale, bsn, burgerservicenummer, personnummer, fodselsnummer,"
+    " cpr, pesel, nhs number, nhs no, nhsnumber",
     "insurance number": "insurance no, insurance number, insurance id, insurance nr, insuranceno, insurancenumber,"
     " insuranceid, policy number, policy no, versicherungsnummer, versicherten nr, versichertennummer, kvnr,"
     " krankenversicherungsnummer, health card, medicare number, medicaid id, mbi, numero assurance, numero poliza,"

@@ -1,4 +1,4 @@
-"""Columns by which most people could be named: by name, by format, by how few share a value; and columns that are none."""
+"""Columns by which most people could be named, by name, format or how few share a value; and columns that are none."""
 
 import uuid
 
@@ -40,8 +40,10 @@ def ahv(digits):
 
 FORMATS = {
     "e-mail addresses": ["ada@example.org", "b.c@mail.example.com"],
-    "bank accounts (IBAN)": ["DE89 3704 0044 0532 0130 00", "GB82WEST12345698765432", iban("FR", "20041010050500013M026")],
-    "insurance numbers": [kvnr("A", "12345678"), kvnr("T", "40502117"), "756.9217.0769.85", ahv("123456789"), "AB123456C"],
+    "bank accounts (IBAN)": ["DE89 3704 0044 0532 0130 00", "GB82WEST12345698765432",
+                             iban("FR", "20041010050500013M026")],
+    "insurance numbers": [kvnr("A", "12345678"), kvnr("T", "40502117"), "756.9217.0769.85", ahv("123456789"),
+                          "AB123456C"],
     "social security or identity card numbers": ["078-05-1120", "12345678Z", "X1234567L"],
     "payment cards": [luhn("411111111111111"), "4012 8888 8888 1881"],
     "network addresses": ["192.0.2.7", "198.51.100.23"],

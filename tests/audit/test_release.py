@@ -1,4 +1,4 @@
-"""The audit of a release: equal to a count of every pair of rows, and quick where every record has a form of its own."""
+"""The audit of a release: equal to a count of every pair of rows, and quick where records have forms of their own."""
 
 import math
 import time
