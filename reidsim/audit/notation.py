@@ -23,6 +23,8 @@ _UP_TO = re.compile(rf"(?:<=|\N{{LESS-THAN OR EQUAL TO}})\s*({_NUMBER})")
 _BELOW = re.compile(rf"<\s*({_NUMBER})")
 _SET = re.compile(r"\{(.*)\}|\[(.*)\]", re.DOTALL)
 _OR = " or "
+_DAY_OR_MONTH = re.compile(r"(\d{4})-\d{2}(?:-\d{2})?")
+_NO_DATE = "not a date"
 
 
 class ColumnReader:
@@ -31,7 +33,9 @@ class ColumnReader:
     A cell is, in this order: anything (``*``); a label of the column's hierarchy, which stands for the values whose row
     in the hierarchy holds it; a value itself; a code of which characters are masked (``372**``); an interval
     (``20-29``, ``[20, 29]``, ``[20, 30[``, ``[20, 30)``, ``90+``, ``>=90``, ``<18``); a set (``{a, b}``,
-    ``[372**, 036**]``, ``a or b``); a number written otherwise (``7`` for ``07``). What is none of these fits nobody.
+    ``[372**, 036**]``, ``a or b``); a number written otherwise (``7`` for ``07``). Where values are days as ``1985-03-31``,
+    a month or year stands for its days, an interval of years for theirs, and ``not a date`` for all other values. What is
+    none of these fits nobody.
 
     Parameters
     ----------
@@ -64,6 +68,8 @@ class ColumnReader:
             return np.arange(len(self.values))
         if cell in self._labels:
             return self._labels[cell]
+        if cell in self._calendar:
+            return self._calendar[cell]
         if cell in self._position:
             return np.array([self._position[cell]], dtype=np.intp)
         if ANYTHING in cell and not _SET.fullmatch(cell):
@@ -83,6 +89,21 @@ class ColumnReader:
         number = _as_number(cell)
         return np.zeros(0, dtype=np.intp) if number is None else self._within(number, number, False, False)
 
+    @cached_property
+    def _calendar(self) -> dict[str, Positions]:
+        """Values by day, month and year; empty where none is a day or a month."""
+        members: dict[str, list[int]] = {}
+        for value, position in self._position.items():
+            if _DAY_OR_MONTH.fullmatch(value):
+                for text in {value[:4], value[:7], value}:
+                    members.setdefault(text, []).append(position)
+        if members:
+            others = {value: at for value, at in self._position.items() if value and not _DAY_OR_MONTH.fullmatch(value)}
+            for value in others.keys() & members.keys():
+                members[value].append(others[value])
+            members[_NO_DATE] = [at for value, at in others.items() if not re.fullmatch(r"\d{4}", value)]
+        return {text: np.array(sorted(found), dtype=np.intp) for text, found in members.items()}
+
     def _unmasked(self, cell: str) -> Positions:
         """Return the values of the same length that agree in all characters that are not masked."""
         kept = tuple(place for place, character in enumerate(cell) if character != ANYTHING)
@@ -98,8 +119,9 @@ class ColumnReader:
 
     @cached_property
     def _sorted(self) -> tuple[NDArray[np.float64], Positions]:
-        """Numbers among the values in ascending order, and their positions."""
-        numbers = {position: _as_number(value) for value, position in self._position.items()}
+        """Numbers among the values, and years of days, in ascending order, and their positions."""
+        years = (_DAY_OR_MONTH.sub(r"\1", value) for value in self.values)
+        numbers = {position: _as_number(text) for position, text in enumerate(years)}
         found = {position: number for position, number in numbers.items() if number is not None}
         numeric, positions = np.array(list(found.values())), np.array(list(found), dtype=np.intp)
         order = np.argsort(numeric, kind="stable")
