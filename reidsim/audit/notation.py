@@ -33,9 +33,9 @@ class ColumnReader:
     A cell is, in this order: anything (``*``); a label of the column's hierarchy, which stands for the values whose row
     in the hierarchy holds it; a value itself; a code of which characters are masked (``372**``); an interval
     (``20-29``, ``[20, 29]``, ``[20, 30[``, ``[20, 30)``, ``90+``, ``>=90``, ``<18``); a set (``{a, b}``,
-    ``[372**, 036**]``, ``a or b``); a number written otherwise (``7`` for ``07``). Where values are days as ``1985-03-31``,
-    a month or year stands for its days, an interval of years for theirs, and ``not a date`` for all other values. What is
-    none of these fits nobody.
+    ``[372**, 036**]``, ``a or b``); a number written otherwise (``7`` for ``07``). Where values are days as
+    ``1985-03-31``, a month or year stands for its days, an interval of years for theirs, and ``not a date`` for all
+    other values. What is none of these fits nobody.
 
     Parameters
     ----------
