@@ -114,7 +114,9 @@ def read_back(path):
 
 
 def test_the_records_are_in_their_forms_in_the_order_of_the_file(run, reidsim_):
-    code, out, err = reidsim_("share", "results", "-o", "shared.csv", "--policy", "basic", "--accept-risk", "--keep", "diagnosis")
+    code, out, err = reidsim_(
+        "share", "results", "-o", "shared.csv", "--policy", "basic", "--accept-risk", "--keep", "diagnosis"
+    )
     assert (code, err.count("warning")) == (0, 1)
     assert "basic: 40 of 40 records in" in out
     header, rows = read_back("shared.csv")
@@ -158,7 +160,9 @@ def test_the_file_read_back_is_what_the_solver_said(run, policy):
 
 
 def test_cells_of_kept_columns_survive_unchanged(run, reidsim_):
-    code, _, err = reidsim_("share", "results", "-o", "shared.csv", "--policy", "no-attack", "--keep-identifier", "note")
+    code, _, err = reidsim_(
+        "share", "results", "-o", "shared.csv", "--policy", "no-attack", "--keep-identifier", "note"
+    )
     assert code == 0
     assert "cells of note begin as formulas do" in err
     header, rows = read_back("shared.csv")
