@@ -18,8 +18,8 @@ _UP_TO = (0, 1, 2, 4, 10, 19)
 _MOST_KEPT = 4
 DEFINITION = (
     "counted in the file as written, by somebody who knows who is in it and all true quasi-identifiers: of every "
-    "shared row, the people of the release whose true values fit it; of every person, the people whose shared rows fit their "
-    "true values (the fewest, over the rows of a person). Equivalence classes are the people whose rows agree as shared"
+    "shared row, the people of the release whose true values fit it; of every person, the people whose shared rows fit "
+    "their true values (the fewest, over the rows of a person). Equivalence classes are the people whose rows agree as shared"
 )
 
 

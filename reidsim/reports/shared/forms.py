@@ -50,9 +50,7 @@ def policies_of(run: StoredRun) -> list[str]:
     InputError
         If it has no table of records, or several runs in it.
     """
-    if "records" not in run.tables:
-        raise InputError("no records in the results", source=run.folder, expected="records.parquet")
-    table = run.table("records")
+    table = run.records
     if "policy" not in table:
         raise InputError("column missing", source=run.tables["records"], where="column 'policy'")
     for found in (run.runs, table):
@@ -107,7 +105,7 @@ def chosen_forms(
     InputError
         If a column is missing, or records are in another order.
     """
-    table, source = run.table("records"), run.tables["records"]
+    table, source = run.records, run.tables["records"]
     for column in ("record", "policy", "strategy", "success_probability", *attributes):
         if column not in table:
             raise InputError("column missing", source=source, where=f"column {column!r}")

@@ -188,14 +188,21 @@ def shared_records(
     data: Path | None = None,
     allow_code: bool = False,
 ) -> SharedRecords:
-    """Put together what a policy of a run shares.
+    """Put together what a policy of a run shares; see `source_records` and `records_of_policy`."""
+    source = source_records(run, data=data, allow_code=allow_code)
+    return records_of_policy(source, chosen_policy(run, policy), keep=keep, keep_identifier=keep_identifier)
+
+
+def records_of_policy(
+    source: SourceRecords, policy: str, *, keep: Sequence[str] = (), keep_identifier: Sequence[str] = ()
+) -> SharedRecords:
+    """Put together what a policy shares of the records of a run.
 
     Parameters
     ----------
-    run, data, allow_code
-        See `source_records`.
-    policy : str, optional
-        May be left out if the run has one policy.
+    source : SourceRecords
+    policy : str
+        One of those whose records the run holds.
     keep : sequence of str
         Columns to copy as they are besides the quasi-identifiers; none by which most people could be named.
     keep_identifier : sequence of str
@@ -204,11 +211,10 @@ def shared_records(
     Raises
     ------
     InputError
-        If the records cannot be used, a policy or column is missing, or people could be named by a column.
+        If the records cannot be used, a column is missing, or people could be named by a column.
     """
-    source = source_records(run, data=data, allow_code=allow_code)
-    columns, frame = source.columns, source.frame
-    forms = chosen_forms(run, source.kind, source.scenario, list(columns.column_of), chosen_policy(run, policy))
+    run, columns, frame = source.run, source.columns, source.frame
+    forms = chosen_forms(run, source.kind, source.scenario, list(columns.column_of), policy)
     kept = [*keep, *(name for name in keep_identifier if name not in keep)]
     require_columns(frame, kept, source.path)
     if len(frame) != len(forms.labels):
