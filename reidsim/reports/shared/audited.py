@@ -19,7 +19,8 @@ _MOST_KEPT = 4
 DEFINITION = (
     "counted in the file as written, by somebody who knows who is in it and all true quasi-identifiers: of every "
     "shared row, the people of the release whose true values fit it; of every person, the people whose shared rows fit "
-    "their true values (the fewest, over the rows of a person). Equivalence classes are the people whose rows agree as shared"
+    "their true values (the fewest, over the rows of a person). An equivalence class is the set of people whose rows "
+    "agree as shared"
 )
 
 
@@ -73,6 +74,7 @@ def audit_facts(shared: SharedRecords, audit: ReleaseAudit) -> dict[str, Any]:
         "fewest_rows_of_a_person": int(shown.min()) if len(shown) else None,
         "risk_of_a_person": audit.risk_of_person,
         "people_by_fitting_rows": {str(n): k for n, k in zip(numbers.tolist(), people.tolist(), strict=True)},
+        "people_who_fit_one_alone": int((shown == 1).sum()),
         "people_more_exposed_than_promised": more_exposed(shared, audit),
         "smallest_class": int(audit.class_sizes.min()) if len(audit.class_sizes) else None,
         "rows_that_do_not_fit_their_record": audit.misfits,
@@ -85,11 +87,10 @@ def audit_warnings(facts: Mapping[str, Any], policy: str, highest: float) -> tup
     warnings = []
     exposed, people = facts["people_more_exposed_than_promised"], facts["people"]
     if exposed:
-        alone = facts["people_by_fitting_rows"].get("1", 0)
         warnings.append(
-            f"{exposed:,} of {counted(people, 'person', 'people')} are found in the file more easily than {policy} "
-            f"promises (at most {highest:.4f}): looked up by their true values, they fit fewer rows; {alone:,} fit "
-            "those of one person alone"
+            f"{policy}: looked up by their true values, {exposed:,} of {counted(people, 'person', 'people')} are found "
+            f"in the file more easily than the success probability of their own records says, which is {highest:.4f} "
+            f"at most; {facts['people_who_fit_one_alone']:,} fit the rows of one person alone"
         )
     if facts["rows_that_do_not_fit_their_record"]:
         misfits = counted(facts["rows_that_do_not_fit_their_record"], "shared row")
