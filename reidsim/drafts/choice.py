@@ -149,7 +149,7 @@ def choose(
         if profile.name in levels
     )
     others = [profile for profile in profiles if profile.name not in levels]
-    # Nobody is invited to take a column by which most people could be named, but for what others know and is generalized.
+    # Nobody is invited to take a column by which most people could be named, unless its name says that others know it.
     possible = tuple(
         profile.name
         for profile in others
