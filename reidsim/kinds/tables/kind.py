@@ -34,6 +34,7 @@ from reidsim.kinds.tables.record_measures import further_measures
 from reidsim.kinds.tables.record_points import MONEY_KEYS, is_thinnable, record_points
 from reidsim.kinds.tables.rounds import require_playable, setting_of
 from reidsim.kinds.tables.schema import TablesScenario, walks_whole_lattice
+from reidsim.kinds.tables.sharing import read_records, shared_columns, true_values
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.scenarios.adversary_schema import AdversarySection
 from reidsim.scenarios.agents import among_adversaries
@@ -43,6 +44,7 @@ from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import Opponents, study_against, with_adversaries
 from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.shared_records import SharedColumns
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, PolicyOutcome, Progress
 from reidsim.wording import counted
 
@@ -69,6 +71,21 @@ class TablesKind(Kind):
         """Return the file of the records."""
         assert isinstance(scenario, TablesScenario)  # noqa: S101 - of this kind
         return scenario.release.path
+
+    def shared_columns(self, scenario: ScenarioHead) -> SharedColumns:
+        """Say which columns of the records are quasi-identifiers."""
+        assert isinstance(scenario, TablesScenario)  # noqa: S101 - of this kind
+        return shared_columns(scenario)
+
+    def read_records(self, scenario: ScenarioHead, path: Path) -> pd.DataFrame:
+        """Read the file of the records."""
+        assert isinstance(scenario, TablesScenario)  # noqa: S101 - of this kind
+        return read_records(scenario, path)
+
+    def true_values(self, scenario: ScenarioHead, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+        """Return the quasi-identifiers with the names that the scenario gives to values."""
+        assert isinstance(scenario, TablesScenario)  # noqa: S101 - of this kind
+        return true_values(scenario, frame, path)
 
     def build(self, loaded: LoadedScenario[Any]) -> TablesStudy:
         """Read records and people."""
