@@ -42,6 +42,7 @@ from reidsim.scenarios.attack_recipe import require_recipe
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import Opponents, study_against, with_adversaries
+from reidsim.scenarios.policy import with_each_k
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, PolicyOutcome, Progress
 from reidsim.wording import counted
@@ -201,7 +202,8 @@ class TablesKind(Kind):
         """Return the policies of the publisher's unit in the order of rows, and those of the scenario."""
         usual = OF_RECORDS if study.scenario.publisher.unit == "record" else OF_TABLES
         names = [name for name in usual if study.safe_harbor is not None or not POLICIES[name].needs_safe_harbor]
-        return tuple(dict.fromkeys((*names, *study.scenario.publisher.policies)))
+        section = study.scenario.publisher
+        return tuple(dict.fromkeys((*with_each_k(names, section.k), *section.policies)))
 
     def amounts_at_once(self, scenario: ScenarioHead, keys: Sequence[str]) -> bool:
         """Tell whether strategies can be thinned to those that are best at some amounts."""
