@@ -23,6 +23,7 @@ from reidsim.commands.run import check, run
 from reidsim.commands.serve import serve
 from reidsim.commands.share import share
 from reidsim.commands.stress import stress
+from reidsim.commands.switch import switch
 from reidsim.commands.upgrade import upgrade
 from reidsim.errors import InputError
 
@@ -38,6 +39,7 @@ app.command("list")(list_)
 app.command()(explain)
 app.command()(cross_play)
 app.command()(stress)
+app.command()(switch)
 app.command()(rerun)
 app.command()(upgrade)
 app.command(hidden=True)(reference)

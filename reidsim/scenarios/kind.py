@@ -317,6 +317,17 @@ class Kind(ABC):
         """Return what plans a study under any amounts of money; None if the kind cannot."""
         return None
 
+    def takes_best(self, scenario: ScenarioHead, policy: str) -> bool:
+        """Tell whether a policy takes the best of plans that are the same whatever sharing brings and costs."""
+        return False
+
+    def largest_group(self, study: Any) -> int | None:
+        """Return among how many people a record may hide, where attacks depend on that whole number alone; else None.
+
+        An attack then pays if the gain, divided by the number of people, exceeds the cost.
+        """
+        return None
+
     def points_at_once(self, scenario: ScenarioHead, keys: Sequence[str]) -> int:
         """Return how many points of these keys are best solved together; 1 if each is on its own."""
         return 1

@@ -162,6 +162,14 @@ class MaskingKind(Kind):
             impossible = [name for name in anonymous if k_of(self.policy(name), section.k, "subjects.k") > n]
         return tuple(dict.fromkeys((*(name for name in names if name not in impossible), *section.policies)))
 
+    def takes_best(self, scenario: ScenarioHead, policy: str) -> bool:
+        """Tell whether a policy finds the best of strategies that any amounts allow."""
+        assert isinstance(scenario, MaskingScenario)  # noqa: S101 - of this kind
+        rule = self.policy(policy)
+        if rule.way == "search":
+            return rule.search == "scenario" and scenario.subjects.solver in ("best-first", "backward-induction")
+        return rule.way in ("opt-in", "same")
+
     def row_of_record(self, study: MaskingStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return every subject's own row."""
         return np.arange(study.games(draw)[0].n_records)

@@ -35,6 +35,7 @@ from reidsim.kinds.tables.record_points import MONEY_KEYS, is_thinnable, record_
 from reidsim.kinds.tables.rounds import require_playable, setting_of
 from reidsim.kinds.tables.schema import TablesScenario, walks_whole_lattice
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.kinds.tables.switching import largest_group, takes_best
 from reidsim.scenarios.adversary_schema import AdversarySection
 from reidsim.scenarios.agents import among_adversaries
 from reidsim.scenarios.agents_schema import AgentsSection
@@ -216,6 +217,14 @@ class TablesKind(Kind):
     def amount_points(self, study: TablesStudy) -> AmountPoints | None:
         """Return what plans records one by one."""
         return record_points(study) if self.plans_under_amounts(study.scenario) else None
+
+    def takes_best(self, scenario: ScenarioHead, policy: str) -> bool:
+        """Tell whether a policy finds the best of generalizations that any amounts allow."""
+        return isinstance(scenario, TablesScenario) and takes_best(scenario, policy)
+
+    def largest_group(self, study: TablesStudy) -> int | None:
+        """Return the number of people, if a one-shot adversary attacks by class sizes that are whole numbers."""
+        return largest_group(study)
 
     def points_at_once(self, scenario: ScenarioHead, keys: Sequence[str]) -> int:
         """Return the number of points of one walk of the lattice."""
