@@ -52,13 +52,24 @@ def clinic(tmp_path, monkeypatch):
     return lambda **more: load_scenario("clinic.toml", {key.replace("__", "."): value for key, value in more.items()})
 
 
+STUDIES = {}
+
+
+def study_of(loaded):
+    """Read the data of a scenario once; only the last one's are kept."""
+    if id(loaded) not in STUDIES:
+        STUDIES.clear()
+        STUDIES[id(loaded)] = (loaded, kind_of(loaded.scenario).build(loaded))
+    return STUDIES[id(loaded)][1]
+
+
 def payoffs_at(loaded, key, value, *, link_gain):
     """Play everything anew where the amount has a value; the gain stays what it is unless it is linked."""
     economics = loaded.scenario.economics
     gain = {} if key == "economics.gain" else {"economics.gain": value if link_gain else economics.adversary_gain}
     there = at_point(loaded, {**gain, key: float(value)})
     kind = kind_of(there.scenario)
-    study = kind.build(there)
+    study = study_of(loaded).with_loaded(there)
     played = [kind.summarise(study, d, {p: o.equilibrium for p, o in kind.play(study, d).items()})["publisher_payoff"]
               for d in range(study.draws)]  # fmt: skip
     return pd.concat(played, axis=1).mean(axis=1)
@@ -89,7 +100,7 @@ def assert_best_everywhere(loaded, result, values, *, link_gain, near=1e-6):
     assert checked > len(values) / 2
 
 
-@examples(25)
+@examples(60)
 @given(st.data(), st.sampled_from(KEYS), st.booleans())
 def test_what_pays_most_on_a_fine_grid_is_what_the_intervals_say(tmp_path_factory, data, key, link):
     small = data.draw(releases())
@@ -101,7 +112,7 @@ def test_what_pays_most_on_a_fine_grid_is_what_the_intervals_say(tmp_path_factor
     result = switch_loaded(loaded, key, low=low, high=high, link_gain=link_gain)
     assert result.manifest["switch"]["exact"]
     assert (result.switches["precision"] <= 1e-8 * high).all()
-    assert_best_everywhere(loaded, result, np.linspace(low, high, 40), link_gain=link_gain)
+    assert_best_everywhere(loaded, result, np.linspace(low, high, 25), link_gain=link_gain)
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -134,8 +145,8 @@ def test_the_value_of_a_switch_between_two_lines_is_their_crossing(clinic):
     # The gain stayed: linked, it would be another value.
     assert result.intervals["gain_low"].tolist() == [300.0, 300.0]
     linked = switch_loaded(loaded, "economics.loss", high=5_000.0, link_gain=True)
-    assert linked.switches["value"].iloc[-1] != pytest.approx(crossing)
-    assert linked.intervals["gain_high"].iloc[-1] == 5_000.0
+    assert linked.intervals["gain_low"].tolist() == linked.intervals["low"].tolist()
+    assert linked.intervals["gain_high"].tolist() == linked.intervals["high"].tolist()
 
 
 def test_of_policies_that_pay_the_same_the_safer_is_told(clinic):
@@ -185,14 +196,14 @@ def test_another_adversary_is_played_along_loss_exactly_and_along_cost_by_halvin
 
 
 def test_subjects_who_mask():
-    drawn = {f"resources.{name}.size": 60 for name in load_scenario("wan2021").scenario.resources}
+    drawn = {f"resources.{name}.size": 30 for name in load_scenario("wan2021").scenario.resources}
     policies = ["opt-in", "masking", "no-protection"]
-    small = {"population.recipe": "ystr-genealogy-small", "targets.size": 6, "replications": 2, "figures": {}, **drawn}
+    small = {"population.recipe": "ystr-genealogy-small", "targets.size": 3, "replications": 2, "figures": {}, **drawn}
     loaded = load_scenario("wan2021", {**small, "subjects.policies": policies})
     own = loaded.scenario.economics.loss
     result = switch_loaded(loaded, "economics.loss", high=20 * own)
     assert result.manifest["switch"]["exact"]
-    assert_best_everywhere(loaded, result, np.linspace(0, 20 * own, 8), link_gain=False)
+    assert_best_everywhere(loaded, result, np.linspace(0, 20 * own, 4), link_gain=False)
 
 
 def test_a_budget_of_values_leaves_the_rest_open(clinic, monkeypatch):
@@ -205,7 +216,7 @@ def test_a_budget_of_values_leaves_the_rest_open(clinic, monkeypatch):
 @pytest.mark.parametrize(
     ("key", "options", "says"),
     [
-        ("economics.los", {}, r"clinic\.toml: --key: not an amount of the scenario; found 'economics\.los'; expected one"),
+        ("economics.los", {}, r"clinic\.toml: --key: not an amount of the scenario; found 'economics\.los'"),
         ("publisher.k", {}, "--key: not an amount of the scenario"),
         ("economics.cost", {"link_gain": True}, "--link-gain: the gain is linked to the loss only"),
         ("economics.loss", {"low": 5.0, "high": 2.0}, "--from, --to: no range; found '5 to 2'"),
@@ -223,9 +234,7 @@ def test_an_amount_of_0_needs_a_range_and_one_of_a_column_has_none(clinic):
         switch_loaded(clinic(economics__loss=0, economics__gain=300), "economics.loss")
     frame = pd.read_csv("people.csv").assign(loss=range(40))
     frame.to_csv("people.csv", index=False)
-    with pytest.raises(
-        InputError, match=r"--key: the amount differs by record; found \"economics\.loss, column 'loss'\""
-    ):
+    with pytest.raises(InputError, match=r"--key: the amount differs by record; found \"economics\.loss, column"):
         switch_loaded(clinic(economics__columns={"loss": "loss"}), "economics.loss")
 
 
@@ -247,7 +256,9 @@ def test_other_amounts_of_columns_stay(clinic):
 def test_the_command_writes_tables_and_a_figure(clinic, monkeypatch, capsys):
     clinic()
     monkeypatch.setattr("sys.argv", ["reidsim", "switch", "clinic.toml", "--to", "2000", "-o", "found"])
-    main()
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
     out = capsys.readouterr().out
     assert "economics.loss is 300 in the scenario: " in out
     assert "The adversary's gain stays at 300." in out
