@@ -40,6 +40,25 @@ risk = "prosecutor"
 unit = "table"
 policies = ["no-protection", "full-domain", "full-domain-no-attack", "k-anonymity-3"]
 """
+MASKED = """
+game = "masking"
+[targets]
+file = "patients.csv"
+[resources.people]
+file = "people.csv"
+attributes = ["age", "sex"]
+[economics]
+benefit = 100
+loss = 150
+cost = 10
+[subjects]
+attributes = ["age", "sex"]
+policies = ["opt-in", "no-protection", "masking", "no-attack-masking", "same-strategy"]
+[[adversary.stages]]
+stage = "identify"
+resource = "people"
+on = ["age", "sex"]
+"""
 
 
 @pytest.fixture
@@ -100,7 +119,7 @@ def assert_best_everywhere(loaded, result, values, *, link_gain, near=1e-6):
     assert checked > len(values) / 2
 
 
-@examples(60)
+@examples(40)
 @given(st.data(), st.sampled_from(KEYS), st.booleans())
 def test_what_pays_most_on_a_fine_grid_is_what_the_intervals_say(tmp_path_factory, data, key, link):
     small = data.draw(releases())
@@ -195,15 +214,21 @@ def test_another_adversary_is_played_along_loss_exactly_and_along_cost_by_halvin
     assert "attacks do not set in at known values" in halved.warnings[0]
 
 
-def test_subjects_who_mask():
-    drawn = {f"resources.{name}.size": 30 for name in load_scenario("wan2021").scenario.resources}
-    policies = ["opt-in", "masking", "no-protection"]
-    small = {"population.recipe": "ystr-genealogy-small", "targets.size": 3, "replications": 2, "figures": {}, **drawn}
-    loaded = load_scenario("wan2021", {**small, "subjects.policies": policies})
-    own = loaded.scenario.economics.loss
-    result = switch_loaded(loaded, "economics.loss", high=20 * own)
+def test_subjects_who_mask(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(4)
+    people = pd.DataFrame({"age": rng.choice([30, 40, 50], 60), "sex": rng.choice(["F", "M"], 60)})
+    people.to_csv("people.csv", index=False)
+    people.head(9).to_csv("patients.csv", index=False)
+    Path("mask.toml").write_text(MASKED)
+    loaded = load_scenario("mask.toml")
+    result = switch_loaded(loaded, "economics.loss", high=4_000.0)
     assert result.manifest["switch"]["exact"]
-    assert_best_everywhere(loaded, result, np.linspace(0, 20 * own, 4), link_gain=False)
+    assert len(result.switches) >= 1
+    assert_best_everywhere(loaded, result, np.linspace(1, 4_000, 25), link_gain=False)
+    halved = switch_loaded(loaded, "economics.cost", high=60.0)
+    assert not halved.manifest["switch"]["exact"]
+    assert_best_everywhere(loaded, halved, np.linspace(1, 60, 25), link_gain=False, near=1e-5)
 
 
 def test_a_budget_of_values_leaves_the_rest_open(clinic, monkeypatch):
