@@ -11,6 +11,7 @@ from typing import Annotated, NoReturn, TextIO
 import typer
 
 from reidsim import __version__, interrupts
+from reidsim.commands.attributes import attributes
 from reidsim.commands.batch import rerun
 from reidsim.commands.catalogue import list_, reproduce, schema, show
 from reidsim.commands.cross_play import cross_play
@@ -40,6 +41,7 @@ app.command()(explain)
 app.command()(cross_play)
 app.command()(stress)
 app.command()(switch)
+app.command()(attributes)
 app.command()(rerun)
 app.command()(upgrade)
 app.command(hidden=True)(reference)

@@ -13,6 +13,7 @@ import pandas as pd
 from reidsim.agents.profile import Setting
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.kinds.tables.build import build_study, data_content
+from reidsim.kinds.tables.dropped_columns import DroppedColumns
 from reidsim.kinds.tables.full_domain_nodes import FullDomainTables, node_tables
 from reidsim.kinds.tables.full_domain_points import MOST_POINTS, FullDomainPoints, walks_at_once
 from reidsim.kinds.tables.measures import MEASURES
@@ -217,6 +218,10 @@ class TablesKind(Kind):
     def amount_points(self, study: TablesStudy) -> AmountPoints | None:
         """Return what plans records one by one."""
         return record_points(study) if self.plans_under_amounts(study.scenario) else None
+
+    def dropped_columns(self, study: TablesStudy) -> DroppedColumns:
+        """Return what plays the table without some of its quasi-identifiers."""
+        return DroppedColumns(study)
 
     def takes_best(self, scenario: ScenarioHead, policy: str) -> bool:
         """Tell whether a policy finds the best of generalizations that any amounts allow."""

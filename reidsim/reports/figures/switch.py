@@ -72,5 +72,5 @@ def switch_lines(lines: pd.DataFrame, bands: pd.DataFrame, *, parameter: str, ow
     number_ticks(axes.xaxis)
     number_ticks(axes.yaxis)
     label_axes(axes, x=parameter_label(parameter), y=f"Publisher's payoff ({UNIT})")
-    legend_below(figure, handles)
+    legend_below(figure, handles, columns=3)
     return figure
