@@ -11,6 +11,7 @@ from typing import Annotated, NoReturn, TextIO
 import typer
 
 from reidsim import __version__, interrupts
+from reidsim.commands.attributes import attributes
 from reidsim.commands.batch import rerun
 from reidsim.commands.catalogue import list_, reproduce, schema, show
 from reidsim.commands.cross_play import cross_play
@@ -23,6 +24,7 @@ from reidsim.commands.run import check, run
 from reidsim.commands.serve import serve
 from reidsim.commands.share import share
 from reidsim.commands.stress import stress
+from reidsim.commands.switch import switch
 from reidsim.commands.upgrade import upgrade
 from reidsim.errors import InputError
 
@@ -38,6 +40,8 @@ app.command("list")(list_)
 app.command()(explain)
 app.command()(cross_play)
 app.command()(stress)
+app.command()(switch)
+app.command()(attributes)
 app.command()(rerun)
 app.command()(upgrade)
 app.command(hidden=True)(reference)

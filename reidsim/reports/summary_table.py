@@ -11,6 +11,7 @@ from rich.text import Text
 from reidsim.engine.batch.result import BatchResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.measures import Measure, measures_among
+from reidsim.reports.varied_gain import GAIN, LOSS, gain_goes_with_loss
 
 _WIDTH = 80
 _SHORTEST_VALUE = 8
@@ -75,7 +76,10 @@ def batch_tables(result: BatchResult, title: str) -> Iterator[Table]:
     if not swept:
         yield from summary_tables(means, title, measures.values(), half_widths=halves)
         return
-    yield _sweep_table(measures[order[0]], means[order[0]], halves[order[0]], groups, title)
+    table = _sweep_table(measures[order[0]], means[order[0]], halves[order[0]], groups, title)
+    if gain_goes_with_loss(result.manifest["content"], swept):
+        table.caption = f"{table.caption}\n{GAIN} is not stated: it is {LOSS} of each point"
+    yield table
 
 
 def _sweep_table(

@@ -44,9 +44,9 @@ def _known_planner(name: str) -> str:
     )  # fmt: skip
 
 
-def names_schema(names: Iterable[str]) -> WithJsonSchema:
-    """Return the JSON schema of a key that takes one of these names, or an object of a module."""
-    pattern = {"type": "string", "pattern": f"^(?:{_OBJECT.pattern})$"}
+def names_schema(names: Iterable[str], *patterns: str) -> WithJsonSchema:
+    """Return the JSON schema of a key that takes one of these names or patterns, or an object of a module."""
+    pattern = {"type": "string", "pattern": f"^(?:{'|'.join((_OBJECT.pattern, *patterns))})$"}
     return WithJsonSchema({"anyOf": [{"enum": list(names)}, pattern]})
 
 

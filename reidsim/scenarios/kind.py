@@ -23,7 +23,16 @@ from reidsim.measures import Measure, columns_of
 from reidsim.scenarios.former_keys import FORMER_GAMES
 from reidsim.scenarios.policy import Policy
 from reidsim.scenarios.shared_records import SharedRecords
-from reidsim.scenarios.study import AmountPoints, AnalysisTables, Assessed, PolicyOutcome, Progress, Study, solver_facts
+from reidsim.scenarios.study import (
+    AmountPoints,
+    AnalysisTables,
+    Assessed,
+    DroppedColumns,
+    PolicyOutcome,
+    Progress,
+    Study,
+    solver_facts,
+)
 from reidsim.wording import counted
 
 if TYPE_CHECKING:
@@ -314,6 +323,34 @@ class Kind(SharedRecords, ABC):
 
     def amount_points(self, study: Any) -> AmountPoints | None:
         """Return what plans a study under any amounts of money; None if the kind cannot."""
+        return None
+
+    # Columns
+
+    def dropped_columns(self, study: Any) -> DroppedColumns:
+        """Return what plays the study without some of its quasi-identifiers.
+
+        Raises
+        ------
+        InputError
+            If the kind shares no table, or no policy can be played so.
+        """
+        raise InputError(
+            "columns are dropped from a table", source=study.loaded.path, where="game", found=self.name,
+            expected="tables",
+        )  # fmt: skip
+
+    # Along an amount
+
+    def takes_best(self, scenario: ScenarioHead, policy: str) -> bool:
+        """Tell whether a policy takes the best of plans that are the same whatever sharing brings and costs."""
+        return False
+
+    def largest_group(self, study: Any) -> int | None:
+        """Return among how many people a record may hide, where attacks depend on that whole number alone; else None.
+
+        An attack then pays if the gain, divided by the number of people, exceeds the cost.
+        """
         return None
 
     def points_at_once(self, scenario: ScenarioHead, keys: Sequence[str]) -> int:

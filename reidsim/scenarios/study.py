@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
@@ -192,6 +192,30 @@ class Plan(Protocol):
 
     def equilibrium(self, truth: EconomicsSection) -> Equilibrium:
         """Return what the strategies lead to under the truth."""
+        ...
+
+
+class DroppedColumns(Protocol):
+    """Plays the policies of a study without some of its quasi-identifiers.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The quasi-identifiers.
+    policies : tuple of str
+        Those that can be played so.
+    """
+
+    names: tuple[str, ...]
+    policies: tuple[str, ...]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know about the outcomes."""
+        ...
+
+    def play(self, kept: Collection[str]) -> Mapping[str, Equilibrium]:
+        """Return what policies lead to if only some columns may be told, by policy."""
         ...
 
 

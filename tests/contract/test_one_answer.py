@@ -153,8 +153,10 @@ _LINKED_SUBJECTS = {
     "knowledge": 'knowledge = "club.toml"\nresource = "people"\n',
     "stages": IN_STAGES,
 }
-_TABLE_POLICIES = ["basic", "no-attack", "full-domain", "record-level", "opt-in", "k-anonymity", "no-protection"]
-_SUBJECT_POLICIES = ["masking", "no-attack-masking", "opt-in", "same-strategy", "no-protection"]
+_TABLE_POLICIES = [
+    "basic", "no-attack", "full-domain", "record-level", "opt-in", "k-anonymity", "k-anonymity-3", "no-protection",
+]  # fmt: skip
+_SUBJECT_POLICIES = ["masking", "no-attack-masking", "opt-in", "same-strategy", "no-protection", "k-anonymity-3"]
 # Name of a world: what is written, the linkages that it knows and the policies played.
 WORLDS = {
     "records": (TABLES, {"unit": "record", "safe_class": "at-least"}, _LINKED_RECORDS, _TABLE_POLICIES),

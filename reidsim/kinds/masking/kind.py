@@ -38,6 +38,7 @@ from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponent_types import LEFT_OUT, TypeOpponents, types_of_setting
 from reidsim.scenarios.opponents import Opponents
+from reidsim.scenarios.policy import k_of, with_each_k
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.shared_records import SharedColumns
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of
@@ -177,9 +178,21 @@ class MaskingKind(Kind):
     def cross_play_policies(self, study: MaskingStudy) -> tuple[str, ...]:
         """Return the policies in the order of rows, and those of the scenario."""
         section, n = study.scenario.subjects, study.games(0)[0].n_records
-        anonymous = n >= section.k and not section.always_shared
-        names = [name for name in OF_SUBJECTS if name != "k-anonymity" or anonymous]
-        return tuple(dict.fromkeys((*names, *section.policies)))
+        names = with_each_k(OF_SUBJECTS, section.k)
+        anonymous = [name for name in names if self.policy(name).way == "k-anonymity"]
+        if section.always_shared:
+            impossible = anonymous
+        else:
+            impossible = [name for name in anonymous if k_of(self.policy(name), section.k, "subjects.k") > n]
+        return tuple(dict.fromkeys((*(name for name in names if name not in impossible), *section.policies)))
+
+    def takes_best(self, scenario: ScenarioHead, policy: str) -> bool:
+        """Tell whether a policy finds the best of strategies that any amounts allow."""
+        assert isinstance(scenario, MaskingScenario)  # noqa: S101 - of this kind
+        rule = self.policy(policy)
+        if rule.way == "search":
+            return rule.search == "scenario" and scenario.subjects.solver in ("best-first", "backward-induction")
+        return rule.way in ("opt-in", "same")
 
     def row_of_record(self, study: MaskingStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return every subject's own row."""

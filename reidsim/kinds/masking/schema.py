@@ -8,13 +8,14 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, listed, nearest
-from reidsim.kinds.masking.policies import PolicyName
+from reidsim.kinds.masking.policies import PolicyName, policy_named
 from reidsim.scenarios.adversary_schema import PlannerSection, Share
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.attack_stages import (
     IdentifySection,
     StageSection,
 )
+from reidsim.scenarios.policy import AnonymityK, with_each_k
 from reidsim.scenarios.schema import RECORD_COLUMNS, BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.validation import Section
 
@@ -197,7 +198,11 @@ class SubjectsSection(Section):
     most_evaluated: Annotated[int, Field(ge=1)] = Field(
         default=20_000, description="of solver `anytime`: strategies worked out per subject, after a greedy search"
     )
-    k: Annotated[int, Field(ge=1)] = Field(default=2, description="of policy `k-anonymity`: records that look alike")
+    k: AnonymityK = Field(
+        default=2,
+        description="of policy `k-anonymity`: records that look alike; of a list, each is a policy, such as "
+        "`k-anonymity-5`",
+    )
     opt_in_rate: Share = Field(default=0.05, description="of policy `random-opt-in`: probability to share all")
     sharing_rate: Share = Field(
         default=0.15, description="of policy `random-masking`: probability to share each attribute"
@@ -209,6 +214,8 @@ class SubjectsSection(Section):
         taken = [name for name in self.attributes if name in (*RECORD_COLUMNS, "gap")]
         if taken:
             raise InputError("name of a column of the results", where="attributes", found=taken[0])
+        # Wherever policies are named, that of each k has its own name.
+        object.__setattr__(self, "policies", with_each_k(self.policies, self.k))
         repeated = [policy for policy in self.policies if self.policies.count(policy) > 1]
         if repeated:
             raise InputError("policy given twice", where="policies", found=repeated[0])
@@ -225,7 +232,7 @@ class SubjectsSection(Section):
         for name in always:
             if name in self.generalize:
                 raise InputError("attribute always shared as it is", where=f"generalize.{name}")
-        if always and "k-anonymity" in self.policies:
+        if always and any(policy_named(name).way == "k-anonymity" for name in self.policies):
             expected = "attributes that can all be masked"
             raise InputError("policy k-anonymity suppresses any attribute", where="always_shared", expected=expected)
         return self

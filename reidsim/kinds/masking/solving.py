@@ -30,6 +30,7 @@ from reidsim.games.record_game import Choice, Constraint, RecordGame
 from reidsim.random_streams import replication_stream
 from reidsim.releases.cell_suppression import k_anonymous_cells
 from reidsim.releases.masking import MaskingSpace
+from reidsim.scenarios.policy import k_of
 
 if TYPE_CHECKING:
     from reidsim.kinds.masking.study import MaskingStudy
@@ -100,7 +101,8 @@ def _rule(study: MaskingStudy, policy: str, draw: int) -> Choice:
     section, (game, _) = study.scenario.subjects, study.games(draw)
     if study.policy(policy).way == "k-anonymity":
         values = game.world.targets.matrix(section.attributes)
-        strategies = game.space.masking(k_anonymous_cells(values, section.k, study.weights(game.world)))
+        k = k_of(study.policy(policy), section.k, "subjects.k")
+        strategies = game.space.masking(k_anonymous_cells(values, k, study.weights(game.world)))
         return Choice(strategies, policy, np.zeros(len(strategies), dtype=np.int64), exact=False)
     rng = replication_stream(study.scenario.seed, "policies", draw)
     return fixed_choice(game, policy, rng, opt_in_rate=section.opt_in_rate, sharing_rate=section.sharing_rate)
@@ -135,9 +137,11 @@ def _against_several(study: MaskingStudy, policy: str, game: RecordGame) -> Choi
 def check_policies(study: MaskingStudy, game: MaskingGame) -> None:
     """Refuse what a policy cannot do before anything is played."""
     section, adversary = study.scenario.subjects, study.scenario.adversary
-    if "k-anonymity" in section.policies and game.n_records < section.k:
+    anonymous = [study.policy(name) for name in section.policies if study.policy(name).way == "k-anonymity"]
+    most = max((k_of(policy, section.k, "subjects.k") for policy in anonymous), default=0)
+    if most > game.n_records:
         raise InputError(
-            "too few records for k-anonymity", source=study.loaded.path, where="subjects.k", found=section.k,
+            "too few records for k-anonymity", source=study.loaded.path, where="subjects.k", found=most,
             expected=f"at most {game.n_records}, the number of subjects",
         )  # fmt: skip
     if game.is_compiled or section.solver in GENERAL_SOLVERS:

@@ -13,6 +13,7 @@ import pandas as pd
 from reidsim.agents.profile import Setting
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.kinds.tables.build import build_study, data_content
+from reidsim.kinds.tables.dropped_columns import DroppedColumns
 from reidsim.kinds.tables.full_domain_nodes import FullDomainTables, node_tables
 from reidsim.kinds.tables.full_domain_points import MOST_POINTS, FullDomainPoints, walks_at_once
 from reidsim.kinds.tables.measures import MEASURES
@@ -36,6 +37,7 @@ from reidsim.kinds.tables.rounds import require_playable, setting_of
 from reidsim.kinds.tables.schema import TablesScenario, walks_whole_lattice
 from reidsim.kinds.tables.sharing import read_records, shared_columns, true_values
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.kinds.tables.switching import largest_group, takes_best
 from reidsim.scenarios.adversary_schema import AdversarySection
 from reidsim.scenarios.agents import among_adversaries
 from reidsim.scenarios.agents_schema import AgentsSection
@@ -43,6 +45,7 @@ from reidsim.scenarios.attack_recipe import require_recipe
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import Opponents, study_against, with_adversaries
+from reidsim.scenarios.policy import with_each_k
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.shared_records import SharedColumns
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, PolicyOutcome, Progress
@@ -218,7 +221,8 @@ class TablesKind(Kind):
         """Return the policies of the publisher's unit in the order of rows, and those of the scenario."""
         usual = OF_RECORDS if study.scenario.publisher.unit == "record" else OF_TABLES
         names = [name for name in usual if study.safe_harbor is not None or not POLICIES[name].needs_safe_harbor]
-        return tuple(dict.fromkeys((*names, *study.scenario.publisher.policies)))
+        section = study.scenario.publisher
+        return tuple(dict.fromkeys((*with_each_k(names, section.k), *section.policies)))
 
     def amounts_at_once(self, scenario: ScenarioHead, keys: Sequence[str]) -> bool:
         """Tell whether strategies can be thinned to those that are best at some amounts."""
@@ -231,6 +235,18 @@ class TablesKind(Kind):
     def amount_points(self, study: TablesStudy) -> AmountPoints | None:
         """Return what plans records one by one."""
         return record_points(study) if self.plans_under_amounts(study.scenario) else None
+
+    def dropped_columns(self, study: TablesStudy) -> DroppedColumns:
+        """Return what plays the table without some of its quasi-identifiers."""
+        return DroppedColumns(study)
+
+    def takes_best(self, scenario: ScenarioHead, policy: str) -> bool:
+        """Tell whether a policy finds the best of generalizations that any amounts allow."""
+        return isinstance(scenario, TablesScenario) and takes_best(scenario, policy)
+
+    def largest_group(self, study: TablesStudy) -> int | None:
+        """Return the number of people, if a one-shot adversary attacks by class sizes that are whole numbers."""
+        return largest_group(study)
 
     def points_at_once(self, scenario: ScenarioHead, keys: Sequence[str]) -> int:
         """Return the number of points of one walk of the lattice."""

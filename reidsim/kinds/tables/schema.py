@@ -10,9 +10,15 @@ from pydantic import Field, model_validator
 from reidsim.errors import InputError, listed
 from reidsim.kinds.tables.data_schema import AttributeSection, PopulationSection, ReleaseSection
 from reidsim.kinds.tables.policies import POLICIES, PolicyName, policy_named
-from reidsim.scenarios.adversary_schema import AdversarySection, Risk, WeightedAdversarySection, check_adversaries
+from reidsim.scenarios.adversary_schema import (
+    AdversarySection,
+    Risk,
+    WeightedAdversarySection,
+    check_adversaries,
+)
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.figures_schema import FiguresSection
+from reidsim.scenarios.policy import AnonymityK, with_each_k
 from reidsim.scenarios.schema import RECORD_COLUMNS, BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.validation import Section
 
@@ -109,10 +115,16 @@ class PublisherSection(Section):
         description="time after which the anytime search stops, in each round of local recoding",
     )
     rounds: Annotated[int, Field(ge=1)] = Field(default=100, description="the most rounds of local recoding")
-    k: Annotated[int, Field(ge=1)] = Field(default=2, description="of policy `k-anonymity`: records that look alike")
+    k: AnonymityK = Field(
+        default=2,
+        description="of policy `k-anonymity`: records that look alike; of a list, each is a policy, such as "
+        "`k-anonymity-5`",
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> PublisherSection:
+        # Wherever policies are named, that of each k has its own name.
+        object.__setattr__(self, "policies", with_each_k(self.policies, self.k))
         require_distinct(self.policies, "policies")
         budgeted = self.nodes is not None or self.seconds is not None
         if self.search == "anytime" and not budgeted:

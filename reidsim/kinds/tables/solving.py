@@ -36,6 +36,7 @@ from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 from reidsim.linkage.risk import UniformGuess
 from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.adversary_schema import Risk
+from reidsim.scenarios.policy import k_of
 
 if TYPE_CHECKING:
     from reidsim.kinds.tables.study import TablesStudy
@@ -162,9 +163,23 @@ def _choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
     if way == "opt-in":
         return OptIn().choose(game)
     if way == "k-anonymity":
-        limit = section.suppression_limit if section.unit == "table" else 0.0
-        return KAnonymity(section.k, study.released, limit, lattice.index(study.minimum)).choose(game)
+        return _anonymous(study, policy, game)
     return FixedForms(policy, rule_of(study, policy)).choose(game)
+
+
+def _anonymous(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
+    """Play k-anonymity; the node of a table is told, with the classes in which records are decided on."""
+    section, n = study.scenario.publisher, study.lattice.n_records
+    k, of_table = k_of(study.policy(policy), section.k, "publisher.k"), section.unit == "table"
+    limit = section.suppression_limit if of_table else 0.0
+    choice = KAnonymity(k, study.released, limit, study.lattice.index(study.minimum), policy).choose(game)
+    node = int(choice.strategies.max(initial=WITHHELD))
+    if not of_table or node == WITHHELD:
+        return choice
+    classes = np.full(n, node, dtype=np.int64)
+    return TablesChoice(
+        choice.strategies, choice.solver, choice.evaluated, choice.exact, nodes=(node,), classes=classes
+    )
 
 
 def rule_of(study: TablesStudy, policy: str) -> Strategies:

@@ -30,8 +30,11 @@ _DASHES: tuple[Dashes, ...] = (
     "-", "--", "-.", ":", (0, (8, 2, 1, 2, 1, 2)), (0, (10, 4)), (0, (3, 3)),
 )  # fmt: skip
 
+# Under this name a figure draws the loss where the gain goes with it.
+LOSS_AND_GAIN = "loss and gain"
 _PARAMETER_LABELS = {
     "loss": f"Publisher's loss, L ({UNIT})",
+    LOSS_AND_GAIN: f"Loss and gain, L = G ({UNIT})",
     "gain": f"Adversary's gain, G ({UNIT})",
     "benefit": f"Publisher's benefit, V ({UNIT})",
     "cost": f"Adversary's cost, c ({UNIT})",

@@ -20,8 +20,9 @@ from reidsim.reports.figures.lines import search_deviation, sensitivity_lines
 from reidsim.reports.figures.maps import ALL_RECORDS, parameter_maps
 from reidsim.reports.figures.masking_lines import LINE_MEASURES, masking_lines
 from reidsim.reports.figures.sequential_scales import attack_thresholds
-from reidsim.reports.figures.style import number_text, policy_name
+from reidsim.reports.figures.style import LOSS_AND_GAIN, number_text, policy_name
 from reidsim.reports.figures.sweep_values import is_own, lines_of_runs
+from reidsim.reports.varied_gain import gain_goes_with_loss
 from reidsim.scenarios.design_schema import SweepSection
 from reidsim.validation import validated
 
@@ -168,6 +169,8 @@ def _leading(group: tuple[str, ...], table: pd.DataFrame) -> str:
 
 def _payoff_lines(swept: _Swept) -> Iterator[Figure]:
     lines = _named(swept.lines(_PAYOFFS).dropna(subset=_PAYOFFS))
+    if gain_goes_with_loss(swept.content, (*swept.along, *swept.others)):
+        lines["parameter"] = lines["parameter"].replace("loss", LOSS_AND_GAIN)
     for setting in list(dict.fromkeys(lines["setting"]))[:_MOST_FIGURES]:
         figure = sensitivity_lines(lines[lines["setting"] == setting])
         if setting:

@@ -8,6 +8,7 @@ from typing import Any
 from reidsim.reports.page.blocks import Block, Bullets, Code, Inline, paragraph, shortened
 from reidsim.reports.page.number_text import number_text
 from reidsim.reports.page.stored_run import StoredRun
+from reidsim.reports.varied_gain import GAIN, LOSS, gain_goes_with_loss
 
 Sentence = tuple[Inline, ...]
 # Sections told here; others are named, and shown with the assumptions.
@@ -165,7 +166,7 @@ def _plan(run: StoredRun, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
             "Adversaries of several types come, each with prices and plans of its own where the assumptions below give "
             "them; where they do not, what follows holds.",
         )
-    gain = number_text(adversary.get("gain", economics.get("gain", economics.get("loss"))))
+    gain = number_text(adversary["gain"]) if "gain" in adversary else _gain(run)
     cost = number_text(adversary.get("cost", economics.get("cost")))
     if adversary.get("planner") == "fmdp":
         plan = _section(adversary, "sequential")
@@ -191,6 +192,15 @@ def _knowledge(adversary: Mapping[str, Any]) -> Iterator[Sentence]:
         yield ("It knows of people only what the recipe ", Code(known), " tells.")
 
 
+def _gain(run: StoredRun) -> str:
+    """Return the gain of the economics, in words where it differs from point to point."""
+    economics = _section(run.content, "economics")
+    stated = number_text(economics.get("gain", economics.get("loss")))
+    if not gain_goes_with_loss(run.content, _varied_keys(run.content)):
+        return stated
+    return f"as much as the loss of each point ({stated} in the scenario itself)"
+
+
 def _publisher(run: StoredRun, defender: str) -> Iterator[Sentence]:
     economics = _section(run.content, "economics")
     yield (
@@ -202,10 +212,9 @@ def _publisher(run: StoredRun, defender: str) -> Iterator[Sentence]:
 
 def _prices(run: StoredRun, defender: str) -> Iterator[Sentence]:
     economics = _section(run.content, "economics")
-    gain = economics.get("gain", economics.get("loss"))
     yield (
         f"Sharing everything brings a {defender} {number_text(economics.get('benefit'))}; being re-identified costs "
-        f"{number_text(economics.get('loss'))}. The adversary gains {number_text(gain)} and pays "
+        f"{number_text(economics.get('loss'))}. The adversary gains {_gain(run)} and pays "
         f"{number_text(economics.get('cost'))} for an attack.",
     )
     yield from _beliefs(run, defender)
@@ -229,9 +238,16 @@ def _design(content: Mapping[str, Any]) -> Iterator[Sentence]:
     yield from _varied(
         "These values were varied, whatever is said of them above: ", _section(_section(content, "sweep"), "values")
     )
+    if gain_goes_with_loss(content, _varied_keys(content)):
+        yield (Code(GAIN), " is not stated: at each point it was ", Code(LOSS), ".")
     others = [key for key in content if key not in _TOLD]
     if others:
         yield ("The scenario also sets ", *_names(others), ": see the assumptions and the scenario below.")
+
+
+def _varied_keys(content: Mapping[str, Any]) -> list[str]:
+    uncertain = _section(_section(content, "uncertainty"), "parameters")
+    return [*uncertain, *_section(_section(content, "sweep"), "values")]
 
 
 def _agents(agents: Mapping[str, Any]) -> Iterator[Sentence]:
