@@ -60,7 +60,8 @@ def require_new_files(path: Path) -> None:
 def write_shared(path: Path, run: StoredRun, shared: SharedRecords) -> dict[str, Any]:
     """Write shared records (CSV, UTF-8) and their sidecar (JSON), both or none.
 
-    Cells are written as they are, in quotes where commas, quotation marks or ends of lines make them necessary.
+    Columns are told apart as in the file of the release. Cells are written as they are, in quotes where delimiters,
+    quotation marks or ends of lines make them necessary.
 
     Returns
     -------
@@ -73,7 +74,7 @@ def write_shared(path: Path, run: StoredRun, shared: SharedRecords) -> dict[str,
         If one of the files is there or cannot be written.
     """
     require_new_files(path)
-    content = csv_bytes(shared.table)
+    content = csv_bytes(shared.table, shared.delimiter)
     sidecar = sealed(_sidecar(path.name, hashlib.sha256(content).hexdigest(), run, shared))
     text = json.dumps(sidecar, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     # A sidecar without its file harms less than a file without its sidecar, should the machine stop in between.
@@ -81,11 +82,11 @@ def write_shared(path: Path, run: StoredRun, shared: SharedRecords) -> dict[str,
     return sidecar
 
 
-def csv_bytes(table: pd.DataFrame) -> bytes:
+def csv_bytes(table: pd.DataFrame, delimiter: str = ",") -> bytes:
     """Return a table of text as CSV in UTF-8 with a header."""
     columns = [table[name].tolist() for name in table.columns]
-    lines = [delimited_line(map(str, table.columns)), *map(delimited_line, zip(*columns, strict=True))]
-    return "".join(lines).encode()
+    rows = [map(str, table.columns), *zip(*columns, strict=True)]
+    return "".join(delimited_line(row, delimiter) for row in rows).encode()
 
 
 def sealed(sidecar: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,7 +123,8 @@ def verify_shared(path: Path) -> dict[str, Any]:
     if not sidecar["records"]["shared"]:
         # Nothing but a header, which the hash has told to be right.
         return sidecar
-    table = read_table(path, trim=False)
+    # Sidecars of earlier versions, whose files have commas, say nothing of it.
+    table = read_table(path, delimiter=sidecar.get("delimiter", ","), trim=False)
     columns = [column["name"] for column in sidecar["columns"]]
     quasi = [column["name"] for column in sidecar["columns"] if column["role"] == "quasi-identifier"]
     if list(table.columns) != columns:
@@ -156,6 +158,7 @@ def _sidecar(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> d
         "format": FORMAT,
         "file": name,
         "sha256": digest,
+        "delimiter": shared.delimiter,
         "columns": [
             {"name": column, "role": "quasi-identifier", "attribute": quasi[column]}
             if column in quasi

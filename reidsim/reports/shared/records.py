@@ -47,6 +47,8 @@ class SharedRecords:
         Its SHA-256.
     warnings : tuple of str
         What to think of before sharing.
+    delimiter : str
+        Between columns, as in the file of the release.
     """
 
     policy: str
@@ -56,6 +58,7 @@ class SharedRecords:
     source: Path
     source_hash: str
     warnings: tuple[str, ...]
+    delimiter: str = ","
 
     @property
     def withheld(self) -> int:
@@ -74,12 +77,15 @@ class _Release:
     adult: bool
     generalize: Mapping[str, GeneralizedAttribute]
     renamed: Mapping[str, Mapping[str, str]]
+    encoding: str | None = None
 
     def read(self, path: Path) -> pd.DataFrame:
         """Read all columns, values as they are."""
         if self.adult:
             return read_adult(path)
-        frame = read_table(path, delimiter=self.delimiter, header=self.header, comment=self.comment, trim=False)
+        frame = read_table(
+            path, delimiter=self.delimiter, header=self.header, comment=self.comment, trim=False, encoding=self.encoding
+        )
         if not self.header:
             frame.columns = pd.Index([str(number) for number in range(1, frame.shape[1] + 1)])
         return frame
@@ -138,6 +144,7 @@ def shared_records(
         source=path,
         source_hash=source_hash,
         warnings=(*_none_shared(table), *_stars(frame, release), *_warnings(frame[list(keep)], table)),
+        delimiter=release.delimiter,
     )
 
 
@@ -200,7 +207,9 @@ def _release(run: StoredRun) -> _Release:
         section = scenario.release
         header = bool(getattr(section, "header", True))
         renamed = {name: attribute.values for name, attribute in scenario.attributes.items()}
-        release = _Release(column_of, section.delimiter, header, None, section.format == "adult", {}, renamed)
+        release = _Release(
+            column_of, section.delimiter, header, None, section.format == "adult", {}, renamed, section.encoding
+        )
     else:
         expected = "a game in which a form is chosen for each record: tables or masking"
         raise InputError("nothing is shared", source=run.folder, where="game", found=run.game, expected=expected)
