@@ -79,9 +79,9 @@ def _read(path: Path) -> pd.DataFrame:
     if ending == ".dta":
         frame = pd.read_stata(path, convert_categoricals=False)
         with StataReader(path) as reader:
+            by_set = reader.value_labels()
             # Labels go by the name of a set of labels, which several columns may have; pandas has no other way to it.
             sets = dict(zip(vars(reader)["_varlist"], vars(reader)["_lbllist"], strict=True))
-            by_set = reader.value_labels()
         return _labelled(frame, {column: by_set[name] for column, name in sets.items() if name in by_set})
     frame, meta = _statistical(path, metadataonly=False)
     return _labelled(frame, meta.variable_value_labels)
@@ -110,8 +110,9 @@ def _labelled(frame: pd.DataFrame, labels: Mapping[str, Mapping[Any, str]]) -> p
     columns = {}
     for name in frame.columns:
         names = _told_apart(labels.get(str(name), {}))
-        column = frame[name]
-        columns[name] = column if not names else column.astype("object").map(lambda code, of=names: of.get(code, code))
+        # A code without a label stands among text then.
+        known = {code: names.get(code, _cell(code)) for code in frame[name].dropna().unique()} if names else {}
+        columns[name] = frame[name].astype("object").map(known) if names else frame[name]
     return pd.DataFrame(columns)
 
 
@@ -128,7 +129,7 @@ def _workbook(path: Path) -> pd.DataFrame:
         rows = [list(map(_cell, row)) for row in book.worksheets[0].iter_rows(values_only=True)]
     finally:
         book.close()
-    rows = [row for row in rows if any(row)]
+    rows = [row for row in rows if _width(row)]
     if not rows:
         raise InputError("the first sheet is empty", source=path)
     # Sheets are as wide as what was ever in them.
@@ -137,7 +138,7 @@ def _workbook(path: Path) -> pd.DataFrame:
 
 
 def _width(row: Iterable[str]) -> int:
-    return max((at for at, cell in enumerate(row, start=1) if cell), default=0)
+    return max((at for at, cell in enumerate(row, start=1) if cell.strip()), default=0)
 
 
 def _cell(value: Any) -> str:

@@ -25,8 +25,8 @@ _WITH_DECIMALS = re.compile(r"[+-]?\d+[.,]0+")
 _DATED = ("birth date", "date of an event")
 # Days with years of four digits from which the century of the others can be told.
 _ENOUGH_DAYS = 20
-# Any century: only whether a text is a day is asked.
-_SOME_CENTURY = 1900
+# Any century with its leap years: only whether a text is a day is asked.
+_SOME_CENTURY = 2000
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ DayOrder = Literal["day-month", "month-day"]
 
 # A year in a table of people.
 FIRST_YEAR, LAST_YEAR = 1800, 2199
-# Day 0 of spreadsheets, whose numbers of days are read where they have five digits: from 1927 to 2173.
-_SERIAL_DAY_0 = date(1899, 12, 30)
+# Day 0 of spreadsheets, whose numbers of days are read where they have five digits, up to the end of a century.
+_SERIAL_DAY_0, _LAST_SERIAL_DAY = date(1899, 12, 30), date(2099, 12, 31)
 
 _TIME = r"(?:[T ]\d{1,2}(?::\d{2}){0,2}(?:\.\d+)?(?: ?[AaPp][Mm])?(?:Z|[+-]\d{2}:?\d{2})?)?"
 _YEAR_FIRST = re.compile(rf"(\d{{4}})([-/.])(\d{{1,2}})\2(\d{{1,2}}){_TIME}")
@@ -29,11 +29,12 @@ _SERIAL = re.compile(r"(\d{5})(?:[.,]\d+)?")
 _YEAR_AND_MONTH = re.compile(r"(\d{4})-(\d{2})")
 _YEAR = re.compile(r"(\d{4})(?:[.,]0+)?")
 
-# The first letters of months in English and German.
-_MONTHS = {
-    "jan": 1, "feb": 2, "mar": 3, "mär": 3, "mrz": 3, "apr": 4, "may": 5, "mai": 5, "jun": 6, "jul": 7, "aug": 8,
-    "sep": 9, "oct": 10, "okt": 10, "nov": 11, "dec": 12, "dez": 12,
-}  # fmt: skip
+# Months in English and German, of which three letters or more may stand for the whole.
+_MONTHS = (
+    ("january", "januar", "jänner"), ("february", "februar"), ("march", "märz", "maerz", "mrz"), ("april",),
+    ("may", "mai"), ("june", "juni"), ("july", "juli"), ("august",), ("september",), ("october", "oktober"),
+    ("november",), ("december", "dezember"),
+)  # fmt: skip
 
 # Of a rule of levels: a month, a year, or so many years.
 _LEVEL = re.compile(r"month|year|([2-9]|[1-9]\d+) years")
@@ -86,13 +87,13 @@ def read_day(text: str, order: DayOrder = "day-month", two_digit_years_from: int
     if found := _MONTH_NAMED.fullmatch(text) or _MONTH_FIRST.fullmatch(text):
         named, day = (found[2], found[1]) if found[1].isdecimal() else (found[1], found[2])
         year = _full_year(found[3], two_digit_years_from)
-        month = _MONTHS.get(named[:3].lower())
+        month = next((at for at, names in enumerate(_MONTHS, 1) if _begins_one(named.lower(), names)), None)
         return None if month is None or year is None else _day(year, month, int(day), short_year=len(found[3]) == 2)
     if found := _COMPACT.fullmatch(text):
         return _day(int(found[1]), int(found[2]), int(found[3]), way="compact")
     if found := _SERIAL.fullmatch(text):
         day = _SERIAL_DAY_0 + timedelta(int(found[1]))
-        return Day(day.isoformat(), "serial") if int(found[1]) >= 10_000 and day.year <= LAST_YEAR else None
+        return Day(day.isoformat(), "serial") if int(found[1]) >= 10_000 and day <= _LAST_SERIAL_DAY else None
     if (found := _YEAR_AND_MONTH.fullmatch(text)) and 1 <= int(found[2]) <= 12 and _is_year(int(found[1])):
         return Day(text, "year")
     if (found := _YEAR.fullmatch(text)) and _is_year(int(found[1])):
@@ -119,6 +120,10 @@ def _year_last(found: re.Match[str], order: DayOrder, two_digit_years_from: int 
     return (ways.get(order) or next(iter(ways.values())))._replace(order=only)
 
 
+def _begins_one(word: str, names: Sequence[str]) -> bool:
+    return any(name.startswith(word) for name in names)
+
+
 def _full_year(digits: str, two_digit_years_from: int | None) -> int | None:
     if len(digits) == 4:
         return int(digits)
@@ -143,7 +148,7 @@ def _day(
 
 def has_short_year(text: str) -> bool:
     """Tell whether a text is a day whose year has two digits."""
-    return (read := read_day(text, two_digit_years_from=1900)) is not None and read.short_year
+    return (read := read_day(text, two_digit_years_from=2000)) is not None and read.short_year
 
 
 def age_on(calendar: str, reference: date) -> int | None:
