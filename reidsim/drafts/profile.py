@@ -38,6 +38,8 @@ _LIKE_PHONE_NUMBERS = ("postal code", "birth date", "date of an event")
 _FEW_CODES = 10
 # What names speak of that is a quantity, or has no order and is a category even where it is written in numbers.
 _QUANTITIES = ("age", "birth year", "household", "income", "body", "birth date", "date of an event")
+# What is coded by numbers of one length, the first digits of which say less.
+_CODED = ("occupation", "place")
 # Whole numbers of no more values are categories where the name says nothing.
 _MOST_NOMINAL = 20
 
@@ -172,7 +174,8 @@ def kind_of(
     sample = values if len(values) <= SAMPLE else values[:: len(values) // SAMPLE]
     kind = _kind_of_values(sample, hint)
     if kind == "whole number" and not is_quantity and _is_nominal(values, hint):
-        kind = "code" if len(values) > _FEW_CODES and _of_one_length(values) else "category"
+        coded = hint is not None and hint.concept in _CODED and len(values) > _FEW_CODES and _of_one_length(values)
+        kind = "code" if coded else "category"
     pattern = direct_pattern(sample) if kind in ("code", "category", "free text") else None
     if pattern == "phone number" and hint is not None and hint.concept in _LIKE_PHONE_NUMBERS:
         pattern = None

@@ -57,10 +57,12 @@ def safe_harbor_strategies(
             continue
         position = lattice.domain.position(name)
         hierarchy = lattice.hierarchies[position]
+        used = np.bincount(lattice.codes[:, position], minlength=hierarchy.attribute.size) > 0
         try:
-            by_value = (
-                minimum_age_levels(hierarchy) if name == age else minimum_zip_levels(hierarchy, zip3_population or {})
-            )
+            if name == age:
+                by_value = minimum_age_levels(hierarchy, used)
+            else:
+                by_value = minimum_zip_levels(hierarchy, zip3_population or {})
         except _UnfitValueError as error:
             rows = np.arange(lattice.n_records) if row_of is None else row_of
             having = rows[lattice.codes[:, position] == error.value]
@@ -69,11 +71,22 @@ def safe_harbor_strategies(
     return np.asarray(levels @ np.array(lattice.strides))
 
 
-def minimum_age_levels(hierarchy: Hierarchy) -> NDArray[np.int64]:
+def minimum_age_levels(hierarchy: Hierarchy, used: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
     """Return per age the lowest level that tells no more than Safe Harbor allows; 0 for ages below 90.
 
     All ages of 90 and more must be in one category, and its label must not be a single age. A missing age is
     suppressed.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+        Of ages in whole years.
+    used : ndarray of bool, shape (n_values,), optional
+        Values that some record has; of the others, those that are no age are passed over.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_values,)
     """
     present = _present(hierarchy)
     old = np.zeros(len(present), dtype=np.bool_)
@@ -81,7 +94,8 @@ def minimum_age_levels(hierarchy: Hierarchy) -> NDArray[np.int64]:
         try:
             old[value] = whole_numbers(hierarchy.attribute, [hierarchy.attribute.categories[value]])[0] >= TOP_AGE
         except InputError as error:
-            raise _UnfitValueError(error, int(value)) from None
+            if used is None or used[value]:
+                raise _UnfitValueError(error, int(value)) from None
     minimum = np.zeros(len(present), dtype=np.int64)
     for value in np.flatnonzero(~present):
         minimum[value] = _suppressed(hierarchy, int(value))
