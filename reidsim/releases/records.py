@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,11 @@ def records_of(table: Population) -> pd.DataFrame:
 
 
 def select_columns(
-    frame: pd.DataFrame, columns: Mapping[str, str], values: Mapping[str, Mapping[str, str]], source: str | Path
+    frame: pd.DataFrame,
+    columns: Mapping[str, str],
+    values: Mapping[str, Mapping[str, str]],
+    source: str | Path,
+    readings: Mapping[str, Callable[[str], str]] | None = None,
 ) -> pd.DataFrame:
     """Take the columns that hold the quasi-identifiers, under the attributes' names and with the domain's labels.
 
@@ -37,11 +42,13 @@ def select_columns(
         Per attribute, the label that stands for a value; values not named stay.
     source : str or Path
         For messages.
+    readings : mapping of str to callable, optional
+        Per attribute, the label that a value is read as; values of the others are read as they are.
 
     Raises
     ------
     InputError
-        If a column is missing.
+        If a column is missing, or a value cannot be read.
     """
     chosen = {}
     for attribute, column in columns.items():
@@ -54,8 +61,35 @@ def select_columns(
                 hint=nearest(column, map(str, frame.columns)),
             )
         labels = frame[column].str.strip()
-        chosen[attribute] = labels.replace(dict(values[attribute])) if values.get(attribute) else labels
+        if readings and attribute in readings:
+            labels = read_labels(labels, readings[attribute], source, column)
+        renamed = values.get(attribute)
+        chosen[attribute] = read_labels(labels, partial(_renamed, renamed), source, column) if renamed else labels
     return pd.DataFrame(chosen)
+
+
+def _renamed(names: Mapping[str, str], value: str) -> str:
+    return names.get(value, value)
+
+
+def read_labels(
+    values: pd.Series[str], reading: Callable[[str], str], source: str | Path, column: str
+) -> pd.Series[str]:
+    """Return the label that each value of a column is read as.
+
+    Raises
+    ------
+    InputError
+        For the first value that cannot be read; names the file, row and column.
+    """
+    labels = {}
+    for value in values.unique():
+        try:
+            labels[value] = reading(value)
+        except InputError as error:
+            row = int(values.eq(value).to_numpy().argmax()) + 1
+            raise error.located(source, f"row {row}, column {column!r}") from None
+    return values.map(labels).astype("str")
 
 
 def code_records(

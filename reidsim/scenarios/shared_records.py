@@ -44,6 +44,8 @@ class SharedColumns:
     ----------
     column_of : mapping of str to str
         Column of each attribute.
+    delimiter : str
+        Between columns of the file.
     header : bool
         Whether the file names its columns; else they are numbered from 1, and shared under the attributes' names.
     hierarchies : mapping of str to HierarchyFile
@@ -58,6 +60,7 @@ class SharedColumns:
     """
 
     column_of: Mapping[str, str]
+    delimiter: str = ","
     header: bool = True
     hierarchies: Mapping[str, HierarchyFile] | None = None
     stars: frozenset[str] = frozenset()

@@ -60,7 +60,7 @@ def build_study(loaded: LoadedScenario[ScenarioHead]) -> TablesStudy:
         released = np.bincount(cell_of_record, minlength=lattice.n_records)
         if population is not None and _must_hold_release(scenario):
             require_part_of(lattice, released, population)
-        safe_harbor = safe_harbor_minimum(scenario.safe_harbor, lattice, population or dataset)
+        safe_harbor = safe_harbor_minimum(scenario.safe_harbor, lattice, population or dataset, first)
         study = TablesStudy(
             loaded, lattice, cell_of_record, kind_of_record[first], prices, population, dataset, safe_harbor,
             sampled=sampled_people(scenario, lattice.domain, records),
@@ -72,9 +72,15 @@ def build_study(loaded: LoadedScenario[ScenarioHead]) -> TablesStudy:
 
 
 def safe_harbor_minimum(
-    section: SafeHarborSection | None, lattice: GeneralizationLattice, population: Population
+    section: SafeHarborSection | None,
+    lattice: GeneralizationLattice,
+    population: Population,
+    row_of: NDArray[np.integer],
 ) -> Strategies | None:
-    """Return the least generalization of each record that Safe Harbor accepts; None if a scenario does not ask."""
+    """Return the least generalization of each record that Safe Harbor accepts; None if a scenario does not ask.
+
+    `row_of` holds the row of each record in its file, for messages.
+    """
     if section is None:
         return None
     zip3_population = None
@@ -85,7 +91,9 @@ def safe_harbor_minimum(
             path = bundled_folder("populations") / "figures" / "us-2010-zip3.csv.gz"
             frame = read_table(path, comment="#")
             zip3_population = dict(zip(frame["zip3"], numbers(frame, "people", path), strict=True))
-    return safe_harbor_strategies(lattice, age=section.age, zip_code=section.zip, zip3_population=zip3_population)
+    return safe_harbor_strategies(
+        lattice, age=section.age, zip_code=section.zip, zip3_population=zip3_population, row_of=row_of
+    )
 
 
 def _must_hold_release(scenario: TablesScenario) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from reidsim.drafts.scenario_text import BENEFIT, COST, LOSS
+from reidsim.drafts import scenario_text as defaults
 from reidsim.reports.page.answers_under_uncertainty import uncertain_answer
 from reidsim.reports.page.blocks import Block, Bullets, Cell, Code, Inline, Table, paragraph
 from reidsim.reports.page.exposure import Exposure, exposure_of, people_text
@@ -167,7 +167,7 @@ def _prices(run: StoredRun) -> Iterator[Block]:
     gain = economics.get("gain", economics["loss"])
     named = {"benefit": economics["benefit"], "loss": economics["loss"], "gain": gain, "cost": economics["cost"]}
     text = ", ".join(f"{name} {number_text(value)}" for name, value in named.items())
-    if list(named.values()) == [BENEFIT, LOSS, LOSS, COST]:
+    if list(named.values()) == [defaults.BENEFIT, defaults.LOSS, defaults.LOSS, defaults.COST]:
         yield paragraph(
             f"The prices ({text}, in dollars per record) are defaults: those of the paper, Wan et al. 2015, PLoS ONE "
             "10(3): e0120592. They are nobody's own, and the choice above depends on them.",

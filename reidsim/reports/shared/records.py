@@ -64,6 +64,11 @@ class SharedRecords:
         return len(self.source.frame)
 
     @property
+    def delimiter(self) -> str:
+        """Between columns, as in the file of the release."""
+        return self.source.columns.delimiter
+
+    @property
     def withheld(self) -> int:
         """Records that are not shared."""
         return self.records - len(self.table)
