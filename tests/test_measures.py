@@ -33,7 +33,7 @@ from reidsim.reports.summary_table import summary_tables
 from reidsim.scenarios import kind as kinds
 from reidsim.scenarios.kind import kind_named, kind_names, kind_of, kind_of_content
 from reidsim.scenarios.load import load_scenario
-from reidsim.web.measures import measures_table
+from reidsim.reports.measures_html import measures_table
 
 TESTS = Path(__file__).parent
 TOWN = TESTS / "scenarios" / "town" / "town.toml"

@@ -17,6 +17,7 @@ from reidsim.games.cross_play import REGRET, CrossPlay
 from reidsim.games.cross_play import cross_play as play_all
 from reidsim.linkage.number_checks import check_share
 from reidsim.measures import Measure, measures_among
+from reidsim.progress import watched
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 from reidsim.scenarios.schema import ScenarioHead
@@ -99,6 +100,7 @@ class CrossPlayResult:
 
 
 @formerly(overrides="set")
+@watched
 def cross_play(
     scenario: str | Path,
     *,

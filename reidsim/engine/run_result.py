@@ -18,6 +18,8 @@ from reidsim.wording import counted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from reidsim.front.results import Report
+
 # Columns of a run that say which run it is and how it ended; the others are measures.
 RUN_COLUMNS = ("scenario", "point", "replication", "policy", "state", "seed")
 
@@ -63,6 +65,8 @@ class RunResult:
         Columns of `runs` that tell apart what is averaged.
     measured : tuple of str
         Columns of `runs` that are averaged; all that are measures, if not given.
+    held : object
+        What the files that it tells of live in, and so has to live as long.
     """
 
     name: str
@@ -74,6 +78,7 @@ class RunResult:
     defender: str = "publisher"
     by: tuple[str, ...] = ("policy",)
     measured: tuple[str, ...] = ()
+    held: object = None
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -95,6 +100,18 @@ class RunResult:
         """Draw the payoffs by policy, or along what was swept; see `reidsim.plot`."""
         figure: Figure = reidsim.plot(self)
         return figure
+
+    def report(self, path: str | Path | None = None) -> Report:
+        """Write the report of the result; see `reidsim.report`."""
+        page: Report = reidsim.report(self, path)
+        return page
+
+    def _repr_html_(self) -> str:
+        from importlib import import_module
+
+        # Of a floor above, as are figures and reports.
+        text: str = import_module("reidsim.front.results").result_html(self)
+        return text
 
     def save(self, folder: str | Path, *, illustrate: Illustrator | None = None) -> Path:
         """Write the results folder: manifest, tables, and figures if `illustrate` is given.

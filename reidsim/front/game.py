@@ -27,6 +27,7 @@ from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.population import Population
+from reidsim.progress import watched
 from reidsim.scenarios.given import replies, validated_with
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
@@ -149,6 +150,7 @@ class Game:
 
     # What is played.
 
+    @watched
     def play(
         self, policies: Sequence[object] | None = None, seed: int | None = None, *, progress: Progress | None = None
     ) -> RunResult:
@@ -172,6 +174,7 @@ class Game:
         with named_arguments():
             return run_loaded(loaded, progress=progress)
 
+    @watched
     def sweep(
         self,
         *,
@@ -210,6 +213,7 @@ class Game:
         with named_arguments():
             return run_batch_loaded(loaded, self._executor(policies), progress=progress)
 
+    @watched
     def cross_play(
         self,
         policies: Sequence[object] | None = None,
@@ -233,6 +237,7 @@ class Game:
         with named_arguments():
             return cross_play_loaded(loaded, knowledge=knowledge, stages=stages, attack_rate=rate, progress=progress)
 
+    @watched
     def stress(
         self,
         *,

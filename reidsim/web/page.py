@@ -12,10 +12,10 @@ from mesa.visualization import SolaraViz
 from mesa.visualization.utils import update_counter
 
 from reidsim.reports.figures.style import policy_name
+from reidsim.reports.measures_html import answer, best_policy, measures_table
 from reidsim.web import figures, served
 from reidsim.web.controls import Choice, Control, Value, controls_of
 from reidsim.web.exploration import Exploration
-from reidsim.web.measures import answer, best_policy, measures_table
 
 # A card with nothing in it is not shown: mesa has one for parameters of its own, which are set in another here.
 _STYLE = """

@@ -1,4 +1,4 @@
-"""The table of measures on the web page, and the sentence above it."""
+"""Measures by policy as an HTML table, and the sentence above it: for the web page and for notebooks."""
 
 from __future__ import annotations
 
