@@ -375,11 +375,6 @@ def test_an_adversary_of_ones_own_needs_permission_and_is_named_with_its_section
         describe(load_scenario(TOWN, {"adversaries": wrong}, allow_code=True))
 
 
-def test_scenarios_about_masking_have_one_adversary():
-    with pytest.raises(InputError, match=r"adversaries: unknown key; expected one of .* adversary, "):
-        load_scenario("wan2021", {"adversaries": BOTH})
-
-
 def test_what_a_publisher_believes_of_groups_is_believed_of_all():
     several = {"insider": {"weight": 0.5, "risk": "prosecutor"}, "stranger": {"weight": 0.5}}
     study = build_study(load_scenario(TOWN, {"adversaries": several, "beliefs.risk": "prosecutor"}))

@@ -244,12 +244,7 @@ class TablesScenario(ScenarioHead):
         return self
 
     def _check_adversaries(self) -> None:
-        if self.adversaries and "adversary" in self.model_fields_set:
-            raise InputError(
-                "both adversary and adversaries say who attacks", where="adversary",
-                expected="either [adversary] or [adversaries]",
-            )  # fmt: skip
-        check_adversaries(self.adversaries)
+        check_adversaries(self.adversaries, self.model_fields_set)
         if self.agents is not None:
             self.agents.check_adversaries(self.adversaries)
         if not self.adversaries:
