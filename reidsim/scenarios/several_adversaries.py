@@ -46,10 +46,11 @@ def named(name: str | None) -> Iterator[None]:
         yield
     except InputError as error:
         where = error.where or ""
-        about = where.partition(".")[0] == "adversary" or (not where and error.source is None)
-        if name is None or not about:
+        in_attack = error.source is None and (not where or where.startswith("stage "))
+        if name is None or not (where.partition(".")[0] == "adversary" or in_attack):
             raise
+        below = f", {where}" if in_attack and where else where.removeprefix("adversary")
         raise InputError(
-            error.problem, source=error.source, where=f"adversaries.{name}{where.removeprefix('adversary')}",
+            error.problem, source=error.source, where=f"adversaries.{name}{below}",
             found=error.found, expected=error.expected, hint=error.hint,
         ) from None  # fmt: skip

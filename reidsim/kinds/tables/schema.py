@@ -249,14 +249,12 @@ class TablesScenario(ScenarioHead):
             self.agents.check_adversaries(self.adversaries)
         if not self.adversaries:
             return
-        for where, asked in (
-            ("figures.sequential", self.figures.sequential is not None),
-            ("stress.guarantee", self.stress is not None and self.stress.guarantee),
-        ):
-            if asked:
-                raise InputError(
-                    "it is about one adversary", where=where, expected="[adversary] in place of [adversaries]"
-                )
+        if self.figures.sequential is not None:
+            raise InputError(
+                "it is about one adversary",
+                where="figures.sequential",
+                expected="[adversary] in place of [adversaries]",
+            )
         rounds = [name for name in self.publisher.policies if policy_named(name).in_rounds]
         if rounds and len(self.adversaries) > 1 and "prosecutor" in self.risks:
             raise InputError(
