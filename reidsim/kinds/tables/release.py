@@ -63,24 +63,21 @@ class _Rows:
     labels: pd.DataFrame
     columns: Mapping[str, str]
 
-    def require_values(self, name: str, known: pd.Index[str] | None, section: AttributeSection) -> None:
-        """Check that an attribute has a value in every row, one of those `known` if these are given."""
+    def require_values(self, name: str, known: pd.Index[str], section: AttributeSection) -> None:
+        """Check that every value of an attribute, the missing one too, is one of those in its hierarchy file."""
         labels = self.labels[name]
-        wrong = labels.eq("") if known is None else ~labels.isin(known)
+        wrong = ~labels.isin(known)
         if not wrong.any():
             return
         row = int(wrong.to_numpy().argmax())
         place = f"row {row + 1}, column {self.columns[name]!r}"
         if labels.iloc[row] == "":
+            assert isinstance(section.hierarchy, Table)  # noqa: S101 - said for the type checker
             raise InputError(
-                "value missing",
-                source=self.source,
-                where=place,
-                expected="a value in every row",
-                hint="leave the row out, or give missing values a name of their own",
-            )
-        hint = None if known is None else nearest(labels.iloc[row], known)
-        raise _no_place(labels.iloc[row], self.source, place, section, hint)
+                "value missing", source=self.source, where=place,
+                expected=f"a value, or a row for missing ones in {section.hierarchy.file}",
+            )  # fmt: skip
+        raise _no_place(labels.iloc[row], self.source, place, section, nearest(labels.iloc[row], known))
 
 
 def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
@@ -89,6 +86,7 @@ def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
     Categories of an attribute, which the information loss counts whether they occur or not, are the rows of its
     hierarchy file, else those of the population, else the values that occur. Where the unit is the record, those of a
     population made by a recipe come first: its forms are priced by what can be told of people (Wan et al. 2015).
+    A missing value is a category of its own.
 
     Raises
     ------
@@ -110,11 +108,10 @@ def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
     }
     listed = {} if by_people else tables
     domain = Domain(tuple(Attribute(name, _categories(name, listed, people, records.labels)) for name in attributes))
-    for name, attribute in attributes.items():
+    for name in listed:
         for file in files:
-            if name in file.labels and (name in listed or scenario.publisher.unit == "table"):
-                # Where each record has a form of its own, a missing value is one like any other.
-                file.require_values(name, domain[name].labels if name in listed else None, attribute)
+            if name in file.labels:
+                file.require_values(name, domain[name].labels, attributes[name])
     population = None if people is None else over_domain(domain, people, attributes)
     codes = np.full((len(frame), len(attributes)), -1, dtype=np.int32)
     for position, name in enumerate(attributes):
@@ -365,6 +362,11 @@ def hierarchy_of(attribute: Attribute, section: HierarchySection, folder: Path, 
 
 
 def _ruled_levels(attribute: Attribute, section: Intervals | Prefix | Groups) -> list[list[str]]:
+    if "" in attribute.categories and attribute.size > 1 and not isinstance(section, Groups):
+        # A missing value is in no interval and has no prefix: it stays by itself until all is suppressed.
+        place = attribute.categories.index("")
+        known = Attribute(attribute.name, attribute.categories[:place] + attribute.categories[place + 1 :])
+        return [[*level[:place], "", *level[place:]] for level in _ruled_levels(known, section)]
     if isinstance(section, Intervals):
         return interval_levels(
             attribute, section.widths, start=section.start, absorb_remainder=section.absorb_remainder
