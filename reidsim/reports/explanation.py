@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from reidsim.agents.phases import FIRST_STREAMS, PHASES, Phase
@@ -39,8 +39,8 @@ def explanation(loaded: LoadedScenario[ScenarioHead]) -> str:
 
 
 def _agents(name: str, scenario: Playable) -> Iterator[str]:
-    adversaries = scenario.adversaries if isinstance(scenario, TablesScenario) else {}
-    agents = among_adversaries(scenario.agents or AgentsSection(), adversaries)
+    adversaries: Mapping[str, PlannerSection] = scenario.adversaries
+    agents = among_adversaries(scenario.agents or AgentsSection(), scenario.adversaries)
     rounds = "1 round" if agents.rounds == 1 else f"{agents.rounds:,} rounds"
     draws = "one draw" if agents.draws == 1 else f"{agents.draws:,} draws"
     outcomes = "expected outcomes" if agents.mode == "expectation" else f"drawn outcomes, {draws}"
@@ -73,8 +73,9 @@ def _agents(name: str, scenario: Playable) -> Iterator[str]:
 
 def _traits(section: AgentTypeSection, scenario: Playable, own: PlannerSection) -> Iterator[str]:
     yield f"weight {section.weight:g}"
-    planner = "multistage" if isinstance(scenario, MaskingScenario) else own.planner
     knowledge = section.knowledge or getattr(own, "knowledge", None)
+    in_stages = isinstance(scenario, MaskingScenario) and knowledge is None and own.planner == "one-shot"
+    planner = "multistage" if in_stages else own.planner
     yield f"planner {section.planner or planner}"
     yield f"gain {_amount('gain', section.gain, scenario)}"
     yield f"cost {_amount('cost', section.cost, scenario)}"

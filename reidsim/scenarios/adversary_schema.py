@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
@@ -184,8 +184,8 @@ class AdversarySection(PlannerSection):
         return self
 
 
-class WeightedAdversarySection(AdversarySection):
-    """One of several adversaries, of whom the records meet one: how it links and plans."""
+class WeightedSection(Section):
+    """What one of several adversaries says besides how it links and plans."""
 
     weight: Annotated[float, Field(gt=0, le=1)] = Field(
         description="probability that it is the one whom the records meet; those of all adversaries sum to 1"
@@ -199,24 +199,34 @@ class WeightedAdversarySection(AdversarySection):
     )
 
     @property
-    def alone(self) -> AdversarySection:
-        """The section of the same adversary as the only one."""
-        return AdversarySection(**{name: getattr(self, name) for name in AdversarySection.model_fields})
-
-    @property
     def amounts(self) -> dict[str, float]:
         """The gain and cost that it has of its own."""
         return {name: amount for name in ("gain", "cost") if (amount := getattr(self, name)) is not None}
 
 
-def check_adversaries(adversaries: Mapping[str, WeightedAdversarySection]) -> None:
-    """Check that adversaries by name can be told from others, and that one of them comes.
+class WeightedAdversarySection(WeightedSection, AdversarySection):
+    """One of several adversaries, of whom the records meet one: how it links and plans."""
+
+
+def check_adversaries(adversaries: Mapping[str, WeightedSection], given: Collection[str]) -> None:
+    """Check that a scenario says in one way who attacks, by names that can be told from others, and that one comes.
+
+    Parameters
+    ----------
+    adversaries : mapping of str to WeightedSection
+    given : collection of str
+        Sections that the scenario gives.
 
     Raises
     ------
     InputError
         Names the key.
     """
+    if adversaries and "adversary" in given:
+        raise InputError(
+            "both adversary and adversaries say who attacks", where="adversary",
+            expected="either [adversary] or [adversaries]",
+        )  # fmt: skip
     for name in adversaries:
         if name in (*ADVERSARIES, TOGETHER):
             raise InputError("name of a column of cross-play", where=f"adversaries.{name}", expected="another name")

@@ -46,23 +46,37 @@ def validated_with(given: Given, model: type[S], content: Mapping[str, Any], sou
     InputError
         As `validated` does, and if the game has no key for what is given.
     """
-    planner = _section(content, "adversary").get("planner")
+    named = _section(content, "adversaries")
+    own = [name for name in named if _section(named, name).get("planner") in given]
+    alone = _section(content, "adversary").get("planner") in given
     policies = _section(content, "publisher").get("policies", ())
-    own = isinstance(planner, str) and planner in given
-    if not own and not any(policy in given for policy in policies):
+    if not (alone or own or any(policy in given for policy in policies)):
         return validated(model, content, source)
     known = dict(content)
     changes: dict[str, dict[str, Any]] = {}
+    if alone:
+        known["adversary"] = _unplanned(content["adversary"])
+        changes["adversary"] = {"planner": content["adversary"]["planner"]}
     if own:
-        known["adversary"] = {k: v for k, v in content["adversary"].items() if k not in ("planner", "rate")}
-        changes["adversary"] = {"planner": planner}
+        known["adversaries"] = {name: _unplanned(named[name]) if name in own else named[name] for name in named}
     if any(policy in given for policy in policies):
         others = [policy for policy in policies if policy not in given]
         known["publisher"] = {**content["publisher"], "policies": others or [_ANY_POLICY]}
         changes["publisher"] = {"policies": tuple(policies)}
     scenario = validated(model, known, source)
-    sections = {name: _with(getattr(scenario, name, None), values, name, source) for name, values in changes.items()}
+    sections: dict[str, Any] = {
+        name: _with(getattr(scenario, name, None), values, name, source) for name, values in changes.items()
+    }
+    if own:
+        adversaries = getattr(scenario, "adversaries")  # noqa: B009 - of kinds that have it, as it was valid
+        sections["adversaries"] = adversaries | {
+            name: adversaries[name].model_copy(update={"planner": named[name]["planner"]}) for name in own
+        }
     return scenario.model_copy(update=sections)
+
+
+def _unplanned(section: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in section.items() if key not in ("planner", "rate")}
 
 
 def given_table(given: Given, name: str) -> pd.DataFrame:

@@ -298,12 +298,12 @@ class Kind(SharedRecords, ABC):
         return study, opponents_by_planner(study, knowledge=knowledge, stages=stages, rate=rate)
 
     def opponent_types(self, study: Any) -> TypeOpponents:
-        """Return the types of adversary that the scenario's agents may meet; none if it names none."""
-        from reidsim.scenarios.opponent_types import TypeOpponents, types_of_setting
+        """Return the types of adversary that the scenario's agents may meet, and what may be planned on of several."""
+        from reidsim.scenarios.opponent_types import ideas_of_several, types_of_setting
 
         agents = getattr(study.scenario, "agents", None)
         if agents is None or not agents.types:
-            return TypeOpponents()
+            return ideas_of_several(study)
         first = self.policies_of(study.scenario)[0]
         return types_of_setting(self.settings(study)(first, 0, 0), agents.together)
 

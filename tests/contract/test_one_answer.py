@@ -245,12 +245,13 @@ def differing(run: pd.DataFrame, path: Path) -> list[object]:
 
 @pytest.mark.parametrize(
     ("world", "planner", "linkage", "beliefs"),
-    cases([case for case in EVERY if case[0] != "subjects"], [case for case in FEW[1:4] if case[0] != "subjects"]),
+    cases(EVERY, [*FEW[1:4], FEW[5]]),
 )
 def test_one_adversary_by_a_name_gets_the_same_answer(tmp_path, world, planner, linkage, beliefs):
     path = write(tmp_path, world, planner, linkage, beliefs)
     run = reidsim.run(path).summary[MEASURES]
-    path.write_text(path.read_text().replace("[adversary]", "[adversaries.solo]\nweight = 1"))
+    text = path.read_text().replace("[adversary]", "[adversaries.solo]\nweight = 1")
+    path.write_text(text.replace("[adversary.", "[adversaries.solo."))
     pd.testing.assert_frame_equal(reidsim.run(path).summary[MEASURES], run, rtol=0, atol=0)
     assert differing(run, path) == []
 
@@ -283,6 +284,36 @@ def test_every_runner_gives_the_answer_of_a_run_against_several(tmp_path, world,
     path.write_text(path.read_text().replace('[adversary]\nplanner = "one-shot"\n', SEVERAL[several]))
     run = reidsim.run(path).summary[MEASURES]
     assert list(run.index) == WORLDS[world][3]
+    assert differing(run, path) == []
+
+
+# The same of subjects, each with the stages or the knowledge that it needs.
+OF_SUBJECTS = {
+    "amounts": {"curious": ("weight = 0.7\ngain = 60\n", "plain"), "broker": ("weight = 0.3\ncost = 45\n", "plain")},
+    "linkages": {
+        name: (f"weight = {weight}\n", name)
+        for name, weight in zip(_LINKED_SUBJECTS, (0.5, 0.2, 0.3), strict=True)
+    },
+    "planners": {
+        f"a-{planner}": (f'weight = {weight}\nplanner = "{planner}"\n', linkage)
+        for planner, weight, linkage in zip(
+            PLANNERS, (0.3, 0.2, 0.1, 0.15, 0.25), ("stages", "plain", "stages", "plain", "knowledge"), strict=True
+        )
+    },
+}  # fmt: skip
+_EVERY_OF_SUBJECTS = list(itertools.product(OF_SUBJECTS, BELIEFS))
+
+
+@pytest.mark.parametrize(("several", "beliefs"), cases(_EVERY_OF_SUBJECTS, _EVERY_OF_SUBJECTS[3:5]))
+def test_every_runner_gives_the_answer_of_a_run_against_several_who_attack_subjects(tmp_path, several, beliefs):
+    path = write(tmp_path, "subjects", "one-shot", "plain", beliefs)
+    sections = "".join(
+        f"[adversaries.{name}]\n{said}" + _LINKED_SUBJECTS[linkage].replace("[adversary.", f"[adversaries.{name}.")
+        for name, (said, linkage) in OF_SUBJECTS[several].items()
+    )
+    path.write_text(path.read_text().replace(f'[adversary]\nplanner = "one-shot"\n{IDENTIFY}', sections))
+    run = reidsim.run(path).summary[MEASURES]
+    assert list(run.index) == _SUBJECT_POLICIES
     assert differing(run, path) == []
 
 

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from reidsim.engine.single_run import run_once
+from reidsim.reports.measures_html import answer, best_policy, measures_table
 from reidsim.scenarios.load import load_scenario
 from reidsim.web.controls import Choice, Slider, controls_of
 from reidsim.web.exploration import Exploration, changed
 from reidsim.web.figures import FORMS, form_bars, form_shares, payoff_bars, risk_distribution
-from reidsim.reports.measures_html import answer, best_policy, measures_table
 
 
 @pytest.fixture(scope="module")

@@ -33,10 +33,12 @@ from reidsim.kinds.masking.sharing import NOT_SHARED, released_values, shared_co
 from reidsim.kinds.masking.solving import check_policies
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
 from reidsim.releases.focused import FocusedSpace
+from reidsim.scenarios.adversary_schema import WeightedSection
+from reidsim.scenarios.agents import among_adversaries
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.opponent_types import LEFT_OUT, TypeOpponents, types_of_setting
+from reidsim.scenarios.opponent_types import LEFT_OUT, TypeOpponents, ideas_of_several, types_of_setting
 from reidsim.scenarios.opponents import Opponents
 from reidsim.scenarios.policy import k_of, with_each_k
 from reidsim.scenarios.schema import ScenarioHead
@@ -98,10 +100,11 @@ class MaskingKind(Kind):
         check_policies(study, game)
         resources = ", ".join(f"{name} of {table.n_rows:,}" for name, table in game.world.resources.items())
         known = ""
-        if isinstance(game, PartialKnowledgeGame):
-            linked = ", ".join(game.knowledge.attributes)
-            sets = counted(count_sets(game.knowledge), "knowledge set")
-            known = f", up to {sets} per subject, linked on {linked}"
+        for name, (each, _) in study.games_against_each(0).items():
+            if isinstance(each, PartialKnowledgeGame):
+                linked = ", ".join(each.knowledge.attributes)
+                sets = counted(count_sets(each.knowledge), "knowledge set")
+                known += f", up to {sets} per subject, linked on {linked}" + (f" by {name}" if name else "")
         return (
             f"{counted(game.n_records, 'subject')}, {counted(game.space.size, 'strategy', 'strategies')}, {resources}, "
             f"{counted(study.draws, 'replication')}{known}"
@@ -109,7 +112,13 @@ class MaskingKind(Kind):
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return what tables are drawn from."""
-        return {key: value for key, value in loaded.content.items() if key not in _NOT_OF_THE_STUDY}
+        content = {key: value for key, value in loaded.content.items() if key not in _NOT_OF_THE_STUDY}
+        if "adversaries" in content:
+            content["adversaries"] = {
+                name: {key: value for key, value in section.items() if key not in WeightedSection.model_fields}
+                for name, section in content["adversaries"].items()
+            }
+        return content
 
     def play(
         self,
@@ -144,14 +153,18 @@ class MaskingKind(Kind):
     def warnings(self, study: MaskingStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
         """Yield what to know about targets and about strategies that are not proved optimal."""
         equilibria = equilibria_of(outcomes)
-        return game_warnings(study.games(draw)[0], equilibria)
+        return game_warnings([game for game, _ in study.games_against_each(draw).values()], equilibria)
 
     def settings(self, study: MaskingStudy) -> Callable[[str, int, int], Setting]:
         """Return the world of each policy in each draw of the tables."""
-        agents = study.scenario.agents or AgentsSection()
-        return lambda policy, replication, draw: setting_of(
-            study, agents, study.games(replication), policy, replication, draw
-        )
+        agents = among_adversaries(study.scenario.agents or AgentsSection(), study.scenario.adversaries)
+
+        def setting(policy: str, replication: int, draw: int) -> Setting:
+            games = study.games_against_each(replication)
+            check_policies(study, study.games(replication)[0])
+            return setting_of(study, agents, games, policy, replication, draw)
+
+        return setting
 
     def opponents(
         self, study: MaskingStudy, *, knowledge: str | None = None, stages: str | None = None, rate: float = 0.5
@@ -168,7 +181,7 @@ class MaskingKind(Kind):
         """Return the types, on the attributes that any attack looks at."""
         agents = study.scenario.agents
         if agents is None or not agents.types:
-            return TypeOpponents()
+            return ideas_of_several(study)
         space, attack = study.games(0)[0].space, study.games(0)[0].attack
         if space.size > MOST_FORMS:
             return TypeOpponents(left_out=(f"types cannot play: there are more than {MOST_FORMS:,} forms", LEFT_OUT))

@@ -28,7 +28,6 @@ from reidsim.kinds.tables.outcomes import (
     release_table,
     warnings_of,
 )
-from reidsim.kinds.tables.own_adversary import named
 from reidsim.kinds.tables.policies import OF_RECORDS, OF_TABLES, POLICIES, TablesPolicy, policy_named
 from reidsim.kinds.tables.record_figures import figure_tables
 from reidsim.kinds.tables.record_measures import further_measures
@@ -47,6 +46,7 @@ from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import Opponents, study_against, with_adversaries
 from reidsim.scenarios.policy import with_each_k
 from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.several_adversaries import named
 from reidsim.scenarios.shared_records import SharedColumns
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, PolicyOutcome, Progress
 from reidsim.wording import counted

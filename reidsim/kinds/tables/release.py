@@ -68,24 +68,21 @@ class _Rows:
     labels: pd.DataFrame
     columns: Mapping[str, str]
 
-    def require_values(self, name: str, known: pd.Index[str] | None, section: AttributeSection) -> None:
-        """Check that an attribute has a value in every row, one of those `known` if these are given."""
+    def require_values(self, name: str, known: pd.Index[str], section: AttributeSection) -> None:
+        """Check that every value of an attribute, the missing one too, is one of those in its hierarchy file."""
         labels = self.labels[name]
-        wrong = labels.eq("") if known is None else ~labels.isin(known)
+        wrong = ~labels.isin(known)
         if not wrong.any():
             return
         row = int(wrong.to_numpy().argmax())
         place = f"row {row + 1}, column {self.columns[name]!r}"
         if labels.iloc[row] == "":
+            assert isinstance(section.hierarchy, Table)  # noqa: S101 - said for the type checker
             raise InputError(
-                "value missing",
-                source=self.source,
-                where=place,
-                expected="a value in every row",
-                hint="leave the row out, or give missing values a name of their own",
-            )
-        hint = None if known is None else nearest(labels.iloc[row], known)
-        raise _no_place(labels.iloc[row], self.source, place, section, hint)
+                "value missing", source=self.source, where=place,
+                expected=f"a value, or a row for missing ones in {section.hierarchy.file}",
+            )  # fmt: skip
+        raise _no_place(labels.iloc[row], self.source, place, section, nearest(labels.iloc[row], known))
 
 
 def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
@@ -94,6 +91,7 @@ def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
     Categories of an attribute, which the information loss counts whether they occur or not, are the rows of its
     hierarchy file, else those of the population, else the values that occur. Where the unit is the record, those of a
     population made by a recipe come first: its forms are priced by what can be told of people (Wan et al. 2015).
+    A missing value is a category of its own.
 
     Raises
     ------
@@ -116,12 +114,10 @@ def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
     domain = Domain(
         tuple(Attribute(name, _categories(name, a, listed, people, records.labels)) for name, a in attributes.items())
     )
-    for name, attribute in attributes.items():
+    for name in listed:
         for file in files:
-            told_missing = attribute.reading is not None and attribute.reading.missing
-            if name in file.labels and (name in listed or (scenario.publisher.unit == "table" and not told_missing)):
-                # Where each record has a form of its own, or the scenario says what is missing, it is a value like any.
-                file.require_values(name, domain[name].labels if name in listed else None, attribute)
+            if name in file.labels:
+                file.require_values(name, domain[name].labels, attributes[name])
     population = None if people is None else over_domain(domain, people, attributes)
     codes = np.full((len(frame), len(attributes)), -1, dtype=np.int32)
     for position, name in enumerate(attributes):

@@ -259,24 +259,17 @@ class TablesScenario(ScenarioHead):
         return self
 
     def _check_adversaries(self) -> None:
-        if self.adversaries and "adversary" in self.model_fields_set:
-            raise InputError(
-                "both adversary and adversaries say who attacks", where="adversary",
-                expected="either [adversary] or [adversaries]",
-            )  # fmt: skip
-        check_adversaries(self.adversaries)
+        check_adversaries(self.adversaries, self.model_fields_set)
         if self.agents is not None:
             self.agents.check_adversaries(self.adversaries)
         if not self.adversaries:
             return
-        for where, asked in (
-            ("figures.sequential", self.figures.sequential is not None),
-            ("stress.guarantee", self.stress is not None and self.stress.guarantee),
-        ):
-            if asked:
-                raise InputError(
-                    "it is about one adversary", where=where, expected="[adversary] in place of [adversaries]"
-                )
+        if self.figures.sequential is not None:
+            raise InputError(
+                "it is about one adversary",
+                where="figures.sequential",
+                expected="[adversary] in place of [adversaries]",
+            )
         rounds = [name for name in self.publisher.policies if policy_named(name).in_rounds]
         if rounds and len(self.adversaries) > 1 and "prosecutor" in self.risks:
             raise InputError(
