@@ -23,14 +23,12 @@ from reidsim.front.arguments import GAME, named_arguments
 from reidsim.front.content import UNITS, Parts, parts_of, population_of
 from reidsim.front.files import write_scenario
 from reidsim.front.records import Records
-from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.population import Population
 from reidsim.scenarios.given import replies, validated_with
+from reidsim.scenarios.kind import DEFAULT_KIND, kind_named, kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.study import Progress
+from reidsim.scenarios.study import Progress, Study
 
 _PRICES = ("benefit", "loss", "gain", "cost")
 _DEFAULT_POLICIES = ("basic", "no-attack")
@@ -132,15 +130,15 @@ class Game:
             parts = self._parts(policies)
             content = {**parts.content, "seed": self.seed if seed is None else seed, **sections}
             path = Path(GAME)
-            checked = validated_with(parts.given, TablesScenario, content, path)
+            checked = validated_with(parts.given, kind_named(DEFAULT_KIND).schema, content, path)
             return LoadedScenario(self.name, path, checked, content, given=parts.given)
 
     @property
-    def study(self) -> TablesStudy:
+    def study(self) -> Study[Any]:
         """Everything put together: cells, hierarchies, linkage; what the engines solve."""
         loaded = self.scenario()
         with named_arguments():
-            return build_study(loaded)
+            return kind_of(loaded.scenario).build(loaded)
 
     @property
     def fingerprint(self) -> str:

@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from reidsim.agents.measures import PARTICIPATION
 from reidsim.errors import InputError, listed, nearest
 from reidsim.games.measures import MEASURES
 from reidsim.measures import Measure, columns_of
+from reidsim.scenarios.faces import Faces
 from reidsim.scenarios.former_keys import FORMER_GAMES
 from reidsim.scenarios.policy import Policy
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, Assessed, PolicyOutcome, Progress, Study, solver_facts
@@ -41,11 +43,11 @@ _OWN = {
 }
 DEFAULT_KIND = "tables"
 _GROUP = "reidsim.kinds"
-# By the schema of its scenarios, every kind that was made.
-_MADE: dict[type, Kind] = {}
+# Every kind that was made, by the schema of its scenarios; those of users' modules by what scenarios call them, too.
+_MADE: dict[type | str, Kind] = {}
 
 
-class Kind(ABC):
+class Kind(Faces, ABC):
     """A kind of scenario; a kind of one's own says the attributes, `build`, and what else differs.
 
     Attributes
@@ -72,7 +74,7 @@ class Kind(ABC):
     schema: ClassVar[type[ScenarioHead]]
     policies: ClassVar[Mapping[str, Policy]] = {}
     decides: ClassVar[str] = "publisher"
-    measures: ClassVar[tuple[Measure, ...]] = MEASURES
+    measures: ClassVar[tuple[Measure, ...]] = (*MEASURES, PARTICIPATION)
     numbers_draws: ClassVar[bool] = False
     amount_keys: ClassVar[tuple[str, ...]] = ()
 
@@ -251,12 +253,17 @@ class Kind(ABC):
     def settings(self, study: Any) -> Callable[[str, int, int], Setting]:
         """Return what makes the world of agents: of a policy, a draw of the study, and a run of all rounds on it.
 
+        Adversaries differ in amounts and planners, unless the kind says what they may hold and know; who takes part
+        in a round changes no linkage.
+
         Raises
         ------
         InputError
             If the kind is not played in rounds.
         """
-        raise InputError("not played in rounds", source=study.loaded.path, where="game", found=self.name)
+        from reidsim.scenarios.agents_setting import settings_of
+
+        return settings_of(self, study)
 
     def describe_setting(self, setting: Setting) -> str:
         """Say in a line how large a world of agents is."""
@@ -366,6 +373,7 @@ def made_kind(part: object, name: str) -> Kind:
         reason = f"{type(error).__name__}: {error}"
         raise InputError(f"cannot be made: {reason}", where="game", found=name) from None
     if isinstance(own, Kind):
+        _MADE[name] = own
         return own
     raise InputError("not a kind of scenario", where="game", found=name, expected="a class derived from Kind")
 
@@ -390,7 +398,13 @@ def kind_of_content(content: Mapping[str, Any]) -> Kind:
         If there is no such kind.
     """
     game = content.get("game", DEFAULT_KIND)
-    return kind_named(DEFAULT_KIND if game in FORMER_GAMES else game)
+    made = _MADE.get(str(game))
+    return made or kind_named(DEFAULT_KIND if game in FORMER_GAMES else game)
+
+
+def kinds_at_hand() -> tuple[Kind, ...]:
+    """Return the kinds of all packages, and those of users' modules whose scenarios were read."""
+    return tuple(dict.fromkeys((*map(kind_named, kind_names()), *_MADE.values())))
 
 
 def schemas() -> dict[str, type[ScenarioHead]]:

@@ -7,11 +7,17 @@ import pandas as pd
 import pytest
 
 from reidsim.engine.single_run import run_once
+from reidsim.figures.by_policy import payoffs_by_policy, risks_by_policy
+from reidsim.scenarios.faces import Choice, Slider
+from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import load_scenario
-from reidsim.web.controls import Choice, Slider, controls_of
 from reidsim.web.exploration import Exploration, changed
-from reidsim.web.figures import FORMS, form_bars, form_shares, payoff_bars, risk_distribution
+from reidsim.web.figures import FORMS, form_bars, form_shares
 from reidsim.web.measures import answer, best_policy, measures_table
+
+
+def controls_of(loaded):
+    return tuple(kind_of(loaded.scenario).controls(loaded.scenario))
 
 
 @pytest.fixture(scope="module")
@@ -115,9 +121,9 @@ def test_masked_attributes_and_their_levels_are_recognized():
 
 def test_figures_draw_every_policy(small):
     model = Exploration(small, dict)
-    bars = payoff_bars(model.result.runs)
+    bars = payoffs_by_policy(model.measures.reset_index())
     assert len(bars.axes[0].patches) == len(model.policies)
-    lines = risk_distribution(model.result.records, model.policies)
+    lines = risks_by_policy(model.result.records)
     assert len(lines.axes[0].lines) == len(model.policies)
     shares = form_shares(model.result.records, model.attributes, model.policies[0])
     drawn = form_bars(shares, model.policies[0])

@@ -31,6 +31,7 @@ from reidsim.kinds.masking.solving import check_policies
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
 from reidsim.releases.focused import FocusedSpace
 from reidsim.scenarios.agents_schema import AgentsSection
+from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, Slider
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponent_types import LEFT_OUT, TypeOpponents, types_of_setting
@@ -160,6 +161,31 @@ class MaskingKind(Kind):
     def row_of_record(self, study: MaskingStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return every subject's own row."""
         return np.arange(study.games(draw)[0].n_records)
+
+    def figures(self, result: Shown) -> Figures:
+        """Return the figures of the papers that the run has the tables for."""
+        from reidsim.kinds.masking.figures.runs import run_figures
+
+        return run_figures(result)
+
+    def sweep_figures(self, result: ShownSweep) -> Figures:
+        """Return the figures of the papers along what changes."""
+        from reidsim.kinds.masking.figures.runs import sweep_figures
+
+        return sweep_figures(result)
+
+    def controls(self, scenario: ScenarioHead) -> Iterator[Control]:
+        """Yield amounts, and the confidence in what is inferred from which on it is used."""
+        yield from super().controls(scenario)
+        assert isinstance(scenario, MaskingScenario)  # noqa: S101 - of this kind
+        if scenario.adversary.stages:
+            threshold = scenario.adversary.confidence_threshold
+            yield Slider("adversary.confidence_threshold", "Confidence threshold", threshold, 1.0, 0.05)
+
+    def attacker(self, scenario: ScenarioHead, name: str) -> tuple[str, str | None]:
+        """Return that one-shot adversaries attack in stages: they infer before they link."""
+        planner, knowledge = super().attacker(scenario, name)
+        return "multistage" if planner == "one-shot" else planner, knowledge
 
 
 MASKING = MaskingKind()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -39,6 +39,8 @@ from reidsim.scenarios.adversary_schema import AdversarySection
 from reidsim.scenarios.agents import among_adversaries
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.attack_recipe import require_recipe
+from reidsim.scenarios.faces import Choice as ControlChoice
+from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, amount_slider
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import Opponents, study_against, with_adversaries
@@ -157,9 +159,7 @@ class TablesKind(Kind):
 
     def settings(self, study: TablesStudy) -> Callable[[str, int, int], Setting]:
         """Return the one world of all policies and draws."""
-        world = setting_of(
-            study, among_adversaries(study.scenario.agents or AgentsSection(), study.scenario.adversaries)
-        )
+        world = setting_of(study, self.agents_of(study.scenario))
 
         def setting(policy: str, replication: int, draw: int) -> Setting:
             require_playable(study, policy)
@@ -222,6 +222,57 @@ class TablesKind(Kind):
     def play_together(self, studies: Sequence[TablesStudy]) -> Callable[[int], Mapping[str, PolicyOutcome]]:
         """Return the outcomes at the points of one walk."""
         return FullDomainPoints(studies).outcomes
+
+    def figures(self, result: Shown) -> Figures:
+        """Return the figures of the papers that the run has the tables for."""
+        from reidsim.kinds.tables.figures.runs import run_figures
+
+        return run_figures(result)
+
+    def sweep_figures(self, result: ShownSweep) -> Figures:
+        """Return the figures of the papers along what changes."""
+        from reidsim.kinds.tables.figures.sweeps import sweep_figures
+
+        return sweep_figures(result)
+
+    def controls(self, scenario: ScenarioHead) -> Iterator[Control]:
+        """Yield amounts, and of records against one adversary who knows everything, how it plans."""
+        yield from super().controls(scenario)
+        assert isinstance(scenario, TablesScenario)  # noqa: S101 - of this kind
+        adversary = scenario.adversary
+        if scenario.publisher.unit == "table" or adversary.knowledge is not None or scenario.adversaries:
+            return
+        yield ControlChoice("adversary.planner", "Planner of the adversary", adversary.planner, ("one-shot", "fmdp"))
+        if adversary.plans_sequentially:
+            key, sequential = "adversary.sequential", adversary.sequential
+            yield amount_slider(f"{key}.access_cost", "Price of access", sequential.access_cost)
+            yield amount_slider(f"{key}.penalty", "Penalty for a detected exploit", sequential.penalty)
+
+    def agents_of(self, scenario: ScenarioHead) -> AgentsSection:
+        """Return agents whose types are the adversaries of the scenario, if it has several."""
+        assert isinstance(scenario, TablesScenario)  # noqa: S101 - of this kind
+        return among_adversaries(super().agents_of(scenario), scenario.adversaries)
+
+    def attacker(self, scenario: ScenarioHead, name: str) -> tuple[str, str | None]:
+        """Return how one of the scenario's adversaries plans, and what it knows."""
+        assert isinstance(scenario, TablesScenario)  # noqa: S101 - of this kind
+        own = scenario.adversaries.get(name, scenario.adversary)
+        return own.planner, own.knowledge
+
+    def is_by_record(self, scenario: ScenarioHead, price: Literal["gain", "cost"]) -> bool:
+        """Tell whether a column holds the price, or the loss that it follows."""
+        assert isinstance(scenario, TablesScenario)  # noqa: S101 - of this kind
+        economics = scenario.economics
+        follows_loss = price == "gain" and economics.gain is None and economics.columns.loss is not None
+        return follows_loss or getattr(economics.columns, price) is not None
+
+    def decision(self, scenario: ScenarioHead) -> str:
+        """Say that records are decided on together, if no policy gives each its own."""
+        assert isinstance(scenario, TablesScenario)  # noqa: S101 - of this kind
+        publisher = scenario.publisher
+        if publisher.unit == "record" or any(policy_named(name).way == "record-level" for name in publisher.policies):
+            return ""
+        return "one form for all records, and which of them to suppress: its best reply under the policy"
 
 
 TABLES = TablesKind()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -11,16 +10,9 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from reidsim.engine.results import measures_told
-from reidsim.engine.stress.outcomes import outputs_among
-from reidsim.engine.stress.result import StressResult
-from reidsim.games.measures import PUBLISHER_PAYOFF
-from reidsim.measures import Measure
-from reidsim.palette import GREY
-from reidsim.reports.figures.inputs import checked, refuse_repeated
-from reidsim.reports.figures.saving import save_figure
-from reidsim.reports.figures.spacing import cell_edges, scale_axis
-from reidsim.reports.figures.style import (
+from reidsim.figures.inputs import checked, refuse_repeated
+from reidsim.figures.spacing import cell_edges, scale_axis
+from reidsim.figures.style import (
     UNIT,
     label_axes,
     legend_below,
@@ -30,6 +22,9 @@ from reidsim.reports.figures.style import (
     ordered_policies,
     policy_name,
 )
+from reidsim.games.measures import PUBLISHER_PAYOFF
+from reidsim.measures import Measure
+from reidsim.palette import GREY
 
 # The index drawn as a bar, and the one that is marked on it.
 _BARS = {
@@ -37,37 +32,6 @@ _BARS = {
     "mu_star": ("mu* (bar) and sigma (mark)", "sigma"),
 }
 _COLUMNS = 3
-
-
-def illustrate_stress(result: StressResult, folder: Path) -> list[str]:
-    """Draw the figures of a stress test into a folder; return the names of the files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    names = []
-    for name, figure in figures_of(result):
-        save_figure(figure, folder / f"{name}.png")
-        names.append(f"{name}.png")
-    return names
-
-
-def figures_of(result: StressResult) -> Iterator[tuple[str, Figure]]:
-    """Yield every figure that a stress test has the tables for, with its name."""
-    tables = result.tables
-    measures = {measure.column: measure for measure in outputs_among(measures_told(result.manifest))}
-    if "sensitivity" in tables and tables["sensitivity"]["value"].notna().any():
-        yield "sensitivity", sensitivity_bars(tables["sensitivity"], measures)
-    if "regrets" in tables and tables["regrets"]["regret"].notna().any():
-        yield "regrets", regret_curves(tables["regrets"])
-    if "belief_curves" in tables:
-        curves = tables["belief_curves"]
-        for number, key in enumerate(curves["key"].unique(), start=1):
-            own = curves[(curves["key"] == key) & curves["error"].notna() & curves["publisher_payoff"].notna()]
-            if len(own):
-                yield f"beliefs-{number}", belief_curves(own, measures[PUBLISHER_PAYOFF.column])
-    if "policy_map" in tables and pd.api.types.is_numeric_dtype(tables["policy_map"]["x"]):
-        chart = tables["policy_map"]
-        if pd.api.types.is_numeric_dtype(chart["y"]) and chart[["x", "y"]].nunique().min() > 1:
-            section = result.manifest["content"]["stress"]["map"]
-            yield "policy-map", policy_map(chart, section["x"]["key"], section["y"]["key"])
 
 
 def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> Figure:

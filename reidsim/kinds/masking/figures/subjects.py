@@ -16,11 +16,11 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
+from reidsim.figures.inputs import checked, refuse_repeated
+from reidsim.figures.style import UNIT, label_axes, legend_below, money_text, new_figure, number_ticks
 from reidsim.kinds.masking.policies import POLICIES
 from reidsim.palette import BLACK, GREY, VERMILION
 from reidsim.releases.strategy_space import Floats
-from reidsim.reports.figures.inputs import checked, refuse_repeated
-from reidsim.reports.figures.style import UNIT, label_axes, legend_below, money_text, new_figure, number_ticks
 from reidsim.scenarios.policy import Look
 from reidsim.scenarios.schema import RECORD_COLUMNS
 

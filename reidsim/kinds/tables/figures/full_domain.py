@@ -9,10 +9,10 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from reidsim.figures.inputs import checked, refuse_repeated
+from reidsim.figures.style import label_axes, legend_below, looks, new_figure, number_ticks, parameter_label
 from reidsim.games.measures import SHARE_ATTACKED
 from reidsim.palette import BLACK, GREY
-from reidsim.reports.figures.inputs import checked, refuse_repeated
-from reidsim.reports.figures.style import label_axes, legend_below, looks, new_figure, number_ticks, parameter_label
 
 _METHODS = {
     "safe-harbor": "Safe Harbor",

@@ -5,7 +5,7 @@ Everything is set on the figure itself and never through matplotlib's global set
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,8 +17,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY_BLUE, VERMILION
-from reidsim.scenarios.kind import DEFAULT_KIND, kind_named, kind_names
-from reidsim.scenarios.policy import Policy
+from reidsim.scenarios.kind import DEFAULT_KIND, kind_named, kinds_at_hand
 
 UNIT = "$ per record"
 
@@ -49,11 +48,7 @@ class Look:
 
 def policy_name(policy: str) -> str:
     """Return the name of a policy as shown to readers; unknown ones as they are."""
-    return next((known[policy].label for known in _known_policies() if policy in known), policy)
-
-
-def _known_policies() -> list[Mapping[str, Policy]]:
-    return [kind_named(name).policies for name in kind_names()]
+    return next((kind.policies[policy].label for kind in kinds_at_hand() if policy in kind.policies), policy)
 
 
 def _fixed_looks() -> tuple[str, ...]:

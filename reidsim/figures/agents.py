@@ -8,9 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from reidsim.agents.measures import PARTICIPATION
-from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK
-from reidsim.reports.figures.inputs import checked
-from reidsim.reports.figures.style import (
+from reidsim.figures.inputs import checked
+from reidsim.figures.style import (
     UNIT,
     label_axes,
     legend_below,
@@ -20,6 +19,7 @@ from reidsim.reports.figures.style import (
     ordered_policies,
     policy_name,
 )
+from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK
 
 # Panels of the figure of rounds: column, title and what the axis says.
 _PANELS = (

@@ -15,11 +15,11 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from reidsim.errors import InputError
+from reidsim.figures.inputs import checked, refuse_repeated
+from reidsim.figures.spacing import scale_axis
+from reidsim.figures.style import UNIT, Look, label_axes, legend_below, looks, new_figure, write_out
 from reidsim.palette import BLACK
 from reidsim.releases.strategy_space import Floats
-from reidsim.reports.figures.inputs import checked, refuse_repeated
-from reidsim.reports.figures.spacing import scale_axis
-from reidsim.reports.figures.style import UNIT, Look, label_axes, legend_below, looks, new_figure, write_out
 
 # Known parameters come first, in this order.
 _PARAMETER_LABELS = {

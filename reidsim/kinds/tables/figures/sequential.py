@@ -9,17 +9,17 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from reidsim.errors import InputError, listed, nearest
-from reidsim.palette import BLUE, GREY, VERMILION
-from reidsim.reports.figures.inputs import checked, refuse_repeated
-from reidsim.reports.figures.sequential_scales import (
+from reidsim.figures.inputs import checked, refuse_repeated
+from reidsim.figures.spacing import scale_axis
+from reidsim.figures.style import UNIT, label_axes, looks, new_figure, number_text, number_ticks, zero_line
+from reidsim.kinds.tables.figures.sequential_scales import (
     draw_lines,
     legend_that_fits,
     log_axis,
     refuse_outside,
     whole_ticks,
 )
-from reidsim.reports.figures.spacing import scale_axis
-from reidsim.reports.figures.style import UNIT, label_axes, looks, new_figure, number_text, number_ticks, zero_line
+from reidsim.palette import BLUE, GREY, VERMILION
 
 _GROUP_SIZE = "Group size in the registry (records)"
 _BASELINE = "Baseline (Eq. 7)"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -13,17 +15,29 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from reidsim.errors import InputError
+from reidsim.figures.inputs import checked, only_value, refuse_repeated
+from reidsim.figures.spacing import scale_axis
+from reidsim.figures.style import label_axes, legend_below, looks, new_figure
 from reidsim.kinds.assessment.measures import RISKS_OF_PERSONS
 from reidsim.kinds.assessment.schema import WORST_CASE
 from reidsim.palette import BLACK, GREY, SKY_BLUE
 from reidsim.releases.strategy_space import Floats
-from reidsim.reports.figures.inputs import checked, only_value, refuse_repeated
-from reidsim.reports.figures.spacing import scale_axis
-from reidsim.reports.figures.style import label_axes, legend_below, looks, new_figure
+from reidsim.scenarios.faces import Shown
 
 _RISKS = ("journalist", "prosecutor", "marketer")
 _BINS = 20
 _EDGES = np.linspace(0, 1, _BINS + 1)
+
+
+def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
+    """Yield name and figure of each person's risks, and of how far partial knowledge lowers them."""
+    tables = result.analysis.tables()
+    # Maps are of one release; the smallest shows the risks best.
+    smallest = result.records["records"].min()
+    yield "risk-maps", risk_maps(result.records[result.records["records"] == smallest])
+    yield "risk-reductions", risk_reductions(tables["reductions"])
+    if "settings" in tables:
+        yield "capability-reductions", capability_reductions(tables["settings"])
 
 
 def risk_maps(records: pd.DataFrame) -> Figure:

@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from reidsim.figures.style import number_ticks, write_out
 from reidsim.releases.strategy_space import Floats
-from reidsim.reports.figures.style import number_ticks, write_out
 
 
 def is_geometric(values: Floats) -> bool:
