@@ -10,6 +10,7 @@ from reidsim.figures.inputs import checked, refuse_repeated
 from reidsim.figures.spacing import scale_axis
 from reidsim.figures.style import (
     UNIT,
+    draw_line,
     label_axes,
     legend_below,
     looks,
@@ -59,17 +60,7 @@ def sensitivity_lines(lines: pd.DataFrame) -> Figure:
             handles = []
             for policy, own in look.items():
                 points = here[here["policy"] == policy]
-                handles += axes.plot(
-                    points["value"],
-                    points[measure.column],
-                    color=own.colour,
-                    linestyle=own.dashes,
-                    marker=own.marker,
-                    markevery=_marked(len(points)),
-                    markersize=5,
-                    markerfacecolor="white",
-                    label=policy_name(policy),
-                )
+                handles += draw_line(axes, points["value"], points[measure.column], own, policy_name(policy))
             scale_axis(axes, "x", np.unique(here["value"]))
             number_ticks(axes.yaxis)
             label_axes(
@@ -80,8 +71,3 @@ def sensitivity_lines(lines: pd.DataFrame) -> Figure:
             )
     legend_below(figure, handles)
     return figure
-
-
-def _marked(points: int) -> int:
-    # Markers tell lines apart; on every point of a long line they would be a blur.
-    return max(1, points // 12)

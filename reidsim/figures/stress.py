@@ -14,12 +14,14 @@ from reidsim.figures.inputs import checked, refuse_repeated
 from reidsim.figures.spacing import cell_edges, scale_axis
 from reidsim.figures.style import (
     UNIT,
+    draw_shares,
     label_axes,
     legend_below,
     looks,
     new_figure,
     number_ticks,
     ordered_policies,
+    panels,
     policy_name,
 )
 from reidsim.games.measures import PUBLISHER_PAYOFF
@@ -56,11 +58,10 @@ def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> 
     title, mark = _BARS[bar]
     outputs, parameters = list(dict.fromkeys(table["output"])), list(dict.fromkeys(table["parameter"]))
     look = looks(ordered_policies(table["policy"]))
-    figure, grid = new_figure(-(-len(outputs) // _COLUMNS), min(len(outputs), _COLUMNS), panel=(3.8, 2.9))
+    figure, every = panels(len(outputs), _COLUMNS, panel=(3.8, 2.9))
     figure.suptitle(title, fontsize=10)
-    panels = [axes for row in grid for axes in row]
     width = 0.8 / len(look)
-    for output, axes in zip(outputs, panels, strict=False):
+    for output, axes in zip(outputs, every, strict=True):
         for place, (policy, own) in enumerate(look.items()):
             at = np.arange(len(parameters)) + (place - (len(look) - 1) / 2) * width
             here = table[(table["output"] == output) & (table["policy"] == policy)].set_index(["index", "parameter"])
@@ -73,8 +74,6 @@ def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> 
         axes.set_xticks(range(len(parameters)), [name.rpartition(".")[2] for name in parameters], fontsize=8)
         number_ticks(axes.yaxis)
         label_axes(axes, title=measures[output].label)
-    for axes in panels[len(outputs) :]:
-        axes.set_visible(False)
     patches = [Patch(color=own.colour, alpha=0.6, label=policy_name(name)) for name, own in look.items()]
     legend_below(figure, patches, columns=2 if len(outputs) == 1 else 4)
     return figure
@@ -105,11 +104,8 @@ def regret_curves(regrets: pd.DataFrame) -> Figure:
     for axes, (column, name) in zip(grid[0], (("publisher_payoff", "Payoff"), ("regret", "Regret")), strict=True):
         handles = []
         for policy, own in look.items():
-            values = np.sort(table.loc[table["policy"] == policy, column].to_numpy())
-            share = np.arange(1, len(values) + 1) / len(values)
-            handles += axes.step(
-                values, share, where="post", color=own.colour, linestyle=own.dashes, label=policy_name(policy)
-            )
+            values = table.loc[table["policy"] == policy, column].to_numpy()
+            handles += draw_shares(axes, values, own, policy_name(policy))
         number_ticks(axes.xaxis)
         axes.set_ylim(0, 1.02)
         label_axes(axes, x=f"{name} ({UNIT})", y="Share of points at or below" if column != "regret" else "")
@@ -141,7 +137,7 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
     table = table.drop_duplicates()
     refuse_repeated(table, ("true", "believed", "policy"), "belief_curves")
     name = str(table["key"].iloc[0])
-    panels = [
+    drawn = [
         (f"{name} believed to be {value:.6g}", "true", f"True {name}", rows)
         for value, rows in table.groupby("believed")
         if rows["true"].min() < rows["true"].max()
@@ -150,13 +146,12 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
         for value, rows in table.groupby("true")
         if rows["believed"].min() < rows["believed"].max()
     ]
-    panels = panels or [(name, "true", f"True {name}", table)]
+    drawn = drawn or [(name, "true", f"True {name}", table)]
     # A grid of beliefs and truths has a panel for each of many values; the first few tell the story.
-    panels = panels[: 2 * _COLUMNS]
+    drawn = drawn[: 2 * _COLUMNS]
     look = looks(ordered_policies(table["policy"]))
-    figure, grid = new_figure(-(-len(panels) // _COLUMNS), min(len(panels), _COLUMNS), panel=(4.0, 3.0))
-    every = [axes for row in grid for axes in row]
-    for (title, x, label, rows), axes in zip(panels, every, strict=False):
+    figure, every = panels(len(drawn), _COLUMNS, panel=(4.0, 3.0))
+    for (title, x, label, rows), axes in zip(drawn, every, strict=True):
         handles = []
         for policy, own in look.items():
             line = rows[rows["policy"] == policy].sort_values(x)
@@ -167,9 +162,7 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
         axes.axvline(right, color=GREY, linewidth=0.8, zorder=0.5)
         number_ticks(axes.yaxis)
         label_axes(axes, title=title, x=label, y=f"{payoff.label}\n({UNIT})")
-    for axes in every[len(panels) :]:
-        axes.set_visible(False)
-    legend_below(figure, handles, columns=2 if len(panels) == 1 else 4)
+    legend_below(figure, handles, columns=2 if len(drawn) == 1 else 4)
     return figure
 
 

@@ -17,7 +17,7 @@ from reidsim.engine.run import run_loaded
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.result import StressResult
 from reidsim.engine.stress.run import stress_loaded
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, nearest, not_among
 from reidsim.front.adversaries import Amount, AnyAdversary, Own, Random
 from reidsim.front.arguments import GAME, named_arguments
 from reidsim.front.content import UNITS, Parts, parts_of, population_of
@@ -97,8 +97,7 @@ class Game:
             raise InputError("no records", source=GAME, where="argument 'records'", found=type(self.records).__name__,
                              expected="Records(table, hierarchies)")  # fmt: skip
         if self.unit not in UNITS:
-            raise InputError("value not allowed", source=GAME, where="argument 'unit'", found=self.unit,
-                             expected=f"one of {listed(UNITS)}", hint=nearest(str(self.unit), UNITS))  # fmt: skip
+            raise not_among("value not allowed", self.unit, UNITS, source=GAME, where="argument 'unit'")
         if self.population is not None:
             people = population_of(self.population, "people", "argument 'population'")
             object.__setattr__(self, "_people", people)

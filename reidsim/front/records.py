@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, not_among
 from reidsim.front.hierarchies import HierarchyLike, hierarchy_content
 from reidsim.tables import sniff_delimiter, text_table
 
@@ -62,10 +62,14 @@ class Records:
                 drawn = isinstance(given, Mapping) and given.get("draw")
                 column = given.get("column", name) if isinstance(given, Mapping) else name
                 if column not in table and not drawn:
-                    raise InputError(
-                        "no such column", source="Records", where="argument 'attributes'", found=column,
-                        expected=f"one of {listed(table.columns, 20)}", hint=nearest(str(column), table.columns),
-                    )  # fmt: skip
+                    raise not_among(
+                        "no such column",
+                        column,
+                        table.columns,
+                        source="Records",
+                        where="argument 'attributes'",
+                        shown=20,
+                    )
         self.content("", {})
 
     def __repr__(self) -> str:

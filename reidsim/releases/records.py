@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError
 from reidsim.populations.domain import Codes, Domain
 from reidsim.populations.population import Population
 from reidsim.populations.sampling import UNKNOWN, complete_records
 from reidsim.releases.hierarchy_rules import whole_numbers
+from reidsim.tables import require_columns
 
 
 def records_of(table: Population) -> pd.DataFrame:
@@ -44,15 +45,8 @@ def select_columns(
         If a column is missing.
     """
     chosen = {}
+    require_columns(frame, columns.values(), source)
     for attribute, column in columns.items():
-        if column not in frame.columns:
-            raise InputError(
-                "column missing",
-                source=source,
-                where=f"column {column!r}",
-                expected=f"it among the columns, which are {listed(frame.columns, 20)}",
-                hint=nearest(column, map(str, frame.columns)),
-            )
         labels = frame[column].str.strip()
         chosen[attribute] = labels.replace(dict(values[attribute])) if values.get(attribute) else labels
     return pd.DataFrame(chosen)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from reidsim.engine.batch.result import BatchResult
 from reidsim.engine.cross_play import CrossPlayResult
-from reidsim.engine.results import measures_told
+from reidsim.engine.results import Result, measures_told
 from reidsim.engine.rounds import AgentAnalysis
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.outcomes import outputs_among
@@ -24,8 +24,6 @@ from reidsim.figures.stress import belief_curves, policy_map, regret_curves, sen
 from reidsim.figures.sweep import sweep_figures
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
 from reidsim.scenarios.kind import kind_of_content
-
-Result = RunResult | CrossPlayResult | StressResult
 
 
 def illustrate(result: Result, folder: Path) -> list[str]:
@@ -48,19 +46,10 @@ def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
     """Yield name and figure for everything that the result's tables allow."""
     if isinstance(result, CrossPlayResult):
         yield "cross-play", cross_play_maps(result.matrix(PUBLISHER_PAYOFF.column), result.matrix(RISK.column))
-        return
-    if isinstance(result, StressResult):
+    elif isinstance(result, StressResult):
         yield from _stress_figures(result)
-        return
-    kind = kind_of_content(result.manifest["content"])
-    if isinstance(result, BatchResult):
-        swept = kind.sweep_figures(result)
-        yield from sweep_figures(result) if swept is None else swept
-    elif isinstance(result.analysis, AgentAnalysis):
-        yield from _agent_figures(result.analysis)
-    else:
-        drawn = kind.figures(result)
-        yield from figures_by_policy(result) if drawn is None else drawn
+    elif isinstance(result, RunResult):
+        yield from _run_figures(result)
 
 
 def plot(result: Result) -> Figure:
@@ -87,6 +76,18 @@ def plot(result: Result) -> Figure:
     if not isinstance(result, RunResult) or not {"policy", PUBLISHER_PAYOFF.column} <= set(result.runs.columns):
         raise InputError("nothing to draw", source=result.name, expected="payoffs of policies")
     return payoffs_by_policy(result.summary.reset_index(), result.measures)
+
+
+def _run_figures(result: RunResult) -> Iterator[tuple[str, Figure]]:
+    kind = kind_of_content(result.manifest["content"])
+    if isinstance(result, BatchResult):
+        swept = kind.sweep_figures(result)
+        yield from sweep_figures(result) if swept is None else swept
+    elif isinstance(result.analysis, AgentAnalysis):
+        yield from _agent_figures(result.analysis)
+    else:
+        drawn = kind.figures(result)
+        yield from figures_by_policy(result) if drawn is None else drawn
 
 
 def _agent_figures(analysis: AgentAnalysis) -> Iterator[tuple[str, Figure]]:

@@ -24,7 +24,7 @@ from reidsim.measures import Measure, columns_of
 from reidsim.scenarios.faces import Faces
 from reidsim.scenarios.former_keys import FORMER_GAMES
 from reidsim.scenarios.policy import Policy
-from reidsim.scenarios.study import AmountPoints, AnalysisTables, Assessed, PolicyOutcome, Progress, Study, solver_facts
+from reidsim.scenarios.study import AmountPoints, AnalysisTables, Played, PolicyOutcome, Progress, Study, solver_facts
 from reidsim.wording import counted
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ class Kind(Faces, ABC):
         """Yield what a reader of the outcomes should know."""
         yield from ()
 
-    def assess(self, study: Any, report: Progress) -> Assessed:
+    def assess(self, study: Any, report: Progress) -> Played:
         """Work out a scenario in which nobody decides; an `InputError` if the kind does not say how."""
         raise InputError("nobody decides, and nothing is assessed", where="game", found=self.name)
 

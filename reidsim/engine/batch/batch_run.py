@@ -32,8 +32,8 @@ from reidsim.engine.batch.result import BatchResult, batch_analysis, batch_warni
 from reidsim.engine.batch.runner import run_tasks, tasks_of
 from reidsim.engine.batch.tables import batch_tables
 from reidsim.engine.batch.tasks import COMPLETE, FAILED, KILLED, TIMEOUT, RunOutcome
-from reidsim.engine.results import Clock, make_manifest, require_free
-from reidsim.engine.run_result import Illustrator, RunResult
+from reidsim.engine.results import Clock, Illustrator, make_manifest, require_free
+from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError, listed
 from reidsim.scenarios.kind import kind_of

@@ -20,7 +20,7 @@ from reidsim.engine.batch.design import at_point, check_points
 from reidsim.engine.batch.one_run import LEVELS
 from reidsim.engine.batch.points import point_tables
 from reidsim.engine.stress.planning import believed_values
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, not_among
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import RISK_QUANTILE, averages
 from reidsim.measures import Measure, columns_of
@@ -95,10 +95,7 @@ def chosen_policies(scenario: ScenarioHead, wanted: tuple[str, ...]) -> tuple[st
     own = kind_of(scenario).policies_of(scenario)
     for policy in wanted:
         if policy not in own:
-            raise InputError(
-                "not a policy of the scenario", where="stress.policies", found=policy,
-                expected=f"one of {listed(own)}", hint=nearest(policy, own),
-            )  # fmt: skip
+            raise not_among("not a policy of the scenario", policy, own, where="stress.policies")
     return wanted or own
 
 

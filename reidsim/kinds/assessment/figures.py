@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter, PercentFormatter
 from reidsim.errors import InputError
 from reidsim.figures.inputs import checked, only_value, refuse_repeated
 from reidsim.figures.spacing import scale_axis
-from reidsim.figures.style import label_axes, legend_below, looks, new_figure
+from reidsim.figures.style import draw_shares, label_axes, legend_below, looks, new_figure
 from reidsim.kinds.assessment.measures import RISKS_OF_PERSONS
 from reidsim.kinds.assessment.schema import WORST_CASE
 from reidsim.palette import BLACK, GREY, SKY_BLUE
@@ -178,10 +178,7 @@ def capability_reductions(settings: pd.DataFrame) -> Figure:
     look = looks(adversaries)
     for name in adversaries:
         means = table[table["knowledge"] == name].groupby(list(capabilities))[["q1", "median", "q3"]].mean()
-        medians = np.sort(means["median"].to_numpy())
-        share = np.arange(1, len(medians) + 1) / len(medians)
-        colour, dashes = look[name].colour, look[name].dashes
-        axes.step(medians, share, where="post", color=colour, linestyle=dashes, label=name)
+        draw_shares(axes, means["median"].to_numpy(), look[name], name)
     label_axes(axes, x="Reduction of overall risk, median person", y="Share of settings")
     axes.xaxis.set_major_formatter(PercentFormatter(decimals=None, symbol=" %"))
     axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))

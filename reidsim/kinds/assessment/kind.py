@@ -11,7 +11,7 @@ from reidsim.kinds.assessment.study import RiskStudy, build_risk_study
 from reidsim.scenarios.faces import Figures, Shown
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.study import Assessed, Progress
+from reidsim.scenarios.study import Played, Progress
 
 
 class AssessmentKind(Kind):
@@ -31,7 +31,7 @@ class AssessmentKind(Kind):
         """Say what releases and adversaries there are."""
         return describe_risk(study)
 
-    def assess(self, study: RiskStudy, report: Progress) -> Assessed:
+    def assess(self, study: RiskStudy, report: Progress) -> Played:
         """Return the risks of everybody."""
         return assess_study(study, report)
 

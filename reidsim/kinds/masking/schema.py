@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, nearest, not_among
 from reidsim.kinds.masking.policies import PolicyName
 from reidsim.scenarios.adversary_schema import PlannerSection, Share
 from reidsim.scenarios.agents_schema import AgentsSection
@@ -308,13 +308,7 @@ class MaskingScenario(ScenarioHead):
             named["adversary.resource"] = self.adversary.resource
         for where, resource in named.items():
             if resource not in self.resources:
-                raise InputError(
-                    "no such resource",
-                    where=where,
-                    found=resource,
-                    expected=f"one of {', '.join(self.resources)}",
-                    hint=nearest(resource, self.resources),
-                )
+                raise not_among("no such resource", resource, self.resources, where=where)
         return self
 
     @model_validator(mode="after")

@@ -12,10 +12,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from reidsim.figures.inputs import checked
-from reidsim.figures.style import UNIT, label_axes, legend_below, new_figure, number_ticks
+from reidsim.figures.style import UNIT, label_axes, legend_below, number_ticks, panels, policy_name
 from reidsim.figures.sweep import is_own
 from reidsim.games.measures import RISK, UTILITY
-from reidsim.kinds.masking.figures.subjects import masking_look, masking_name, ordered_masking_policies
+from reidsim.kinds.masking.figures.subjects import masking_look, ordered_masking_policies
 from reidsim.kinds.masking.measures import SUBJECT_PAYOFF
 from reidsim.scenarios.design_schema import SweepSection
 
@@ -51,14 +51,13 @@ def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> 
         table[measure] = 1 - table[measure]
     names = list(dict.fromkeys(table["line"]))
     policies = ordered_masking_policies(table["policy"])
-    figure, grid = new_figure(-(-len(names) // _COLUMNS), min(len(names), _COLUMNS), panel=(3.6, 2.7))
+    figure, every = panels(len(names), _COLUMNS, panel=(3.6, 2.7))
     label = {
         SUBJECT_PAYOFF.column: f"{SUBJECT_PAYOFF.label}\n({UNIT})",
         UTILITY.column: UTILITY.label,
         RISK.column: "Privacy (1 - risk)",
     }
-    panels = [axes for row in grid for axes in row]
-    for name, axes in zip(names, panels, strict=False):
+    for name, axes in zip(names, every, strict=True):
         here = table[table["line"] == name]
         values = list(dict.fromkeys(here["value"]))
         numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy()
@@ -76,7 +75,7 @@ def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> 
                 marker=own.marker,
                 markersize=4,
                 markerfacecolor="white",
-                label=masking_name(policy),
+                label=policy_name(policy),
             )
             axes.errorbar(positions, mean, yerr=spread, color=own.colour, fmt="none", capsize=2, elinewidth=0.8)
             handles.append(handle)
@@ -84,8 +83,6 @@ def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> 
             axes.set_xticks(positions, values)
         number_ticks(axes.yaxis)
         label_axes(axes, x=name, y=label[measure])
-    for axes in panels[len(names) :]:
-        axes.set_visible(False)
     legend_below(figure, handles)
     return figure
 

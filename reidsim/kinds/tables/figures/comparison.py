@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, not_among
 from reidsim.figures.inputs import checked, refuse_repeated
 from reidsim.figures.style import ordered_policies
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
@@ -99,11 +99,4 @@ def compare(records: pd.DataFrame, reference: str, policies: Sequence[str] | Non
 
 
 def _no_such_policy(problem: str, policy: str, present: list[str]) -> InputError:
-    return InputError(
-        problem,
-        source="records table",
-        where="column 'policy'",
-        found=policy,
-        expected=f"one of {listed(present)}",
-        hint=nearest(policy, present),
-    )
+    return not_among(problem, policy, present, source="records table", where="column 'policy'")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -17,7 +17,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 from reidsim.errors import InputError
 from reidsim.figures.inputs import checked, refuse_repeated
 from reidsim.figures.spacing import scale_axis
-from reidsim.figures.style import UNIT, Look, label_axes, legend_below, looks, new_figure, write_out
+from reidsim.figures.style import UNIT, Look, draw_line, known_first, label_axes, legend_below, looks, panels, write_out
 from reidsim.palette import BLACK
 from reidsim.releases.strategy_space import Floats
 
@@ -53,15 +53,11 @@ def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
         below 1.
     """
     table = _checked_thresholds(thresholds)
-    parameters = _known_first(table["parameter"], _PARAMETER_LABELS)
+    parameters = known_first(table["parameter"], _PARAMETER_LABELS)
     settings = list(dict.fromkeys(table["setting"]))
     look = looks(settings)
-    columns = min(2, len(parameters))
-    figure, grid = new_figure(-(-len(parameters) // columns), columns, panel=(5.6 if columns == 1 else 4.4, 2.9))
-    panels = [axes for row in grid for axes in row]
-    for spare in panels[len(parameters) :]:
-        spare.remove()
-    for parameter, axes, letter in zip(parameters, panels, "abcdefghijklmnopqrstuvwxyz", strict=False):
+    figure, every = panels(len(parameters), 2, panel=(5.6 if len(parameters) == 1 else 4.4, 2.9))
+    for parameter, axes, letter in zip(parameters, every, "abcdefghijklmnopqrstuvwxyz", strict=False):
         here = table[table["parameter"] == parameter]
         lines = {setting: here[here["setting"] == setting] for setting in settings}
         handles = draw_lines(axes, lines, "value", "threshold", look)
@@ -101,19 +97,11 @@ def draw_lines(axes: Axes, lines: Mapping[str, pd.DataFrame], x: str, y: str, lo
     for number, (name, line) in enumerate(lines.items()):
         points = line.sort_values(x)
         every = max(1, len(points) // 10)
-        handles += axes.plot(
-            points[x],
-            points[y],
-            color=look[name].colour,
-            linestyle=look[name].dashes,
-            linewidth=2.5 - 1.2 * number / max(1, len(lines) - 1),
-            marker=look[name].marker,
-            markevery=(every * number // len(lines), every),
-            markersize=5,
-            markeredgewidth=1.2,
+        handles += draw_line(
+            axes, points[x], points[y], look[name], name, linewidth=2.5 - 1.2 * number / max(1, len(lines) - 1),
+            markevery=(every * number // len(lines), every), markeredgewidth=1.2,
             markerfacecolor="white" if every > 1 else "none",
-            label=name,
-        )
+        )  # fmt: skip
     return handles
 
 
@@ -198,8 +186,3 @@ def _mark_upper_edge(axes: Axes, lines: Mapping[str, pd.DataFrame], look: Mappin
                 markerfacecolor="none",
                 clip_on=False,
             )
-
-
-def _known_first(names: Iterable[str], known: Iterable[str]) -> list[str]:
-    distinct = list(dict.fromkeys(names))
-    return [name for name in known if name in distinct] + [name for name in distinct if name not in known]
