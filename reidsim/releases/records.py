@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.errors import InputError
-from reidsim.populations.domain import Codes, Domain
+from reidsim.populations.domain import Codes
 from reidsim.populations.population import Population
 from reidsim.populations.sampling import UNKNOWN, complete_records
 from reidsim.releases.hierarchy_rules import whole_numbers
@@ -50,28 +50,6 @@ def select_columns(
         labels = frame[column].str.strip()
         chosen[attribute] = labels.replace(dict(values[attribute])) if values.get(attribute) else labels
     return pd.DataFrame(chosen)
-
-
-def code_records(
-    frame: pd.DataFrame, domain: Domain, source: str | Path, columns: Mapping[str, str] | None = None
-) -> Codes:
-    """Return codes over `domain`, ``UNKNOWN`` in the columns that the frame lacks, shape (n_records, n_attributes).
-
-    `columns` tells what the source calls the attributes' columns.
-
-    Raises
-    ------
-    InputError
-        If a value is not in its domain; names the file, the row, the column and the value.
-    """
-    codes = np.full((len(frame), len(domain.attributes)), UNKNOWN, dtype=np.int32)
-    for position, attribute in enumerate(domain.attributes):
-        if attribute.name in frame.columns:
-            try:
-                codes[:, position] = attribute.encode(frame[attribute.name], (columns or {}).get(attribute.name))
-            except InputError as error:
-                raise error.located(source) from None
-    return codes
 
 
 def redraw_top_code(population: Population, codes: Codes, attribute: str, top: int, rng: np.random.Generator) -> Codes:
