@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pandas as pd
 from rich.table import Table
-from rich.text import Text
 
 from reidsim.engine.cross_play import CrossPlayResult
 from reidsim.measures import Measure
+from reidsim.reports.terminal_table import titled_table
 
 _WIDTH = 80
 
@@ -32,10 +32,7 @@ def cross_play_tables(result: CrossPlayResult, measure: str) -> Iterator[Table]:
 
 
 def _table(shown: pd.DataFrame, name: str, measure: Measure) -> Table:
-    table = Table(title=Text(f"{name}: {measure.in_text}"), title_justify="left")
-    table.add_column("defender", no_wrap=True)
-    for adversary in shown.columns:
-        table.add_column(str(adversary), justify="right", no_wrap=True)
+    table = titled_table(f"{name}: {measure.in_text}", ["defender", *shown.columns])
     for defender, row in shown.iterrows():
         table.add_row(str(defender), *row)
     return table

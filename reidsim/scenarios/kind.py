@@ -23,6 +23,7 @@ from reidsim.games.measures import MEASURES
 from reidsim.measures import Measure, columns_of
 from reidsim.scenarios.faces import Faces
 from reidsim.scenarios.former_keys import FORMER_GAMES
+from reidsim.scenarios.parts import told_in_a_line
 from reidsim.scenarios.policy import Policy
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, Played, PolicyOutcome, Progress, Study, solver_facts
 from reidsim.wording import counted
@@ -103,12 +104,9 @@ class Kind(Faces, ABC):
 
     def policy(self, name: str) -> Policy:
         """Return a policy by its name; any that the kind does not have is somebody's own."""
-        if name in self.policies:
-            return self.policies[name]
-        from reidsim.scenarios.own_policies import own_defender
+        from reidsim.scenarios.own_policies import policy_among
 
-        maker = own_defender(name, f"{self.decider}.policies")
-        return Policy(name, name, "a policy of one's own", maker, by_agents=False)
+        return policy_among(self.policies, Policy, name, f"{self.decider}.policies")
 
     def release_file(self, scenario: ScenarioHead) -> str | None:
         """Return the file whose records a scenario shares, as the scenario names it; None if they have none."""
@@ -366,12 +364,8 @@ def made_kind(part: object, name: str) -> Kind:
     InputError
         If it is none; names the key ``game``.
     """
-    try:
+    with told_in_a_line("cannot be made", name, "game"):
         own = part() if isinstance(part, type) and issubclass(part, Kind) else part
-    except Exception as error:
-        # Whatever a foreign class does when it is made is the user's to know, in one line.
-        reason = f"{type(error).__name__}: {error}"
-        raise InputError(f"cannot be made: {reason}", where="game", found=name) from None
     if isinstance(own, Kind):
         _MADE[name] = own
         return own

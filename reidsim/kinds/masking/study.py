@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.attack import MultistageAttack
-from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname, Stage
+from reidsim.adversaries.multistage.stages import Identify, InferSurname, Stage
 from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.errors import InputError, nearest
 from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaskingSpace
@@ -20,15 +20,13 @@ from reidsim.kinds.masking.knowledge import KnowledgeOfSubjects
 from reidsim.kinds.masking.policies import MaskingPolicy, policy_named
 from reidsim.kinds.masking.schema import MaskingBeliefsSection, MaskingScenario
 from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables, masking_tables
-from reidsim.linkage.surname_inference.tmrca import Ancestry
 from reidsim.random_streams import replication_stream
 from reidsim.releases.masking import MaskingSpace, entropy, minority_weights
 from reidsim.scenarios.attack_stages import (
     IdentifySection,
-    InferByLinkageSection,
     InferSurnameSection,
     StageSection,
-    mutation_rates,
+    stage_of,
 )
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.planners import planner
@@ -282,34 +280,20 @@ def _named_loci(scenario: MaskingScenario) -> tuple[str, ...]:
 
 
 def _stage(section: StageSection, loaded: LoadedScenario[MaskingScenario], tables: MaskingTables) -> Stage:
-    if isinstance(section, IdentifySection):
-        return Identify(section.on, section.resource)
-    if isinstance(section, InferByLinkageSection):
-        return InferByLinkage(section.infers, section.resource, section.on, section.price)
-    scenario = loaded.scenario
-    carried = scenario.resources[section.resource].attributes
-    subjects = scenario.subjects.attributes
+    if not isinstance(section, InferSurnameSection):
+        return stage_of(section, loaded.folder)
+    carried = loaded.scenario.resources[section.resource].attributes
+    subjects = loaded.scenario.subjects.attributes
     loci = section.loci or tuple(a for a in subjects if a in carried and a in tables.loci)
     if set(loci) <= set(subjects):
         # In the order of the strategies' digits, which compiled solvers ask for.
         loci = tuple(a for a in subjects if a in loci)
     if not loci:
         raise InputError(
-            "no loci to infer from",
-            where="adversary.stages",
+            "no loci to infer from", where="adversary.stages",
             expected=f"loci among the attributes of resource {section.resource!r} and of the subjects",
-        )
-    rates = mutation_rates(section.mutation_rates, loaded.folder, loci)
-    ancestry = Ancestry(rates, section.effective_population)
-    return InferSurname(
-        loci,
-        ancestry,
-        section.resource,
-        section.infers,
-        section.method,
-        section.candidate_share,
-        section.price,
-    )
+        )  # fmt: skip
+    return stage_of(section, loaded.folder, loci)
 
 
 def _grouping(labels: tuple[str, ...], level: tuple[tuple[str, ...], ...], where: str) -> NDArray[np.int64]:
