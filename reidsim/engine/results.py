@@ -61,7 +61,7 @@ def write_results(folder: Path, write: Callable[[Path], None]) -> None:
         raise _not_written(folder, error) from None
     try:
         write(unfinished)
-        _sync(unfinished)
+        sync(unfinished)
         unfinished.chmod(0o777 & ~_umask())
         unfinished.replace(folder)
     except OSError as error:
@@ -107,6 +107,20 @@ def _require_free(folder: Path) -> None:
             raise InputError("folder is not empty", source=folder, expected="a new folder: results are not overwritten")
     elif folder.exists() or folder.is_symlink():
         raise InputError("is a file", source=folder, expected="a folder for results")
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those that it is in, unless they are there.
+
+    Raises
+    ------
+    InputError
+        If it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", source=folder) from None
 
 
 def next_free_folder(parent: Path, name: str) -> Path:
@@ -224,7 +238,8 @@ class Clock:
         self._last = now
 
 
-def _sync(folder: Path) -> None:
+def sync(folder: Path) -> None:
+    """Let all files of a folder reach the disk."""
     for path in folder.rglob("*"):
         if path.is_file():
             with path.open("rb") as file:

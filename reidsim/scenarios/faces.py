@@ -107,7 +107,7 @@ class Faces:
         """Return figures of a batch, by name; None for those that every kind has: lines and maps along what changes."""
         return None
 
-    def controls(self, scenario: ScenarioHead) -> Iterator[Control]:
+    def controls(self, scenario: Any) -> Iterator[Control]:
         """Yield what the page in the browser changes: amounts of money, and keys of the kind that hold a number."""
         economics = getattr(scenario, "economics", None)
         if economics is not None:
@@ -124,19 +124,19 @@ class Faces:
             whole = isinstance(value, int)
             yield Slider(key, slider.label, value, slider.high, max(1.0, slider.step)) if whole else slider
 
-    def agents_of(self, scenario: ScenarioHead) -> AgentsSection:
+    def agents_of(self, scenario: Any) -> AgentsSection:
         """Return who meets whom round after round; one adversary and one round, if the scenario does not say."""
         return getattr(scenario, "agents", None) or AgentsSection()
 
-    def attacker(self, scenario: ScenarioHead, name: str) -> tuple[str, str | None]:
+    def attacker(self, scenario: Any, name: str) -> tuple[str, str | None]:
         """Return how a type of adversary plans and what recipe it knows, where the type itself does not say."""
         section = getattr(scenario, "adversary", None)
         return getattr(section, "planner", "one-shot"), getattr(section, "knowledge", None)
 
-    def is_by_record(self, scenario: ScenarioHead, price: Literal["gain", "cost"]) -> bool:
+    def is_by_record(self, scenario: Any, price: Literal["gain", "cost"]) -> bool:
         """Tell whether records differ in a price of the adversary."""
         return False
 
-    def decision(self, scenario: ScenarioHead) -> str:
+    def decision(self, scenario: Any) -> str:
         """Say what whoever shares the records decides in a round; empty if it is the release of each record."""
         return ""

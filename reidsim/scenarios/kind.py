@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import pandas as pd
 
 from reidsim.agents.measures import PARTICIPATION
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, not_among
 from reidsim.games.measures import MEASURES
 from reidsim.measures import Measure, columns_of
 from reidsim.scenarios.faces import Faces
@@ -89,7 +89,7 @@ class Kind(Faces, ABC):
         """The section of whoever decides; empty where nobody does."""
         return {"publisher": "publisher", "subject": "subjects"}.get(self.decides, "")
 
-    def policies_of(self, scenario: ScenarioHead) -> tuple[str, ...]:
+    def policies_of(self, scenario: Any) -> tuple[str, ...]:
         """Return the policies that a scenario compares.
 
         Raises
@@ -108,7 +108,7 @@ class Kind(Faces, ABC):
 
         return policy_among(self.policies, Policy, name, f"{self.decider}.policies")
 
-    def release_file(self, scenario: ScenarioHead) -> str | None:
+    def release_file(self, scenario: Any) -> str | None:
         """Return the file whose records a scenario shares, as the scenario names it; None if they have none."""
         return None
 
@@ -229,9 +229,9 @@ class Kind(Faces, ABC):
 
     def facts(self, study: Any) -> dict[str, Any]:
         """Return facts about a study for manifests."""
-        game = study.world(0).truth
-        n_records = int(study.world(0).weights.sum())
-        return {"records": n_records, "strategies": game.space.size, "data_hash": study.fingerprint}
+        world = study.world(0)
+        size = world.truth.space.size
+        return {"records": int(world.weights.sum()), "strategies": size, "data_hash": study.fingerprint}
 
     def facts_of_policies(self, study: Any, outcomes: Mapping[str, PolicyOutcome]) -> dict[str, dict[str, Any]]:
         """Say by policy how its choice was found."""
@@ -251,8 +251,7 @@ class Kind(Faces, ABC):
     def settings(self, study: Any) -> Callable[[str, int, int], Setting]:
         """Return what makes the world of agents: of a policy, a draw of the study, and a run of all rounds on it.
 
-        Adversaries differ in amounts and planners, unless the kind says what they may hold and know; who takes part
-        in a round changes no linkage.
+        By default adversaries differ in amounts and planners, and who takes part changes no linkage.
 
         Raises
         ------
@@ -310,11 +309,11 @@ class Kind(Faces, ABC):
 
     # Many points
 
-    def amounts_at_once(self, scenario: ScenarioHead, keys: Sequence[str]) -> bool:
+    def amounts_at_once(self, scenario: Any, keys: Sequence[str]) -> bool:
         """Tell whether points of these keys take milliseconds each, by `amount_points`."""
         return False
 
-    def plans_under_amounts(self, scenario: ScenarioHead) -> bool:
+    def plans_under_amounts(self, scenario: Any) -> bool:
         """Tell whether studies of a scenario have `amount_points`."""
         return False
 
@@ -322,7 +321,7 @@ class Kind(Faces, ABC):
         """Return what plans a study under any amounts of money; None if the kind cannot."""
         return None
 
-    def points_at_once(self, scenario: ScenarioHead, keys: Sequence[str]) -> int:
+    def points_at_once(self, scenario: Any, keys: Sequence[str]) -> int:
         """Return how many points of these keys are best solved together; 1 if each is on its own."""
         return 1
 
@@ -346,14 +345,11 @@ def kind_named(name: object) -> Kind:
     """
     if isinstance(name, str) and name in _OWN:
         module, _, attribute = _OWN[name].partition(":")
-        kind: Kind = getattr(import_module(module), attribute)
-        return kind
+        return cast("Kind", getattr(import_module(module), attribute))
     for entry in entry_points(group=_GROUP):
         if entry.name == name:
             return made_kind(entry.load(), str(name))
-    names = kind_names()
-    hint = nearest(name, names) if isinstance(name, str) else None
-    raise InputError("value not allowed", where="game", found=name, expected=f"one of {listed(names)}", hint=hint)
+    raise not_among("value not allowed", name, kind_names(), where="game")
 
 
 def made_kind(part: object, name: str) -> Kind:
@@ -379,8 +375,7 @@ def is_of_package(name: str) -> bool:
 
 def kind_of(scenario: ScenarioHead) -> Kind:
     """Return the kind of a scenario that has been read."""
-    made = _MADE.get(type(scenario))
-    return kind_named(getattr(scenario, "game", None)) if made is None else made
+    return _MADE.get(type(scenario)) or kind_named(getattr(scenario, "game", None))
 
 
 def kind_of_content(content: Mapping[str, Any]) -> Kind:
@@ -392,8 +387,7 @@ def kind_of_content(content: Mapping[str, Any]) -> Kind:
         If there is no such kind.
     """
     game = content.get("game", DEFAULT_KIND)
-    made = _MADE.get(str(game))
-    return made or kind_named(DEFAULT_KIND if game in FORMER_GAMES else game)
+    return _MADE.get(str(game)) or kind_named(DEFAULT_KIND if game in FORMER_GAMES else game)
 
 
 def kinds_at_hand() -> tuple[Kind, ...]:

@@ -129,6 +129,4 @@ def world_of(loaded: LoadedScenario[ScenarioHead], policy: str) -> Reidentificat
 
 
 def _without(loaded: LoadedScenario[ScenarioHead], *keys: str) -> LoadedScenario[ScenarioHead]:
-    content = {key: value for key, value in loaded.content.items() if key not in keys}
-    scenario = validated_after({}, type(loaded.scenario), content, loaded.path)
-    return replace(loaded, scenario=scenario, content=content)
+    return loaded.with_content({key: value for key, value in loaded.content.items() if key not in keys})

@@ -6,19 +6,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
 
-from reidsim.agents.measures import PARTICIPATION
 from reidsim.figures.style import (
-    UNIT,
     label_axes,
     legend_below,
     new_figure,
     policy_name,
-    zero_line,
 )
-from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
-from reidsim.palette import BLUE, GREEN, GREY, ORANGE, VERMILION
+from reidsim.palette import BLUE, GREY, ORANGE, VERMILION
 
 FORMS = ("as it is", "generalized", "suppressed", "withheld")
 _FORM_COLOURS = (BLUE, ORANGE, VERMILION, GREY)
@@ -84,28 +79,4 @@ def form_bars(shares: pd.DataFrame, policy: str) -> Figure:
     axes.set_xlim(0, 1)
     label_axes(axes, title=f"How attributes are shared: {policy_name(policy)}", x="Share of records")
     legend_below(figure, handles, columns=2)
-    return figure
-
-
-def round_lines(rounds: pd.DataFrame) -> Figure:
-    """Draw both players' payoff, participation and risk over the rounds played so far."""
-    figure, [[payoffs, shares]] = new_figure(1, 2, panel=(_PANEL[0] * 0.6, _PANEL[1]))
-    handles = []
-    for axes, lines in (
-        (payoffs, ((PUBLISHER_PAYOFF, BLUE, "-"), (ADVERSARY_PAYOFF, VERMILION, "--"))),
-        (shares, ((PARTICIPATION, GREEN, "-"), (SHARE_ATTACKED, VERMILION, "--"), (RISK, GREY, "-."))),
-    ):
-        for measure, colour, dashes in lines:
-            if measure.column in rounds:
-                (line,) = axes.plot(
-                    rounds["round"], rounds[measure.column], color=colour, linestyle=dashes, marker="o", markersize=3,
-                    label=measure.label,
-                )  # fmt: skip
-                handles.append(line)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        title, unit = ("Payoffs by round", UNIT) if axes is payoffs else ("Subjects and records by round", "Share")
-        label_axes(axes, title=title, x="Round", y=unit)
-    zero_line(payoffs)
-    shares.set_ylim(-0.02, 1.02)
-    legend_below(figure, handles, columns=3)
     return figure

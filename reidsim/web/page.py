@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from mesa.visualization import SolaraViz
 from mesa.visualization.utils import update_counter
 
+from reidsim.figures.agents import rounds_by_policy
 from reidsim.figures.by_policy import payoffs_by_policy, risks_by_policy
 from reidsim.figures.style import policy_name
 from reidsim.scenarios.faces import Choice, Control, Value
@@ -127,7 +128,7 @@ def _rounds(model: Exploration) -> None:
     if rounds.empty:
         solara.Info("Step plays a round of the agents; the button with the arrow plays one after the other.")
     else:
-        _image(figures.round_lines(rounds), f"Rounds played so far: {len(rounds)}")
+        _image(rounds_by_policy(rounds.assign(policy=model.policy)), f"Rounds played so far: {len(rounds)}")
 
 
 def _image(figure: Figure, description: str) -> None:

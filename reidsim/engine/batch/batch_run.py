@@ -32,7 +32,7 @@ from reidsim.engine.batch.result import BatchResult, batch_analysis, batch_warni
 from reidsim.engine.batch.runner import run_tasks, tasks_of
 from reidsim.engine.batch.tables import batch_tables
 from reidsim.engine.batch.tasks import COMPLETE, FAILED, KILLED, TIMEOUT, RunOutcome
-from reidsim.engine.results import Clock, Illustrator, make_manifest, require_free
+from reidsim.engine.results import Clock, Illustrator, make_folder, make_manifest, require_free
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError, listed
@@ -113,10 +113,7 @@ def _opened(folder: Path, manifest: Mapping[str, Any], *, go_on: bool) -> Iterat
         raise InputError("no batch to go on with", source=folder, expected="the folder of a batch")
     if not go_on:
         require_free(folder)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror}", source=folder) from None
+        make_folder(folder)
     with only_writer(folder):
         if go_on:
             require_same(folder, manifest)

@@ -15,13 +15,14 @@ from reidsim.engine.batch.lock import only_writer
 from reidsim.engine.batch.one_run import ScenarioWork
 from reidsim.engine.batch.runner import run_tasks, tasks_of
 from reidsim.engine.batch.tables import batch_tables
+from reidsim.engine.results import make_folder
 from reidsim.errors import InputError
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 
 
-def run_points(
+def point_tables(
     loaded: LoadedScenario[ScenarioHead],
     points: pd.DataFrame,
     *,
@@ -29,7 +30,7 @@ def run_points(
     executor: Executor | None = None,
     progress: Progress | None = None,
     folder: Path | None = None,
-) -> pd.DataFrame:
+) -> dict[str, pd.DataFrame]:
     """Run a scenario at given points, with the same random draws at each of them.
 
     Parameters
@@ -50,31 +51,16 @@ def run_points(
 
     Returns
     -------
-    DataFrame
-        One row per run and policy, sorted by point and replication: ``scenario``, ``point`` (row number), and so on as
-        in ``runs.parquet``, then one column per key path. A run that did not end well is one row whose ``state`` is
-        not ``complete``, without measures.
+    dict of str to DataFrame
+        Every table that runs leave. ``runs`` has one row per run and policy, sorted by point and replication:
+        ``scenario``, ``point`` (row number), and so on as in ``runs.parquet``, then one column per key path. A run that
+        did not end well is one row whose ``state`` is not ``complete``, without measures.
 
     Raises
     ------
     InputError
         If the scenario cannot have the values of a point (before the first run), or the folder cannot be written.
     """
-    return point_tables(loaded, points, replications=replications, executor=executor, progress=progress, folder=folder)[
-        "runs"
-    ]
-
-
-def point_tables(
-    loaded: LoadedScenario[ScenarioHead],
-    points: pd.DataFrame,
-    *,
-    replications: int = 1,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
-    folder: Path | None = None,
-) -> dict[str, pd.DataFrame]:
-    """Run a scenario at given points as `run_points` does, and return every table that its runs leave, by name."""
     if replications < 1:
         raise InputError("not a number of runs", where="replications", found=replications, expected="1 or more")
     if points.empty and len(points.columns):
@@ -86,10 +72,7 @@ def point_tables(
     tasks = tasks_of(loaded, design, content)
     with contextlib.ExitStack() as stack:
         if folder is not None:
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise InputError(f"cannot be written: {error.strerror}", source=folder) from None
+            make_folder(folder)
             stack.enter_context(only_writer(folder))
         executor = executor or AutomaticExecutor()
         outcomes = run_tasks(ScenarioWork(loaded, design), tasks, executor, progress=progress, folder=folder)

@@ -36,7 +36,6 @@ from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponent_types import LEFT_OUT, TypeOpponents, types_of_setting
 from reidsim.scenarios.opponents import Opponents
-from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of
 from reidsim.wording import counted
 
@@ -59,9 +58,8 @@ class MaskingKind(Kind):
         """Return a policy by its name."""
         return policy_named(name)
 
-    def release_file(self, scenario: ScenarioHead) -> str | None:
+    def release_file(self, scenario: MaskingScenario) -> str | None:
         """Return the file of the targets."""
-        assert isinstance(scenario, MaskingScenario)  # noqa: S101 - of this kind
         return scenario.targets.file
 
     def build(self, loaded: LoadedScenario[Any]) -> MaskingStudy:
@@ -174,15 +172,14 @@ class MaskingKind(Kind):
 
         return sweep_figures(result)
 
-    def controls(self, scenario: ScenarioHead) -> Iterator[Control]:
+    def controls(self, scenario: MaskingScenario) -> Iterator[Control]:
         """Yield amounts, and the confidence in what is inferred from which on it is used."""
         yield from super().controls(scenario)
-        assert isinstance(scenario, MaskingScenario)  # noqa: S101 - of this kind
         if scenario.adversary.stages:
             threshold = scenario.adversary.confidence_threshold
             yield Slider("adversary.confidence_threshold", "Confidence threshold", threshold, 1.0, 0.05)
 
-    def attacker(self, scenario: ScenarioHead, name: str) -> tuple[str, str | None]:
+    def attacker(self, scenario: MaskingScenario, name: str) -> tuple[str, str | None]:
         """Return that one-shot adversaries attack in stages: they infer before they link."""
         planner, knowledge = super().attacker(scenario, name)
         return "multistage" if planner == "one-shot" else planner, knowledge

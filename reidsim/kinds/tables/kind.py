@@ -44,7 +44,6 @@ from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, amount_
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import Opponents, study_against, with_adversaries
-from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, PolicyOutcome, Progress
 from reidsim.wording import counted
 
@@ -67,9 +66,8 @@ class TablesKind(Kind):
         """Return a policy by its name."""
         return policy_named(name)
 
-    def release_file(self, scenario: ScenarioHead) -> str | None:
+    def release_file(self, scenario: TablesScenario) -> str | None:
         """Return the file of the records."""
-        assert isinstance(scenario, TablesScenario)  # noqa: S101 - of this kind
         return scenario.release.path
 
     def build(self, loaded: LoadedScenario[Any]) -> TablesStudy:
@@ -203,21 +201,21 @@ class TablesKind(Kind):
         names = [name for name in usual if study.safe_harbor is not None or not POLICIES[name].needs_safe_harbor]
         return tuple(dict.fromkeys((*names, *study.scenario.publisher.policies)))
 
-    def amounts_at_once(self, scenario: ScenarioHead, keys: Sequence[str]) -> bool:
+    def amounts_at_once(self, scenario: TablesScenario, keys: Sequence[str]) -> bool:
         """Tell whether strategies can be thinned to those that are best at some amounts."""
-        return isinstance(scenario, TablesScenario) and is_thinnable(scenario, keys)
+        return is_thinnable(scenario, keys)
 
-    def plans_under_amounts(self, scenario: ScenarioHead) -> bool:
+    def plans_under_amounts(self, scenario: TablesScenario) -> bool:
         """Tell whether records are planned one by one."""
-        return isinstance(scenario, TablesScenario) and scenario.publisher.unit == "record"
+        return scenario.publisher.unit == "record"
 
     def amount_points(self, study: TablesStudy) -> AmountPoints | None:
         """Return what plans records one by one."""
         return record_points(study) if self.plans_under_amounts(study.scenario) else None
 
-    def points_at_once(self, scenario: ScenarioHead, keys: Sequence[str]) -> int:
+    def points_at_once(self, scenario: TablesScenario, keys: Sequence[str]) -> int:
         """Return the number of points of one walk of the lattice."""
-        return MOST_POINTS if isinstance(scenario, TablesScenario) and walks_at_once(scenario, keys) else 1
+        return MOST_POINTS if walks_at_once(scenario, keys) else 1
 
     def play_together(self, studies: Sequence[TablesStudy]) -> Callable[[int], Mapping[str, PolicyOutcome]]:
         """Return the outcomes at the points of one walk."""
@@ -235,10 +233,9 @@ class TablesKind(Kind):
 
         return sweep_figures(result)
 
-    def controls(self, scenario: ScenarioHead) -> Iterator[Control]:
+    def controls(self, scenario: TablesScenario) -> Iterator[Control]:
         """Yield amounts, and of records against one adversary who knows everything, how it plans."""
         yield from super().controls(scenario)
-        assert isinstance(scenario, TablesScenario)  # noqa: S101 - of this kind
         adversary = scenario.adversary
         if scenario.publisher.unit == "table" or adversary.knowledge is not None or scenario.adversaries:
             return
@@ -248,27 +245,23 @@ class TablesKind(Kind):
             yield amount_slider(f"{key}.access_cost", "Price of access", sequential.access_cost)
             yield amount_slider(f"{key}.penalty", "Penalty for a detected exploit", sequential.penalty)
 
-    def agents_of(self, scenario: ScenarioHead) -> AgentsSection:
+    def agents_of(self, scenario: TablesScenario) -> AgentsSection:
         """Return agents whose types are the adversaries of the scenario, if it has several."""
-        assert isinstance(scenario, TablesScenario)  # noqa: S101 - of this kind
         return among_adversaries(super().agents_of(scenario), scenario.adversaries)
 
-    def attacker(self, scenario: ScenarioHead, name: str) -> tuple[str, str | None]:
+    def attacker(self, scenario: TablesScenario, name: str) -> tuple[str, str | None]:
         """Return how one of the scenario's adversaries plans, and what it knows."""
-        assert isinstance(scenario, TablesScenario)  # noqa: S101 - of this kind
         own = scenario.adversaries.get(name, scenario.adversary)
         return own.planner, own.knowledge
 
-    def is_by_record(self, scenario: ScenarioHead, price: Literal["gain", "cost"]) -> bool:
+    def is_by_record(self, scenario: TablesScenario, price: Literal["gain", "cost"]) -> bool:
         """Tell whether a column holds the price, or the loss that it follows."""
-        assert isinstance(scenario, TablesScenario)  # noqa: S101 - of this kind
         economics = scenario.economics
         follows_loss = price == "gain" and economics.gain is None and economics.columns.loss is not None
         return follows_loss or getattr(economics.columns, price) is not None
 
-    def decision(self, scenario: ScenarioHead) -> str:
+    def decision(self, scenario: TablesScenario) -> str:
         """Say that records are decided on together, if no policy gives each its own."""
-        assert isinstance(scenario, TablesScenario)  # noqa: S101 - of this kind
         publisher = scenario.publisher
         if publisher.unit == "record" or any(policy_named(name).way == "record-level" for name in publisher.policies):
             return ""

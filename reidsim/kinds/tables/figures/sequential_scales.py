@@ -12,11 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import MaxNLocator
 
 from reidsim.errors import InputError
 from reidsim.figures.inputs import checked, refuse_repeated
-from reidsim.figures.spacing import scale_axis
+from reidsim.figures.spacing import log_ticks, scale_axis
 from reidsim.figures.style import UNIT, Look, draw_line, known_first, label_axes, legend_below, looks, panels, write_out
 from reidsim.palette import BLACK
 from reidsim.releases.strategy_space import Floats
@@ -109,15 +109,12 @@ def log_axis(axes: Axes, which: Literal["x", "y"], values: Floats) -> None:
     """Make the ``"x"`` or ``"y"`` axis logarithmic, with room around values above 0, and write its numbers out."""
     axis = axes.xaxis if which == "x" else axes.yaxis
     low, high = float(values.min()), float(values.max())
-    decades = np.log10(high / low)
     room = max((high / low) ** 0.06, 1.3)
-    if decades < 1:
+    if high < 10 * low:
         # At least two of 1, 2, 5 and 10 are within the limits.
         room = 2.5
     axes.set(**{f"{which}scale": "log", f"{which}lim": (low / room, high * room)})
-    axis.set_major_locator(LogLocator(subs=(1.0,) if decades >= 2 else (1.0, 2.0, 5.0)))
-    write_out(axis)
-    axis.set_minor_formatter(NullFormatter())
+    log_ticks(axis, high / low)
 
 
 def whole_ticks(axis: Axis) -> None:
