@@ -22,7 +22,7 @@ from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 
 
-def point_tables(
+def run_points(
     loaded: LoadedScenario[ScenarioHead],
     points: pd.DataFrame,
     *,
@@ -30,7 +30,7 @@ def point_tables(
     executor: Executor | None = None,
     progress: Progress | None = None,
     folder: Path | None = None,
-) -> dict[str, pd.DataFrame]:
+) -> pd.DataFrame:
     """Run a scenario at given points, with the same random draws at each of them.
 
     Parameters
@@ -51,16 +51,31 @@ def point_tables(
 
     Returns
     -------
-    dict of str to DataFrame
-        Every table that runs leave. ``runs`` has one row per run and policy, sorted by point and replication:
-        ``scenario``, ``point`` (row number), and so on as in ``runs.parquet``, then one column per key path. A run that
-        did not end well is one row whose ``state`` is not ``complete``, without measures.
+    DataFrame
+        One row per run and policy, sorted by point and replication: ``scenario``, ``point`` (row number), and so on as
+        in ``runs.parquet``, then one column per key path. A run that did not end well is one row whose ``state`` is
+        not ``complete``, without measures.
 
     Raises
     ------
     InputError
         If the scenario cannot have the values of a point (before the first run), or the folder cannot be written.
     """
+    return point_tables(loaded, points, replications=replications, executor=executor, progress=progress, folder=folder)[
+        "runs"
+    ]
+
+
+def point_tables(
+    loaded: LoadedScenario[ScenarioHead],
+    points: pd.DataFrame,
+    *,
+    replications: int = 1,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+    folder: Path | None = None,
+) -> dict[str, pd.DataFrame]:
+    """Run a scenario at given points as `run_points` does, and return every table that its runs leave, by name."""
     if replications < 1:
         raise InputError("not a number of runs", where="replications", found=replications, expected="1 or more")
     if points.empty and len(points.columns):
