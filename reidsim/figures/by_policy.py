@@ -80,8 +80,9 @@ def risks_by_policy(records: pd.DataFrame) -> Figure:
         share = np.arange(1, len(risk) + 1) / len(risk)
         highest = max(highest, float(np.mean(risk > 0)))
         lines += axes.step(
-            [1.0, *risk, 0.0], [0.0, *share, 1.0], color=own.colour, linestyle=own.dashes, label=policy_name(policy)
-        )
+            [1.0, *risk, 0.0], [0.0, *share, 1.0], where="post", color=own.colour, linestyle=own.dashes,
+            label=policy_name(policy),
+        )  # fmt: skip
     axes.set_xlim(0, 1)
     axes.set_ylim(0, min(1.0, 1.1 * highest) or 1.0)
     label_axes(axes, title="Risk by record", x="Probability of being re-identified", y="Share of records at or above")

@@ -130,6 +130,22 @@ def test_figures_draw_every_policy(small):
     assert [text.get_text() for text in drawn.legends[0].get_texts()] == list(FORMS)
 
 
+def test_the_share_of_records_at_or_above_a_risk_is_counted():
+    records = pd.DataFrame(
+        {
+            "policy": "basic",
+            "attacked": [True, True, True, False],
+            "success_probability": [0.5, 0.25, 0.25, 1.0],
+        }
+    )
+    (line,) = risks_by_policy(records).axes[0].lines
+    # Each share is drawn from its risk down to the next lower one.
+    assert line.get_drawstyle() == "steps-post"
+    risks, shares = np.array(line.get_xdata()), np.array(line.get_ydata())
+    for risk, expected in ((0.6, 0), (0.5, 0.25), (0.3, 0.25), (0.25, 0.75), (0.1, 0.75), (0.0, 1)):
+        assert shares[risks >= risk][-1] == expected
+
+
 def test_figures_are_described_by_the_names_that_they_show(small):
     solara = pytest.importorskip("solara")
     from reidsim.web import page
