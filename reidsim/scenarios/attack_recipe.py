@@ -107,13 +107,6 @@ def recipe_of_scenario(stages: str | None, folder: Path) -> Path | None:
     return None if stages is None else require_recipe(folder / stages, "adversary.stages")
 
 
-def check_attack_recipe(stages: str | None, folder: Path) -> None:
-    """Read the recipe that a scenario names, if any; see `load_attack_recipe`."""
-    recipe = recipe_of_scenario(stages, folder)
-    if recipe is not None:
-        load_attack_recipe(recipe)
-
-
 def load_attack_recipe(path: Path) -> AttackRecipe:
     """Read an attack recipe.
 
