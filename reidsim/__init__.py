@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from reidsim.releases.lattice import GeneralizationLattice as GeneralizationLattice
     from reidsim.releases.masking import MaskingSpace as MaskingSpace
     from reidsim.reports.description import describe_file
-    from reidsim.reports.figures.outcome import plot
+    from reidsim.reports.illustration import plot
     from reidsim.scenarios.load import load_scenario
 
 
@@ -68,7 +68,7 @@ _VERBS = {
     "run_batch": "reidsim.engine.run",
     "cross_play": "reidsim.engine.cross_play",
     "stress": "reidsim.engine.stress.run",
-    "plot": "reidsim.reports.figures.outcome",
+    "plot": "reidsim.reports.illustration",
     "new": "reidsim.front.drafting",
     "report": "reidsim.front.results",
     "populate": "reidsim.populations.populate",

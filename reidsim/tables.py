@@ -286,23 +286,21 @@ def delimited_line(cells: Iterable[str], delimiter: str = ",") -> str:
     return (delimiter.join(quoted) or '""') + "\n"
 
 
-def require_columns(frame: pd.DataFrame, columns: Iterable[str], source: Path) -> None:
-    """Check that a table has some columns.
+def require_columns(table: pd.DataFrame | Iterable[str], columns: Iterable[str], source: str | Path) -> None:
+    """Check that a table, or one with columns of these names, has some columns.
 
     Raises
     ------
     InputError
         For the first one missing; names the file, the column and the nearest one there is.
     """
+    names = [str(name) for name in (table.columns if isinstance(table, pd.DataFrame) else table)]
     for column in columns:
-        if column not in frame.columns:
+        if column not in names:
             raise InputError(
-                "column missing",
-                source=source,
-                where=f"column {column!r}",
-                expected=f"it among the columns, which are {listed(frame.columns, 20)}",
-                hint=nearest(column, map(str, frame.columns)),
-            )
+                "column missing", source=source, where=f"column {column!r}",
+                expected=f"it among the columns, which are {listed(names, 20)}", hint=nearest(column, names),
+            )  # fmt: skip
 
 
 def numbers(frame: pd.DataFrame, column: str, source: Path) -> pd.Series[float]:

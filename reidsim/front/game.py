@@ -17,22 +17,20 @@ from reidsim.engine.run import run_loaded
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.result import StressResult
 from reidsim.engine.stress.run import stress_loaded
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, nearest, not_among
 from reidsim.front.adversaries import Amount
 from reidsim.front.arguments import GAME, named_arguments
 from reidsim.front.content import UNITS, Parts, parts_of
 from reidsim.front.files import write_scenario
 from reidsim.front.opponents import Opponents, population_of
 from reidsim.front.records import Records
-from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.population import Population
 from reidsim.progress import watched
 from reidsim.scenarios.given import validated_with
+from reidsim.scenarios.kind import DEFAULT_KIND, kind_named, kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.study import Progress
+from reidsim.scenarios.study import Progress, Study
 
 _PRICES = ("benefit", "loss", "gain", "cost")
 _DEFAULT_POLICIES = ("basic", "no-attack")
@@ -108,8 +106,7 @@ class Game:
             raise InputError("no records", source=GAME, where="argument 'records'", found=type(self.records).__name__,
                              expected="Records(table, hierarchies)")  # fmt: skip
         if self.unit not in UNITS:
-            raise InputError("value not allowed", source=GAME, where="argument 'unit'", found=self.unit,
-                             expected=f"one of {listed(UNITS)}", hint=nearest(str(self.unit), UNITS))  # fmt: skip
+            raise not_among("value not allowed", self.unit, UNITS, source=GAME, where="argument 'unit'")
         if self.population is not None:
             people = population_of(self.population, "people", "argument 'population'")
             object.__setattr__(self, "_people", people)
@@ -141,15 +138,15 @@ class Game:
             parts = self._parts(policies)
             content = {**parts.content, "seed": self.seed if seed is None else seed, **sections}
             path = Path(GAME)
-            checked = validated_with(parts.given, TablesScenario, content, path)
+            checked = validated_with(parts.given, kind_named(DEFAULT_KIND).schema, content, path)
             return LoadedScenario(self.name, path, checked, content, given=parts.given)
 
     @property
-    def study(self) -> TablesStudy:
+    def study(self) -> Study[Any]:
         """Everything put together: cells, hierarchies, linkage; what the engines solve."""
         loaded = self.scenario()
         with named_arguments():
-            return build_study(loaded)
+            return kind_of(loaded.scenario).build(loaded)
 
     @property
     def fingerprint(self) -> str:

@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from reidsim.errors import InputError, listed, nearest
-from reidsim.populations.domain import Codes, Domain
+from reidsim.errors import InputError
+from reidsim.populations.domain import Codes
 from reidsim.populations.population import Population
 from reidsim.populations.sampling import UNKNOWN, complete_records
 from reidsim.releases.hierarchy_rules import whole_numbers
+from reidsim.tables import require_columns
 
 
 def records_of(table: Population) -> pd.DataFrame:
@@ -51,15 +52,8 @@ def select_columns(
         If a column is missing, or a value cannot be read.
     """
     chosen = {}
+    require_columns(frame, columns.values(), source)
     for attribute, column in columns.items():
-        if column not in frame.columns:
-            raise InputError(
-                "column missing",
-                source=source,
-                where=f"column {column!r}",
-                expected=f"it among the columns, which are {listed(frame.columns, 20)}",
-                hint=nearest(column, map(str, frame.columns)),
-            )
         labels = frame[column].str.strip()
         if readings and attribute in readings:
             labels = read_labels(labels, readings[attribute], source, column)
@@ -90,28 +84,6 @@ def read_labels(
             row = int(values.eq(value).to_numpy().argmax()) + 1
             raise error.located(source, f"row {row}, column {column!r}") from None
     return values.map(labels).astype("str")
-
-
-def code_records(
-    frame: pd.DataFrame, domain: Domain, source: str | Path, columns: Mapping[str, str] | None = None
-) -> Codes:
-    """Return codes over `domain`, ``UNKNOWN`` in the columns that the frame lacks, shape (n_records, n_attributes).
-
-    `columns` tells what the source calls the attributes' columns.
-
-    Raises
-    ------
-    InputError
-        If a value is not in its domain; names the file, the row, the column and the value.
-    """
-    codes = np.full((len(frame), len(domain.attributes)), UNKNOWN, dtype=np.int32)
-    for position, attribute in enumerate(domain.attributes):
-        if attribute.name in frame.columns:
-            try:
-                codes[:, position] = attribute.encode(frame[attribute.name], (columns or {}).get(attribute.name))
-            except InputError as error:
-                raise error.located(source) from None
-    return codes
 
 
 def redraw_top_code(population: Population, codes: Codes, attribute: str, top: int, rng: np.random.Generator) -> Codes:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
+from reidsim.figures.style import policy_name
 from reidsim.measures import Measure, measures_among
-from reidsim.reports.figures.style import policy_name
 from reidsim.scenarios.kind import kind_of_content
 
 

@@ -28,6 +28,7 @@ from reidsim.populations.population import Population
 from reidsim.releases.hierarchy_file import read_hierarchy_rows
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.hierarchy_schema import Table
+from reidsim.scenarios.parts import told_in_a_line
 from reidsim.validation import Section, validated
 
 Given = Mapping[str, Any]
@@ -123,13 +124,8 @@ def made_adversary(
     if replies(part):
         own = part
     else:
-        try:
+        with told_in_a_line("cannot be made", name, where):
             own = part(gain=gain, cost=cost, **parameters)
-        except InputError:
-            raise
-        except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
-            raise InputError(f"cannot be made: {reason}", where=where, found=name) from None
     if not replies(own):
         raise InputError("not an adversary", where=where, found=name, expected="an object with respond(linkage, rows)")
     adversary: Adversary = own
@@ -146,13 +142,8 @@ def made_policy(part: Any, name: str, where: str) -> GivenPolicy:
     """
     own = part
     if isinstance(part, type) or not callable(getattr(part, "choose", None)):
-        try:
+        with told_in_a_line("cannot be made", name, where):
             own = part()
-        except InputError:
-            raise
-        except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
-            raise InputError(f"cannot be made: {reason}", where=where, found=name) from None
     if not callable(getattr(own, "choose", None)):
         raise InputError("not a policy", where=where, found=name, expected="an object with choose(game)")
     return GivenPolicy(name, own)

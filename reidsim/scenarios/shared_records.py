@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,9 +13,6 @@ from numpy.typing import NDArray
 
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.tables import read_table
-
-if TYPE_CHECKING:
-    from reidsim.scenarios.schema import ScenarioHead
 
 
 @dataclass(frozen=True)
@@ -75,11 +72,11 @@ class SharedRecords:
     of the file and, as released, a column of the table of records.
     """
 
-    def release_file(self, scenario: ScenarioHead) -> str | None:
+    def release_file(self, scenario: Any) -> str | None:
         """Return the file whose records a scenario shares, as the scenario names it; None if they have none."""
         return None
 
-    def shared_columns(self, scenario: ScenarioHead) -> SharedColumns:
+    def shared_columns(self, scenario: Any) -> SharedColumns:
         """Say which columns of that file are quasi-identifiers.
 
         Raises
@@ -89,16 +86,16 @@ class SharedRecords:
         """
         return SharedColumns({str(name): str(name) for name in getattr(scenario, "attributes", ())})
 
-    def read_records(self, scenario: ScenarioHead, path: Path) -> pd.DataFrame:
+    def read_records(self, scenario: Any, path: Path) -> pd.DataFrame:
         """Read all columns of that file, values as they are."""
         return read_table(path, trim=False)
 
-    def true_values(self, scenario: ScenarioHead, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+    def true_values(self, scenario: Any, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
         """Return the attributes' columns of a file, values as they would be released without generalization."""
         columns = self.shared_columns(scenario).column_of
         return pd.DataFrame({name: frame[column].str.strip() for name, column in columns.items()})
 
-    def released_values(self, scenario: ScenarioHead, records: pd.DataFrame, attribute: str) -> pd.Series[str]:
+    def released_values(self, scenario: Any, records: pd.DataFrame, attribute: str) -> pd.Series[str]:
         """Return an attribute as a policy releases it, ``*`` where it is suppressed.
 
         Parameters

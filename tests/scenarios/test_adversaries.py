@@ -22,9 +22,9 @@ from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.explanation import explanation
 from reidsim.reports.page.report import write_report
+from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.study import equilibria_of
-from reidsim.web.controls import controls_of
 
 TOWN = Path(__file__).parent / "town" / "town.toml"
 CURIOUS, BROKER = {"weight": 0.7, "gain": 25}, {"weight": 0.3, "gain": 400, "cost": 60}
@@ -465,7 +465,8 @@ def test_explain_lists_them_as_those_who_come():
 
 
 def test_the_page_in_the_browser_has_no_planner_of_several():
-    keys = [control.key for control in controls_of(load_scenario(TOWN, {"adversaries": BOTH}))]
+    scenario = load_scenario(TOWN, {"adversaries": BOTH}).scenario
+    keys = [control.key for control in kind_of(scenario).controls(scenario)]
     assert "economics.cost" in keys
     assert not [key for key in keys if key.startswith("adversary")]
 

@@ -32,8 +32,8 @@ from reidsim.engine.batch.result import BatchAnalysis, BatchResult, batch_analys
 from reidsim.engine.batch.runner import run_tasks, tasks_of
 from reidsim.engine.batch.tables import batch_tables
 from reidsim.engine.batch.tasks import COMPLETE, FAILED, KILLED, TIMEOUT, RunOutcome, error_line
-from reidsim.engine.results import Clock, keep_private, make_manifest, require_free
-from reidsim.engine.run_result import Illustrator, RunResult
+from reidsim.engine.results import Clock, Illustrator, make_folder, make_manifest, require_free
+from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError, listed
 from reidsim.scenarios.kind import kind_of
@@ -123,11 +123,7 @@ def _opened(folder: Path, manifest: Mapping[str, Any], *, go_on: bool) -> Iterat
         raise InputError("no batch to go on with", source=folder, expected="the folder of a batch")
     if not go_on:
         require_free(folder)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            keep_private(folder)
-        except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror}", source=folder) from None
+        make_folder(folder)
     with only_writer(folder):
         if go_on and require_same(folder, manifest) == COMPLETE and not keeps_runs(folder):
             yield read_manifest(folder)

@@ -36,12 +36,12 @@ from reidsim.releases.focused import FocusedSpace
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import among_adversaries
 from reidsim.scenarios.agents_schema import AgentsSection
+from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, Slider
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponent_types import LEFT_OUT, TypeOpponents, ideas_of_several, types_of_setting
 from reidsim.scenarios.opponents import Opponents
 from reidsim.scenarios.policy import k_of, with_each_k
-from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.shared_records import SharedColumns
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of
 from reidsim.tables import read_table
@@ -66,24 +66,20 @@ class MaskingKind(Kind):
         """Return a policy by its name."""
         return policy_named(name)
 
-    def release_file(self, scenario: ScenarioHead) -> str | None:
+    def release_file(self, scenario: MaskingScenario) -> str | None:
         """Return the file of the targets."""
-        assert isinstance(scenario, MaskingScenario)  # noqa: S101 - of this kind
         return scenario.targets.file
 
-    def shared_columns(self, scenario: ScenarioHead) -> SharedColumns:
+    def shared_columns(self, scenario: MaskingScenario) -> SharedColumns:
         """Say which columns of the targets' file are quasi-identifiers."""
-        assert isinstance(scenario, MaskingScenario)  # noqa: S101 - of this kind
         return shared_columns(scenario)
 
-    def read_records(self, scenario: ScenarioHead, path: Path) -> pd.DataFrame:
+    def read_records(self, scenario: MaskingScenario, path: Path) -> pd.DataFrame:
         """Read the targets' file."""
-        assert isinstance(scenario, MaskingScenario)  # noqa: S101 - of this kind
         return read_table(path, delimiter=scenario.targets.delimiter, comment="#", trim=False)
 
-    def released_values(self, scenario: ScenarioHead, records: pd.DataFrame, attribute: str) -> pd.Series[str]:
+    def released_values(self, scenario: MaskingScenario, records: pd.DataFrame, attribute: str) -> pd.Series[str]:
         """Return an attribute as it is shared, in its group, or masked."""
-        assert isinstance(scenario, MaskingScenario)  # noqa: S101 - of this kind
         return released_values(scenario, records, attribute)
 
     def is_shared(self, records: pd.DataFrame) -> NDArray[np.bool_]:
@@ -199,9 +195,8 @@ class MaskingKind(Kind):
             impossible = [name for name in anonymous if k_of(self.policy(name), section.k, "subjects.k") > n]
         return tuple(dict.fromkeys((*(name for name in names if name not in impossible), *section.policies)))
 
-    def takes_best(self, scenario: ScenarioHead, policy: str) -> bool:
+    def takes_best(self, scenario: MaskingScenario, policy: str) -> bool:
         """Tell whether a policy finds the best of strategies that any amounts allow."""
-        assert isinstance(scenario, MaskingScenario)  # noqa: S101 - of this kind
         rule = self.policy(policy)
         if rule.way == "search":
             return rule.search == "scenario" and scenario.subjects.solver in ("best-first", "backward-induction")
@@ -210,6 +205,30 @@ class MaskingKind(Kind):
     def row_of_record(self, study: MaskingStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return every subject's own row."""
         return np.arange(study.games(draw)[0].n_records)
+
+    def figures(self, result: Shown) -> Figures:
+        """Return the figures of the papers that the run has the tables for."""
+        from reidsim.kinds.masking.figures.runs import run_figures
+
+        return run_figures(result)
+
+    def sweep_figures(self, result: ShownSweep) -> Figures:
+        """Return the figures of the papers along what changes."""
+        from reidsim.kinds.masking.figures.runs import sweep_figures
+
+        return sweep_figures(result)
+
+    def controls(self, scenario: MaskingScenario) -> Iterator[Control]:
+        """Yield amounts, and the confidence in what is inferred from which on it is used."""
+        yield from super().controls(scenario)
+        if scenario.adversary.stages:
+            threshold = scenario.adversary.confidence_threshold
+            yield Slider("adversary.confidence_threshold", "Confidence threshold", threshold, 1.0, 0.05)
+
+    def attacker(self, scenario: MaskingScenario, name: str) -> tuple[str, str | None]:
+        """Return that one-shot adversaries attack in stages: they infer before they link."""
+        planner, knowledge = super().attacker(scenario, name)
+        return "multistage" if planner == "one-shot" and knowledge is None else planner, knowledge
 
 
 MASKING = MaskingKind()

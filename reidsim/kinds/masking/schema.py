@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, nearest, not_among
 from reidsim.kinds.masking.policies import PolicyName, policy_named
 from reidsim.scenarios.adversary_schema import PlannerSection, Share, WeightedSection, check_adversaries
 from reidsim.scenarios.agents_schema import AgentsSection
@@ -351,13 +351,7 @@ class MaskingScenario(ScenarioHead):
             resources["adversary.resource"] = self.adversary.resource
         for where, resource in resources.items():
             if resource not in self.resources:
-                raise InputError(
-                    "no such resource",
-                    where=where,
-                    found=resource,
-                    expected=f"one of {', '.join(self.resources)}",
-                    hint=nearest(resource, self.resources),
-                )
+                raise not_among("no such resource", resource, self.resources, where=where)
         if self.adversary.knowledge is None:
             return
         register = self.resources[self.register]

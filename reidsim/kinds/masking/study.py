@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.attack import MultistageAttack
-from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname, Stage
+from reidsim.adversaries.multistage.stages import Identify, InferSurname, Stage
 from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.errors import InputError, nearest
 from reidsim.games.adversary_types import AdversaryType, TypesGame
@@ -23,15 +23,13 @@ from reidsim.kinds.masking.knowledge import KnowledgeOfSubjects
 from reidsim.kinds.masking.policies import MaskingPolicy, policy_named
 from reidsim.kinds.masking.schema import MaskingBeliefsSection, MaskingScenario
 from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables, linked_in_stages, masking_tables, named_loci
-from reidsim.linkage.surname_inference.tmrca import Ancestry
 from reidsim.random_streams import replication_stream
 from reidsim.releases.masking import MaskingSpace, entropy, minority_weights
 from reidsim.scenarios.attack_stages import (
     IdentifySection,
-    InferByLinkageSection,
     InferSurnameSection,
     StageSection,
-    mutation_rates,
+    stage_of,
 )
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.planners import planner
@@ -335,10 +333,8 @@ def _require_used(scenario: MaskingScenario) -> None:
 
 
 def _stage(section: StageSection, loaded: LoadedScenario[MaskingScenario], tables: MaskingTables) -> Stage:
-    if isinstance(section, IdentifySection):
-        return Identify(section.on, section.resource)
-    if isinstance(section, InferByLinkageSection):
-        return InferByLinkage(section.infers, section.resource, section.on, section.price)
+    if not isinstance(section, InferSurnameSection):
+        return stage_of(section, loaded.folder)
     scenario = loaded.scenario
     carried = scenario.resources[section.resource].attributes
     subjects = scenario.subjects.attributes
@@ -350,21 +346,10 @@ def _stage(section: StageSection, loaded: LoadedScenario[MaskingScenario], table
         loci = tuple(a for a in subjects if a in loci)
     if not loci:
         raise InputError(
-            "no loci to infer from",
-            where="adversary.stages",
+            "no loci to infer from", where="adversary.stages",
             expected=f"loci among the attributes of resource {section.resource!r} and of the subjects",
-        )
-    rates = mutation_rates(section.mutation_rates, loaded.folder, loci)
-    ancestry = Ancestry(rates, section.effective_population)
-    return InferSurname(
-        loci,
-        ancestry,
-        section.resource,
-        section.infers,
-        section.method,
-        section.candidate_share,
-        section.price,
-    )
+        )  # fmt: skip
+    return stage_of(section, loaded.folder, loci)
 
 
 def _grouping(labels: tuple[str, ...], level: tuple[tuple[str, ...], ...], where: str) -> NDArray[np.int64]:

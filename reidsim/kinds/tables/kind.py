@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -38,14 +38,13 @@ from reidsim.kinds.tables.sharing import read_records, shared_columns, true_valu
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.kinds.tables.switching import largest_group, takes_best
 from reidsim.scenarios.adversary_schema import AdversarySection
-from reidsim.scenarios.agents import among_adversaries
-from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.attack_recipe import require_recipe
+from reidsim.scenarios.faces import Choice as ControlChoice
+from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, amount_slider
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import Opponents, study_against, with_adversaries
 from reidsim.scenarios.policy import with_each_k
-from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.several_adversaries import named
 from reidsim.scenarios.shared_records import SharedColumns
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, PolicyOutcome, Progress
@@ -70,24 +69,20 @@ class TablesKind(Kind):
         """Return a policy by its name."""
         return policy_named(name)
 
-    def release_file(self, scenario: ScenarioHead) -> str | None:
+    def release_file(self, scenario: TablesScenario) -> str | None:
         """Return the file of the records."""
-        assert isinstance(scenario, TablesScenario)  # noqa: S101 - of this kind
         return scenario.release.path
 
-    def shared_columns(self, scenario: ScenarioHead) -> SharedColumns:
+    def shared_columns(self, scenario: TablesScenario) -> SharedColumns:
         """Say which columns of the records are quasi-identifiers."""
-        assert isinstance(scenario, TablesScenario)  # noqa: S101 - of this kind
         return shared_columns(scenario)
 
-    def read_records(self, scenario: ScenarioHead, path: Path) -> pd.DataFrame:
+    def read_records(self, scenario: TablesScenario, path: Path) -> pd.DataFrame:
         """Read the file of the records."""
-        assert isinstance(scenario, TablesScenario)  # noqa: S101 - of this kind
         return read_records(scenario, path)
 
-    def true_values(self, scenario: ScenarioHead, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+    def true_values(self, scenario: TablesScenario, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
         """Return the quasi-identifiers with the names that the scenario gives to values."""
-        assert isinstance(scenario, TablesScenario)  # noqa: S101 - of this kind
         return true_values(scenario, frame, path)
 
     def build(self, loaded: LoadedScenario[Any]) -> TablesStudy:
@@ -177,9 +172,7 @@ class TablesKind(Kind):
 
     def settings(self, study: TablesStudy) -> Callable[[str, int, int], Setting]:
         """Return the one world of all policies and draws."""
-        world = setting_of(
-            study, among_adversaries(study.scenario.agents or AgentsSection(), study.scenario.adversaries)
-        )
+        world = setting_of(study, self.agents_of(study.scenario))
 
         def setting(policy: str, replication: int, draw: int) -> Setting:
             require_playable(study, policy)
@@ -224,13 +217,13 @@ class TablesKind(Kind):
         section = study.scenario.publisher
         return tuple(dict.fromkeys((*with_each_k(names, section.k), *section.policies)))
 
-    def amounts_at_once(self, scenario: ScenarioHead, keys: Sequence[str]) -> bool:
+    def amounts_at_once(self, scenario: TablesScenario, keys: Sequence[str]) -> bool:
         """Tell whether strategies can be thinned to those that are best at some amounts."""
-        return isinstance(scenario, TablesScenario) and is_thinnable(scenario, keys)
+        return is_thinnable(scenario, keys)
 
-    def plans_under_amounts(self, scenario: ScenarioHead) -> bool:
+    def plans_under_amounts(self, scenario: TablesScenario) -> bool:
         """Tell whether records are planned one by one."""
-        return isinstance(scenario, TablesScenario) and scenario.publisher.unit == "record"
+        return scenario.publisher.unit == "record"
 
     def amount_points(self, study: TablesStudy) -> AmountPoints | None:
         """Return what plans records one by one."""
@@ -240,21 +233,58 @@ class TablesKind(Kind):
         """Return what plays the table without some of its quasi-identifiers."""
         return DroppedColumns(study)
 
-    def takes_best(self, scenario: ScenarioHead, policy: str) -> bool:
+    def takes_best(self, scenario: TablesScenario, policy: str) -> bool:
         """Tell whether a policy finds the best of generalizations that any amounts allow."""
-        return isinstance(scenario, TablesScenario) and takes_best(scenario, policy)
+        return takes_best(scenario, policy)
 
     def largest_group(self, study: TablesStudy) -> int | None:
         """Return the number of people, if a one-shot adversary attacks by class sizes that are whole numbers."""
         return largest_group(study)
 
-    def points_at_once(self, scenario: ScenarioHead, keys: Sequence[str]) -> int:
+    def points_at_once(self, scenario: TablesScenario, keys: Sequence[str]) -> int:
         """Return the number of points of one walk of the lattice."""
-        return MOST_POINTS if isinstance(scenario, TablesScenario) and walks_at_once(scenario, keys) else 1
+        return MOST_POINTS if walks_at_once(scenario, keys) else 1
 
     def play_together(self, studies: Sequence[TablesStudy]) -> Callable[[int], Mapping[str, PolicyOutcome]]:
         """Return the outcomes at the points of one walk."""
         return FullDomainPoints(studies).outcomes
+
+    def figures(self, result: Shown) -> Figures:
+        """Return the figures of the papers that the run has the tables for."""
+        from reidsim.kinds.tables.figures.runs import run_figures
+
+        return run_figures(result)
+
+    def sweep_figures(self, result: ShownSweep) -> Figures:
+        """Return the figures of the papers along what changes."""
+        from reidsim.kinds.tables.figures.sweeps import sweep_figures
+
+        return sweep_figures(result)
+
+    def controls(self, scenario: TablesScenario) -> Iterator[Control]:
+        """Yield amounts, and of records against one adversary who knows everything, how it plans."""
+        yield from super().controls(scenario)
+        adversary = scenario.adversary
+        if scenario.publisher.unit == "table" or adversary.knowledge is not None or scenario.adversaries:
+            return
+        yield ControlChoice("adversary.planner", "Planner of the adversary", adversary.planner, ("one-shot", "fmdp"))
+        if adversary.plans_sequentially:
+            key, sequential = "adversary.sequential", adversary.sequential
+            yield amount_slider(f"{key}.access_cost", "Price of access", sequential.access_cost)
+            yield amount_slider(f"{key}.penalty", "Penalty for a detected exploit", sequential.penalty)
+
+    def is_by_record(self, scenario: TablesScenario, price: Literal["gain", "cost"]) -> bool:
+        """Tell whether a column holds the price, or the loss that it follows."""
+        economics = scenario.economics
+        follows_loss = price == "gain" and economics.gain is None and economics.columns.loss is not None
+        return follows_loss or getattr(economics.columns, price) is not None
+
+    def decision(self, scenario: TablesScenario) -> str:
+        """Say that records are decided on together, if no policy gives each its own."""
+        publisher = scenario.publisher
+        if publisher.unit == "record" or any(policy_named(name).way == "record-level" for name in publisher.policies):
+            return ""
+        return "one form for all records, and which of them to suppress: its best reply under the policy"
 
 
 TABLES = TablesKind()

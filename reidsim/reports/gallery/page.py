@@ -14,8 +14,7 @@ from reidsim.engine.run import run_loaded
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.run import stress_loaded
 from reidsim.errors import InputError, listed, nearest
-from reidsim.reports.figures.saving import save_figure
-from reidsim.reports.figures.stress import figures_of as stress_figures_of
+from reidsim.figures.saving import save_figure
 from reidsim.reports.gallery.exhibits import EXHIBITS, Exhibit
 from reidsim.reports.illustration import figures_of
 from reidsim.reports.page.captions import figure_caption
@@ -114,7 +113,7 @@ def _exhibit(name: str, pictures: Path) -> str:
     figures: Iterator[tuple[str, Figure]]
     if exhibit.command == "stress":
         stressed = stress_loaded(loaded)
-        finding, figures = _finding(exhibit, stressed), stress_figures_of(stressed)
+        finding, figures = _finding(exhibit, stressed), figures_of(stressed)
     else:
         result = run_loaded(loaded)
         own = None if exhibit.draw is None else exhibit.draw(result)

@@ -13,7 +13,7 @@ from reidsim.reports.page.blocks import Block, Bullets, Cell, Code, Inline, Tabl
 from reidsim.reports.page.exposure import Exposure, exposure_of, people_text
 from reidsim.reports.page.number_text import number_text
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.reports.varied_gain import GAIN, LOSS, gain_goes_with_loss
+from reidsim.scenarios.varied_gain import GAIN, LOSS, gain_goes_with_loss
 
 # Payoffs that differ by less than this part of themselves are the same.
 _SAME = 1e-9

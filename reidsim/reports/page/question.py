@@ -8,7 +8,7 @@ from typing import Any
 from reidsim.reports.page.blocks import Block, Bullets, Code, Inline, paragraph, shortened
 from reidsim.reports.page.number_text import number_text
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.reports.varied_gain import GAIN, LOSS, gain_goes_with_loss
+from reidsim.scenarios.varied_gain import GAIN, LOSS, gain_goes_with_loss
 
 Sentence = tuple[Inline, ...]
 # Sections told here; others are named, and shown with the assumptions.

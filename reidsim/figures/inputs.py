@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed
+from reidsim.tables import require_columns
 
 
 def checked(
@@ -33,29 +34,20 @@ def checked(
     InputError
         If the table has no rows, or a column is missing or holds something else.
     """
-    source = f"{table} table"
     if len(frame) == 0:
-        raise InputError("the table has no rows", source=source, expected="at least one")
-    for column in (*text, *numbers, *flags):
-        if column not in frame.columns:
-            raise InputError(
-                "column missing",
-                source=source,
-                where=f"column {column!r}",
-                expected=f"it among the columns, which are {listed(frame.columns, 20)}",
-                hint=nearest(column, map(str, frame.columns)),
-            )
+        raise InputError("the table has no rows", source=f"{table} table", expected="at least one")
+    require_columns(frame, (*text, *numbers, *flags), f"{table} table")
     columns: dict[str, object] = {}
     for column in text:
-        _refuse(frame, column, frame[column].isna().to_numpy(), source, "a name")
+        refuse(frame, column, frame[column].isna().to_numpy(), table, "a name")
         columns[column] = frame[column].astype(str).to_numpy(dtype=object)
     for column in (*numbers, *flags):
         values = pd.to_numeric(frame[column], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
         if column in flags:
-            _refuse(frame, column, (values != 0) & (values != 1), source, "true or false")
+            refuse(frame, column, (values != 0) & (values != 1), table, "true or false")
             columns[column] = values == 1
         else:
-            _refuse(frame, column, ~np.isfinite(values), source, "a finite number")
+            refuse(frame, column, ~np.isfinite(values), table, "a finite number")
             columns[column] = values
     return pd.DataFrame(columns)
 
@@ -100,13 +92,19 @@ def refuse_repeated(table: pd.DataFrame, columns: Sequence[str], name: str) -> N
         )
 
 
-def _refuse(frame: pd.DataFrame, column: str, wrong: np.ndarray, source: str, expected: str) -> None:
+def refuse(
+    frame: pd.DataFrame,
+    column: str,
+    wrong: np.ndarray,
+    name: str,
+    expected: str,
+    problem: str = "value cannot be drawn",
+) -> None:
+    """Raise an error about the first row in which a column is wrong, if it is in any."""
     if wrong.any():
         row = int(wrong.argmax())
+        found = frame[column].iloc[row]
         raise InputError(
-            "value cannot be drawn",
-            source=source,
-            where=f"row {row + 1}, column {column!r}",
-            found=frame[column].iloc[row],
-            expected=expected,
-        )
+            problem, source=f"{name} table", where=f"row {row + 1}, column {column!r}",
+            found=found.item() if isinstance(found, np.generic) else found, expected=expected,
+        )  # fmt: skip

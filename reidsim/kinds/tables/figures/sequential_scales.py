@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -12,14 +12,14 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import MaxNLocator
 
 from reidsim.errors import InputError
+from reidsim.figures.inputs import checked, refuse_repeated
+from reidsim.figures.spacing import log_ticks, scale_axis
+from reidsim.figures.style import UNIT, Look, draw_line, known_first, label_axes, legend_below, looks, panels, write_out
 from reidsim.palette import BLACK
 from reidsim.releases.strategy_space import Floats
-from reidsim.reports.figures.inputs import checked, refuse_repeated
-from reidsim.reports.figures.spacing import scale_axis
-from reidsim.reports.figures.style import UNIT, Look, label_axes, legend_below, looks, new_figure, write_out
 
 # Known parameters come first, in this order.
 _PARAMETER_LABELS = {
@@ -53,15 +53,11 @@ def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
         below 1.
     """
     table = _checked_thresholds(thresholds)
-    parameters = _known_first(table["parameter"], _PARAMETER_LABELS)
+    parameters = known_first(table["parameter"], _PARAMETER_LABELS)
     settings = list(dict.fromkeys(table["setting"]))
     look = looks(settings)
-    columns = min(2, len(parameters))
-    figure, grid = new_figure(-(-len(parameters) // columns), columns, panel=(5.6 if columns == 1 else 4.4, 2.9))
-    panels = [axes for row in grid for axes in row]
-    for spare in panels[len(parameters) :]:
-        spare.remove()
-    for parameter, axes, letter in zip(parameters, panels, "abcdefghijklmnopqrstuvwxyz", strict=False):
+    figure, every = panels(len(parameters), 2, panel=(5.6 if len(parameters) == 1 else 4.4, 2.9))
+    for parameter, axes, letter in zip(parameters, every, "abcdefghijklmnopqrstuvwxyz", strict=False):
         here = table[table["parameter"] == parameter]
         lines = {setting: here[here["setting"] == setting] for setting in settings}
         handles = draw_lines(axes, lines, "value", "threshold", look)
@@ -101,19 +97,11 @@ def draw_lines(axes: Axes, lines: Mapping[str, pd.DataFrame], x: str, y: str, lo
     for number, (name, line) in enumerate(lines.items()):
         points = line.sort_values(x)
         every = max(1, len(points) // 10)
-        handles += axes.plot(
-            points[x],
-            points[y],
-            color=look[name].colour,
-            linestyle=look[name].dashes,
-            linewidth=2.5 - 1.2 * number / max(1, len(lines) - 1),
-            marker=look[name].marker,
-            markevery=(every * number // len(lines), every),
-            markersize=5,
-            markeredgewidth=1.2,
+        handles += draw_line(
+            axes, points[x], points[y], look[name], name, linewidth=2.5 - 1.2 * number / max(1, len(lines) - 1),
+            markevery=(every * number // len(lines), every), markeredgewidth=1.2,
             markerfacecolor="white" if every > 1 else "none",
-            label=name,
-        )
+        )  # fmt: skip
     return handles
 
 
@@ -121,15 +109,12 @@ def log_axis(axes: Axes, which: Literal["x", "y"], values: Floats) -> None:
     """Make the ``"x"`` or ``"y"`` axis logarithmic, with room around values above 0, and write its numbers out."""
     axis = axes.xaxis if which == "x" else axes.yaxis
     low, high = float(values.min()), float(values.max())
-    decades = np.log10(high / low)
     room = max((high / low) ** 0.06, 1.3)
-    if decades < 1:
+    if high < 10 * low:
         # At least two of 1, 2, 5 and 10 are within the limits.
         room = 2.5
     axes.set(**{f"{which}scale": "log", f"{which}lim": (low / room, high * room)})
-    axis.set_major_locator(LogLocator(subs=(1.0,) if decades >= 2 else (1.0, 2.0, 5.0)))
-    write_out(axis)
-    axis.set_minor_formatter(NullFormatter())
+    log_ticks(axis, high / low)
 
 
 def whole_ticks(axis: Axis) -> None:
@@ -198,8 +183,3 @@ def _mark_upper_edge(axes: Axes, lines: Mapping[str, pd.DataFrame], look: Mappin
                 markerfacecolor="none",
                 clip_on=False,
             )
-
-
-def _known_first(names: Iterable[str], known: Iterable[str]) -> list[str]:
-    distinct = list(dict.fromkeys(names))
-    return [name for name in known if name in distinct] + [name for name in distinct if name not in known]

@@ -13,12 +13,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
 from reidsim.errors import InputError
-from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, SHARE_ATTACKED
-from reidsim.measures import columns_of
-from reidsim.releases.strategy_space import Floats
-from reidsim.reports.figures.inputs import checked, only_value, refuse_repeated
-from reidsim.reports.figures.spacing import cell_edges, scale_axis
-from reidsim.reports.figures.style import (
+from reidsim.figures.inputs import checked, only_value, refuse_repeated
+from reidsim.figures.spacing import cell_edges, scale_axis
+from reidsim.figures.style import (
     UNIT,
     label_axes,
     legend_below,
@@ -27,6 +24,9 @@ from reidsim.reports.figures.style import (
     number_ticks,
     parameter_label,
 )
+from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, SHARE_ATTACKED
+from reidsim.measures import columns_of
+from reidsim.releases.strategy_space import Floats
 
 # What tables call averages over all records, in place of one record.
 ALL_RECORDS = "all records"

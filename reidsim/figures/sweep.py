@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,40 +12,27 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from reidsim.engine.batch.result import BatchResult
+from reidsim.figures.lines import sensitivity_lines
+from reidsim.figures.maps import ALL_RECORDS, parameter_maps
+from reidsim.figures.style import LOSS_AND_GAIN, number_text, policy_name
 from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, SHARE_ATTACKED
-from reidsim.kinds.tables.measures import PUBLISHER_PAYOFF_DIFFERENCE, SHARE_OPTIMAL
 from reidsim.measures import columns_of
-from reidsim.reports.figures.full_domain import full_domain_runtimes, payout_curves
-from reidsim.reports.figures.lines import search_deviation, sensitivity_lines
-from reidsim.reports.figures.maps import ALL_RECORDS, parameter_maps
-from reidsim.reports.figures.masking_lines import LINE_MEASURES, masking_lines
-from reidsim.reports.figures.sequential_scales import attack_thresholds
-from reidsim.reports.figures.style import LOSS_AND_GAIN, number_text, policy_name
-from reidsim.reports.figures.sweep_values import is_own, lines_of_runs
-from reidsim.reports.varied_gain import gain_goes_with_loss
+from reidsim.overrides import value_at
 from reidsim.scenarios.design_schema import SweepSection
+from reidsim.scenarios.faces import ShownSweep
+from reidsim.scenarios.varied_gain import gain_goes_with_loss
 from reidsim.validation import validated
 
 _PAYOFFS = columns_of((PUBLISHER_PAYOFF, ADVERSARY_PAYOFF))
 _MAPPED = [*columns_of((GENERALIZATION_INTENSITY, SHARE_ATTACKED)), *_PAYOFFS]
-_DEVIATION = columns_of((PUBLISHER_PAYOFF_DIFFERENCE, SHARE_OPTIMAL))
-_THRESHOLD = "attack_threshold"
 # Two axes make a map if both have more values than could be told apart as lines.
 _MOST_LINES = 6
 # Figures of the other values of a sweep; the first few tell the story.
 _MOST_FIGURES = 6
-_RULES = ("safe-harbor", "no-protection", "suppress-all")
-_DETERRENTS = {
-    "economics.cost": "exploit_cost",
-    "adversary.sequential.access_cost": "access_cost",
-    "adversary.sequential.penalty": "penalty",
-    "adversary.sequential.detection_intercept": "detection",
-}
 
 
 @dataclass(frozen=True)
-class _Swept:
+class Swept:
     """A sweep as figures see it.
 
     Parameters
@@ -95,40 +83,30 @@ class _Swept:
         )
 
 
-def sweep_figures(result: BatchResult) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure for what a sweep shows.
+def is_own(column: pd.Series[Any], content: Mapping[str, Any], key: str) -> pd.Series[bool]:
+    """Tell where a key has the value that the scenario itself gives it."""
+    value = value_at(content, key)
+    # Tables hold as JSON what is neither number nor text, and numbers among text.
+    is_text = not pd.api.types.is_numeric_dtype(column.dtype)
+    return column == (json.dumps(value, default=str) if is_text and not isinstance(value, str) else value)
 
-    Lines of payoffs by policy along every key with numbers, or maps over two of them that are crossed; the figures of
-    the papers where the game has one: group sizes that deter a sequential attack, distance of lattice-based search from
-    the optimum, relative payouts and run times at dataset level, payoff, privacy and utility in the masking game.
-    """
-    content = result.manifest["content"]
-    if content.get("game") == "masking" and "sweep" in content:
-        lines = lines_of_runs(result.runs, validated(SweepSection, content["sweep"], result.name), content)
-        for name, measure in LINE_MEASURES.items() if len(lines) else ():
-            yield name, masking_lines(lines, measure)
-        return
-    swept = _swept(result)
-    if swept is None:
-        return
-    if _THRESHOLD in swept.table and not swept.second:
-        yield "attack-thresholds", _thresholds(swept)
-    if set(_DEVIATION) <= set(swept.table) and not swept.second and not swept.others:
-        lines = _named(swept.lines(_DEVIATION).dropna(subset=_DEVIATION))
-        if len(lines["policy"].unique()) == 1:
-            yield "search-deviation", search_deviation(lines)
-    runtimes = _runtimes(result, swept)
-    if runtimes is not None:
-        yield "full-domain-runtimes", full_domain_runtimes(runtimes)
-    elif _is_payout(swept):
-        yield f"payout-curves-{_short(swept.along[0])}", payout_curves(_payouts(swept))
-    elif swept.second:
+
+def sweep_figures(result: ShownSweep) -> Iterator[tuple[str, Figure]]:
+    """Yield name and figure of lines of payoffs by policy along every key with numbers, or maps over two of them."""
+    swept = swept_of(result)
+    if swept is not None:
+        yield from lines_or_maps(swept)
+
+
+def lines_or_maps(swept: Swept) -> Iterator[tuple[str, Figure]]:
+    """Yield maps over two keys that are crossed, if there are two with many values, or lines along every key."""
+    if swept.second:
         yield from _numbered("sweep-map", _maps(swept))
     elif set(_PAYOFFS) <= set(swept.table):
         yield from _numbered("sweep-lines", _payoff_lines(swept))
 
 
-def _swept(result: BatchResult) -> _Swept | None:
+def swept_of(result: ShownSweep) -> Swept | None:
     """Arrange the statistics of a batch for drawing; None if there is nothing to draw along."""
     content, found = result.manifest["content"], result.statistics
     if "sweep" not in content or found.empty or "policy" not in found or "records" in found:
@@ -152,7 +130,7 @@ def _swept(result: BatchResult) -> _Swept | None:
         second = key if table[key].nunique() > _MOST_LINES else ""
     taken = chosen[: 2 if second else 1]
     others = tuple(key for axis in axes if axis not in taken for group in axis for key in group)
-    return _Swept(table, drawn[first], others, second, first if len(first) > 1 else (), content)
+    return Swept(table, drawn[first], others, second, first if len(first) > 1 else (), content)
 
 
 def _leading(group: tuple[str, ...], table: pd.DataFrame) -> str:
@@ -167,8 +145,8 @@ def _leading(group: tuple[str, ...], table: pd.DataFrame) -> str:
     return ""
 
 
-def _payoff_lines(swept: _Swept) -> Iterator[Figure]:
-    lines = _named(swept.lines(_PAYOFFS).dropna(subset=_PAYOFFS))
+def _payoff_lines(swept: Swept) -> Iterator[Figure]:
+    lines = named_lines(swept.lines(_PAYOFFS).dropna(subset=_PAYOFFS))
     if gain_goes_with_loss(swept.content, (*swept.along, *swept.others)):
         lines["parameter"] = lines["parameter"].replace("loss", LOSS_AND_GAIN)
     for setting in list(dict.fromkeys(lines["setting"]))[:_MOST_FIGURES]:
@@ -178,9 +156,9 @@ def _payoff_lines(swept: _Swept) -> Iterator[Figure]:
         yield figure
 
 
-def _maps(swept: _Swept) -> Iterator[Figure]:
+def _maps(swept: Swept) -> Iterator[Figure]:
     y, x = sorted((swept.along[0], swept.second), key=list(swept.table.columns).index)
-    names = {y: _short(y), x: _short(x)}
+    names = {y: short_name(y), x: short_name(x)}
     economics = swept.content.get("economics", {})
     case = (
         (float(economics["benefit"]), float(economics["loss"])) if set(names.values()) == {"benefit", "loss"} else None
@@ -195,63 +173,12 @@ def _maps(swept: _Swept) -> Iterator[Figure]:
             yield parameter_maps(maps, case=case, axes=(names[y], names[x]), title=title)
 
 
-def _thresholds(swept: _Swept) -> Figure:
-    policy = swept.table["policy"].iloc[0]
-    lines = swept.lines([_THRESHOLD])
-    lines = lines[lines["policy"] == policy]
-    is_odds = lines["key"] == "adversary.sequential.detection_intercept"
-    value = lines["value"].where(~is_odds, 1 / (1 + np.exp(-lines["value"])))
-    parameter = lines["key"].map(lambda key: _DETERRENTS.get(key, key))
-    setting = lines["setting"].replace("", "as in the scenario")
-    return attack_thresholds(
-        lines.assign(parameter=parameter, value=value, setting=setting, threshold=lines[_THRESHOLD])
-    )
+def named_lines(lines: pd.DataFrame) -> pd.DataFrame:
+    """Return lines with the names under which figures know their keys."""
+    return lines.assign(parameter=lines["key"].map(short_name))
 
 
-def _of_whole_table(content: Mapping[str, Any]) -> bool:
-    """Tell of the content of a scenario whether all records share one generalization; former results say so by game."""
-    return content.get("game") == "full-domain" or content.get("publisher", {}).get("unit") == "table"
-
-
-def _is_payout(swept: _Swept) -> bool:
-    at_dataset_level = _of_whole_table(swept.content) and not swept.second
-    priced = len(swept.along) == 1 and swept.along[0].startswith("economics.")
-    return at_dataset_level and priced and set(swept.others) <= {"beliefs.risk"} and _benefit(swept) > 0
-
-
-def _payouts(swept: _Swept) -> pd.DataFrame:
-    lines = _named(swept.lines(["publisher_payoff"]).dropna(subset="publisher_payoff"))
-    lines["relative_payout"] = lines["publisher_payoff"] / _benefit(swept)
-    risk = lines["beliefs.risk"] if "beliefs.risk" in lines else pd.Series("", index=lines.index)
-    # Rules plan with nothing.
-    lines["risk"] = risk.where(~lines["policy"].isin(_RULES), "")
-    return lines.drop_duplicates(["parameter", "value", "policy", "risk"])
-
-
-def _benefit(swept: _Swept) -> float:
-    """Return the benefit that all records have at all points; 0 if there is none."""
-    economics = swept.content["economics"]
-    changes = "economics.benefit" in swept.along or economics.get("columns")
-    return 0.0 if changes else float(economics["benefit"])
-
-
-def _runtimes(result: BatchResult, swept: _Swept) -> pd.DataFrame | None:
-    """Return the run times of a sweep with and without pruning along one price; None if it is none."""
-    table = result.analysis.tables().get("runtimes", pd.DataFrame())
-    if "nodes_evaluated" not in table or swept.others != ("publisher.prune",) or len(swept.along) != 1:
-        return None
-    if not swept.along[0].startswith("economics."):
-        return None
-    points = result.design.points.iloc[table["point"].to_numpy()].reset_index(drop=True)
-    found = table.assign(value=points[swept.along[0]], pruned=points["publisher.prune"])
-    return found.groupby(["value", "policy", "pruned"], sort=False)["seconds"].median().reset_index()
-
-
-def _named(lines: pd.DataFrame) -> pd.DataFrame:
-    return lines.assign(parameter=lines["key"].map(_short))
-
-
-def _short(key: str) -> str:
+def short_name(key: str) -> str:
     """Return the name under which figures know a price; other keys as they are."""
     return key.removeprefix("economics.")
 

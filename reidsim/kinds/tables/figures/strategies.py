@@ -10,11 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
-from reidsim.measures import columns_of
-from reidsim.palette import BLACK, BLUE, VERMILION
-from reidsim.reports.figures.inputs import checked, only_value
-from reidsim.reports.figures.style import (
+from reidsim.figures.inputs import checked, only_value
+from reidsim.figures.style import (
     UNIT,
     label_axes,
     legend_below,
@@ -23,6 +20,9 @@ from reidsim.reports.figures.style import (
     number_ticks,
     zero_line,
 )
+from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
+from reidsim.measures import columns_of
+from reidsim.palette import BLACK, BLUE, VERMILION
 
 _SIDES = ((PUBLISHER_PAYOFF, "(a) Publisher"), (ADVERSARY_PAYOFF, "(b) Adversary"))
 # Filled against hollow, and of another shape: seen in grey as well.

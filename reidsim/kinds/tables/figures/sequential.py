@@ -8,18 +8,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from reidsim.errors import InputError, listed, nearest
-from reidsim.palette import BLUE, GREY, VERMILION
-from reidsim.reports.figures.inputs import checked, refuse_repeated
-from reidsim.reports.figures.sequential_scales import (
+from reidsim.errors import InputError, not_among
+from reidsim.figures.inputs import checked, refuse_repeated
+from reidsim.figures.spacing import scale_axis
+from reidsim.figures.style import UNIT, label_axes, looks, new_figure, number_text, number_ticks, zero_line
+from reidsim.kinds.tables.figures.sequential_scales import (
     draw_lines,
     legend_that_fits,
     log_axis,
     refuse_outside,
     whole_ticks,
 )
-from reidsim.reports.figures.spacing import scale_axis
-from reidsim.reports.figures.style import UNIT, label_axes, looks, new_figure, number_text, number_ticks, zero_line
+from reidsim.palette import BLUE, GREY, VERMILION
 
 _GROUP_SIZE = "Group size in the registry (records)"
 _BASELINE = "Baseline (Eq. 7)"
@@ -210,13 +210,8 @@ def _checked_attacks(attacks: pd.DataFrame, column: str) -> pd.DataFrame:
     if unknown.any():
         row = int(unknown.argmax())
         planner = table["planner"].iloc[row]
-        raise InputError(
-            "no such planner",
-            source="attacks table",
-            where=f"row {row + 1}, column 'planner'",
-            found=planner,
-            expected=f"one of {listed(_PLANNERS)}",
-            hint=nearest(planner, _PLANNERS),
+        raise not_among(
+            "no such planner", planner, _PLANNERS, source="attacks table", where=f"row {row + 1}, column 'planner'"
         )
     refuse_outside(table, "group_size", "attacks", (1, np.inf), "1 or more")
     refuse_repeated(table, ("setting", "planner", "group_size"), "attacks")

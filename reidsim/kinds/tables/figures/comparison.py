@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, not_among
+from reidsim.figures.inputs import checked, refuse_repeated
+from reidsim.figures.style import ordered_policies
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
 from reidsim.measures import columns_of
 from reidsim.releases.strategy_space import Floats
-from reidsim.reports.figures.inputs import checked, refuse_repeated
-from reidsim.reports.figures.style import ordered_policies
 
 _PAYOFFS = columns_of((PUBLISHER_PAYOFF, ADVERSARY_PAYOFF))
 # What no policy can beat or undercut says nothing about the others and stretches the axes.
-_EXTREMES = ("no-protection", "suppress-all")
+EXTREMES = ("no-protection", "suppress-all")
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def compare(records: pd.DataFrame, reference: str, policies: Sequence[str] | Non
         raise _no_such_policy("reference policy missing", reference, present)
     others = [policy for policy in present if policy != reference]
     chosen = (
-        [policy for policy in others if policy not in _EXTREMES] if policies is None else list(dict.fromkeys(policies))
+        [policy for policy in others if policy not in EXTREMES] if policies is None else list(dict.fromkeys(policies))
     )
     for policy in chosen:
         if policy not in others:
@@ -99,11 +99,4 @@ def compare(records: pd.DataFrame, reference: str, policies: Sequence[str] | Non
 
 
 def _no_such_policy(problem: str, policy: str, present: list[str]) -> InputError:
-    return InputError(
-        problem,
-        source="records table",
-        where="column 'policy'",
-        found=policy,
-        expected=f"one of {listed(present)}",
-        hint=nearest(policy, present),
-    )
+    return not_among(problem, policy, present, source="records table", where="column 'policy'")

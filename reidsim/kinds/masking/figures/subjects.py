@@ -16,11 +16,20 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
+from reidsim.figures.inputs import checked, refuse_repeated
+from reidsim.figures.style import (
+    UNIT,
+    known_first,
+    label_axes,
+    legend_below,
+    money_text,
+    new_figure,
+    number_ticks,
+    policy_name,
+)
 from reidsim.kinds.masking.policies import POLICIES
 from reidsim.palette import BLACK, GREY, VERMILION
 from reidsim.releases.strategy_space import Floats
-from reidsim.reports.figures.inputs import checked, refuse_repeated
-from reidsim.reports.figures.style import UNIT, label_axes, legend_below, money_text, new_figure, number_ticks
 from reidsim.scenarios.policy import Look
 from reidsim.scenarios.schema import RECORD_COLUMNS
 
@@ -71,7 +80,7 @@ def effectiveness(runs: pd.DataFrame, records: pd.DataFrame) -> Figure:
         values = payoffs.loc[payoffs["policy"] == policy, "publisher_payoff"].to_numpy()
         # Means might have come out beyond those seen; payoffs of records have bounds, which no density may pass.
         _violin(left, values, row, masking_look(policy).colour, tails=several)
-    left.set_yticks(range(len(policies)), [masking_name(policy) for policy in reversed(policies)], fontsize=9)
+    left.set_yticks(range(len(policies)), [policy_name(policy) for policy in reversed(policies)], fontsize=9)
     left.set_ylim(-0.6, len(policies) - 0.4)
     left.tick_params(axis="y", length=0)
     left.axvline(0, color=GREY, linewidth=0.8, zorder=0.5)
@@ -99,19 +108,11 @@ def effectiveness(runs: pd.DataFrame, records: pd.DataFrame) -> Figure:
     number_ticks(right.xaxis)
     number_ticks(right.yaxis)
     label_axes(right, title="(b) Privacy and utility", x="Mean utility", y="Mean privacy (1 \N{MINUS SIGN} risk)")
-    handles = [
-        Line2D(
-            [],
-            [],
-            linestyle="",
-            marker=masking_look(p).marker,
-            color=masking_look(p).colour,
-            markersize=7,
-            label=masking_name(p),
-        )
-        for p in policies
-    ]
-    legend_below(figure, handles)
+    own = {policy: masking_look(policy) for policy in policies}
+    legend_below(figure, [
+        Line2D([], [], linestyle="", marker=look.marker, color=look.colour, markersize=7, label=policy_name(policy))
+        for policy, look in own.items()
+    ])  # fmt: skip
     return figure
 
 
@@ -164,7 +165,7 @@ def strategy_map(records: pd.DataFrame, policies: Sequence[str] | None = None) -
     parts = figure.subfigures(rows, columns, squeeze=False).ravel()
     for letter, part, policy in zip("abcdefghij", parts, shown, strict=False):
         chosen = (table["policy"] == policy).to_numpy()
-        part.suptitle(f"({letter}) {masking_name(policy)}", x=0.01, ha="left", fontsize=10)
+        part.suptitle(f"({letter}) {policy_name(policy)}", x=0.01, ha="left", fontsize=10)
         _map(part, table[chosen], released[chosen], attributes, map_height)
     return figure
 
@@ -176,18 +177,12 @@ def masks_by_attribute(policies: Iterable[str]) -> list[str]:
 
 def ordered_masking_policies(policies: Iterable[str]) -> list[str]:
     """Return distinct policies, those of the paper first and in its order."""
-    distinct = list(dict.fromkeys(policies))
-    return [policy for policy in POLICIES if policy in distinct] + [p for p in distinct if p not in POLICIES]
+    return known_first(policies, POLICIES)
 
 
 def masking_look(policy: str) -> Look:
     """Return how a policy is drawn."""
     return (POLICIES[policy].look if policy in POLICIES else None) or _OTHER
-
-
-def masking_name(policy: str) -> str:
-    """Return what a policy is called."""
-    return POLICIES[policy].label if policy in POLICIES else policy
 
 
 def _violin(axes: Axes, values: Floats, row: float, colour: str, *, tails: bool) -> None:

@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from reidsim.palette import GREY
-from reidsim.reports.figures.inputs import checked
-from reidsim.reports.figures.style import (
+from reidsim.figures.inputs import checked
+from reidsim.figures.style import (
     UNIT,
     label_axes,
     legend_below,
@@ -19,6 +18,7 @@ from reidsim.reports.figures.style import (
     parameter_label,
     policy_name,
 )
+from reidsim.palette import GREY
 
 
 def switch_lines(lines: pd.DataFrame, bands: pd.DataFrame, *, parameter: str, own: float) -> Figure:

@@ -6,10 +6,11 @@ from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from reidsim.figures.style import number_ticks, write_out
 from reidsim.releases.strategy_space import Floats
-from reidsim.reports.figures.style import number_ticks, write_out
 
 
 def is_geometric(values: Floats) -> bool:
@@ -45,7 +46,11 @@ def scale_axis(axes: Axes, which: Literal["x", "y"], values: Floats) -> None:
         number_ticks(axis)
         return
     axes.set(**{f"{which}scale": "log"})
-    decades = np.log10(values[-1] / values[0])
-    axis.set_major_locator(LogLocator(subs=(1.0,) if decades >= 2 else (1.0, 2.0, 5.0)))
+    log_ticks(axis, values[-1] / values[0])
+
+
+def log_ticks(axis: Axis, factor: float) -> None:
+    """Write out the numbers of a logarithmic axis whose largest value is so many times the smallest."""
+    axis.set_major_locator(LogLocator(subs=(1.0,) if factor >= 100 else (1.0, 2.0, 5.0)))
     write_out(axis)
     axis.set_minor_formatter(NullFormatter())

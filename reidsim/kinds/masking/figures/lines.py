@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from reidsim.figures.inputs import checked
+from reidsim.figures.style import UNIT, label_axes, legend_below, number_ticks, panels, policy_name
+from reidsim.figures.sweep import is_own
 from reidsim.games.measures import RISK, UTILITY
+from reidsim.kinds.masking.figures.subjects import masking_look, ordered_masking_policies
 from reidsim.kinds.masking.measures import SUBJECT_PAYOFF
-from reidsim.reports.figures.inputs import checked
-from reidsim.reports.figures.masking import masking_look, masking_name, ordered_masking_policies
-from reidsim.reports.figures.style import UNIT, label_axes, legend_below, new_figure, number_ticks
+from reidsim.scenarios.design_schema import SweepSection
 
 _COLUMNS = 3
 # Figures of the lines, each of a measure.
@@ -44,14 +51,13 @@ def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> 
         table[measure] = 1 - table[measure]
     names = list(dict.fromkeys(table["line"]))
     policies = ordered_masking_policies(table["policy"])
-    figure, grid = new_figure(-(-len(names) // _COLUMNS), min(len(names), _COLUMNS), panel=(3.6, 2.7))
+    figure, every = panels(len(names), _COLUMNS, panel=(3.6, 2.7))
     label = {
         SUBJECT_PAYOFF.column: f"{SUBJECT_PAYOFF.label}\n({UNIT})",
         UTILITY.column: UTILITY.label,
         RISK.column: "Privacy (1 - risk)",
     }
-    panels = [axes for row in grid for axes in row]
-    for name, axes in zip(names, panels, strict=False):
+    for name, axes in zip(names, every, strict=True):
         here = table[table["line"] == name]
         values = list(dict.fromkeys(here["value"]))
         numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy()
@@ -69,7 +75,7 @@ def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> 
                 marker=own.marker,
                 markersize=4,
                 markerfacecolor="white",
-                label=masking_name(policy),
+                label=policy_name(policy),
             )
             axes.errorbar(positions, mean, yerr=spread, color=own.colour, fmt="none", capsize=2, elinewidth=0.8)
             handles.append(handle)
@@ -77,7 +83,57 @@ def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> 
             axes.set_xticks(positions, values)
         number_ticks(axes.yaxis)
         label_axes(axes, x=name, y=label[measure])
-    for axes in panels[len(names) :]:
-        axes.set_visible(False)
     legend_below(figure, handles)
     return figure
+
+
+def lines_of_runs(runs: pd.DataFrame, sweep: SweepSection, content: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the runs on each line of a sweep, one line below the other.
+
+    Lines follow the axis with most values; of keys that change in turn there is a line for each. What other axes are
+    at tells lines along the same key apart.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        One row per run and policy, with a column for each key.
+    sweep : SweepSection
+    content : mapping
+        The scenario as plain data.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `runs` that ended well, with columns ``line``, and ``value`` as text: of lists their length, where
+        that tells them apart.
+    """
+    runs = runs[runs["state"] == "complete"]
+    sizes = {axis: sum(sweep.values[group[0]].size for group in axis) for axis in sweep.axes}
+    longest = max(sweep.axes, key=lambda axis: sizes[axis])
+    others = [key for axis in sweep.axes if axis != longest for group in axis for key in group]
+    parts = []
+    for group in longest:
+        rows = runs
+        for other in itertools.chain.from_iterable(own for own in longest if own != group):
+            rows = rows[is_own(rows[other], content, other)]
+        settings = ["".join(f", {_last(key)} {value}" for key, value in zip(others, row, strict=True))
+                    for row in rows[others].itertuples(index=False)]  # fmt: skip
+        labels, what = _labels(rows[group[0]])
+        part = rows.assign(line=[f"{group[0]}{what}{setting}" for setting in settings], value=labels)
+        numbers = pd.to_numeric(part["value"], errors="coerce")
+        parts.append(part if numbers.isna().any() else part.iloc[np.argsort(numbers.to_numpy(), kind="stable")])
+    return pd.concat(parts, ignore_index=True)
+
+
+def _labels(column: pd.Series[Any]) -> tuple[pd.Series[Any], str]:
+    """Return values as text, and what that text is if not the value itself."""
+    texts = column.astype(str)
+    lists = {text: json.loads(text) for text in texts.unique() if text.startswith("[")}
+    lengths = {text: str(len(entries)) for text, entries in lists.items()}
+    if len(set(lengths.values())) == texts.nunique():
+        return texts.map(lengths), " (how many)"
+    return texts, ""
+
+
+def _last(key: str) -> str:
+    return key.rpartition(".")[2]

@@ -8,11 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
-from reidsim.palette import GREY
-from reidsim.releases.strategy_space import Floats
-from reidsim.reports.figures.comparison import compare
-from reidsim.reports.figures.style import (
+from reidsim.figures.style import (
     UNIT,
     label_axes,
     legend_below,
@@ -23,14 +19,20 @@ from reidsim.reports.figures.style import (
     write_out,
     zero_line,
 )
+from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
+from reidsim.kinds.tables.figures.comparison import compare
+from reidsim.palette import GREY
+from reidsim.releases.strategy_space import Floats
 
 _SIDES = (PUBLISHER_PAYOFF, ADVERSARY_PAYOFF)
 _PLAYERS = ("Publisher", "Adversary")
 _BINS = 40
+# The policy that others are compared with.
+REFERENCE = "safe-harbor"
 
 
 def payoff_difference_histogram(
-    records: pd.DataFrame, reference: str = "safe-harbor", policies: Sequence[str] | None = None
+    records: pd.DataFrame, reference: str = REFERENCE, policies: Sequence[str] | None = None
 ) -> Figure:
     """Draw how the payoff differences between policies and a reference policy are distributed (Fig. 6).
 
@@ -88,7 +90,7 @@ def payoff_difference_histogram(
 
 
 def payoff_difference_scatter(
-    records: pd.DataFrame, reference: str = "safe-harbor", policies: Sequence[str] | None = None
+    records: pd.DataFrame, reference: str = REFERENCE, policies: Sequence[str] | None = None
 ) -> Figure:
     """Draw each record's payoff difference against its payoff under the reference policy (Fig. 7).
 

@@ -9,10 +9,11 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from reidsim.figures.inputs import checked, refuse_repeated
+from reidsim.figures.style import draw_line, label_axes, legend_below, looks, new_figure, number_ticks, parameter_label
 from reidsim.games.measures import SHARE_ATTACKED
+from reidsim.kinds.tables.policies import policy_named
 from reidsim.palette import BLACK, GREY
-from reidsim.reports.figures.inputs import checked, refuse_repeated
-from reidsim.reports.figures.style import label_axes, legend_below, looks, new_figure, number_ticks, parameter_label
 
 _METHODS = {
     "safe-harbor": "Safe Harbor",
@@ -23,7 +24,6 @@ _METHODS = {
     "record-level": "Record-level",
     "record-level-no-attack": "Record-level",
 }
-_RULES = ("safe-harbor", "no-protection")
 _PLANNED_WITH = {
     "prosecutor": "risks from the dataset",
     "journalist": "risks from the population",
@@ -54,7 +54,8 @@ def payout_curves(curves: pd.DataFrame) -> Figure:
     refuse_repeated(table, ("parameter", "value", "policy", "risk"), "curves")
     parameter = str(table["parameter"].iloc[0])
     table = table[table["parameter"] == parameter].sort_values("value")
-    games = [game for game in (False, True) if (_is_game(table["policy"], game)).any()] or [False]
+    of_rule, of_game = (table["policy"].map(policies) for policies in (_is_rule, _forbids_attacks))
+    games = [game for game in (False, True) if (~of_rule & (of_game == game)).any()] or [False]
     risks = [risk for risk in _PLANNED_WITH if (table["risk"] == risk).any()] or [""]
     look = looks(list(dict.fromkeys(_METHODS.get(policy, policy) for policy in table["policy"])))
     figure, grid = new_figure(len(games), len(risks), panel=(4.6, 3.0), sharey=True)
@@ -62,19 +63,11 @@ def payout_curves(curves: pd.DataFrame) -> Figure:
     letters = iter("abcdefghijklmnop")
     for game, row in zip(games, grid, strict=True):
         for risk, axes in zip(risks, row, strict=True):
-            here = table[_is_game(table["policy"], game) & (table["risk"] == risk) | table["policy"].isin(_RULES)]
+            here = table[(of_game == game) & (table["risk"] == risk) | of_rule]
             for policy, points in here.groupby("policy", sort=False):
                 name = _METHODS.get(str(policy), str(policy))
-                (handles[name],) = axes.plot(
-                    points["value"],
-                    points["relative_payout"],
-                    color=look[name].colour,
-                    linestyle=look[name].dashes,
-                    marker=look[name].marker,
-                    markevery=max(1, len(points) // 8),
-                    markersize=5,
-                    markerfacecolor="white",
-                    label=name,
+                (handles[name],) = draw_line(
+                    axes, points["value"], points["relative_payout"], look[name], name, marks=8
                 )
             axes.yaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=0))
             number_ticks(axes.xaxis)
@@ -86,8 +79,12 @@ def payout_curves(curves: pd.DataFrame) -> Figure:
     return figure
 
 
-def _is_game(policies: pd.Series, no_attack: bool) -> pd.Series:
-    return policies.str.endswith("no-attack").eq(no_attack) & ~policies.isin(_RULES)
+def _is_rule(policy: str) -> bool:
+    return policy_named(policy).is_rule
+
+
+def _forbids_attacks(policy: str) -> bool:
+    return policy_named(policy).forbids_attacks
 
 
 _RUNTIME_PANELS: tuple[tuple[str, tuple[tuple[str, bool, str], ...]], ...] = (
@@ -124,11 +121,7 @@ def full_domain_runtimes(runtimes: pd.DataFrame) -> Figure:
         look = looks([name for _, _, name in lines])
         for policy, pruned, name in lines:
             runs = _runs(table, policy, pruned).sort_values("value")
-            own = look[name]
-            axes.plot(
-                runs["value"], 1000 * runs["seconds"], color=own.colour, linestyle=own.dashes, marker=own.marker,
-                markersize=5, markerfacecolor="white", label=name,
-            )  # fmt: skip
+            draw_line(axes, runs["value"], 1000 * runs["seconds"], look[name], name)
         axes.set_ylim(bottom=0)
         number_ticks(axes.xaxis)
         number_ticks(axes.yaxis)

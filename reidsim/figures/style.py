@@ -5,20 +5,22 @@ Everything is set on the figure itself and never through matplotlib's global set
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY_BLUE, VERMILION
-from reidsim.scenarios.kind import DEFAULT_KIND, kind_named, kind_names
-from reidsim.scenarios.policy import Policy
+from reidsim.releases.strategy_space import Floats
+from reidsim.scenarios.kind import DEFAULT_KIND, kind_named, kinds_at_hand
 
 UNIT = "$ per record"
 
@@ -52,11 +54,7 @@ class Look:
 
 def policy_name(policy: str) -> str:
     """Return the name of a policy as shown to readers; unknown ones as they are."""
-    return next((known[policy].label for known in _known_policies() if policy in known), policy)
-
-
-def _known_policies() -> list[Mapping[str, Policy]]:
-    return [kind_named(name).policies for name in kind_names()]
+    return next((kind.policies[policy].label for kind in kinds_at_hand() if policy in kind.policies), policy)
 
 
 def _fixed_looks() -> tuple[str, ...]:
@@ -71,15 +69,16 @@ def parameter_label(parameter: str) -> str:
 
 def ordered_policies(policies: Iterable[str]) -> list[str]:
     """Return distinct policies, the known ones first and in their fixed order, the others as they come."""
-    return _known_first(policies, _fixed_looks())
+    return known_first(policies, _fixed_looks())
 
 
 def ordered_parameters(parameters: Iterable[str]) -> list[str]:
     """Return distinct parameters of the game in the order of the paper's Fig. 11, the others as they come."""
-    return _known_first(parameters, _PARAMETER_LABELS)
+    return known_first(parameters, _PARAMETER_LABELS)
 
 
-def _known_first(names: Iterable[str], known: Iterable[str]) -> list[str]:
+def known_first(names: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Return distinct names, the known ones first and in their order, the others as they come."""
     distinct = list(dict.fromkeys(names))
     return [name for name in known if name in distinct] + [name for name in distinct if name not in known]
 
@@ -121,6 +120,28 @@ def new_figure(
         axes.tick_params(labelsize=8)
         axes.spines[["top", "right"]].set_visible(False)
     return figure, grid
+
+
+def panels(number: int, columns: int, *, panel: tuple[float, float]) -> tuple[Figure, list[Axes]]:
+    """Make a figure of so many panels in rows of at most `columns`; see `new_figure`."""
+    figure, grid = new_figure(-(-number // columns), min(number, columns), panel=panel)
+    every = [axes for row in grid for axes in row]
+    for spare in every[number:]:
+        spare.remove()
+    return figure, every[:number]
+
+
+def draw_line(axes: Axes, x: Any, y: Any, look: Look, label: str, *, marks: int = 12, **more: Any) -> list[Line2D]:
+    """Draw a line; of its points at most about `marks` are marked, as on every point of a long line it is a blur."""
+    every = max(1, len(x) // marks)
+    own = {"color": look.colour, "linestyle": look.dashes, "marker": look.marker, "markevery": every}
+    return axes.plot(x, y, **{**own, "markersize": 5, "markerfacecolor": "white", "label": label, **more})
+
+
+def draw_shares(axes: Axes, values: Floats, look: Look, label: str) -> list[Line2D]:
+    """Draw the share of values that are at most so large."""
+    shares = np.arange(1, len(values) + 1) / len(values)
+    return axes.step(np.sort(values), shares, where="post", color=look.colour, linestyle=look.dashes, label=label)
 
 
 def label_axes(axes: Axes, *, title: str = "", x: str = "", y: str = "") -> None:

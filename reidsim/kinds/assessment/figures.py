@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -13,17 +15,29 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from reidsim.errors import InputError
+from reidsim.figures.inputs import checked, only_value, refuse_repeated
+from reidsim.figures.spacing import scale_axis
+from reidsim.figures.style import draw_shares, label_axes, legend_below, looks, new_figure
 from reidsim.kinds.assessment.measures import RISKS_OF_PERSONS
 from reidsim.kinds.assessment.schema import WORST_CASE
 from reidsim.palette import BLACK, GREY, SKY_BLUE
 from reidsim.releases.strategy_space import Floats
-from reidsim.reports.figures.inputs import checked, only_value, refuse_repeated
-from reidsim.reports.figures.spacing import scale_axis
-from reidsim.reports.figures.style import label_axes, legend_below, looks, new_figure
+from reidsim.scenarios.faces import Shown
 
 _RISKS = ("journalist", "prosecutor", "marketer")
 _BINS = 20
 _EDGES = np.linspace(0, 1, _BINS + 1)
+
+
+def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
+    """Yield name and figure of each person's risks, and of how far partial knowledge lowers them."""
+    tables = result.analysis.tables()
+    # Maps are of one release; the smallest shows the risks best.
+    smallest = result.records["records"].min()
+    yield "risk-maps", risk_maps(result.records[result.records["records"] == smallest])
+    yield "risk-reductions", risk_reductions(tables["reductions"])
+    if "settings" in tables:
+        yield "capability-reductions", capability_reductions(tables["settings"])
 
 
 def risk_maps(records: pd.DataFrame) -> Figure:
@@ -164,10 +178,7 @@ def capability_reductions(settings: pd.DataFrame) -> Figure:
     look = looks(adversaries)
     for name in adversaries:
         means = table[table["knowledge"] == name].groupby(list(capabilities))[["q1", "median", "q3"]].mean()
-        medians = np.sort(means["median"].to_numpy())
-        share = np.arange(1, len(medians) + 1) / len(medians)
-        colour, dashes = look[name].colour, look[name].dashes
-        axes.step(medians, share, where="post", color=colour, linestyle=dashes, label=name)
+        draw_shares(axes, means["median"].to_numpy(), look[name], name)
     label_axes(axes, x="Reduction of overall risk, median person", y="Share of settings")
     axes.xaxis.set_major_formatter(PercentFormatter(decimals=None, symbol=" %"))
     axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))

@@ -8,10 +8,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from reidsim.agents.measures import PARTICIPATION
-from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK
-from reidsim.reports.figures.inputs import checked
-from reidsim.reports.figures.style import (
+from reidsim.figures.inputs import checked
+from reidsim.figures.style import (
     UNIT,
+    draw_line,
     label_axes,
     legend_below,
     looks,
@@ -20,6 +20,7 @@ from reidsim.reports.figures.style import (
     ordered_policies,
     policy_name,
 )
+from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK
 
 # Panels of the figure of rounds: column, title and what the axis says.
 _PANELS = (
@@ -60,10 +61,7 @@ def rounds_by_policy(rounds: pd.DataFrame) -> Figure:
         handles = []
         for policy, own in look.items():
             here = means[means["policy"] == policy]
-            handles += axes.plot(
-                here["round"], here[column], color=own.colour, linestyle=own.dashes, marker=own.marker, markersize=5,
-                markerfacecolor="white", markevery=max(1, len(here) // 12), label=policy_name(policy),
-            )  # fmt: skip
+            handles += draw_line(axes, here["round"], here[column], own, policy_name(policy))
         axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
         number_ticks(axes.yaxis)
         label_axes(axes, title=f"({letter}) {title}", y=unit)
@@ -105,10 +103,7 @@ def beliefs_by_round(adversaries: pd.DataFrame) -> Figure:
         for name in names:
             own = look[name]
             here = means[(means["policy"] == policy) & (means["adversary"] == name)]
-            handles += axes.plot(
-                here["round"], here["belief"], color=own.colour, linestyle=own.dashes, marker=own.marker, markersize=5,
-                markerfacecolor="white", markevery=max(1, len(here) // 12), label=name,
-            )  # fmt: skip
+            handles += draw_line(axes, here["round"], here["belief"], own, name)
             axes.axhline(float(here["weight"].iloc[0]), color=own.colour, linewidth=0.7, alpha=0.6)
         axes.set_ylim(0, 1)
         axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))

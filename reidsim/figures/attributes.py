@@ -9,10 +9,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from reidsim.measures import Measure
-from reidsim.palette import GREY
-from reidsim.reports.figures.inputs import checked
-from reidsim.reports.figures.style import (
+from reidsim.figures.inputs import checked
+from reidsim.figures.style import (
     label_axes,
     legend_below,
     looks,
@@ -21,6 +19,8 @@ from reidsim.reports.figures.style import (
     ordered_policies,
     policy_name,
 )
+from reidsim.measures import Measure
+from reidsim.palette import GREY
 
 
 def attribute_shares(table: pd.DataFrame, measures: Sequence[Measure]) -> Figure:

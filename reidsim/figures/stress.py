@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -11,25 +10,23 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from reidsim.engine.results import measures_told
-from reidsim.engine.stress.outcomes import outputs_among
-from reidsim.engine.stress.result import StressResult
-from reidsim.games.measures import PUBLISHER_PAYOFF
-from reidsim.measures import Measure
-from reidsim.palette import GREY
-from reidsim.reports.figures.inputs import checked, refuse_repeated
-from reidsim.reports.figures.saving import save_figure
-from reidsim.reports.figures.spacing import cell_edges, scale_axis
-from reidsim.reports.figures.style import (
+from reidsim.figures.inputs import checked, refuse_repeated
+from reidsim.figures.spacing import cell_edges, scale_axis
+from reidsim.figures.style import (
     UNIT,
+    draw_shares,
     label_axes,
     legend_below,
     looks,
     new_figure,
     number_ticks,
     ordered_policies,
+    panels,
     policy_name,
 )
+from reidsim.games.measures import PUBLISHER_PAYOFF
+from reidsim.measures import Measure
+from reidsim.palette import GREY
 
 # The index drawn as a bar, and the one that is marked on it.
 _BARS = {
@@ -37,37 +34,6 @@ _BARS = {
     "mu_star": ("mu* (bar) and sigma (mark)", "sigma"),
 }
 _COLUMNS = 3
-
-
-def illustrate_stress(result: StressResult, folder: Path) -> list[str]:
-    """Draw the figures of a stress test into a folder; return the names of the files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    names = []
-    for name, figure in figures_of(result):
-        save_figure(figure, folder / f"{name}.png")
-        names.append(f"{name}.png")
-    return names
-
-
-def figures_of(result: StressResult) -> Iterator[tuple[str, Figure]]:
-    """Yield every figure that a stress test has the tables for, with its name."""
-    tables = result.tables
-    measures = {measure.column: measure for measure in outputs_among(measures_told(result.manifest))}
-    if "sensitivity" in tables and tables["sensitivity"]["value"].notna().any():
-        yield "sensitivity", sensitivity_bars(tables["sensitivity"], measures)
-    if "regrets" in tables and tables["regrets"]["regret"].notna().any():
-        yield "regrets", regret_curves(tables["regrets"])
-    if "belief_curves" in tables:
-        curves = tables["belief_curves"]
-        for number, key in enumerate(curves["key"].unique(), start=1):
-            own = curves[(curves["key"] == key) & curves["error"].notna() & curves["publisher_payoff"].notna()]
-            if len(own):
-                yield f"beliefs-{number}", belief_curves(own, measures[PUBLISHER_PAYOFF.column])
-    if "policy_map" in tables and pd.api.types.is_numeric_dtype(tables["policy_map"]["x"]):
-        chart = tables["policy_map"]
-        if pd.api.types.is_numeric_dtype(chart["y"]) and chart[["x", "y"]].nunique().min() > 1:
-            section = result.manifest["content"]["stress"]["map"]
-            yield "policy-map", policy_map(chart, section["x"]["key"], section["y"]["key"])
 
 
 def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> Figure:
@@ -92,11 +58,10 @@ def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> 
     title, mark = _BARS[bar]
     outputs, parameters = list(dict.fromkeys(table["output"])), list(dict.fromkeys(table["parameter"]))
     look = looks(ordered_policies(table["policy"]))
-    figure, grid = new_figure(-(-len(outputs) // _COLUMNS), min(len(outputs), _COLUMNS), panel=(3.8, 2.9))
+    figure, every = panels(len(outputs), _COLUMNS, panel=(3.8, 2.9))
     figure.suptitle(title, fontsize=10)
-    panels = [axes for row in grid for axes in row]
     width = 0.8 / len(look)
-    for output, axes in zip(outputs, panels, strict=False):
+    for output, axes in zip(outputs, every, strict=True):
         for place, (policy, own) in enumerate(look.items()):
             at = np.arange(len(parameters)) + (place - (len(look) - 1) / 2) * width
             here = table[(table["output"] == output) & (table["policy"] == policy)].set_index(["index", "parameter"])
@@ -109,8 +74,6 @@ def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> 
         axes.set_xticks(range(len(parameters)), [name.rpartition(".")[2] for name in parameters], fontsize=8)
         number_ticks(axes.yaxis)
         label_axes(axes, title=measures[output].label)
-    for axes in panels[len(outputs) :]:
-        axes.set_visible(False)
     patches = [Patch(color=own.colour, alpha=0.6, label=policy_name(name)) for name, own in look.items()]
     legend_below(figure, patches, columns=2 if len(outputs) == 1 else 4)
     return figure
@@ -141,11 +104,8 @@ def regret_curves(regrets: pd.DataFrame) -> Figure:
     for axes, (column, name) in zip(grid[0], (("publisher_payoff", "Payoff"), ("regret", "Regret")), strict=True):
         handles = []
         for policy, own in look.items():
-            values = np.sort(table.loc[table["policy"] == policy, column].to_numpy())
-            share = np.arange(1, len(values) + 1) / len(values)
-            handles += axes.step(
-                values, share, where="post", color=own.colour, linestyle=own.dashes, label=policy_name(policy)
-            )
+            values = table.loc[table["policy"] == policy, column].to_numpy()
+            handles += draw_shares(axes, values, own, policy_name(policy))
         number_ticks(axes.xaxis)
         axes.set_ylim(0, 1.02)
         label_axes(axes, x=f"{name} ({UNIT})", y="Share of points at or below" if column != "regret" else "")
@@ -177,7 +137,7 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
     table = table.drop_duplicates()
     refuse_repeated(table, ("true", "believed", "policy"), "belief_curves")
     name = str(table["key"].iloc[0])
-    panels = [
+    drawn = [
         (f"{name} believed to be {value:.6g}", "true", f"True {name}", rows)
         for value, rows in table.groupby("believed")
         if rows["true"].min() < rows["true"].max()
@@ -186,13 +146,12 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
         for value, rows in table.groupby("true")
         if rows["believed"].min() < rows["believed"].max()
     ]
-    panels = panels or [(name, "true", f"True {name}", table)]
+    drawn = drawn or [(name, "true", f"True {name}", table)]
     # A grid of beliefs and truths has a panel for each of many values; the first few tell the story.
-    panels = panels[: 2 * _COLUMNS]
+    drawn = drawn[: 2 * _COLUMNS]
     look = looks(ordered_policies(table["policy"]))
-    figure, grid = new_figure(-(-len(panels) // _COLUMNS), min(len(panels), _COLUMNS), panel=(4.0, 3.0))
-    every = [axes for row in grid for axes in row]
-    for (title, x, label, rows), axes in zip(panels, every, strict=False):
+    figure, every = panels(len(drawn), _COLUMNS, panel=(4.0, 3.0))
+    for (title, x, label, rows), axes in zip(drawn, every, strict=True):
         handles = []
         for policy, own in look.items():
             line = rows[rows["policy"] == policy].sort_values(x)
@@ -203,9 +162,7 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
         axes.axvline(right, color=GREY, linewidth=0.8, zorder=0.5)
         number_ticks(axes.yaxis)
         label_axes(axes, title=title, x=label, y=f"{payoff.label}\n({UNIT})")
-    for axes in every[len(panels) :]:
-        axes.set_visible(False)
-    legend_below(figure, handles, columns=2 if len(panels) == 1 else 4)
+    legend_below(figure, handles, columns=2 if len(drawn) == 1 else 4)
     return figure
 
 

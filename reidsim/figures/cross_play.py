@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 
+from reidsim.figures.style import UNIT, label_axes, new_figure, number_ticks
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
 from reidsim.releases.strategy_space import Floats
-from reidsim.reports.figures.style import UNIT, label_axes, new_figure, number_ticks
 
 # Inches of a row and of a column.
 _ROW, _COLUMN = 0.24, 0.78
