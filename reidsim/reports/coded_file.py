@@ -229,7 +229,9 @@ def _counts(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int64]
             source=path,
             where=f"row {row + 1}, column {name!r}",
             found=column[row].as_py(),
-            hint="sampling weights are no counts: --weight takes them" if (values >= 1).all() else None,
+            hint="sampling weights are no counts: --weight takes them"
+            if ((values >= 1) & (values < _INEXACT)).all()
+            else None,
         )
     counts = values.astype(np.int64)
     if not counts.any():

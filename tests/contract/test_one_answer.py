@@ -86,6 +86,7 @@ recipe = "people.toml"
 holds_release = false
 [release]
 path = "patients.csv"
+sampling_fraction = 0.25
 [attributes.age]
 hierarchy = {{ rule = "intervals", widths = [20] }}
 [attributes.sex]
@@ -147,7 +148,13 @@ stage = "identify"
 resource = "register"
 on = ["age", "job"]
 """
-_LINKED_RECORDS = {"plain": "", "knowledge": 'knowledge = "club.toml"\n', "stages": 'stages = "attack.toml"\n'}
+_LINKED_RECORDS = {
+    "plain": "",
+    "knowledge": 'knowledge = "club.toml"\n',
+    "stages": 'stages = "attack.toml"\n',
+    "sample": 'risk = "sample"\n',
+    "sample-knowledge": 'risk = "sample"\nknowledge = "club.toml"\n',
+}
 _LINKED_SUBJECTS = {
     "plain": IDENTIFY,
     "knowledge": 'knowledge = "club.toml"\nresource = "people"\n',
@@ -217,6 +224,9 @@ FEW = [
     ("table", "one-shot", "plain", "informed"),
     ("table", "random", "knowledge", "mistaken"),
     ("table-above", "one-shot", "plain", "mistaken"),
+    ("records", "one-shot", "sample", "mistaken"),
+    ("table", "one-shot", "sample", "informed"),
+    ("table-above", "fmdp", "sample-knowledge", "informed"),
     ("subjects", "one-shot", "stages", "informed"),
     ("subjects", "fmdp", "knowledge", "mistaken"),
 ]
@@ -261,7 +271,7 @@ SEVERAL = {
     "amounts": "[adversaries.curious]\nweight = 0.7\ngain = 60\n[adversaries.broker]\nweight = 0.3\ncost = 45\n",
     "linkages": "".join(
         f"[adversaries.{name}]\nweight = {weight}\n{linked}"
-        for (name, linked), weight in zip(_LINKED_RECORDS.items(), (0.5, 0.2, 0.3), strict=True)
+        for (name, linked), weight in zip(_LINKED_RECORDS.items(), (0.4, 0.2, 0.2, 0.1, 0.1), strict=True)
     ),
     "planners": "".join(
         f'[adversaries.a-{planner}]\nweight = {weight}\nplanner = "{planner}"\n'
