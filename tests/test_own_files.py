@@ -323,7 +323,8 @@ def test_missing_values_are_a_value_of_whole_tables_where_the_scenario_says_so(f
     text = (
         '[release]\npath = "people.csv"\n[attributes.age]\n{age}hierarchy = {{ rule = "intervals", widths = [5] }}\n'
         '[attributes.sex]\nreading = {{ type = "text", missing = ["?"] }}\nhierarchy = {{ rule = "suppress" }}\n'
-        '[economics]\nbenefit = 10\nloss = 10\ncost = 1\n[adversary]\nrisk = "prosecutor"\n[publisher]\nunit = "table"\n'
+        '[economics]\nbenefit = 10\nloss = 10\ncost = 1\n[adversary]\nrisk = "prosecutor"\n'
+        '[publisher]\nunit = "table"\n'
     )
     (folder / "people.toml").write_text(text.format(age=""))
     with pytest.raises(InputError, match="row 2, column 'age': value missing"):
