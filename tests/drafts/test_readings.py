@@ -34,6 +34,12 @@ def kind(values, name="x"):
         # Without a name that says that they count something, numbers below 0 may be any.
         ("x", [*range(20, 90), -1, -9], ()),
         ("children", [0, 1, 2, 3, 4, 99], ("99",)),
+        ("age", [*range(90), -99], ("-99",)),
+        # Twice the largest of the others, of which there must be two.
+        ("x", [*range(50), 99], ("99",)),
+        ("x", [*range(51), 99], ()),
+        ("x", [1, 2, 999], ("999",)),
+        ("x", [1, 999], ()),
         # An age of 99, as others are nearly as old.
         ("age", [*range(20, 98), 99], ()),
         ("birth_year", [*range(1930, 2005), 9999], ("9999",)),
@@ -91,6 +97,10 @@ def test_codes_that_a_program_wrote_with_decimals(values, labels):
         ("whole number", "x", [25848 + day for day in range(60)] * 2),
         ("whole number", "birth_date", [*range(1950, 1990)] * 2),
         ("date", "x", [f"{day:02}/03/1970" for day in range(1, 29)]),
+        # Half of them days as such, the others numbers; nine of ten days.
+        ("date", "x", [*(f"{day:02}.03.1970" for day in range(1, 11)), *range(25840, 25850)]),
+        ("whole number", "x", [*(f"{day:02}.03.1970" for day in range(1, 2)), *range(25840, 25850)]),
+        ("date", "x", [*(f"{day:02}.03.1970" for day in range(1, 10)), "unknown"]),
     ],
 )
 def test_intervals_are_of_quantities_only(kind_, name, values):
@@ -133,7 +143,8 @@ def test_the_order_of_day_and_month_is_that_of_days_that_exist_in_one_only(value
 
 
 def test_the_century_is_that_of_the_other_days_of_the_column():
-    full = [f"{year}-05-01" for year in range(1930, 1990)]
+    full = [f"{year}-05-01" for year in range(1970, 1990)]
+    assert found([*full[1:], "1.2.95"], "dob").content["two_digit_years_from"] == date.today().year - 99
     assert found([*full, "1.2.95"], "dob").content["two_digit_years_from"] == 1890
     assert found([*full, "1.2.95"], "dob").label("1.2.95") == "1895-02-01"
     assert found([*full, "1.2.95"], "dob", age_on=date(2010, 1, 1)).label("1.2.95") == "14"

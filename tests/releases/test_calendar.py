@@ -66,7 +66,7 @@ def test_what_is_no_day_is_not_read_as_one(text):
     assert read_day(text, two_digit_years_from=1930) is None
 
 
-@pytest.mark.parametrize(("text", "calendar"), [("1970", "1970"), ("1970.0", "1970"), ("1970-10", "1970-10")])
+@pytest.mark.parametrize(("text", "calendar"), [("1970", "1970"), ("1970.0", "1970"), ("1970-01", "1970-01")])
 def test_years_and_months_are_kept_as_such(text, calendar):
     assert read_day(text) == (calendar, "year", False, None)
 
@@ -76,6 +76,7 @@ def test_years_of_two_digits_are_of_the_hundred_from_a_year_on(first, year):
     assert read_day("1.2.24", two_digit_years_from=first).calendar == f"{year}-02-01"
     assert read_day("1.2.24") is None
     assert has_short_year("1.2.24")
+    assert read_day("1.2.1824", two_digit_years_from=first).calendar == read_day("1.2.1824").calendar == "1824-02-01"
     # A leap day of 2000, though 1900 had none.
     assert has_short_year("29.2.00")
     assert not has_short_year("1.2.1924")
