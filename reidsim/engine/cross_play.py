@@ -37,15 +37,12 @@ class CrossPlayResult(Result):
         What made the result.
     warnings : tuple of str
         Adversaries and defenders that cannot play, with the reason.
-    defender : str
-        Who decides what is shared.
     """
 
     name: str
     play: CrossPlay
     manifest: dict[str, Any]
     warnings: tuple[str, ...]
-    defender: str
 
     @property
     def table(self) -> pd.DataFrame:
@@ -165,7 +162,7 @@ def cross_play_loaded(
     facts = {"cross_play": options, "own_adversary": opponents.own, **kind.facts(study)}
     manifest = make_manifest(loaded, clock.laps, facts)
     warnings = (*_not_played(loaded.scenario), *opponents.left_out, *play.left_out)
-    return CrossPlayResult(loaded.name, play, manifest, warnings, kind.decides)
+    return CrossPlayResult(loaded.name, play, manifest, warnings)
 
 
 def _not_played(scenario: ScenarioHead) -> Iterator[str]:

@@ -41,8 +41,6 @@ class RunResult(Result):
         What made the result.
     warnings : tuple of str
         What a reader of the result should know.
-    defender : str
-        Who decides what is shared.
     by : tuple of str
         Columns of `runs` that tell apart what is averaged.
     measured : tuple of str
@@ -57,7 +55,6 @@ class RunResult(Result):
     analysis: AnalysisTables
     manifest: dict[str, Any]
     warnings: tuple[str, ...]
-    defender: str = "publisher"
     by: tuple[str, ...] = ("policy",)
     measured: tuple[str, ...] = ()
     held: object = None

@@ -46,9 +46,8 @@ def run_once(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | None 
     facts = {**(kind.facts(study) if kind.decides else {}), **release_file_facts(loaded), **played.facts}
     manifest = make_manifest(loaded, clock.laps, facts)
     return RunResult(
-        loaded.name, played.runs, played.records, played.analysis, manifest, played.warnings,
-        kind.decides or "publisher", played.by, played.measured,
-    )  # fmt: skip
+        loaded.name, played.runs, played.records, played.analysis, manifest, played.warnings, played.by, played.measured
+    )
 
 
 def describe_once(loaded: LoadedScenario[ScenarioHead]) -> str:

@@ -127,7 +127,6 @@ def test_attacks_in_stages_on_masked_records_are_wan2021(masking):
 
 def test_every_model_with_what_it_needs_plays_on_masked_records(masking):
     assert list(masking.matrix("risk").columns) == [name for name in ADVERSARIES if name != "partial-knowledge"]
-    assert masking.defender == "subject"
     assert masking.warnings == (
         "adversary 'partial-knowledge' cannot play: the scenario names no knowledge recipe; expected "
         "adversary.knowledge, or the option --knowledge",

@@ -36,7 +36,6 @@ from reidsim.engine.results import Clock, Illustrator, make_folder, make_manifes
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError, listed
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
@@ -185,9 +184,8 @@ def _result(
     }
     if has_numbered_replications(loaded.scenario) and not is_batch(loaded.scenario):
         return _with_first_draw(loaded, tables, facts, warnings, report)
-    defender = kind_of(loaded.scenario).decides or "publisher"
     analysis = batch_analysis(tables, design)
-    return BatchResult(loaded.name, tables["runs"], pd.DataFrame(), analysis, facts, warnings, defender, design=design)
+    return BatchResult(loaded.name, tables["runs"], pd.DataFrame(), analysis, facts, warnings, design=design)
 
 
 def _with_first_draw(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +32,7 @@ from reidsim.scenarios.attack_stages import (
 )
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.planners import planner
-from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
+from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.several_adversaries import loaded_alone, named
 from reidsim.scenarios.study import Study, World
 
@@ -267,11 +266,6 @@ class MaskingStudy(Study[MaskingScenario]):
             else:
                 groups.append(tuple(_grouping(labels or (), level, f"{where}.groups") for level in levels.groups))
         return tuple(kept), tuple(groups)
-
-
-def is_masking(loaded: LoadedScenario[ScenarioHead]) -> TypeGuard[LoadedScenario[MaskingScenario]]:
-    """Tell whether in a scenario data subjects choose what to share."""
-    return isinstance(loaded.scenario, MaskingScenario)
 
 
 def build_masking_study(loaded: LoadedScenario[MaskingScenario]) -> MaskingStudy:

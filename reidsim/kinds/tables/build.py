@@ -14,7 +14,7 @@ from reidsim.games.full_domain.risk import require_part_of
 from reidsim.kinds.tables.own_adversary import OwnAdversary
 from reidsim.kinds.tables.release import ReleasedRecords, coded_records, read_release
 from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario
-from reidsim.kinds.tables.study import PRICES, TablesStudy, is_tables
+from reidsim.kinds.tables.study import PRICES, TablesStudy
 from reidsim.kinds.tables.weights import sampled_people
 from reidsim.populations.domain import mixed_radix_keys
 from reidsim.populations.population import Population
@@ -22,7 +22,6 @@ from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population_of
 from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.schema import ScenarioHead
 from reidsim.tables import numbers, read_table
 
 # Sections that only games are made from: the study of people and records is the same whatever they say.
@@ -33,7 +32,7 @@ _NOT_OF_LINKAGE = ("weight", "gain", "cost")
 _PLAN_OF_THE_STUDY = ("registry", "belief")
 
 
-def build_study(loaded: LoadedScenario[ScenarioHead]) -> TablesStudy:
+def build_study(loaded: LoadedScenario[Any]) -> TablesStudy:
     """Read everything that a scenario names and put the game together.
 
     Raises
@@ -41,7 +40,7 @@ def build_study(loaded: LoadedScenario[ScenarioHead]) -> TablesStudy:
     InputError
         If the scenario is of another kind, or a file, value or hierarchy cannot be used.
     """
-    if not is_tables(loaded):
+    if not isinstance(loaded.scenario, TablesScenario):
         raise InputError("a scenario of another kind", source=loaded.path, where="game", expected="tables")
     scenario = loaded.scenario
     try:

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +32,7 @@ from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.adversary_schema import AdversarySection, Risk
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
+from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.several_adversaries import named
 from reidsim.scenarios.study import Study, World
 
@@ -391,11 +390,6 @@ class TablesStudy(Study[TablesScenario]):
         for array in arrays:
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
-
-
-def is_tables(loaded: LoadedScenario[ScenarioHead]) -> TypeGuard[LoadedScenario[TablesScenario]]:
-    """Tell whether in a scenario a publisher shares a table of records."""
-    return isinstance(loaded.scenario, TablesScenario)
 
 
 def _links(section: AdversarySection) -> tuple[object, ...]:
