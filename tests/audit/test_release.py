@@ -118,6 +118,28 @@ def test_counts_are_those_of_every_pair(block):
         assert found.risk_of_row == (1 / min(people_of_row) if people_of_row else 0)
 
 
+def test_people_with_several_rows_are_counted_in_parts_of_any_size(monkeypatch):
+    for seed in range(1, 60, 2):
+        released, truth, own, persons = random_release(seed)
+        whole = audit_release(released, truth, own, persons=persons, hierarchies={"town": TOWNS})
+        monkeypatch.setattr("reidsim.audit.release._MOST_PAIRS", 3)
+        parts = audit_release(released, truth, own, persons=persons, hierarchies={"town": TOWNS})
+        monkeypatch.undo()
+        assert parts.rows_of_person.tolist() == whole.rows_of_person.tolist()
+
+
+def test_more_columns_than_a_key_of_64_bits_holds():
+    """Sixteen columns of two hundred values: rows are the same only if all of them are."""
+    rng = np.random.default_rng(2)
+    truth = pd.DataFrame(rng.integers(0, 200, (300, 16)).astype(str)).rename(columns=str)
+    truth = pd.concat([truth, truth.iloc[:40], truth.iloc[:10]], ignore_index=True)
+    released = truth.assign(**{"0": "*"})
+    found = audit_release(released, truth, np.arange(350))
+    assert sorted(found.people_of_row.tolist()) == [1] * 260 + [2] * 60 + [3] * 30
+    assert found.rows_of_person.tolist() == found.people_of_row.tolist()
+    assert sorted(found.class_sizes.tolist()) == [1] * 260 + [2] * 30 + [3] * 10
+
+
 def test_rows_that_are_not_of_their_record_are_counted():
     truth = pd.DataFrame({"age": ["20", "21", "35"]})
     released = pd.DataFrame({"age": ["20-29", "30-39", "nobody"]})
