@@ -21,8 +21,10 @@ def age_form(age, level, rng):
         return str(age)
     if level == 3:
         return "*"
-    low = age // (5 * level) * 5 * level
-    high = low + 5 * level - 1
+    # Intervals of 5 and of 8 cross each other.
+    width = (5, 8)[level - 1]
+    low = age // width * width
+    high = low + width - 1
     return [f"{low}-{high}", f"[{low}, {high}]", f"[{low}, {high + 1}["][int(rng.integers(3))]
 
 
