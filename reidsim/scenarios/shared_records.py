@@ -84,7 +84,8 @@ class SharedRecords:
         InputError
             If the records as shared are not those of the file.
         """
-        return SharedColumns({str(name): str(name) for name in getattr(scenario, "attributes", ())})
+        person = getattr(getattr(scenario, "release", None), "person", None)
+        return SharedColumns({str(name): str(name) for name in getattr(scenario, "attributes", ())}, person=person)
 
     def read_records(self, scenario: ScenarioHead, path: Path) -> pd.DataFrame:
         """Read all columns of that file, values as they are."""
