@@ -22,7 +22,7 @@ from reidsim.games.measures import MEASURES
 from reidsim.measures import Measure, columns_of
 from reidsim.scenarios.former_keys import FORMER_GAMES
 from reidsim.scenarios.policy import Policy
-from reidsim.scenarios.shared_records import SharedRecords
+from reidsim.scenarios.record_sharing import RecordSharing
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, Assessed, PolicyOutcome, Progress, Study, solver_facts
 from reidsim.wording import counted
 
@@ -46,10 +46,10 @@ _GROUP = "reidsim.kinds"
 _MADE: dict[type, Kind] = {}
 
 
-class Kind(SharedRecords, ABC):
+class Kind(RecordSharing, ABC):
     """A kind of scenario; a kind of one's own says the attributes, `build`, and what else differs.
 
-    How its records are shared is said by `SharedRecords`.
+    How its records are shared is said by `RecordSharing`.
 
     Attributes
     ----------

@@ -65,7 +65,7 @@ class SharedColumns:
     counts_release: bool = True
 
 
-class SharedRecords:
+class RecordSharing:
     """The part of a kind of scenario that says how its records are shared.
 
     A kind that names its `release_file` is shared as it stands: each name in the scenario's ``attributes`` is a column
