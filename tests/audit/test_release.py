@@ -148,6 +148,9 @@ def test_rows_that_are_not_of_their_record_are_counted():
     found = audit_release(released, truth, np.arange(3))
     assert found.misfits == 2
     assert found.people_of_row.tolist() == [2, 1, 0]
+    # A row that fits nobody is nobody's, and no risk.
+    assert found.risk_of_row == 1
+    assert audit_release(released.iloc[[0, 2]], truth, np.array([0, 2])).risk_of_row == 0.5
     assert found.rows_of_person.tolist() == [1, 1, 1]
 
 
@@ -209,6 +212,11 @@ def test_diversity_is_what_its_definition_gives(seed):
     assert found.distance == ("ordered" if numbers and any(column != "") else "equal")
     assert (found.distinct, found.entropy) == (min(distinct), pytest.approx(min(entropy)))
     assert found.closeness == pytest.approx(max(far), abs=1e-7)
+
+
+def test_a_column_without_rows_tells_nothing():
+    found = diversity("x", pd.Series([], dtype="str"), np.zeros(0, dtype=np.int64))
+    assert (found.distinct, found.entropy, found.closeness, found.distance) == (0, 0.0, 0.0, "equal")
 
 
 def test_thirty_thousand_rows_of_their_own_forms_take_seconds():
