@@ -397,6 +397,14 @@ PEOPLE = {
 }
 
 
+def test_nobody_is_invited_to_take_a_column_that_would_name_people():
+    """Amounts that hardly anybody shares; one duplicate, and the drafts' own rule for identifiers, hide nothing."""
+    savings = [1000 + 7 * i for i in range(ROWS - 8)] + [1000] * 8
+    _, choice = chosen(table_of(**PEOPLE, savings=savings, rooms=[i % 5 for i in range(ROWS)]))
+    assert choice.possible == ("diagnosis", "income", "rooms")
+    assert choice.left_out["savings"] == "its name does not say that others know it"
+
+
 def test_what_others_know_is_taken_in_the_order_of_the_table():
     names, choice = chosen(table_of(**PEOPLE))
     assert names == ["age", "sex", "race", "zip"]

@@ -25,7 +25,7 @@ from reidsim.scenarios.faces import Faces
 from reidsim.scenarios.former_keys import FORMER_GAMES
 from reidsim.scenarios.parts import told_in_a_line
 from reidsim.scenarios.policy import Policy
-from reidsim.scenarios.shared_records import SharedRecords
+from reidsim.scenarios.record_sharing import RecordSharing
 from reidsim.scenarios.study import (
     AmountPoints,
     AnalysisTables,
@@ -58,10 +58,10 @@ _GROUP = "reidsim.kinds"
 _MADE: dict[type | str, Kind] = {}
 
 
-class Kind(Faces, SharedRecords, ABC):
+class Kind(Faces, RecordSharing, ABC):
     """A kind of scenario; a kind of one's own says the attributes, `build`, and what else differs.
 
-    How its records are shared is said by `SharedRecords`.
+    How its records are shared is said by `RecordSharing`.
 
     Attributes
     ----------

@@ -42,7 +42,7 @@ from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponent_types import LEFT_OUT, TypeOpponents, ideas_of_several, types_of_setting
 from reidsim.scenarios.opponents import Opponents
 from reidsim.scenarios.policy import k_of, with_each_k
-from reidsim.scenarios.shared_records import SharedColumns
+from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of
 from reidsim.tables import read_table
 from reidsim.wording import counted

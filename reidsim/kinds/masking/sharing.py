@@ -6,7 +6,7 @@ import pandas as pd
 
 from reidsim.kinds.masking.schema import GeneralizedAttribute, MaskingScenario
 from reidsim.releases.hierarchy import SUPPRESSED
-from reidsim.scenarios.shared_records import SharedColumns
+from reidsim.scenarios.record_sharing import SharedColumns
 
 # What the column `strategy` says of records that are not shared at all.
 NOT_SHARED = ("withheld", "nothing")

@@ -45,8 +45,8 @@ from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import Opponents, study_against, with_adversaries
 from reidsim.scenarios.policy import with_each_k
+from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.several_adversaries import named
-from reidsim.scenarios.shared_records import SharedColumns
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, PolicyOutcome, Progress
 from reidsim.wording import counted
 

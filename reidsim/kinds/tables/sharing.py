@@ -12,7 +12,7 @@ from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.releases.adult import read_adult
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.scenarios.hierarchy_schema import Table
-from reidsim.scenarios.shared_records import HierarchyFile, SharedColumns
+from reidsim.scenarios.record_sharing import HierarchyFile, SharedColumns
 from reidsim.tables import read_table
 
 

@@ -65,7 +65,7 @@ class SharedColumns:
     counts_release: bool = True
 
 
-class SharedRecords:
+class RecordSharing:
     """The part of a kind of scenario that says how its records are shared.
 
     A kind that names its `release_file` is shared as it stands: each name in the scenario's ``attributes`` is a column
@@ -84,7 +84,8 @@ class SharedRecords:
         InputError
             If the records as shared are not those of the file.
         """
-        return SharedColumns({str(name): str(name) for name in getattr(scenario, "attributes", ())})
+        person = getattr(getattr(scenario, "release", None), "person", None)
+        return SharedColumns({str(name): str(name) for name in getattr(scenario, "attributes", ())}, person=person)
 
     def read_records(self, scenario: Any, path: Path) -> pd.DataFrame:
         """Read all columns of that file, values as they are."""
