@@ -21,6 +21,7 @@ from reidsim.commands.populations import describe, populate
 from reidsim.commands.reference import reference
 from reidsim.commands.report import gallery, report
 from reidsim.commands.run import check, run
+from reidsim.commands.score import score
 from reidsim.commands.serve import serve
 from reidsim.commands.share import share
 from reidsim.commands.stress import stress
@@ -42,6 +43,7 @@ app.command()(cross_play)
 app.command()(stress)
 app.command()(switch)
 app.command()(attributes)
+app.command()(score)
 app.command()(rerun)
 app.command()(upgrade)
 app.command(hidden=True)(reference)
