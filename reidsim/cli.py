@@ -82,6 +82,9 @@ def main() -> None:
         if not interrupt:
             raise
         _end(interrupts.message(), interrupts.exit_code())
+    except MemoryError:
+        # What was under way is let go by now, so that there is room to say so.
+        _end("not enough memory; reidsim check SCENARIO says how large it is", 2)
     except BrokenPipeError:
         _end_unread()
     except OSError as error:

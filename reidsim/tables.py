@@ -150,6 +150,10 @@ def _as_text(column: pa.ChunkedArray, name: str, path: Path, trim: bool) -> pd.S
         raise InputError(
             "column that is not of single values", source=path, where=f"column {name!r}", found=str(column.type)
         ) from None
+    except pa.ArrowException as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"not text in UTF-8: {reason}", source=path, where=f"column {name!r}",
+                         found=str(column.type)) from None  # fmt: skip
     return _values(text, trim)
 
 

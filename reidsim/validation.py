@@ -30,18 +30,24 @@ _PLAIN = {
 }
 
 Model = TypeVar("Model", bound=BaseModel)
+_MOST_BYTES = 32 << 20
 
 
 def read_text(path: Path) -> str:
-    """Read a text file in UTF-8.
+    """Read a text file in UTF-8 that somebody wrote by hand, or that tells of a run: of 32 MiB at most.
 
     Raises
     ------
     InputError
-        If it cannot be read.
+        If it cannot be read, or is larger.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            # Of a device or pipe the size is not known before.
+            content = file.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise InputError("too large for such a file", source=path, expected=f"at most {_MOST_BYTES >> 20} MiB")
+        return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
         raise InputError("not a text file in UTF-8", source=path) from None
     except OSError as error:

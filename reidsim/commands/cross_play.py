@@ -10,11 +10,13 @@ from rich.console import Console
 
 from reidsim.commands.arguments import (
     AllowCodeOption,
+    GroupReadableOption,
     ScenarioArgument,
     SeedOption,
     SetOption,
     overrides_of,
     print_warnings,
+    tell_results,
 )
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
@@ -46,6 +48,7 @@ def cross_play(
             help="What is printed: publisher_payoff, adversary_payoff, utility, share_attacked, risk or regret."
         ),
     ] = "publisher_payoff",
+    group_readable: GroupReadableOption = False,
     allow_code: AllowCodeOption = False,
 ) -> None:
     """Play every defender against every adversary of a scenario, and write a results folder.
@@ -74,4 +77,4 @@ def cross_play(
     for table in cross_play_tables(result, measure):
         Console().print(table)
     print_warnings(result.warnings)
-    typer.echo(f"Results in {folder}")
+    tell_results(folder, group_readable=group_readable)

@@ -59,6 +59,10 @@ def describe(
     count: Annotated[
         str | None, typer.Option(help="Column with the number of records of each row; each row is one without it.")
     ] = None,
+    weight: Annotated[
+        str | None,
+        typer.Option(help="Column with sampling weights: how many people of the population each record stands for."),
+    ] = None,
     population_size: Annotated[
         int | None,
         typer.Option(
@@ -74,7 +78,9 @@ def describe(
     from reidsim.reports.description import describe_file
     from reidsim.reports.description_table import description_tables
 
-    description = describe_file(file, columns=columns, count=count, population_size=population_size, level=level)
+    description = describe_file(
+        file, columns=columns, count=count, weight=weight, population_size=population_size, level=level
+    )
     for table in description_tables(description):
         Console().print(table)
     print_warnings(description.warnings)

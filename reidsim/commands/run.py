@@ -10,11 +10,13 @@ from rich.console import Console
 
 from reidsim.commands.arguments import (
     AllowCodeOption,
+    GroupReadableOption,
     ScenarioArgument,
     SeedOption,
     SetOption,
     overrides_of,
     print_warnings,
+    tell_results,
 )
 from reidsim.commands.batch import (
     ExecutorOption,
@@ -43,6 +45,7 @@ def run(
     timeout: TimeoutOption = None,
     resume: ResumeOption = False,
     rerun_failed: RerunFailedOption = False,
+    group_readable: GroupReadableOption = False,
     allow_code: AllowCodeOption = False,
 ) -> None:
     """Run a scenario, print its measures by policy and write a results folder.
@@ -64,7 +67,7 @@ def run(
         named = executor_named(
             "auto" if executor is None else executor.value, workers=workers, scheduler=scheduler, timeout=timeout
         )
-        run_several(loaded, output, named, resume=resume, rerun_failed=rerun_failed)
+        run_several(loaded, output, named, resume=resume, rerun_failed=rerun_failed, group_readable=group_readable)
         return
     refuse_options_of_batches(
         loaded.path,
@@ -87,7 +90,7 @@ def run(
     for table in summary_tables(result.summary, f"{loaded.name}: {loaded.scenario.title}", result.measures):
         Console().print(table)
     print_warnings(result.warnings)
-    typer.echo(f"Results in {folder}")
+    tell_results(folder, group_readable=group_readable)
 
 
 def check(scenario: ScenarioArgument, set_: SetOption = None, allow_code: AllowCodeOption = False) -> None:

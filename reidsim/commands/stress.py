@@ -11,11 +11,13 @@ from rich.console import Console
 
 from reidsim.commands.arguments import (
     AllowCodeOption,
+    GroupReadableOption,
     ScenarioArgument,
     SeedOption,
     SetOption,
     overrides_of,
     print_warnings,
+    tell_results,
 )
 from reidsim.commands.batch import ExecutorOption, SchedulerOption, TimeoutOption, WorkersOption
 from reidsim.interrupts import stop_if_interrupted, tell_kept
@@ -51,6 +53,7 @@ def stress(
     timeout: TimeoutOption = None,
     set_: SetOption = None,
     seed: SeedOption = None,
+    group_readable: GroupReadableOption = False,
     allow_code: AllowCodeOption = False,
 ) -> None:
     """Work out what uncertain parameters mean for the decision: sensitivity, robustness, mistaken beliefs.
@@ -87,4 +90,4 @@ def stress(
     for table in stress_tables(result, loaded.name):
         Console().print(table)
     print_warnings(result.warnings)
-    typer.echo(f"Results in {folder}")
+    tell_results(folder, group_readable=group_readable)

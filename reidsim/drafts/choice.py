@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from reidsim.audit.identifiers import why_values_identify
 from reidsim.drafts.hierarchies import DraftHierarchy, draft_hierarchy, levels_wanted
 from reidsim.drafts.population_match import ColumnMatch, match_columns
 from reidsim.drafts.profile import ColumnProfile
@@ -148,7 +149,13 @@ def choose(
         if profile.name in levels
     )
     others = [profile for profile in profiles if profile.name not in levels]
-    possible = tuple(profile.name for profile in others if not left_out[profile.name])
+    # Nobody is invited to take a column by which most people could be named, unless its name says that others know it.
+    possible = tuple(
+        profile.name
+        for profile in others
+        if not left_out[profile.name]
+        and (profile.hint is not None or not why_values_identify(profile.name, profile.labels, profile.counts))
+    )
     return Choice(chosen, {p.name: left_out[p.name] or _why_not_taken(p) for p in others}, possible, cells)
 
 

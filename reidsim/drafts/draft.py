@@ -11,7 +11,8 @@ from pathlib import Path
 from reidsim.bundled import bundled_names, resolve
 from reidsim.drafts.choice import Choice, ChosenColumn, choose, names_look_like_values
 from reidsim.drafts.profile import ColumnProfile, profile_table
-from reidsim.drafts.scenario_text import Prices, scenario_text
+from reidsim.drafts.scenario_text import Prices, scenario_text, toml_text
+from reidsim.drafts.weights import weight_column, with_weight
 from reidsim.errors import InputError
 from reidsim.populations.catalogue import load_population
 from reidsim.tables import delimited_line, read_table, sniff_delimiter
@@ -123,7 +124,10 @@ def draft_scenario(
     profiles = profile_table(frame)
     recipe = None if population is None else resolve(population, "populations", "population")
     people = None if recipe is None else load_population(recipe)
-    choice = choose(profiles, frame, data, named=named, dropped=dropped, population=people)
+    weight, told = weight_column(profiles, (*named, *dropped), None if people is None else people.total)
+    weights = () if weight is None else (weight,)
+    choice = choose(profiles, frame, data, named=named, dropped=(*dropped, *weights), population=people)
+    choice.left_out.update(dict.fromkeys(weights, "sampling weight: how many people the record stands for"))
     hierarchy_files = _hierarchy_files(choice)
     name = name_of(data)
     text = scenario_text(
@@ -135,10 +139,13 @@ def draft_scenario(
         prices,
         None if population is None or recipe is None else _recipe_from(folder, population, recipe),
     )
+    if weight is not None:
+        text = with_weight(text, toml_text(weight), frame[weight].astype(float).sum())
     files = {f"{name}.toml": text, COLUMNS_FILE: _columns_table(profiles, choice), **dict(hierarchy_files.values())}
     for path, content in files.items():
         _require_text(path + content, data)
-    return Draft(name, len(frame), profiles, choice, _warnings(profiles, choice, dropped), files)
+    warnings = (*_warnings(profiles, choice, (*dropped, *weights)), *told)
+    return Draft(name, len(frame), profiles, choice, warnings, files)
 
 
 def _require_no_other_delimiter(data: Path, given: str) -> None:

@@ -32,7 +32,8 @@ _ROWS_PER_PART = 100_000
 def write_results(folder: Path, write: Callable[[Path], None]) -> None:
     """Fill a results folder so that it appears complete or not at all.
 
-    Everything is written to a hidden folder beside it, which takes its name once all is on disk.
+    Everything is written to a hidden folder beside it, which takes its name once all is on disk. Nobody but the user
+    can read it: results tell of people, see `open_to_group`.
 
     Parameters
     ----------
@@ -55,12 +56,37 @@ def write_results(folder: Path, write: Callable[[Path], None]) -> None:
     try:
         write(unfinished)
         _sync(unfinished)
-        unfinished.chmod(0o777 & ~_umask())
+        keep_private(unfinished)
         unfinished.replace(folder)
     except OSError as error:
         raise _not_written(folder, error) from None
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def keep_private(folder: Path) -> None:
+    """Let nobody but the user read a folder and what is in it, whatever new files are by default."""
+    _set_permissions(folder, of_folders=0o700, of_files=0o600)
+
+
+def open_to_group(folder: Path) -> None:
+    """Let the group of a folder read it and what is in it, too.
+
+    Raises
+    ------
+    InputError
+        If the system does not allow it.
+    """
+    try:
+        _set_permissions(folder, of_folders=0o750, of_files=0o640)
+    except OSError as error:
+        raise _not_written(folder, error) from None
+
+
+def _set_permissions(folder: Path, *, of_folders: int, of_files: int) -> None:
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            path.chmod(of_folders if path.is_dir() else of_files)
 
 
 def require_free(folder: Path) -> None:
@@ -186,12 +212,6 @@ def _sync(folder: Path) -> None:
         if path.is_file():
             with path.open("rb") as file:
                 os.fsync(file.fileno())
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _not_written(folder: Path, error: OSError) -> InputError:

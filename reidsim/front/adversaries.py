@@ -20,7 +20,7 @@ from reidsim.scenarios.given import replies
 
 # One amount for all records, a column of the records, or one amount for each.
 Amount = float | str | ArrayLike
-Risk = Literal["journalist", "prosecutor"]
+Risk = Literal["journalist", "prosecutor", "sample"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +47,9 @@ class OneShot(_Links):
         Knowledge recipe: what it knows about people; everything if not given.
     stages : str or Path, optional
         Attack recipe: what it infers before it links.
-    risk : {"journalist", "prosecutor"}, optional
-        Whether groups are counted in the population or in the released records; in the population if the game has one.
+    risk : {"journalist", "prosecutor", "sample"}, optional
+        Whether groups are counted in the population, in the released records, or in the population as estimated from
+        the records and their weights; in the population if the game has one, else in the records.
     """
 
     planner: ClassVar[str] = "one-shot"

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from reidsim.errors import InputError, listed, nearest
 from reidsim.front.hierarchies import HierarchyLike, hierarchy_content
@@ -30,11 +32,14 @@ class Records:
         `suppress`, ``"suppress"``, a table with a row per value and a column per level (a DataFrame, or a file as ARX
         writes it), or a `Hierarchy`. Or a mapping with the keys that scenario files have for an attribute, such as
         ``{"hierarchy": intervals(5), "in_loss": False}``.
+    weight : str or array, optional
+        Sampling weights: how many people of the population each record stands for, 1 or more. A column of the table,
+        or one number for each record; adversaries with ``risk="sample"`` link with them.
 
     Raises
     ------
     InputError
-        If the table is empty, or lacks an attribute, or a hierarchy is none.
+        If the table is empty, or lacks an attribute or its weights, or a hierarchy is none.
 
     Examples
     --------
@@ -46,7 +51,9 @@ class Records:
 
     data: pd.DataFrame | str | Path
     attributes: Mapping[str, HierarchyLike | Mapping[str, Any]]
+    weight: str | ArrayLike | None = None
     _table: pd.DataFrame | None = field(init=False, repr=False, default=None)
+    _weights: pd.Series[str] | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
         if not isinstance(self.data, pd.DataFrame | str | Path):
@@ -66,7 +73,24 @@ class Records:
                         "no such column", source="Records", where="argument 'attributes'", found=column,
                         expected=f"one of {listed(table.columns, 20)}", hint=nearest(str(column), table.columns),
                     )  # fmt: skip
+        if self.weight is not None and not isinstance(self.weight, str):
+            object.__setattr__(self, "_weights", self._given_weights())
+        elif self.weight is not None and self._table is not None and self.weight not in self._table:
+            raise InputError(
+                "no such column", source="Records", where="argument 'weight'", found=self.weight,
+                expected=f"one of {listed(self._table.columns, 20)}", hint=nearest(self.weight, self._table.columns),
+            )  # fmt: skip
         self.content("", {})
+
+    def _given_weights(self) -> pd.Series[str]:
+        weights = np.asarray(self.weight)
+        if weights.shape != (self.n_records,) or weights.dtype.kind not in "iuf":
+            raise InputError(
+                "not a weight for each record", source="Records", where="argument 'weight'",
+                found=f"{weights.dtype} of shape {weights.shape}",
+                expected="a column, or numbers of the shape of a table in memory",
+            )  # fmt: skip
+        return pd.Series([repr(float(weight)) for weight in weights], dtype="str")
 
     def __repr__(self) -> str:
         size = Path(self.data).name if self._table is None else f"{len(self._table):,} records"  # type: ignore[arg-type]
@@ -98,7 +122,11 @@ class Records:
                 release["delimiter"] = sniff_delimiter(path)
         else:
             release = {"path": f"{prefix}records.csv"}
-            tables[release["path"]] = self._table.assign(**columns) if columns else self._table
+            name = self._weight_column()
+            further = {**columns, **({} if self._weights is None else {str(name): self._weights})}
+            tables[release["path"]] = self._table.assign(**further) if further else self._table
+        if self.weight is not None:
+            release["weight"] = str(self._weight_column())
         attributes: dict[str, dict[str, Any]] = {}
         for name, given in self.attributes.items():
             keys = dict(given) if isinstance(given, Mapping) else {_HIERARCHY: given}
@@ -111,6 +139,14 @@ class Records:
             attributes[name] = {_HIERARCHY: section, **keys}
             tables.update(named)
         return {"release": release, "attributes": attributes}, tables
+
+    def _weight_column(self) -> str | None:
+        if self.weight is None or isinstance(self.weight, str):
+            return self.weight
+        name = "weight"
+        while self._table is not None and name in self._table:
+            name += " of the records"
+        return name
 
     @property
     def n_records(self) -> int | None:

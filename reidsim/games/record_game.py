@@ -49,7 +49,7 @@ class PopulationLinker:
         true = self.group_sizes.at(strategy, rows)
         believed = true if self.believed_group_sizes is None else self.believed_group_sizes.at(strategy, rows)
         if self.population is None:
-            return Linkage(true, believed)
+            return Linkage(true, believed, by_chance=self.group_sizes.by_chance)
         everybody = true if self.population is self.group_sizes else self.population.at(strategy, rows)
         return Linkage(true, believed, np.asarray(everybody / self.population.total))
 

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError, listed, nearest
+from reidsim.wording import whole_number
 
 Codes = NDArray[np.int32]
 
@@ -201,10 +202,11 @@ def unique_rows(codes: Codes, shape: Sequence[int]) -> tuple[NDArray[np.intp], N
 
 def natural_categories(values: pd.Series[str]) -> tuple[str, ...]:
     """Return the distinct labels of a column in natural order: whole numbers by size, anything else as text."""
-    labels = [str(label).strip() for label in values.unique()]
-    if all(label.removesuffix("+").removeprefix("-").isdecimal() for label in labels):
-        return tuple(sorted(set(labels), key=lambda label: (int(label.removesuffix("+")), label)))
-    return tuple(sorted(set(labels)))
+    labels = {str(label).strip() for label in values.unique()}
+    numbers = {label: number for label in labels if (number := whole_number(label)) is not None}
+    if len(numbers) == len(labels):
+        return tuple(sorted(labels, key=lambda label: (numbers[label], label)))
+    return tuple(sorted(labels))
 
 
 def _as_labels(values: Iterable[object]) -> pd.Series[str]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from reidsim.errors import InputError, listed, nearest
 from reidsim.populations.domain import Attribute
 from reidsim.releases.hierarchy import SUPPRESSED
+from reidsim.wording import whole_number
 
 
 def interval_levels(
@@ -144,12 +145,12 @@ def whole_numbers(attribute: Attribute) -> list[int]:
     """Read the categories of an attribute as whole numbers; ``"90+"`` reads as 90."""
     numbers = []
     for category in attribute.categories:
-        text = category.removesuffix("+")
-        if not text.removeprefix("-").isdecimal():
+        number = whole_number(category)
+        if number is None:
             raise InputError(
                 "not a whole number", where=f"attribute {attribute.name!r}", found=category, expected="48 or 90+"
             )
-        numbers.append(int(text))
+        numbers.append(number)
     return numbers
 
 

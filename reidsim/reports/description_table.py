@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 from rich.table import Table
 from rich.text import Text
 
 from reidsim.linkage.k_anonymity import THRESHOLDS
+from reidsim.linkage.uniqueness.of_sample import Uniqueness
 from reidsim.reports.description import FileDescription
 
-_METHOD_NAMES = {"pitman": "Pitman", "ewens": "Ewens", "zayatz": "Zayatz"}
+_METHOD_NAMES = {
+    "log-linear-independence": "Independence",
+    "log-linear": "Some pairs",
+    "log-linear-pairs": "All pairs",
+    "benedetti-franconi": "Ben.-Franconi",
+    "pitman": "Pitman",
+    "ewens": "Ewens",
+    "zayatz": "Zayatz",
+}
 
 
 def description_tables(description: FileDescription) -> Iterator[Table]:
@@ -19,8 +29,9 @@ def description_tables(description: FileDescription) -> Iterator[Table]:
     yield _attributes(description)
     yield _group_sizes(description)
     yield _thresholds(description)
-    if description.estimates:
-        yield _uniqueness(description)
+    if description.uniqueness is not None:
+        yield _uniqueness(description.uniqueness)
+        yield _groups(description.uniqueness)
 
 
 def _overview(description: FileDescription) -> Table:
@@ -39,7 +50,7 @@ def _overview(description: FileDescription) -> Table:
     if description.population_size is None:
         table.caption = (
             "the file is taken as the population: its uniques are the population's (of a sample, give "
-            "--population-size)"
+            "--population-size, or --weight)"
         )
     else:
         table.caption = f"the file is taken as a sample of {description.population_size:,} people"
@@ -79,12 +90,12 @@ def _thresholds(description: FileDescription) -> Table:
     return table
 
 
-def _uniqueness(description: FileDescription) -> Table:
+def _uniqueness(uniqueness: Uniqueness) -> Table:
     table = _table("Unique in the population")
     table.add_column("")
     table.add_column("Expected people", justify="right")
     table.add_column("P(unique | unique in file)", justify="right")
-    for estimate in description.estimates:
+    for estimate in uniqueness.estimates:
         uniques = f"{estimate.uniques_low:,.0f} to {estimate.uniques_high:,.0f}"
         table.add_row(
             _METHOD_NAMES[estimate.method],
@@ -94,13 +105,32 @@ def _uniqueness(description: FileDescription) -> Table:
             else "-",
         )
     notes: dict[str, str] = {}
-    for estimate in description.estimates:
+    for estimate in uniqueness.estimates:
         name = _METHOD_NAMES[estimate.method]
         if estimate.note:
             notes[estimate.note] = f"{notes[estimate.note]}, {name}" if estimate.note in notes else name
-    level = description.estimates[0].level
+    level = uniqueness.estimates[0].level
     caption = [] if level == 1 else [f"in brackets: {level:.0%} confidence intervals, if the method's model holds"]
-    table.caption = "\n".join([*caption, *(f"{names}: {note}" for note, names in notes.items())])
+    taken = f"take {_METHOD_NAMES[uniqueness.taken]}: {uniqueness.reason}"
+    table.caption = "\n".join([*caption, *(f"{names}: {note}" for note, names in notes.items()), taken])
+    return table
+
+
+def _groups(uniqueness: Uniqueness) -> Table:
+    cells = uniqueness.cells
+    table = _table("Groups in the population, estimated")
+    for name in ("Risk of a uniform guess", "Average", "Highest", "Unique in file"):
+        table.add_column(name, justify="right" if name != "Risk of a uniform guess" else "left")
+    for method, risk in uniqueness.risks.items():
+        alone = f"{risk[cells.unique].mean():.4f}" if cells.unique.any() else "-"
+        average = float(np.average(risk, weights=cells.records))
+        table.add_row(_METHOD_NAMES[method], f"{average:.4f}", f"{risk.max():.4f}", alone)
+    order = np.argsort(cells.people)
+    middle = np.searchsorted(np.cumsum(cells.records[order]), cells.records.sum() / 2)
+    table.caption = (
+        f"the records stand for {cells.population_size:,.0f} people; groups that they stand for: smallest "
+        f"{cells.people.min():,.1f}, median of a record {cells.people[order][middle]:,.1f}"
+    )
     return table
 
 

@@ -7,7 +7,6 @@ from textwrap import fill
 import numpy as np
 import pandas as pd
 
-from reidsim.adversaries.knowledge.uniqueness import EstimatedUniqueness
 from reidsim.engine.single_run import run_once
 from reidsim.kinds.assessment.assessing import RiskAnalysis
 from reidsim.kinds.assessment.schema import WORST_CASE
@@ -205,13 +204,12 @@ def _worst_case(settings: pd.DataFrame, records: pd.DataFrame) -> list[Entry]:
 
 def _uniqueness(study: RiskStudy) -> list[Entry]:
     """Estimate what the scenario takes as given: whether who is unique among 1,000 is unique among 100,000,000."""
-    model = EstimatedUniqueness("pitman", 100_000_000)
     estimates = []
     for sample in range(study.n_samples):
         codes = study.release(_SIZES[0], sample).codes
         kind = distinct_rows(list(codes.T), len(codes))[1]
         frequencies = GroupFrequencies.from_group_sizes(np.bincount(kind))
-        estimates.append(estimate_uniqueness(frequencies, model.population_size, method=model.method))
+        estimates.append(estimate_uniqueness(frequencies, 100_000_000, method="pitman"))
     chances = [estimate.p_unique_given_sample_unique for estimate in estimates]
     low, high = min(estimate.low for estimate in estimates), max(estimate.high for estimate in estimates)
     return [

@@ -12,7 +12,7 @@ from reidsim.errors import InputError, listed, nearest
 from reidsim.scenarios.amounts import Money
 from reidsim.validation import Section
 
-Risk = Literal["prosecutor", "journalist"]
+Risk = Literal["prosecutor", "journalist", "sample"]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 # Planners of the package; any other is an object of a module, or an entry point of an installed package.
@@ -67,7 +67,7 @@ class SequentialSection(Section):
     registry: str | None = Field(
         default=None,
         description="population (name or recipe) of those whom the adversary can look up; everybody if not given; "
-        "not under prosecutor risk",
+        "under journalist risk alone",
     )
     belief: Literal["known", "unknown"] = Field(
         default="known",
@@ -140,7 +140,11 @@ class PlannerSection(Section):
 class AdversarySection(PlannerSection):
     """How the adversary links and plans."""
 
-    risk: Risk = Field(default="journalist", description="groups counted in the population, or in the released records")
+    risk: Risk = Field(
+        default="journalist",
+        description="groups counted in the population, in the released records, or in the population as estimated from "
+        "the records and their sampling weights",
+    )
     knowledge: str | None = Field(
         default=None,
         description='knowledge recipe (name or file): what it knows about people, such as `"tennessee-voters"`; '
@@ -158,8 +162,13 @@ class AdversarySection(PlannerSection):
                 "both a knowledge recipe and an attack in stages say what is linked on", where="stages",
                 found=self.stages, expected="either adversary.knowledge or adversary.stages",
             )  # fmt: skip
-        if self.risk == "prosecutor" and self.sequential.registry is not None:
-            raise InputError("a registry is not attacked under prosecutor risk", where="sequential.registry")
+        if self.risk != "journalist" and self.sequential.registry is not None:
+            raise InputError(f"a registry is not attacked under {self.risk} risk", where="sequential.registry")
+        if self.risk == "sample" and self.plans_sequentially and self.sequential.belief == "unknown":
+            raise InputError(
+                "beliefs of unknown groups need a population that is counted", where="sequential.belief",
+                found="unknown", expected="known",
+            )  # fmt: skip
         linked = "knowledge" if self.knowledge is not None else "stages" if self.stages is not None else None
         if linked is not None and self.plans_sequentially:
             if self.sequential.registry is not None:

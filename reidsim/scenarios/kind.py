@@ -23,6 +23,7 @@ from reidsim.games.measures import MEASURES
 from reidsim.measures import Measure, columns_of
 from reidsim.scenarios.former_keys import FORMER_GAMES
 from reidsim.scenarios.policy import Policy
+from reidsim.scenarios.shared_records import SharedRecords
 from reidsim.scenarios.study import (
     AmountPoints,
     AnalysisTables,
@@ -55,8 +56,10 @@ _GROUP = "reidsim.kinds"
 _MADE: dict[type, Kind] = {}
 
 
-class Kind(ABC):
+class Kind(SharedRecords, ABC):
     """A kind of scenario; a kind of one's own says the attributes, `build`, and what else differs.
+
+    How its records are shared is said by `SharedRecords`.
 
     Attributes
     ----------
@@ -117,10 +120,6 @@ class Kind(ABC):
 
         maker = own_defender(name, f"{self.decider}.policies")
         return Policy(name, name, "a policy of one's own", maker, by_agents=False)
-
-    def release_file(self, scenario: ScenarioHead) -> str | None:
-        """Return the file whose records a scenario shares, as the scenario names it; None if they have none."""
-        return None
 
     # Studies
 

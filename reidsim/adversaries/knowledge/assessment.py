@@ -159,7 +159,7 @@ def assess(
         risks = _with_known_population(uncounted, persons[first], kinds[first], sets, uniqueness, used, loads)
         chances, estimates = SetUniqueness(np.full((3, sets.n_sets), np.nan), (None,) * sets.n_sets)
     else:
-        chances, estimates = uniqueness_by_set(rows[record], counts, sets, uniqueness)
+        chances, estimates = uniqueness_by_set(rows[record], counts, sets, uniqueness, record_of)
         risks = risks_of(elements, kinds[first], sets, chances, loads=loads, progress=progress)
     shares = np.bincount(kinds, minlength=len(sets.probability)) / max(n, 1)
     return Assessment(

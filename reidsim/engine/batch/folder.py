@@ -19,7 +19,7 @@ from reidsim.engine.batch.journal import JOURNAL, not_kept, read_places
 from reidsim.engine.batch.runner import tasks_of
 from reidsim.engine.batch.tables import batch_tables
 from reidsim.engine.batch.tasks import code_version
-from reidsim.engine.results import scenario_hash, write_json
+from reidsim.engine.results import keep_private, scenario_hash, write_json
 from reidsim.errors import InputError
 from reidsim.scenarios.load import LoadedScenario, scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
@@ -163,6 +163,7 @@ def finish(folder: Path, write: Callable[[Path], Mapping[str, Any]]) -> None:
     try:
         unfinished = Path(tempfile.mkdtemp(prefix=".finishing-", dir=folder))
         manifest = write(unfinished)
+        keep_private(unfinished)
         for path in unfinished.rglob("*"):
             if path.is_file():
                 with path.open("rb") as file:
@@ -190,6 +191,7 @@ def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     path = folder / f".{MANIFEST}"
     try:
         write_json(path, manifest)
+        path.chmod(0o600)
         with path.open("rb") as file:
             os.fsync(file.fileno())
         path.replace(folder / MANIFEST)

@@ -87,7 +87,7 @@ def point_tables(
     with contextlib.ExitStack() as stack:
         if folder is not None:
             try:
-                folder.mkdir(parents=True, exist_ok=True)
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             except OSError as error:
                 raise InputError(f"cannot be written: {error.strerror}", source=folder) from None
             stack.enter_context(only_writer(folder))

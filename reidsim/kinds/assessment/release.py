@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from reidsim.errors import InputError, listed
 from reidsim.kinds.assessment.schema import RiskReleaseSection, RiskScenario, TreeSection
+from reidsim.linkage.uniqueness.sample_cells import weights_in
 from reidsim.linkage.value_tree import TOP, ValueTree
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute, Codes, Domain
@@ -33,12 +35,15 @@ class Release:
     trees : dict of str to ValueTree
     persons : ndarray of int32, shape (n_records, n_attributes), optional
         True values of the persons of the records, if they are known; else what the records tell.
+    weights : ndarray of float64, shape (n_records,), optional
+        People whom each record stands for, if that is known.
     """
 
     domain: Domain
     codes: Codes
     trees: dict[str, ValueTree]
     persons: Codes | None = None
+    weights: NDArray[np.float64] | None = None
 
     @property
     def n_records(self) -> int:
@@ -83,7 +88,9 @@ def read_release(
     frame = read_table(path, delimiter=section.delimiter, comment="#")
     truth = None if section.persons is None else _true_values(loaded.folder / section.persons, section, len(frame))
     shown = {column: attribute for attribute, column in section.columns.items()}
-    names = section.attributes or tuple(shown.get(str(column), str(column)) for column in frame.columns)
+    names = section.attributes or tuple(
+        shown.get(str(column), str(column)) for column in frame.columns if column != section.weight
+    )
     for key, named in (("trees", trees), ("release.columns", section.columns)):
         for name in named:
             if name not in names:
@@ -119,7 +126,8 @@ def read_release(
         if tree is not None:
             made[name] = tree
     persons = np.column_stack(own) if own else None
-    return Release(Domain(tuple(attributes)), np.column_stack(codes), made, persons), people
+    weights = None if section.weight is None else weights_in(frame, section.weight, path)
+    return Release(Domain(tuple(attributes)), np.column_stack(codes), made, persons, weights), people
 
 
 def _true_values(path: Path, section: RiskReleaseSection, n_records: int) -> pd.DataFrame:

@@ -71,6 +71,7 @@ class RiskStudy(Study[RiskScenario]):
         """SHA-256 of the people or records; changes with any data that matter."""
         arrays: list[NDArray[np.number[Any]]] = [] if self.file is None else [self.file.codes]
         arrays += [] if self.file is None or self.file.persons is None else [self.file.persons]
+        arrays += [] if self.file is None or self.file.weights is None else [self.file.weights]
         arrays += [] if self.population is None else [self.population.cells, self.population.counts]
         digest = hashlib.sha256(repr(self.domain).encode())
         for array in arrays:
@@ -115,8 +116,10 @@ class RiskStudy(Study[RiskScenario]):
         if section.method == "known":
             assert self.population is not None  # noqa: S101 - held by the schema, said for the type checker
             return KnownPopulation(self.population.cells, self.population.counts.astype(np.int64))
-        assert section.population_size is not None  # noqa: S101 - held by the schema, said for the type checker
-        return EstimatedUniqueness(section.method, section.population_size, section.level, self.scenario.seed)
+        weights = None if self.file is None else self.file.weights
+        size = section.population_size if weights is None else round(float(weights.sum()))
+        assert size is not None  # noqa: S101 - held by the schema, said for the type checker
+        return EstimatedUniqueness(section.method, size, section.level, self.scenario.seed, weights=weights)
 
     def world(self, draw: int = 0) -> World:
         """Nobody plays."""

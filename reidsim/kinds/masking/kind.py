@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.sets import count_sets
 from reidsim.agents.profile import Setting
@@ -27,6 +29,7 @@ from reidsim.kinds.masking.outcomes import (
 from reidsim.kinds.masking.policies import OF_SUBJECTS, POLICIES, MaskingPolicy, policy_named
 from reidsim.kinds.masking.rounds import setting_of
 from reidsim.kinds.masking.schema import MaskingScenario
+from reidsim.kinds.masking.sharing import NOT_SHARED, released_values, shared_columns
 from reidsim.kinds.masking.solving import check_policies
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
 from reidsim.releases.focused import FocusedSpace
@@ -37,7 +40,9 @@ from reidsim.scenarios.opponent_types import LEFT_OUT, TypeOpponents, types_of_s
 from reidsim.scenarios.opponents import Opponents
 from reidsim.scenarios.policy import k_of, with_each_k
 from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.shared_records import SharedColumns
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of
+from reidsim.tables import read_table
 from reidsim.wording import counted
 
 # Sections that only games are made from: what tables are drawn from is the same whatever they say.
@@ -63,6 +68,25 @@ class MaskingKind(Kind):
         """Return the file of the targets."""
         assert isinstance(scenario, MaskingScenario)  # noqa: S101 - of this kind
         return scenario.targets.file
+
+    def shared_columns(self, scenario: ScenarioHead) -> SharedColumns:
+        """Say which columns of the targets' file are quasi-identifiers."""
+        assert isinstance(scenario, MaskingScenario)  # noqa: S101 - of this kind
+        return shared_columns(scenario)
+
+    def read_records(self, scenario: ScenarioHead, path: Path) -> pd.DataFrame:
+        """Read the targets' file."""
+        assert isinstance(scenario, MaskingScenario)  # noqa: S101 - of this kind
+        return read_table(path, delimiter=scenario.targets.delimiter, comment="#", trim=False)
+
+    def released_values(self, scenario: ScenarioHead, records: pd.DataFrame, attribute: str) -> pd.Series[str]:
+        """Return an attribute as it is shared, in its group, or masked."""
+        assert isinstance(scenario, MaskingScenario)  # noqa: S101 - of this kind
+        return released_values(scenario, records, attribute)
+
+    def is_shared(self, records: pd.DataFrame) -> NDArray[np.bool_]:
+        """Tell who shares anything."""
+        return ~records["strategy"].astype("str").isin(NOT_SHARED).to_numpy()
 
     def build(self, loaded: LoadedScenario[Any]) -> MaskingStudy:
         """Read what tables are drawn from."""

@@ -29,6 +29,7 @@ from reidsim.populations.individuals import Individuals
 from reidsim.populations.sampling import UNKNOWN
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.tables import read_table, require_columns
+from reidsim.wording import whole_number
 
 AGE, BIRTH_YEAR = "age", "birth_year"
 # What an allele that is not known is written as.
@@ -225,8 +226,9 @@ def _whole_numbers(people: Individuals) -> tuple[dict[str, Integers], dict[str, 
     values, labels = {}, {}
     for position, attribute in enumerate(people.domain.attributes):
         codes = people.codes[:, position]
-        if all(category.isdecimal() for category in attribute.categories):
-            numbers = np.array([int(category) for category in attribute.categories], dtype=np.int64)
+        read = [whole_number(category) for category in attribute.categories if category.isdecimal()]
+        if len(read) == attribute.size and None not in read:
+            numbers = np.array(read, dtype=np.int64)
             values[attribute.name] = np.where(codes == UNKNOWN, NO_ALLELE, numbers[codes])
         elif (codes == UNKNOWN).any():
             raise InputError("value missing", where=f"{people.name}, {attribute.name!r}")

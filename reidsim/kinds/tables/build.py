@@ -15,6 +15,7 @@ from reidsim.kinds.tables.own_adversary import OwnAdversary
 from reidsim.kinds.tables.release import ReleasedRecords, coded_records, read_release
 from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario
 from reidsim.kinds.tables.study import PRICES, TablesStudy, is_tables
+from reidsim.kinds.tables.weights import sampled_people
 from reidsim.populations.domain import mixed_radix_keys
 from reidsim.populations.population import Population
 from reidsim.releases.lattice import GeneralizationLattice
@@ -61,8 +62,9 @@ def build_study(loaded: LoadedScenario[ScenarioHead]) -> TablesStudy:
             require_part_of(lattice, released, population)
         safe_harbor = safe_harbor_minimum(scenario.safe_harbor, lattice, population or dataset)
         study = TablesStudy(
-            loaded, lattice, cell_of_record, kind_of_record[first], prices, population, dataset, safe_harbor
-        )
+            loaded, lattice, cell_of_record, kind_of_record[first], prices, population, dataset, safe_harbor,
+            sampled=sampled_people(scenario, lattice.domain, records),
+        )  # fmt: skip
         study.require_walkable()
         return OwnAdversary.of(study)
     except InputError as error:

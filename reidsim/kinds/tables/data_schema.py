@@ -10,6 +10,8 @@ from reidsim.errors import InputError
 from reidsim.scenarios.hierarchy_schema import HierarchySection
 from reidsim.validation import Section
 
+Estimator = Literal["benedetti-franconi", "log-linear"]
+
 
 class PopulationSection(Section):
     """Who exists, for journalist risk."""
@@ -59,11 +61,30 @@ class ReleaseSection(Section):
     header: bool = Field(
         default=True, description='whether the first row names the columns; else they are `"1"`, `"2"` and so on'
     )
+    weight: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="column of the records with the sampling weight of each: how many people of the population it "
+        "stands for, 1 or more; no quasi-identifier, and not shared unless it is kept",
+    )
+    sampling_fraction: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        default=None, description="share of the population that the records are, where they have no weights"
+    )
+    estimator: Estimator = Field(
+        default="log-linear",
+        description='how `"sample"` risk estimates groups of the population: by a log-linear model of all records, or '
+        "from the weights of the group's own records alone, as mu-Argus and sdcMicro do, which may be far off where "
+        "many records are unique",
+    )
 
     @model_validator(mode="after")
     def _has_records(self) -> ReleaseSection:
         if self.path is None and self.table is None:
             raise InputError("no records", expected="a path, or the name of a table")
+        if self.weight is not None and self.sampling_fraction is not None:
+            raise InputError(
+                "both weights and one fraction say how the records were sampled", where="sampling_fraction",
+                found=self.sampling_fraction, expected="either release.weight or release.sampling_fraction",
+            )  # fmt: skip
         return self
 
 

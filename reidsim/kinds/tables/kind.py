@@ -36,6 +36,7 @@ from reidsim.kinds.tables.record_points import MONEY_KEYS, is_thinnable, record_
 from reidsim.kinds.tables.released_rows import read_released
 from reidsim.kinds.tables.rounds import require_playable, setting_of
 from reidsim.kinds.tables.schema import TablesScenario, walks_whole_lattice
+from reidsim.kinds.tables.sharing import read_records, shared_columns, true_values
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.kinds.tables.switching import largest_group, takes_best
 from reidsim.scenarios.adversary_schema import AdversarySection
@@ -47,6 +48,7 @@ from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import Opponents, study_against, with_adversaries
 from reidsim.scenarios.policy import with_each_k
 from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.shared_records import SharedColumns
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, PolicyOutcome, Progress
 from reidsim.wording import counted
 
@@ -73,6 +75,21 @@ class TablesKind(Kind):
         """Return the file of the records."""
         assert isinstance(scenario, TablesScenario)  # noqa: S101 - of this kind
         return scenario.release.path
+
+    def shared_columns(self, scenario: ScenarioHead) -> SharedColumns:
+        """Say which columns of the records are quasi-identifiers."""
+        assert isinstance(scenario, TablesScenario)  # noqa: S101 - of this kind
+        return shared_columns(scenario)
+
+    def read_records(self, scenario: ScenarioHead, path: Path) -> pd.DataFrame:
+        """Read the file of the records."""
+        assert isinstance(scenario, TablesScenario)  # noqa: S101 - of this kind
+        return read_records(scenario, path)
+
+    def true_values(self, scenario: ScenarioHead, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+        """Return the quasi-identifiers with the names that the scenario gives to values."""
+        assert isinstance(scenario, TablesScenario)  # noqa: S101 - of this kind
+        return true_values(scenario, frame, path)
 
     def build(self, loaded: LoadedScenario[Any]) -> TablesStudy:
         """Read records and people."""

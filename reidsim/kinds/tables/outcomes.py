@@ -17,6 +17,7 @@ from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.kinds.tables.policies import POLICIES, policy_named
 from reidsim.kinds.tables.solving import SPLITS, TablesChoice, choose_all, truth_of
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.kinds.tables.weights import warning_of_estimator
 from reidsim.releases.full_domain import released_class_sizes, released_table
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats
@@ -268,6 +269,9 @@ def _warnings_of_last_round(study: TablesStudy, policy: str, equilibrium: Equili
 
 def warnings_of_records(study: TablesStudy) -> Iterator[str]:
     """Yield what a reader should know about the records and the people."""
+    warning = warning_of_estimator(study.scenario, study.sampled)
+    if warning is not None:
+        yield warning
     if study.scenario.publisher.unit == "table":
         if study.outside:
             people = "" if study.population is None else study.population.name

@@ -13,6 +13,7 @@ from reidsim.bundled import data_file, resolve
 from reidsim.errors import InputError, nearest
 from reidsim.kinds.tables.data_schema import AttributeSection, PopulationSection
 from reidsim.kinds.tables.schema import TablesScenario
+from reidsim.kinds.tables.weights import sampling_weights
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute, Codes, Domain
@@ -47,12 +48,15 @@ class ReleasedRecords:
         Everybody, over the same domain.
     prices : dict of str to ndarray of float64, shape (n_records,)
         Amounts that the records bring themselves, by ``benefit``, ``loss``, ``gain`` or ``cost``.
+    weights : ndarray of float64, shape (n_records,), or None
+        People whom each record stands for, if that is known.
     """
 
     codes: Codes
     hierarchies: tuple[Hierarchy, ...]
     population: Population | None
     prices: dict[str, Floats]
+    weights: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +138,7 @@ def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
         if column is not None:
             require_columns(frame, [column], Path(source))
             prices[price] = np.asarray(numbers(frame, column, Path(source)), dtype=np.float64)
-    return ReleasedRecords(codes, hierarchies, population, prices)
+    return ReleasedRecords(codes, hierarchies, population, prices, sampling_weights(scenario.release, frame, source))
 
 
 def columns_of_release(

@@ -22,6 +22,8 @@ from reidsim.scenarios.policy import AnonymityK, with_each_k
 from reidsim.scenarios.schema import RECORD_COLUMNS, BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.validation import Section
 
+# Of risks of several adversaries, the one whose people the others' are among.
+_LARGEST_FIRST: tuple[Risk, ...] = ("journalist", "sample", "prosecutor")
 # Columns of the tables in which the attributes stand beside others.
 _TAKEN = (*RECORD_COLUMNS, "node", "records", "people", "suppressed", "class_size")
 
@@ -218,7 +220,7 @@ class TablesScenario(ScenarioHead):
     def linked_risk(self) -> Risk:
         """Whose class sizes decide who is attacked; the population's, if those of one of several adversaries."""
         risks = {section.risk for section in self.every_adversary.values()}
-        return "journalist" if "journalist" in risks else "prosecutor"
+        return next(risk for risk in _LARGEST_FIRST if risk in risks)
 
     @property
     def planned_risk(self) -> Risk:
@@ -250,6 +252,7 @@ class TablesScenario(ScenarioHead):
             raise InputError("name of a column of the results", where="attributes", found=taken[0])
         self._check_adversaries()
         self._check_population()
+        self._check_weights()
         self._check_safe_harbor()
         self._check_policies()
         self._check_amounts()
@@ -290,6 +293,24 @@ class TablesScenario(ScenarioHead):
         if drawn or "journalist" in self.risks:
             reason = f"attribute {drawn[0]!r} is drawn from it" if drawn else "journalist risk counts its people"
             raise InputError("section missing", where="population", expected=f"a population, since {reason}")
+
+    def _check_weights(self) -> None:
+        release = self.release
+        taken = [name for name, attribute in self.attributes.items() if release.weight == (attribute.column or name)]
+        if taken:
+            raise InputError(
+                "the sampling weight is no quasi-identifier", where=f"attributes.{taken[0]}", found=release.weight,
+                expected="another column",
+            )  # fmt: skip
+        if "sample" in self.risks and release.weight is None and release.sampling_fraction is None:
+            raise InputError(
+                "sample risk needs to know how the records were sampled", where="release",
+                expected="the column release.weight, or release.sampling_fraction",
+            )  # fmt: skip
+        if "sample" in self.risks and self.figures.sequential is not None:
+            raise InputError(
+                "it counts people, whom sample risk estimates", where="figures.sequential", expected="another risk"
+            )
 
     def _check_safe_harbor(self) -> None:
         if self.safe_harbor is None:

@@ -127,7 +127,7 @@ def truth_of(study: TablesStudy, policy: str, choice: Choice, game: RecordGame) 
     if not study.policy(policy).in_rounds:
         return game
     risks = {section.risk for section in study.scenario.every_adversary.values()}
-    if risks == {"journalist"}:
+    if "prosecutor" not in risks:
         return game
     risk: Risk = "prosecutor"
     if game.linker is not study.linker(risk):
@@ -230,7 +230,8 @@ def _best_of_each(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
 def whole_game(study: TablesStudy, policy: str, game: RecordGame) -> FullDomainGame:
     """Return the game of one node for all records against the adversaries of a record game."""
     risk, prices = study.scenario.planned_risk, study.believed(study.prices)
-    own = _prices_against(study, game, prices)
+    # Compiled searches count people, whom sample risk estimates from two counts.
+    own = None if risk == "sample" else _prices_against(study, game, prices)
     # A publisher who foresees purchases also looks at games with higher losses.
     if own is not None and game.linker is study.linker(risk) and np.array_equal(game.loss, study.of_cells(prices.loss)):
         return planned_game(study, policy, risk, own)

@@ -25,6 +25,7 @@ from reidsim.kinds.tables.own_adversary import OwnAdversary, alone, named, plann
 from reidsim.kinds.tables.policies import TablesPolicy, policy_named
 from reidsim.kinds.tables.schema import TablesScenario, walks_whole_lattice
 from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.linkage.individual_risk import SampledPeople, sizes_among
 from reidsim.populations.domain import Codes
 from reidsim.populations.population import Population
 from reidsim.releases.full_domain import common_levels
@@ -63,6 +64,8 @@ class TablesStudy(Study[TablesScenario]):
         What the scenario's adversary links with.
     owns : dict of str to OwnAdversary
         What each adversary links with, where the scenario has several.
+    sampled : SampledPeople or None
+        The people whom the released records stand for, if their weights are known and needed.
     linkers : dict
         What links cells to people, once it was asked for, by what an adversary links with (None: with everybody):
         rolled-up people do not depend on amounts.
@@ -77,6 +80,7 @@ class TablesStudy(Study[TablesScenario]):
     safe_harbor: Strategies | None
     own: OwnAdversary = field(default_factory=OwnAdversary)
     owns: dict[str, OwnAdversary] = field(default_factory=dict)
+    sampled: SampledPeople | None = None
     linkers: dict[tuple[OwnAdversary | None, Risk], Linker] = field(default_factory=dict, repr=False)
 
     def policy(self, name: str) -> TablesPolicy:
@@ -117,7 +121,8 @@ class TablesStudy(Study[TablesScenario]):
 
     def people(self, risk: Risk) -> Population:
         """Return everybody who may be taken for a record's person: the population, or the released records."""
-        return self.population if risk == "journalist" and self.population is not None else self.dataset
+        found = {"journalist": self.population, "sample": self.sampled}.get(risk)
+        return self.dataset if found is None else found
 
     @property
     def linked_population(self) -> Population:
@@ -215,7 +220,7 @@ class TablesStudy(Study[TablesScenario]):
         """Return what links cells to everybody among whom they hide."""
         key = (None, risk)
         if key not in self.linkers:
-            self.linkers[key] = PopulationLinker(GroupSizes(self.people(risk), self.lattice))
+            self.linkers[key] = PopulationLinker(sizes_among(self.people(risk), self.lattice))
         linker = self.linkers[key]
         assert isinstance(linker, PopulationLinker)  # noqa: S101 - as it was made
         return linker
@@ -371,14 +376,15 @@ class TablesStudy(Study[TablesScenario]):
             Records of each cell; one at least in all.
         """
         lattice = self.lattice
-        if "journalist" in self.scenario.risks:
-            self.linker("journalist")
-        kept = {key: linker for key, linker in self.linkers.items() if key[1] == "journalist" and self.population}
+        # Who is in the released table matters to prosecutor risk alone: it is another, the population is the same.
+        same = [risk for risk in self.scenario.risks if self.people(risk) is not self.dataset]
+        for risk in same:
+            self.linker(risk)
+        kept = {key: linker for key, linker in self.linkers.items() if key[1] in same}
         return replace(
             self,
             cell_of_record=np.repeat(np.arange(lattice.n_records), participants),
             dataset=Population.from_records(lattice.domain, lattice.codes, participants, name=self.dataset.name),
-            # Those in the released table are others, the population is the same.
             linkers=kept,
         )
 
@@ -387,7 +393,7 @@ class TablesStudy(Study[TablesScenario]):
         """SHA-256 of the records, hierarchies, amounts and people, as coded; changes with any data that matter."""
         arrays = [self.lattice.codes, self.cell_of_record, self.kind, *(h.groups for h in self.lattice.hierarchies)]
         arrays += [getattr(self.prices, price) for price in PRICES]
-        for people in (self.population, *(study.own.registry for study in self.each.values())):
+        for people in (self.population, self.sampled, *(study.own.registry for study in self.each.values())):
             arrays += [] if people is None else [people.cells, people.counts]
         digest = hashlib.sha256(repr([h.labels for h in self.lattice.hierarchies]).encode())
         for array in arrays:

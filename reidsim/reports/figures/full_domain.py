@@ -24,7 +24,11 @@ _METHODS = {
     "record-level-no-attack": "Record-level",
 }
 _RULES = ("safe-harbor", "no-protection")
-_PLANNED_WITH = {"prosecutor": "risks from the dataset", "journalist": "risks from the population"}
+_PLANNED_WITH = {
+    "prosecutor": "risks from the dataset",
+    "journalist": "risks from the population",
+    "sample": "risks estimated from the sample",
+}
 
 
 def payout_curves(curves: pd.DataFrame) -> Figure:

@@ -127,10 +127,15 @@ def _group(run: StoredRun, default: str = "journalist") -> Iterator[Sentence]:
     adversaries = [_section(several, name) for name in several] or [_section(run.content, "adversary")]
     risks = {adversary.get("risk", default) for adversary in adversaries}
     people, recipe = run.manifest.get("people"), _section(run.content, "population").get("recipe")
-    if len(risks) > 1:
+    if len(risks) > 1 and "prosecutor" in risks:
         yield (
             "Some adversaries know who is in the file: from them a record hides among the records that fit its shared "
             "form, from the others among the people of the population who do.",
+        )
+    elif "sample" in risks:
+        yield (
+            "A record hides among the people of the population who fit its shared form, whose number is estimated from "
+            "the records and their sampling weights.",
         )
     elif risks == {"prosecutor"}:
         yield ("A record hides among the records that fit its shared form: the adversary knows who is in the file.",)

@@ -6,7 +6,6 @@ An executor does tasks in any order and gives back groups of outcomes as they co
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Generator, Sequence
 from typing import Protocol
 
@@ -24,13 +23,6 @@ class Executor(Protocol):
 
         Closing the generator before its end leaves no process behind.
         """
-
-
-def available_cores() -> int:
-    """Return the number of processor cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return max(len(os.sched_getaffinity(0)), 1)
-    return os.cpu_count() or 1
 
 
 def one_thread() -> contextlib.AbstractContextManager[object]:

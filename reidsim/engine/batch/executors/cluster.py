@@ -13,7 +13,8 @@ from collections import Counter, deque
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
-from reidsim.engine.batch.executors import HAND_OVER_SECONDS, available_cores, one_thread
+from reidsim.engine.batch.executors import HAND_OVER_SECONDS, one_thread
+from reidsim.engine.batch.executors.capacity import default_workers
 from reidsim.engine.batch.tasks import KILLED, RunOutcome, RunTask, Work, attempt, code_version
 from reidsim.errors import InputError
 
@@ -45,12 +46,12 @@ class DaskExecutor:
         Address of a cluster's scheduler, such as ``tcp://10.0.0.1:8786``; if not given, a cluster of processes of this
         computer is started and ended.
     workers : int, optional
-        Processes of that cluster; the cores that there are, if not given.
+        Processes of that cluster; as many as there are cores and free memory for, if not given.
     """
 
     def __init__(self, scheduler: str | None = None, workers: int | None = None) -> None:
         self._scheduler = scheduler
-        self._workers = workers or available_cores()
+        self._workers = workers or default_workers()
 
     def execute(self, work: Work, tasks: Sequence[RunTask]) -> Generator[list[RunOutcome], None, None]:
         """Do every task; see `Executor`.

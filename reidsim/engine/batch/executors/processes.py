@@ -16,8 +16,9 @@ from collections import Counter, deque
 from collections.abc import Generator, Sequence
 from typing import IO, Any
 
-from reidsim.engine.batch.executors import HAND_OVER_SECONDS, available_cores
-from reidsim.engine.batch.executors.worker import READY, main
+from reidsim.engine.batch.executors import HAND_OVER_SECONDS, start_worker
+from reidsim.engine.batch.executors.capacity import default_workers
+from reidsim.engine.batch.executors.worker import READY
 from reidsim.engine.batch.tasks import KILLED, TIMEOUT, RunOutcome, RunTask, Work
 from reidsim.errors import InputError
 
@@ -35,13 +36,13 @@ class ProcessExecutor:
     Parameters
     ----------
     workers : int, optional
-        Number of processes; the cores that there are, if not given.
+        Number of processes; as many as there are cores and free memory for, if not given.
     timeout : float, optional
         Seconds after which a run is given up and reported as ``timeout``.
     """
 
     def __init__(self, workers: int | None = None, timeout: float | None = None) -> None:
-        self._workers = workers or available_cores()
+        self._workers = workers or default_workers()
         self._timeout = timeout
 
     def execute(self, work: Work, tasks: Sequence[RunTask]) -> Generator[list[RunOutcome], None, None]:
@@ -69,7 +70,7 @@ class _Worker:
         self.since = math.inf
         paths = [path or os.getcwd() for path in sys.path]
         self.process = subprocess.Popen(  # noqa: S603 - this very program
-            [sys.executable, "-P", "-c", f"from {main.__module__} import main; main()"],
+            [sys.executable, "-P", start_worker.__file__, str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **dict.fromkeys(_ONE_THREAD, "1"), "PYTHONPATH": os.pathsep.join(paths)},
