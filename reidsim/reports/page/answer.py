@@ -13,7 +13,9 @@ from reidsim.reports.page.blocks import Block, Bullets, Cell, Code, Inline, Tabl
 from reidsim.reports.page.exposure import Exposure, exposure_of, people_text
 from reidsim.reports.page.number_text import number_text
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.reports.varied_gain import GAIN, LOSS, gain_goes_with_loss
+from reidsim.reports.varied_gain import GAIN as GAIN_KEY
+from reidsim.reports.varied_gain import LOSS as LOSS_KEY
+from reidsim.reports.varied_gain import gain_goes_with_loss
 
 # Payoffs that differ by less than this part of themselves are the same.
 _SAME = 1e-9
@@ -213,8 +215,8 @@ def _points(run: StoredRun) -> Iterator[Block]:
     values = runs.groupby("point", sort=False)[varied].first()
     if gain_goes_with_loss(run.content, varied):
         # What nobody stated changed as well.
-        varied.insert(varied.index(LOSS) + 1, GAIN)
-        values[GAIN] = values[LOSS]
+        varied.insert(varied.index(LOSS_KEY) + 1, GAIN_KEY)
+        values[GAIN_KEY] = values[LOSS_KEY]
     rows: list[list[Cell]] = [
         [
             *(number_text(_plain(values.loc[point, column])) for column in varied),
