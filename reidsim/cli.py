@@ -11,6 +11,7 @@ from typing import Annotated, NoReturn, TextIO
 import typer
 
 from reidsim import __version__, interrupts
+from reidsim.commands.apply import apply
 from reidsim.commands.attributes import attributes
 from reidsim.commands.batch import rerun
 from reidsim.commands.catalogue import list_, reproduce, schema, show
@@ -44,6 +45,7 @@ app.command()(stress)
 app.command()(switch)
 app.command()(attributes)
 app.command()(score)
+app.command()(apply)
 app.command()(rerun)
 app.command()(upgrade)
 app.command(hidden=True)(reference)

@@ -49,6 +49,12 @@ def share(
     data: Annotated[
         Path | None, typer.Option(help="The file of the records, if it was moved; its content must be that of the run.")
     ] = None,
+    rulebook: Annotated[
+        Path | None,
+        typer.Option(
+            "--rulebook", help="New CSV file of what was decided of every cell, for `reidsim apply`; not to be shared."
+        ),
+    ] = None,
     verify: Annotated[
         Path | None, typer.Option(help="Check a shared file and its sidecar instead.", metavar="FILE")
     ] = None,
@@ -61,7 +67,7 @@ def share(
     from reidsim.reports.shared.file import require_new_files, sidecar_of, verify_shared, write_shared
 
     if verify is not None:
-        options = (folder, output, policy, keep, keep_identifier, data, max_risk)
+        options = (folder, output, policy, keep, keep_identifier, data, max_risk, rulebook)
         if any(given not in (None, []) for given in options) or accept_risk:
             raise InputError(
                 "a check takes no results and writes nothing", where="--verify", expected="no more options"
@@ -76,6 +82,7 @@ def share(
     from reidsim.reports.page.stored_run import open_results
     from reidsim.reports.shared.limit import limit_of, require_within
     from reidsim.reports.shared.records import shared_records
+    from reidsim.reports.shared.rulebook import write_rulebook
 
     require_new_files(output)
     run = open_results(folder)
@@ -84,6 +91,8 @@ def share(
     )
     limit = limit_of(shared, max_risk)
     require_within(shared, limit, accept=accept_risk)
+    if rulebook is not None:
+        write_rulebook(rulebook, shared)
     sidecar, contradictions = write_shared(output, run, shared, limit)
     print_warnings((*shared.warnings, *contradictions))
     typer.echo(_in_words(sidecar))
