@@ -11,6 +11,7 @@ from typing import Annotated, NoReturn, TextIO
 import typer
 
 from reidsim import __version__, interrupts
+from reidsim.commands.apply import apply
 from reidsim.commands.attributes import attributes
 from reidsim.commands.batch import rerun
 from reidsim.commands.catalogue import list_, reproduce, schema, show
@@ -21,6 +22,7 @@ from reidsim.commands.populations import describe, populate
 from reidsim.commands.reference import reference
 from reidsim.commands.report import gallery, report
 from reidsim.commands.run import check, run
+from reidsim.commands.score import score
 from reidsim.commands.serve import serve
 from reidsim.commands.share import share
 from reidsim.commands.stress import stress
@@ -42,6 +44,8 @@ app.command()(cross_play)
 app.command()(stress)
 app.command()(switch)
 app.command()(attributes)
+app.command()(score)
+app.command()(apply)
 app.command()(rerun)
 app.command()(upgrade)
 app.command(hidden=True)(reference)

@@ -49,6 +49,12 @@ def share(
     data: Annotated[
         Path | None, typer.Option(help="The file of the records, if it was moved; its content must be that of the run.")
     ] = None,
+    rulebook: Annotated[
+        Path | None,
+        typer.Option(
+            "--rulebook", help="New CSV file of what was decided of every cell, for `reidsim apply`; not to be shared."
+        ),
+    ] = None,
     verify: Annotated[
         Path | None, typer.Option(help="Check a shared file and its sidecar instead.", metavar="FILE")
     ] = None,
@@ -61,7 +67,7 @@ def share(
     from reidsim.reports.shared.file import sidecar_of, verify_shared
 
     if verify is not None:
-        options = (folder, output, policy, keep, keep_identifier, data, max_risk)
+        options = (folder, output, policy, keep, keep_identifier, data, max_risk, rulebook)
         if any(given not in (None, []) for given in options) or accept_risk:
             raise InputError(
                 "a check takes no results and writes nothing", where="--verify", expected="no more options"
@@ -85,6 +91,7 @@ def share(
         data=data,
         max_risk=max_risk,
         accept_risk=accept_risk,
+        rulebook=rulebook,
         allow_code=allow_code,
     )
     print_warnings(warnings)

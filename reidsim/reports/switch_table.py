@@ -56,11 +56,13 @@ def switch_text(result: SwitchResult) -> Iterator[str]:
     """Yield what to know, one sentence each: what is best now, and how far the next switches are."""
     now, facts = result.best_now, result.manifest["switch"]
     yield f"{result.key} is {amount_text(result.own)} in the scenario{f': {now} pays most.' if now else '.'}"
-    if result.switches.empty and not facts["unsettled"]:
+    # Where others begin to pay as much as the policy chosen, that stays the choice.
+    changes = result.switches[result.switches["below"] != result.switches["above"]]
+    if changes.empty and not facts["unsettled"]:
         best = result.intervals["policy"].iloc[0]
         yield f"From {amount_text(facts['low'])} to {amount_text(facts['high'])} {best} pays most throughout."
-    below = result.switches[result.switches["value"] <= result.own].tail(1)
-    above = result.switches[result.switches["value"] > result.own].head(1)
+    below = changes[changes["value"] <= result.own].tail(1)
+    above = changes[changes["value"] > result.own].head(1)
     for row in below.to_dict("records"):
         yield f"Below {_value(row)} it is {_policies(row, 'below')}."
     for row in above.to_dict("records"):

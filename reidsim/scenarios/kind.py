@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
@@ -343,6 +344,20 @@ class Kind(Faces, RecordSharing, ABC):
             "columns are dropped from a table", source=study.loaded.path, where="game", found=self.name,
             expected="tables",
         )  # fmt: skip
+
+    # Released files
+
+    def play_released(self, study: Any, path: Path, key: str | None = None) -> tuple[Equilibrium, tuple[str, ...]]:
+        """Return what comes of a released file, by record, and what to know about it.
+
+        Raises
+        ------
+        InputError
+            If the kind shares no table, or the file cannot be read.
+        """
+        raise InputError(
+            "released files are of tables", source=study.loaded.path, where="game", found=self.name, expected="tables"
+        )
 
     # Along an amount
 

@@ -1,5 +1,6 @@
 """Switch points against the plainest way: play every policy at many values, and see which pays most."""
 
+import itertools
 import json
 from pathlib import Path
 
@@ -307,6 +308,18 @@ def test_a_switch_is_told_with_its_ratio(clinic):
     assert told[0] == "economics.loss is 300 in the scenario: suppress-all pays most."
     value = result.switches["value"].iloc[0]
     assert told[1] == f"Below {value:.6g} ({value / 300:.3g} times as much) it is no-protection."
+
+
+def test_a_choice_that_stays_is_no_change(clinic):
+    """Where cost is next to nothing, forbidding attacks means sharing nothing, which the best reply does not."""
+    policies = ["basic", "no-attack"]
+    result = switch_loaded(clinic(publisher__unit="record", publisher__policies=policies), "economics.cost", high=400.0)
+    chosen = result.intervals["policy"].tolist()
+    assert len(result.switches) > sum(a != b for a, b in itertools.pairwise(chosen))
+    told = " ".join(switch_text(result))
+    for row in result.switches.to_dict("records"):
+        if row["below"] == row["above"]:
+            assert f"{row['value']:.6g}" not in told
 
 
 def test_a_scenario_in_which_nobody_decides_is_refused(monkeypatch, capsys):

@@ -147,12 +147,9 @@ def _stored(
     report("running", design.n_runs, design.n_runs)
     if has_numbered_replications(loaded.scenario) and not is_batch(loaded.scenario):
         return _with_first_draw(loaded, tables, manifest, warnings, report)
-    defender = kind_of(loaded.scenario).decides or "publisher"
     known = {field.name for field in fields(BatchAnalysis)}
     analysis = replace(BatchAnalysis(), **{name: table for name, table in tables.items() if name in known})  # type: ignore[arg-type]
-    return BatchResult(
-        loaded.name, tables["runs"], pd.DataFrame(), analysis, manifest, warnings, defender, design=design
-    )
+    return BatchResult(loaded.name, tables["runs"], pd.DataFrame(), analysis, manifest, warnings, design=design)
 
 
 def _read(path: Path) -> pd.DataFrame:

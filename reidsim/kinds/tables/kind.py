@@ -32,6 +32,7 @@ from reidsim.kinds.tables.policies import OF_RECORDS, OF_TABLES, POLICIES, Table
 from reidsim.kinds.tables.record_figures import figure_tables
 from reidsim.kinds.tables.record_measures import further_measures
 from reidsim.kinds.tables.record_points import MONEY_KEYS, is_thinnable, record_points
+from reidsim.kinds.tables.released_rows import read_released
 from reidsim.kinds.tables.rounds import require_playable, setting_of
 from reidsim.kinds.tables.schema import TablesScenario, walks_whole_lattice
 from reidsim.kinds.tables.sharing import read_records, shared_columns, true_values
@@ -232,6 +233,14 @@ class TablesKind(Kind):
     def dropped_columns(self, study: TablesStudy) -> DroppedColumns:
         """Return what plays the table without some of its quasi-identifiers."""
         return DroppedColumns(study)
+
+    def play_released(
+        self, study: TablesStudy, path: Path, key: str | None = None
+    ) -> tuple[Equilibrium, tuple[str, ...]]:
+        """Return what comes of a released file, each row of which stands for a set of values in every attribute."""
+        read = read_released(study, path, key)
+        lacking = tuple(f"the file has no column for {name}: suppressed in every row" for name in read.suppressed)
+        return read.file.play(), lacking
 
     def takes_best(self, scenario: TablesScenario, policy: str) -> bool:
         """Tell whether a policy finds the best of generalizations that any amounts allow."""

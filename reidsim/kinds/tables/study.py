@@ -29,7 +29,7 @@ from reidsim.populations.domain import Codes
 from reidsim.populations.population import Population
 from reidsim.releases.full_domain import common_levels
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.releases.strategy_space import Floats, Strategies
+from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import AdversarySection, Risk
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import EconomicsSection
@@ -260,17 +260,26 @@ class TablesStudy(Study[TablesScenario]):
 
     def game_of(self, codes: Codes) -> RecordGame:
         """Return the game of other records, shape (n, n_attributes), of one kind of amounts."""
+        return self._on_records(codes, np.zeros(len(codes), dtype=np.int64)).truth
+
+    def on_cells(self, cells: Rows) -> TablesStudy:
+        """Return the study of one record of each of some cells, which may come several times."""
+        return self._on_records(self.lattice.codes[cells], self.kind[cells])
+
+    def _on_records(self, codes: Codes, kind: NDArray[np.int64]) -> TablesStudy:
         owns = {}
         for name, study in self.each.items():
             with named(name):
                 owns[name] = study.own.of_other_records(study.loaded, study, codes)
         own = owns.pop(None, self.own)
-        other = replace(
-            self, lattice=self.lattice_of(codes), cell_of_record=np.arange(len(codes)),
-            kind=np.zeros(len(codes), dtype=np.int64), own=own, owns={str(name): each for name, each in owns.items()},
-            linkers={},
+        return replace(
+            self, lattice=self.lattice_of(codes), cell_of_record=np.arange(len(codes)), kind=kind, own=own,
+            owns={str(name): each for name, each in owns.items()}, linkers={},
         )  # fmt: skip
-        return other.truth
+
+    def game_on(self, space: StrategySpace, linker_of: Callable[[TablesStudy], Linker]) -> RecordGame:
+        """Return the true game of other forms of the records, given what links them for each adversary alone."""
+        return self._against_each(lambda study: replace(study.record_game(linker_of(study), study.prices), space=space))
 
     @property
     def truth(self) -> RecordGame:

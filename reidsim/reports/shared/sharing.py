@@ -10,6 +10,7 @@ from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.file import require_new_files, write_shared
 from reidsim.reports.shared.limit import limit_of, require_within
 from reidsim.reports.shared.records import shared_records
+from reidsim.reports.shared.rulebook import write_rulebook
 
 
 def share_run(
@@ -22,6 +23,7 @@ def share_run(
     data: Path | None = None,
     max_risk: float | None = None,
     accept_risk: bool = False,
+    rulebook: Path | None = None,
     allow_code: bool = False,
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Write what a policy of a run shares, if its risk is within the limit, and read it back.
@@ -37,6 +39,8 @@ def share_run(
         See `reidsim.reports.shared.limit.limit_of`.
     accept_risk : bool
         Whether to write the file though its highest risk is above the limit.
+    rulebook : Path, optional
+        New file of what was decided per cell; see `reidsim.reports.shared.rulebook`.
 
     Returns
     -------
@@ -56,5 +60,7 @@ def share_run(
     )
     limit = limit_of(shared, max_risk)
     require_within(shared, limit, accept=accept_risk)
+    if rulebook is not None:
+        write_rulebook(rulebook, shared)
     sidecar, contradictions = write_shared(path, run, shared, limit)
     return sidecar, (*shared.warnings, *contradictions)
