@@ -81,6 +81,7 @@ def parts_of(
         content["population"] = {"recipe": population}
     risk = adversary.risk or ("prosecutor" if population is None else "journalist")
     section: dict[str, Any] = {"risk": risk}
+    section |= {} if adversary.direction == "record" else {"direction": adversary.direction}
     if isinstance(adversary, Sequential):
         plan = adversary.section()
         if adversary.registry is not None:

@@ -36,6 +36,10 @@ from reidsim.releases.strategy_space import Strategies
 
 SOLVER = "one-record-at-a-time"
 Allowed = NDArray[np.bool_]
+# A repair that does so much of what the best one may do is as good.
+_NEAR = 0.8
+# Repairs that cost so many times what another way does are given up.
+_WORTHWHILE = 1.5
 
 
 def best_release(
@@ -127,43 +131,71 @@ class _Search:
 
     def safe_from(self, strategies: Strategies) -> Strategies:
         """Return a release in which nobody is at risk, and that keeps most benefit as far as such changes go."""
-        replies, safe = self._replies, self._allowed & self._replies.unattacked
-        at = np.arange(len(strategies))
+        safe, at = self._allowed & self._replies.unattacked, np.arange(len(strategies))
         # Whoever is at risk on account of its row's people cannot stay as it is.
         kept = np.where((strategies >= 0) & safe[at, np.maximum(strategies, 0)], strategies, WITHHELD)
-        release, shortage = self._release(kept), replies.shortage
+        few = self._repaired(kept, safe, few=True, at_most=np.inf)
+        lost = self._benefit(kept) - self._benefit(few)
+        many = self._repaired(kept, safe, few=False, at_most=_WORTHWHILE * lost)
+        return few if self._benefit(few) >= self._benefit(many) else many
+
+    def _benefit(self, strategies: Strategies) -> float:
+        return float(_total_benefit(self._release(strategies)))
+
+    def _repaired(self, strategies: Strategies, safe: Allowed, *, few: bool, at_most: float) -> Strategies:
+        """Return a release near another in which rows enough fit everybody who is shared.
+
+        With `few`, the records of least benefit take their most general form first, whose rows fit most people. Once
+        repairs have cost more than `at_most` in benefit, everything is withheld.
+        """
+        replies, release, shortage = self._replies, self._release(strategies), self._replies.shortage
         margins, work = margins_of(release, shortage), self._work(release)
-        self._repair(release, shortage, margins, safe, work)
+        if few:
+            _suppress_few(release, shortage, margins, safe, work)
+        if not self._repair(release, shortage, margins, safe, work, at_most):
+            return np.full_like(strategies, WITHHELD)
         tie, moved = self._game.tie(), 1
         while moved:
             moved = _share_more(release, shortage, margins, safe, replies.needed, tie, work)
             self._looked_at += safe.size
         return release.strategies
 
-    def _repair(self, release: Release, shortage: Harm, margins: Margins, safe: Allowed, work: Work) -> None:
+    def _repair(
+        self, release: Release, shortage: Harm, margins: Margins, safe: Allowed, work: Work, at_most: float
+    ) -> bool:
         """Change records until rows enough fit everybody who is shared, at a low cost in benefit.
 
         Whoever adds most fitting rows for its benefit goes first. Every change makes the shortage less, so it ends.
         Where none does, those who lack rows are withheld.
+
+        Returns
+        -------
+        bool
+            Whether that was done at a cost of `at_most`.
         """
-        n = len(release.strategies)
-        while total_harm(release, shortage) > 0:
+        n, left, lost = len(release.strategies), total_harm(release, shortage), 0.0
+        while left > 0:
             gains, forms = np.zeros(n), np.zeros(n, dtype=np.int64)
             _all_repairs(release, shortage, margins, safe, work, gains, forms)
             self._looked_at += safe.size
             queue = [(-gain, record) for record, gain in enumerate(gains.tolist()) if gain > 0]
             heapq.heapify(queue)
             moved = False
-            while queue and total_harm(release, shortage) > 0:
+            while queue and left > 0:
                 _, record = heapq.heappop(queue)
                 gain, form = _repair_of(release, shortage, margins, safe, record, work)
-                if gain > 0 and queue and gain < -queue[0][0]:
+                # What others gained when they were looked at last mostly has become less, too.
+                if gain > 0 and queue and gain < -_NEAR * queue[0][0]:
                     heapq.heappush(queue, (-gain, record))
                 elif gain > 0:
-                    share_as(release, shortage, margins, record, form, work)
-                    moved = True
+                    lost += _change(release, shortage, margins, record, form, work)
+                    if lost > at_most:
+                        return False
+                    moved, left = True, total_harm(release, shortage)
             if not moved:
                 _withhold_short(release, shortage, margins, work)
+                left = total_harm(release, shortage)
+        return True
 
     def _release(self, strategies: Strategies) -> Release:
         return release_of(self._linker.lattice, self._linker.rows, self._game.benefit, strategies)
@@ -179,6 +211,15 @@ def _total_benefit(release: Release) -> float:
         if release.strategies[record] >= 0:
             total += benefit_in(release, record, release.strategies[record])
     return total
+
+
+@numba.njit(cache=True)
+def _change(release: Release, shortage: Harm, margins: Margins, record: int, form: int, work: Work) -> float:
+    """Share a record in another form, or withhold it; return the benefit lost."""
+    lost = benefit_in(release, record, release.strategies[record])
+    lost -= benefit_in(release, record, form) if form >= 0 else 0.0
+    share_as(release, shortage, margins, record, form, work)
+    return lost
 
 
 @numba.njit(cache=True)
@@ -292,6 +333,25 @@ def _all_repairs(
 ) -> None:
     for record in range(len(gains)):
         gains[record], forms[record] = _repair_of(release, shortage, margins, safe, record, work)
+
+
+@numba.njit(cache=True)
+def _suppress_few(
+    release: Release, shortage: Harm, margins: Margins, safe: NDArray[np.bool_], work: Work
+) -> None:
+    """Share the records of least benefit in their most general form until nobody lacks a row."""
+    n = len(release.strategies)
+    benefit = np.full(n, np.inf)
+    for record in range(n):
+        if release.strategies[record] >= 0:
+            benefit[record] = benefit_in(release, record, release.strategies[record])
+    last = safe.shape[1] - 1
+    for record in np.argsort(benefit):
+        if release.strategies[record] >= 0 and safe[record, last]:
+            if total_harm(release, shortage) <= 0:
+                return
+            effect_on_others(release, shortage, margins, record, work)
+            share_as(release, shortage, margins, record, last, work)
 
 
 def _withhold_short(release: Release, shortage: Harm, margins: Margins, work: Work) -> None:

@@ -13,11 +13,14 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.linkage.fitting_rows import FittingRows, agreement, change_row, fits
+from reidsim.linkage.fitting_rows import FittingRows, agreement, change_row
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Strategies
 
 Integers = NDArray[np.int64]
+
+# Added to the number of a form where a person does not read like the record as it is shared, or does in no form.
+_APART, _NEVER = 2**40, 2**50
 
 
 class Release(NamedTuple):
@@ -89,6 +92,7 @@ class Work(NamedTuple):
     """Arrays to work on: levels of agreement, what each form does to others, and cells that change."""
 
     least: NDArray[np.int16]
+    place: Integers
     gained: Floats
     changed: Integers
     before: Integers
@@ -114,7 +118,8 @@ def work_for(release: Release, n_forms: int) -> Work:
     """Return arrays to work on."""
     n_attributes, _, widest = release.groups.shape
     return Work(
-        np.zeros((n_attributes, widest), dtype=np.int16), np.zeros(n_forms),
+        np.zeros((n_attributes, widest), dtype=np.int16), np.zeros((n_attributes, widest), dtype=np.int64),
+        np.zeros(n_forms),
         np.zeros(len(release.cells), dtype=np.int64), np.zeros(n_attributes, dtype=np.int64),
         np.zeros(n_attributes, dtype=np.int64),
     )  # fmt: skip
@@ -187,6 +192,20 @@ def _set_levels(release: Release, form: int, levels: Integers) -> None:
 
 
 @numba.njit(cache=True)
+def _set_places(release: Release, shared: bool, work: Work) -> None:
+    """Say by value of each attribute what it adds to the number of the least form in which a person reads alike."""
+    for attribute in range(len(release.levels)):
+        for value in range(work.least.shape[1]):
+            level = work.least[attribute, value]
+            place = level * release.strides[attribute]
+            if level >= release.levels[attribute]:
+                place = _NEVER
+            elif not shared or level > work.before[attribute]:
+                place += _APART
+            work.place[attribute, value] = place
+
+
+@numba.njit(cache=True)
 def effect_on_others(release: Release, harm: Harm, margins: Margins, record: int, work: Work) -> float:
     """Work out what sharing a record in each form does to the others, against not sharing it.
 
@@ -204,24 +223,19 @@ def effect_on_others(release: Release, harm: Harm, margins: Margins, record: int
     shared = form >= 0
     if shared:
         _set_levels(release, form, work.before)
-    present = 0.0
+    _set_places(release, shared, work)
+    present, n_attributes = 0.0, len(release.levels)
     for cell in range(len(release.cells)):
         if cell == own or (margins.more[cell] == 0.0 and margins.less[cell] == 0.0):
             continue
-        lowest = 0
-        for attribute in range(len(release.levels)):
-            level = work.least[attribute, release.cells[cell, attribute]]
-            if level >= release.levels[attribute]:
-                lowest = -1
-                break
-            lowest += level * release.strides[attribute]
-        if lowest < 0:
-            continue
-        if shared and fits(release.cells[cell], work.least, work.before):
-            gained[lowest] += margins.less[cell]
+        place = 0
+        for attribute in range(n_attributes):
+            place += work.place[attribute, release.cells[cell, attribute]]
+        if place < _APART:
+            gained[place] += margins.less[cell]
             present += margins.less[cell]
-        else:
-            gained[lowest] += margins.more[cell]
+        elif place < _NEVER:
+            gained[place % _APART] += margins.more[cell]
     # Those with the same values are fitted by the row in any form.
     same = 0.0
     rows = release.fitting[own]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from reidsim.bundled import bundled_folder
 from reidsim.errors import InputError
+from reidsim.games.directions.harm import require_held
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.risk import require_part_of
 from reidsim.kinds.tables.own_adversary import OwnAdversary
@@ -64,6 +65,9 @@ def build_study(loaded: LoadedScenario[ScenarioHead]) -> TablesStudy:
             loaded, lattice, cell_of_record, kind_of_record[first], prices, population, dataset, safe_harbor
         )
         study.require_walkable()
+        if scenario.looks_up:
+            study = study.by_row()
+            require_held(study.n_records, lattice.size)
         return OwnAdversary.of(study)
     except InputError as error:
         raise error.located(loaded.path) from None
