@@ -19,7 +19,7 @@ from reidsim.errors import InputError
 from reidsim.populations.domain import Codes, mixed_radix_keys, unique_rows
 from reidsim.populations.population import Counts
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.releases.strategy_space import Strategies
+from reidsim.releases.strategy_space import Floats, Strategies
 
 # Forms in use times distinct values of persons: beyond it, counting takes a minute.
 MOST_LOOK_UPS = 100_000_000
@@ -84,7 +84,21 @@ class FittingRows:
         InputError
             If there are too many forms in use and distinct values to compare.
         """
-        fitting = np.zeros(len(self.cells), dtype=np.int64)
+        return np.rint(self._sums(strategies, np.ones(len(strategies)))).astype(np.int64)
+
+    def weight_of_records(self, strategies: Strategies, weights: Floats) -> Floats:
+        """Return the sum of the weights (n_records,) of the rows that fit each record's person, shape (n_records,)."""
+        return self._sums(strategies, weights)[self.cell_of_record]
+
+    def _sums(self, strategies: Strategies, weights: Floats) -> Floats:
+        """Return the weights of the shared rows that fit each of the distinct values, shape (n_cells,).
+
+        Raises
+        ------
+        InputError
+            If there are too many forms in use and distinct values to compare.
+        """
+        sums = np.zeros(len(self.cells))
         forms, form_of_row = np.unique(strategies, return_inverse=True)
         if np.count_nonzero(forms >= 0) * len(self.cells) > MOST_LOOK_UPS:
             raise InputError(
@@ -97,10 +111,11 @@ class FittingRows:
             if form >= 0:
                 keys = self._keys(form)
                 rows = order[starts[number] : starts[number + 1]]
-                shared, times = np.unique(keys[self.cell_of_record[rows]], return_counts=True)
+                shared, which = np.unique(keys[self.cell_of_record[rows]], return_inverse=True)
+                weight = np.bincount(which, weights=weights[rows])
                 place = np.minimum(np.searchsorted(shared, keys), len(shared) - 1)
-                fitting += np.where(shared[place] == keys, times[place], 0)
-        return fitting
+                sums += np.where(shared[place] == keys, weight[place], 0.0)
+        return sums
 
     def of_records(self, strategies: Strategies) -> Counts:
         """Return how many of the shared rows fit the true values of each record's person, shape (n_records,)."""

@@ -73,6 +73,22 @@ class DirectedLinker:
             self._last = key, GivenSizes(sizes.astype(np.int64) if whole else sizes)
         return self._last[1]
 
+    def weighted(self, strategies: Strategies) -> Floats:
+        """Return one over the probability that a guess is right that prefers rows which fit fewer people, (n_records,).
+
+        Of the rows that fit a person, each is taken with a probability in proportion to one over the people of the
+        release whom it fits. In direction "both", at most the people who fit the person's row. 1 where none is shared.
+        """
+        sizes, people = np.ones(len(strategies)), np.ones(len(strategies))
+        for strategy, rows in shared_rows(strategies):
+            people[rows] = self._released.at(strategy, rows)
+        shared = strategies != WITHHELD
+        sizes[shared] = (self.rows.weight_of_records(strategies, 1 / people) * people)[shared]
+        if self.direction == "both":
+            for strategy, rows in shared_rows(strategies):
+                sizes[rows] = np.minimum(sizes[rows], self.by_record.link(strategy, rows).group_sizes)
+        return sizes
+
     def _worse(self, fitting: NDArray[np.int64], strategy: int, rows: Rows | None) -> Linkage:
         if self.direction == "person":
             return Linkage(fitting, fitting)
