@@ -28,7 +28,7 @@ class Linker(Protocol):
 
 @runtime_checkable
 class JointLinker(Linker, Protocol):
-    """Tells what linkage yields where that depends on how all records are shared; alone, as if all were shared alike."""
+    """Tells what linkage yields where that depends on how all are shared; `link`, as if they were shared alike."""
 
     def given(self, strategies: Strategies) -> Linker:
         """Return what links records if each is shared as `strategies` (n_records,) say; -1 where it is not shared."""

@@ -84,7 +84,7 @@ class FittingRows:
         InputError
             If there are too many forms in use and distinct values to compare.
         """
-        return np.rint(self._sums(strategies, np.ones(len(strategies)))).astype(np.int64)
+        return self._sums(strategies, np.ones(len(strategies))).astype(np.int64)
 
     def weight_of_records(self, strategies: Strategies, weights: Floats) -> Floats:
         """Return the sum of the weights (n_records,) of the rows that fit each record's person, shape (n_records,)."""
@@ -100,9 +100,10 @@ class FittingRows:
         """
         sums = np.zeros(len(self.cells))
         forms, form_of_row = np.unique(strategies, return_inverse=True)
-        if np.count_nonzero(forms >= 0) * len(self.cells) > MOST_LOOK_UPS:
+        look_ups = int(np.count_nonzero(forms >= 0)) * len(self.cells)
+        if look_ups > MOST_LOOK_UPS:
             raise InputError(
-                "too many generalizations in use to look everybody up", found=len(forms) * len(self.cells),
+                "too many generalizations in use to look everybody up", found=look_ups,
                 expected=f"at most {MOST_LOOK_UPS:,} generalizations times distinct records",
             )  # fmt: skip
         order = np.argsort(form_of_row, kind="stable")
@@ -119,7 +120,7 @@ class FittingRows:
 
     def of_records(self, strategies: Strategies) -> Counts:
         """Return how many of the shared rows fit the true values of each record's person, shape (n_records,)."""
-        return self.of_cells(strategies)[self.cell_of_record]
+        return np.asarray(self.of_cells(strategies)[self.cell_of_record])
 
     def _keys(self, form: int) -> Integers:
         """Return a number for each of the distinct values as shared in a form, equal where they read alike."""
@@ -166,10 +167,10 @@ def fits(values: NDArray[np.int32], least: NDArray[np.int16], form: Integers) ->
 
     `least` is that of the record; see `agreement`.
     """
+    reads_alike = True
     for attribute in range(len(values)):
-        if least[attribute, values[attribute]] > form[attribute]:
-            return False
-    return True
+        reads_alike = reads_alike and least[attribute, values[attribute]] <= form[attribute]
+    return reads_alike
 
 
 @numba.njit(cache=True)

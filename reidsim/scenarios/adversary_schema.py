@@ -145,8 +145,8 @@ class AdversarySection(PlannerSection):
     risk: Risk = Field(default="journalist", description="groups counted in the population, or in the released records")
     direction: Direction = Field(
         default="record",
-        description="whether it takes a shared row and asks who it is, takes a person and asks which of the shared rows "
-        "that fit is theirs, or does for each person whichever succeeds more",
+        description="whether it takes a shared row and asks who it is, takes a person and asks which of the shared "
+        "rows that fit is theirs, or does for each person whichever succeeds more",
     )
     knowledge: str | None = Field(
         default=None,

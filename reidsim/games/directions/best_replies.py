@@ -1,14 +1,15 @@
 """Releases in which no change of one record's form pays the publisher more: exact for one record at a time.
 
-How one record is shared changes how many rows fit others, so that the best form of each hangs on those of all. A record
-after the other takes the form in which the publisher gets most in sum, given how the others are shared; that is repeated
-until no record has a better one. Each step pays more, so it ends; it ends at a local optimum, for which nothing is
-proved about changes of several records at once.
+How one record is shared changes how many rows fit others, so that the best form of each depends on those of all. One
+record after the other takes the form in which the publisher gets most in sum, given how the others are shared; that is
+repeated until no record has a better one. Each step pays more, so it ends, at a local optimum, for which nothing
+is proved about changes of several records at once.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 
 import numba
 import numpy as np
@@ -36,10 +37,9 @@ from reidsim.releases.strategy_space import Strategies
 
 SOLVER = "one-record-at-a-time"
 Allowed = NDArray[np.bool_]
+Records = NDArray[np.int64]
 # A repair that does so much of what the best one may do is as good.
 _NEAR = 0.8
-# Repairs that cost so many times what another way does are given up.
-_WORTHWHILE = 1.5
 
 
 def best_release(
@@ -123,11 +123,22 @@ class _Search:
         """Return a release that pays most as far as changes of one record go."""
         release, loss = self._release(strategies), self._replies.loss
         margins, work = margins_of(release, loss), self._work(release)
-        tie, moved = self._game.tie(), 1
-        while moved:
-            moved = _pay_more(release, loss, margins, self._allowed, tie, may_withhold, work)
-            self._looked_at += self._allowed.size
+        tie = self._game.tie()
+        self._until_none_moves(
+            lambda records: _pay_more(release, loss, margins, self._allowed, tie, may_withhold, work, records)
+        )
         return release.strategies
+
+    def _until_none_moves(self, step: Callable[[Records], Records]) -> None:
+        """Look at records in turn, those that moved last first, until none of all of them moves."""
+        everybody = np.arange(self._game.n_records)
+        records = everybody
+        while True:
+            moved = step(records)
+            self._looked_at += len(records) * self._game.space.size
+            if not len(moved) and len(records) == len(everybody):
+                return
+            records = moved if len(moved) else everybody
 
     def safe_from(self, strategies: Strategies) -> Strategies:
         """Return a release in which nobody is at risk, and that keeps most benefit as far as such changes go."""
@@ -136,7 +147,7 @@ class _Search:
         kept = np.where((strategies >= 0) & safe[at, np.maximum(strategies, 0)], strategies, WITHHELD)
         few = self._repaired(kept, safe, few=True, at_most=np.inf)
         lost = self._benefit(kept) - self._benefit(few)
-        many = self._repaired(kept, safe, few=False, at_most=_WORTHWHILE * lost)
+        many = self._repaired(kept, safe, few=False, at_most=lost)
         return few if self._benefit(few) >= self._benefit(many) else many
 
     def _benefit(self, strategies: Strategies) -> float:
@@ -146,7 +157,7 @@ class _Search:
         """Return a release near another in which rows enough fit everybody who is shared.
 
         With `few`, the records of least benefit take their most general form first, whose rows fit most people. Once
-        repairs have cost more than `at_most` in benefit, everything is withheld.
+        repairs are about to cost more than `at_most` in benefit, everything is withheld.
         """
         replies, release, shortage = self._replies, self._release(strategies), self._replies.shortage
         margins, work = margins_of(release, shortage), self._work(release)
@@ -154,10 +165,10 @@ class _Search:
             _suppress_few(release, shortage, margins, safe, work)
         if not self._repair(release, shortage, margins, safe, work, at_most):
             return np.full_like(strategies, WITHHELD)
-        tie, moved = self._game.tie(), 1
-        while moved:
-            moved = _share_more(release, shortage, margins, safe, replies.needed, tie, work)
-            self._looked_at += safe.size
+        tie = self._game.tie()
+        self._until_none_moves(
+            lambda records: _share_more(release, shortage, margins, safe, replies.needed, tie, work, records)
+        )
         return release.strategies
 
     def _repair(
@@ -171,7 +182,7 @@ class _Search:
         Returns
         -------
         bool
-            Whether that was done at a cost of `at_most`.
+            Whether that was done; if not, it was about to cost more than `at_most`.
         """
         n, left, lost = len(release.strategies), total_harm(release, shortage), 0.0
         while left > 0:
@@ -189,9 +200,10 @@ class _Search:
                     heapq.heappush(queue, (-gain, record))
                 elif gain > 0:
                     lost += _change(release, shortage, margins, record, form, work)
-                    if lost > at_most:
-                        return False
                     moved, left = True, total_harm(release, shortage)
+                    # Later repairs mostly do less for what they cost.
+                    if lost + left / gain > at_most:
+                        return False
             if not moved:
                 _withhold_short(release, shortage, margins, work)
                 left = total_harm(release, shortage)
@@ -231,13 +243,16 @@ def _pay_more(
     tie: NDArray[np.float64],
     may_withhold: bool,
     work: Work,
-) -> int:
-    """Let each record in turn take the form that pays most in sum; return how many change."""
-    moved = 0
-    for record in range(len(release.strategies)):
+    records: Records,
+) -> Records:
+    """Let each record in turn take the form that pays most in sum; return those that change."""
+    moved = np.zeros(len(records), dtype=np.bool_)
+    for number in range(len(records)):
+        record = records[number]
         present = effect_on_others(release, loss, margins, record, work)
         form, rows = release.strategies[record], release.fitting[release.cell[record]]
-        now = 0.0
+        # Who must be shared takes the best form there is.
+        now = 0.0 if may_withhold else -np.inf
         if form >= 0:
             now = benefit_in(release, record, form) - harm_of(release, loss, record, form, rows)
         else:
@@ -256,8 +271,8 @@ def _pay_more(
         # Sums over many persons are rounded; what is no more than that is no gain.
         if chosen != form and best > now + tie[record] + INDIFFERENCE * scale:
             share_as(release, loss, margins, record, chosen, work)
-            moved += 1
-    return moved
+            moved[number] = True
+    return records[moved]
 
 
 @numba.njit(cache=True)
@@ -269,10 +284,12 @@ def _share_more(
     needed: NDArray[np.int64],
     tie: NDArray[np.float64],
     work: Work,
-) -> int:
+    records: Records,
+) -> Records:
     """Let each record in turn take the safe form of most benefit in which nobody else comes to lack a row."""
-    moved = 0
-    for record in range(len(release.strategies)):
+    moved = np.zeros(len(records), dtype=np.bool_)
+    for number in range(len(records)):
+        record = records[number]
         form = release.strategies[record]
         # A record that can be shared safely is, even if that has no benefit.
         now = benefit_in(release, record, form) if form >= 0 else -2 * tie[record] - 1e-300
@@ -294,8 +311,8 @@ def _share_more(
                     best, chosen = value, other
         if chosen != form:
             share_as(release, shortage, margins, record, chosen, work)
-            moved += 1
-    return moved
+            moved[number] = True
+    return records[moved]
 
 
 @numba.njit(cache=True)
@@ -336,9 +353,7 @@ def _all_repairs(
 
 
 @numba.njit(cache=True)
-def _suppress_few(
-    release: Release, shortage: Harm, margins: Margins, safe: NDArray[np.bool_], work: Work
-) -> None:
+def _suppress_few(release: Release, shortage: Harm, margins: Margins, safe: NDArray[np.bool_], work: Work) -> None:
     """Share the records of least benefit in their most general form until nobody lacks a row."""
     n = len(release.strategies)
     benefit = np.full(n, np.inf)

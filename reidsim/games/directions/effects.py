@@ -1,8 +1,8 @@
 """What a change of one record's row does to everybody else, for every form at once: compiled.
 
-A change harms the persons whom the row no longer fits, and helps those whom it fits anew. Whom it fits in a form follows
-from the lowest levels at which their values read like the record's: so what a change does to others is summed by those
-levels, once over all distinct values, and then upwards in the lattice.
+A change harms the persons whom the row no longer fits, and helps those whom it fits anew. Whom it fits in a form
+follows from the lowest levels at which their values read like the record's: so what a change does to others is summed
+by those levels, once over all distinct values, and then upwards in the lattice.
 """
 
 from __future__ import annotations
@@ -68,16 +68,17 @@ class Harm(NamedTuple):
         Of a person of each kind whom so many rows fit.
     weight : ndarray of float64, shape (n_records,)
         Times which that counts for each record.
-    people : ndarray of float64, shape (n_records, n_forms) or (0, 0)
-        People who fit the record's row in each form; none where nobody looks rows up.
-    by_people : ndarray of float64, shape of `people`
-        What that costs, before it is weighted.
+    people : ndarray of float32, shape (n_records, n_forms) or (0, 0)
+        People who fit the record's row in each form, at most one more than the records; none where nobody looks rows
+        up.
+    by_people : ndarray of float64, shape of `people` or (0, 0)
+        What that costs, before it is weighted; not given of whole people, who cost what as many rows do.
     """
 
     kind: Integers
     by_rows: Floats
     weight: Floats
-    people: Floats
+    people: NDArray[np.float32]
     by_people: Floats
 
 
@@ -110,7 +111,7 @@ def release_of(lattice: GeneralizationLattice, rows: FittingRows, benefit: Float
     return Release(
         rows.cells, rows.groups, cell, start, members, np.array(lattice.shape, dtype=np.int64),
         np.array(lattice.strides, dtype=np.int64), losses, np.ascontiguousarray(benefit, dtype=np.float64),
-        strategies.astype(np.int64).copy(), rows.of_cells(strategies),
+        strategies.astype(np.int64).copy(), rows.of_cells(strategies).astype(np.int64),
     )  # fmt: skip
 
 
@@ -148,9 +149,12 @@ def benefit_in(release: Release, record: int, form: int) -> float:
 def harm_of(release: Release, harm: Harm, record: int, form: int, rows: int) -> float:
     """Return the harm to a person whose row is shared in a form, if so many rows fit its values."""
     rows = max(rows, 1)
+    cost = harm.by_rows[harm.kind[record], rows]
     if len(harm.people) and harm.people[record, form] <= rows:
-        return harm.weight[record] * harm.by_people[record, form]
-    return harm.weight[record] * harm.by_rows[harm.kind[record], rows]
+        whole = len(harm.by_people) == 0
+        people = int(harm.people[record, form])
+        cost = harm.by_rows[harm.kind[record], people] if whole else harm.by_people[record, form]
+    return float(harm.weight[record] * cost)
 
 
 @numba.njit(cache=True)

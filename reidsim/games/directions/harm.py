@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.response import Linkage, Response
+from reidsim.adversaries.response import Linkage
 from reidsim.errors import InputError
 from reidsim.games.directions.effects import Harm
-from reidsim.games.directions.linker import DirectedLinker, by_record
+from reidsim.games.directions.linker import DirectedLinker
 from reidsim.games.record_game import RecordGame
-from reidsim.releases.strategy_space import Floats, Rows
+from reidsim.releases.strategy_space import Floats
 
-# Records times forms, and kinds of amounts times records, that are held in memory: 8 bytes each, some arrays.
-MOST_HELD = 30_000_000
+# Records times forms that are held in memory, 7 bytes each; and kinds of amounts times records, 8 bytes each.
+MOST_HELD = 100_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +43,8 @@ class Replies:
         n_records = len(self.needed)
         needs, kind = np.unique(self.needed, return_inverse=True)
         lacking = np.maximum(needs[:, None] - np.arange(n_records + 2), 0).astype(np.float64)
-        none = np.zeros((0, 0))
-        return Harm(kind.astype(np.int64), lacking, np.ones(n_records), none, none)
+        nobody = np.zeros((0, 0), dtype=np.float32)
+        return Harm(kind.astype(np.int64), lacking, np.ones(n_records), nobody, np.zeros((0, 0)))
 
 
 def require_held(n_records: int, n_forms: int) -> None:
@@ -87,7 +87,7 @@ def replies_in(game: RecordGame, linker: DirectedLinker) -> Replies:
     sizes = np.arange(1, n_records + 2)
     by_rows, needed = np.zeros((len(kinds), n_records + 2)), np.empty(len(kinds), dtype=np.int64)
     for number, record in enumerate(first.tolist()):
-        reply = _reply(game, Linkage(sizes, sizes), np.full(len(sizes), record, dtype=np.intp))
+        reply = game.adversary.respond(Linkage(sizes, sizes), np.full(len(sizes), record, dtype=np.intp))
         by_rows[number, 1:] = reply.reidentified
         attacked = np.flatnonzero(reply.attacks)
         needed[number] = sizes[attacked[-1]] + 1 if len(attacked) else 1
@@ -97,22 +97,21 @@ def replies_in(game: RecordGame, linker: DirectedLinker) -> Replies:
     return Replies(needed[kind], unattacked, loss)
 
 
-def _reply(game: RecordGame, linkage: Linkage, rows: Rows) -> Response:
-    return game.adversary.respond(linkage, rows)
-
-
-def _by_people(game: RecordGame, linker: DirectedLinker) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+def _by_people(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.float32], Floats, NDArray[np.bool_]]:
     """Return the people who fit each record's row in each form, what they cost, and whether nobody attacks."""
     n_records, n_forms = game.n_records, game.space.size
     if linker.direction == "person":
-        none = np.zeros((0, 0))
-        return none, none, np.ones((n_records, n_forms), dtype=np.bool_)
-    people, reidentified = np.empty((n_records, n_forms)), np.empty((n_records, n_forms))
+        nobody = np.zeros((0, 0), dtype=np.float32)
+        return nobody, np.zeros((0, 0)), np.ones((n_records, n_forms), dtype=np.bool_)
+    people = np.empty((n_records, n_forms), dtype=np.float32)
     unattacked = np.empty((n_records, n_forms), dtype=np.bool_)
-    rows_alone = by_record(game)
+    reidentified: Floats = np.zeros((0, 0))
     for form in range(n_forms):
-        linkage = linker.by_record.link(form)
-        reply = rows_alone.adversary.respond(Linkage(linkage.group_sizes, linkage.group_sizes))
-        people[:, form] = linkage.group_sizes
-        reidentified[:, form], unattacked[:, form] = reply.reidentified, ~reply.attacks
+        sizes = linker.by_record.link(form).group_sizes
+        reply = game.adversary.respond(Linkage(sizes, sizes))
+        people[:, form], unattacked[:, form] = np.minimum(sizes, n_records + 1), ~reply.attacks
+        if not np.issubdtype(sizes.dtype, np.integer):
+            # Expected counts need not be whole.
+            reidentified = np.empty((n_records, n_forms)) if not len(reidentified) else reidentified
+            reidentified[:, form] = reply.reidentified
     return people, reidentified, unattacked

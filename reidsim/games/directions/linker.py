@@ -1,8 +1,9 @@
 """Linkage in the directions "person" and "both": it depends on how all records are shared, not on one alone.
 
-In direction "record" an adversary takes a shared row and asks who it is; what it finds depends on that row. In direction
-"person" it takes a person and asks which row is theirs: every shared row that fits the person's true values is a
-candidate, so how one record is shared changes what is found of others. In both directions it does what works better.
+In direction "record" an adversary takes a shared row and asks who it is; what it finds depends on that row. In
+direction "person" it takes a person and asks which row is theirs: every shared row that fits the person's true values
+is a candidate, so how one record is shared changes what is found of others. In both directions it does what works
+better.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from reidsim.games.full_domain.risk import GivenSizes
 from reidsim.games.record_game import WITHHELD, Linker, RecordGame, shared_rows
 from reidsim.linkage.fitting_rows import FittingRows
 from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.populations.population import Counts
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
@@ -89,7 +91,7 @@ class DirectedLinker:
                 sizes[rows] = np.minimum(sizes[rows], self.by_record.link(strategy, rows).group_sizes)
         return sizes
 
-    def _worse(self, fitting: NDArray[np.int64], strategy: int, rows: Rows | None) -> Linkage:
+    def _worse(self, fitting: Counts, strategy: int, rows: Rows | None) -> Linkage:
         if self.direction == "person":
             return Linkage(fitting, fitting)
         sizes = np.minimum(fitting, self.by_record.link(strategy, rows).group_sizes)

@@ -49,7 +49,7 @@ def direction_warnings(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]
             if exposed:
                 yield (
                     f"{name}: nobody is at risk if all rows that fit a person are taken for equally likely; "
-                    f"{exposed:,} of {study.n_records:,} people are if rows that fit fewer people are taken for likelier"
+                    f"{exposed:,} of {study.n_records:,} are if rows that fit fewer people are taken for likelier"
                 )
 
 

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from reidsim.kinds.tables.study import TablesStudy
 
 
+def searches_each(study: TablesStudy, policy: str) -> bool:
+    """Tell whether a policy looks at every form of every record."""
+    way = study.policy(policy).way
+    return way in ("record-level", "opt-in") or (way == "unit" and study.scenario.publisher.unit == "record")
+
+
 def choose_looked_up(
     study: TablesStudy,
     policy: str,
@@ -28,8 +34,8 @@ def choose_looked_up(
     """Pick the generalization of each record where how one is shared changes what is found of others.
 
     Policies of single records go from what they pick in direction "record" to a release in which no record has a better
-    form. Those of one form for all take their classes to be shared whole; if that leaves anybody at risk whom the policy
-    forbids to be attacked, these are withheld. A search that is printed in a paper, and rules, do not look at others.
+    form. Those of one form for all take their classes to be shared whole; if a policy forbids attacks and that leaves
+    anybody at risk, these are withheld. A search that is printed in a paper, and rules, do not look at others.
 
     Parameters
     ----------

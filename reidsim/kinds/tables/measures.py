@@ -45,7 +45,8 @@ EXPOSED_BY_RECORD = Measure(
     "exposed_by_record",
     "Attacked if persons are left out of account",
     "{:.2%}",
-    "share of records attacked in the scenario's direction if they are shared as the policy picks in direction `record`",
+    "share of records attacked in the scenario's direction if they are shared as the policy picks in direction "
+    "`record`",
 )
 EXPOSED_TO_WEIGHTED = Measure(
     "exposed_to_weighted",

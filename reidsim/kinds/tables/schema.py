@@ -204,7 +204,7 @@ class TablesScenario(ScenarioHead):
 
     @property
     def looks_up(self) -> bool:
-        """Whether an adversary looks persons up in the shared rows, so that how one record is shared matters to others."""
+        """Whether an adversary looks persons up, so that how one record is shared matters to others."""
         return any(section.looks_up for section in self.every_adversary.values())
 
     @property
