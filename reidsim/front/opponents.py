@@ -155,6 +155,7 @@ def _section(
 ) -> dict[str, Any]:
     """Return how an adversary links and plans, as a scenario file says it."""
     section: dict[str, Any] = {"risk": adversary.risk or risk}
+    section |= {} if adversary.direction == "record" else {"direction": adversary.direction}
     if isinstance(adversary, Sequential):
         plan = adversary.section()
         if adversary.registry is not None:

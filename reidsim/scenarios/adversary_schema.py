@@ -13,6 +13,8 @@ from reidsim.scenarios.amounts import Money
 from reidsim.validation import Section
 
 Risk = Literal["prosecutor", "journalist", "sample"]
+# Who is this row, which row is this person, or the worse of both.
+Direction = Literal["record", "person", "both"]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 # Planners of the package; any other is an object of a module, or an entry point of an installed package.
@@ -145,6 +147,11 @@ class AdversarySection(PlannerSection):
         description="groups counted in the population, in the released records, or in the population as estimated from "
         "the records and their sampling weights",
     )
+    direction: Direction = Field(
+        default="record",
+        description="whether it takes a shared row and asks who it is, takes a person and asks which of the shared "
+        "rows that fit is theirs, or does for each person whichever succeeds more",
+    )
     knowledge: str | None = Field(
         default=None,
         description='knowledge recipe (name or file): what it knows about people, such as `"tennessee-voters"`; '
@@ -170,6 +177,7 @@ class AdversarySection(PlannerSection):
                 found="unknown", expected="known",
             )  # fmt: skip
         linked = "knowledge" if self.knowledge is not None else "stages" if self.stages is not None else None
+        self._looks_up_consistently(linked)
         if linked is not None and self.plans_sequentially:
             if self.sequential.registry is not None:
                 raise InputError(
@@ -182,6 +190,24 @@ class AdversarySection(PlannerSection):
                     found="unknown", expected="known",
                 )  # fmt: skip
         return self
+
+    @property
+    def looks_up(self) -> bool:
+        """Whether it looks persons up in the shared rows, so that how one record is shared matters to others."""
+        return self.direction != "record"
+
+    def _looks_up_consistently(self, linked: str | None) -> None:
+        """Check that whoever looks persons up knows their values, and how many rows fit."""
+        found = linked
+        if self.plans_sequentially and self.sequential.registry is not None:
+            found = "sequential.registry"
+        elif self.plans_sequentially and self.sequential.belief == "unknown":
+            found = 'sequential.belief = "unknown"'
+        if self.looks_up and found is not None:
+            raise InputError(
+                f"who looks persons up compares their true values with the shared rows, without {found}",
+                where="direction", found=self.direction, expected="record",
+            )  # fmt: skip
 
 
 class WeightedSection(Section):

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from reidsim.bundled import bundled_folder
 from reidsim.errors import InputError
+from reidsim.games.directions.harm import require_held
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.risk import require_part_of
+from reidsim.kinds.tables.looked_up import searches_each
 from reidsim.kinds.tables.own_adversary import OwnAdversary
 from reidsim.kinds.tables.release import ReleasedRecords, coded_records, read_release
 from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario
@@ -65,6 +67,10 @@ def build_study(loaded: LoadedScenario[Any]) -> TablesStudy:
             sampled=sampled_people(scenario, lattice.domain, records),
         )  # fmt: skip
         study.require_walkable()
+        if scenario.looks_up:
+            study = study.by_row()
+            if any(searches_each(study, name) for name in scenario.publisher.policies):
+                require_held(study.n_records, lattice.size)
         return OwnAdversary.of(study)
     except InputError as error:
         raise error.located(loaded.path) from None

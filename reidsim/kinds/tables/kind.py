@@ -13,6 +13,7 @@ import pandas as pd
 from reidsim.agents.profile import Setting
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.kinds.tables.build import build_study, data_content
+from reidsim.kinds.tables.direction_measures import direction_measures, direction_warnings
 from reidsim.kinds.tables.dropped_columns import DroppedColumns
 from reidsim.kinds.tables.full_domain_nodes import FullDomainTables, node_tables
 from reidsim.kinds.tables.full_domain_points import MOST_POINTS, FullDomainPoints, walks_at_once
@@ -124,6 +125,11 @@ class TablesKind(Kind):
             return play_one_by_one(study, policies)
         return play(study, policies, progress=progress)
 
+    def summarise(self, study: TablesStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+        """Average the outcomes of each policy, with what looking persons up changes where the adversary does."""
+        summary = super().summarise(study, draw, equilibria)
+        return summary.join(direction_measures(study, equilibria)) if study.scenario.looks_up else summary
+
     def further_measures(self, study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return what deters attacks, and how good a heuristic search is."""
         if study.scenario.publisher.unit == "record":
@@ -169,7 +175,9 @@ class TablesKind(Kind):
 
     def warnings(self, study: TablesStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
         """Yield what to know about the records and the choices made."""
-        return warnings_of(study, outcomes)
+        yield from warnings_of(study, outcomes)
+        if study.scenario.looks_up:
+            yield from direction_warnings(study, outcomes)
 
     def settings(self, study: TablesStudy) -> Callable[[str, int, int], Setting]:
         """Return the one world of all policies and draws."""
