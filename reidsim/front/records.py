@@ -30,11 +30,16 @@ class Records:
         `suppress`, ``"suppress"``, a table with a row per value and a column per level (a DataFrame, or a file as ARX
         writes it), or a `Hierarchy`. Or a mapping with the keys that scenario files have for an attribute, such as
         ``{"hierarchy": intervals(5), "in_loss": False}``.
+    person : str, optional
+        Column that says whose each record is, where people have several: then people are counted, and all records of a
+        person get one generalization. It is never shared.
+    household : str, optional
+        Column that says to which household the person belongs; adds the measure ``household_risk``.
 
     Raises
     ------
     InputError
-        If the table is empty, or lacks an attribute, or a hierarchy is none.
+        If the table is empty, or lacks an attribute or a key, or a hierarchy is none.
 
     Examples
     --------
@@ -46,6 +51,8 @@ class Records:
 
     data: pd.DataFrame | str | Path
     attributes: Mapping[str, HierarchyLike | Mapping[str, Any]]
+    person: str | None = field(default=None, kw_only=True)
+    household: str | None = field(default=None, kw_only=True)
     _table: pd.DataFrame | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
@@ -58,12 +65,15 @@ class Records:
         if isinstance(self.data, pd.DataFrame):
             table = text_table(self.data, "Records: argument 'data'")
             object.__setattr__(self, "_table", table)
+            keys = {"person": self.person, "household": self.household}
+            named = [(argument, column) for argument, column in keys.items() if column is not None]
             for name, given in self.attributes.items():
-                drawn = isinstance(given, Mapping) and given.get("draw")
-                column = given.get("column", name) if isinstance(given, Mapping) else name
-                if column not in table and not drawn:
+                if not (isinstance(given, Mapping) and given.get("draw")):
+                    named.append(("attributes", given.get("column", name) if isinstance(given, Mapping) else name))
+            for argument, column in named:
+                if column not in table:
                     raise InputError(
-                        "no such column", source="Records", where="argument 'attributes'", found=column,
+                        "no such column", source="Records", where=f"argument '{argument}'", found=column,
                         expected=f"one of {listed(table.columns, 20)}", hint=nearest(str(column), table.columns),
                     )  # fmt: skip
         self.content("", {})
@@ -99,6 +109,8 @@ class Records:
         else:
             release = {"path": f"{prefix}records.csv"}
             tables[release["path"]] = self._table.assign(**columns) if columns else self._table
+        keys = {"person": self.person, "household": self.household}
+        release |= {key: column for key, column in keys.items() if column is not None}
         attributes: dict[str, dict[str, Any]] = {}
         for name, given in self.attributes.items():
             keys = dict(given) if isinstance(given, Mapping) else {_HIERARCHY: given}

@@ -112,6 +112,10 @@ class Kind(ABC):
         """Return the file whose records a scenario shares, as the scenario names it; None if they have none."""
         return None
 
+    def measures_of(self, content: Mapping[str, Any]) -> tuple[Measure, ...]:
+        """Return the measures in the words of a scenario with this content."""
+        return self.measures
+
     # Studies
 
     @abstractmethod

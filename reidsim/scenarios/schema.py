@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
@@ -23,6 +24,16 @@ RECORD_COLUMNS = (
     "utility",
     "generalization_intensity",
 )
+# Besides, where records name their person and household; the person by a number, never by its key.
+PERSON, HOUSEHOLD = "person", "household_risk"
+
+
+def counted_units(content: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what a scenario counts, one and several: people where the release names them by a key, else records."""
+    release = content.get("release")
+    keyed = isinstance(release, Mapping) and release.get(PERSON) is not None
+    return ("person", "people") if keyed else ("record", "records")
+
 
 
 class EconomicsSection(Section):

@@ -16,7 +16,7 @@ from reidsim.errors import InputError
 from reidsim.overrides import override, validated_after
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.schema import RECORD_COLUMNS, ScenarioHead
+from reidsim.scenarios.schema import HOUSEHOLD, PERSON, RECORD_COLUMNS, ScenarioHead
 from reidsim.web.controls import Value
 
 Values = Mapping[str, Value]
@@ -88,7 +88,11 @@ class Exploration(mesa.Model):
     @property
     def attributes(self) -> list[str]:
         """Columns of the records that hold quasi-identifiers as released."""
-        return [column for column in self.result.records.columns if column not in RECORD_COLUMNS]
+        told = RECORD_COLUMNS
+        # Attributes have these names only where records do not name people and households.
+        if {"person", "household"} & set(self.content.get("release", {})):
+            told = (*RECORD_COLUMNS, PERSON, HOUSEHOLD)
+        return [column for column in self.result.records.columns if column not in told]
 
     @property
     def content(self) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from reidsim.errors import InputError
 from reidsim.games.defenders.defender import Game, record_game_of, require_comparable
+from reidsim.games.people import PeopleLattice
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.linkage.number_checks import check_share, most_within
 from reidsim.linkage.row_groups import classes_at
@@ -88,6 +89,8 @@ class KAnonymity:
 
     @staticmethod
     def _class_sizes(lattice: GeneralizationLattice, form: int, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how many of the records look like each one in a form, shape (n_records,)."""
+        """Return how many of the records look like each one in a form, shape (n_records,); or how many people do."""
+        if isinstance(lattice, PeopleLattice):
+            return lattice.class_sizes(form).astype(np.float64)
         of_record = classes_at(lattice, form)
         return np.asarray(np.bincount(of_record, weights=weights)[of_record])

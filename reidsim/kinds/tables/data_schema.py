@@ -59,6 +59,16 @@ class ReleaseSection(Section):
     header: bool = Field(
         default=True, description='whether the first row names the columns; else they are `"1"`, `"2"` and so on'
     )
+    person: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="column of the records that says whose each is, where people have several: then people are "
+        "counted, and all records of a person get one generalization; each record is a person of its own if not given",
+    )
+    household: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="column of the records that says to which household the person belongs: adds the measure "
+        "`household_risk`",
+    )
 
     @model_validator(mode="after")
     def _has_records(self) -> ReleaseSection:

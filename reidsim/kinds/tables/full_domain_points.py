@@ -84,7 +84,7 @@ class FullDomainPoints:
         return TablesChoice(
             node_strategies(game, node, point),
             "exact",
-            np.full(study.lattice.n_records, solution.evaluated, dtype=np.int64),
+            np.full(study.space.n_records, solution.evaluated, dtype=np.int64),
             bool(solution.proved[point]),
             planned_payout=float(solution.payout[point]),
             nodes=() if node == NO_SOLUTION else (node,),
@@ -93,6 +93,6 @@ class FullDomainPoints:
 
     def _of_records(self, study: TablesStudy, policy: str, point: int) -> TablesChoice:
         best = self._by_record(policy)
-        payout = float(best.payoff[point] @ study.released)
-        evaluated = np.full(study.lattice.n_records, best.evaluated, dtype=np.int64)
+        payout = float(best.payoff[point] @ study.weights)
+        evaluated = np.full(study.space.n_records, best.evaluated, dtype=np.int64)
         return TablesChoice(best.strategies[point], "record-level", evaluated, exact=True, planned_payout=payout)

@@ -15,7 +15,7 @@ from reidsim.games.equilibrium import Equilibrium
 from reidsim.kinds.tables.build import build_study, data_content
 from reidsim.kinds.tables.full_domain_nodes import FullDomainTables, node_tables
 from reidsim.kinds.tables.full_domain_points import MOST_POINTS, FullDomainPoints, walks_at_once
-from reidsim.kinds.tables.measures import MEASURES
+from reidsim.kinds.tables.measures import HOUSEHOLD_RISK, MEASURES, MEASURES_OF_PEOPLE
 from reidsim.kinds.tables.outcomes import (
     class_table,
     facts_of,
@@ -28,6 +28,7 @@ from reidsim.kinds.tables.outcomes import (
     warnings_of,
 )
 from reidsim.kinds.tables.own_adversary import named
+from reidsim.kinds.tables.people import household_risk
 from reidsim.kinds.tables.policies import OF_RECORDS, OF_TABLES, POLICIES, TablesPolicy, policy_named
 from reidsim.kinds.tables.record_figures import figure_tables
 from reidsim.kinds.tables.record_measures import further_measures
@@ -35,6 +36,7 @@ from reidsim.kinds.tables.record_points import MONEY_KEYS, is_thinnable, record_
 from reidsim.kinds.tables.rounds import require_playable, setting_of
 from reidsim.kinds.tables.schema import TablesScenario, walks_whole_lattice
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.measures import Measure
 from reidsim.scenarios.adversary_schema import AdversarySection
 from reidsim.scenarios.agents import among_adversaries
 from reidsim.scenarios.agents_schema import AgentsSection
@@ -42,7 +44,7 @@ from reidsim.scenarios.attack_recipe import require_recipe
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import Opponents, study_against, with_adversaries
-from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.schema import ScenarioHead, counted_units
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, PolicyOutcome, Progress
 from reidsim.wording import counted
 
@@ -65,6 +67,10 @@ class TablesKind(Kind):
         """Return a policy by its name."""
         return policy_named(name)
 
+    def measures_of(self, content: Mapping[str, Any]) -> tuple[Measure, ...]:
+        """Return the measures in words of records, or of people where these are counted."""
+        return MEASURES_OF_PEOPLE if counted_units(content)[0] == "person" else self.measures
+
     def release_file(self, scenario: ScenarioHead) -> str | None:
         """Return the file of the records."""
         assert isinstance(scenario, TablesScenario)  # noqa: S101 - of this kind
@@ -81,8 +87,9 @@ class TablesKind(Kind):
             with named(name):
                 each.adversary(each.prices)
         people = study.linked_population if study.scenario.publisher.unit == "record" else study.population
+        of_people = "" if study.persons is None else f" of {counted(study.n_subjects, 'person', 'people')}"
         size = (
-            f"{counted(study.n_records, 'record')} in {counted(study.lattice.n_records, 'distinct cell')}, "
+            f"{counted(study.n_records, 'record')}{of_people} in {counted(study.lattice.n_records, 'distinct cell')}, "
             f"{counted(study.lattice.size, 'strategy', 'strategies')}"
         )
         size += "" if people is None else f", {counted(people.total, 'person', 'people')}"
@@ -108,6 +115,14 @@ class TablesKind(Kind):
             return play_one_by_one(study, policies)
         return play(study, policies, progress=progress)
 
+    def summarise(self, study: TablesStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+        """Average the outcomes over all people of the release; with households, tell their risk, too."""
+        summary, household = super().summarise(study, draw, equilibria), study.household_of
+        if household is not None:
+            risks = [household_risk(found, study.row_of_subject, household).mean() for found in equilibria.values()]
+            summary[HOUSEHOLD_RISK.column] = risks
+        return summary
+
     def further_measures(self, study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return what deters attacks, and how good a heuristic search is."""
         if study.scenario.publisher.unit == "record":
@@ -119,8 +134,8 @@ class TablesKind(Kind):
         return record_table(study, equilibria)
 
     def row_of_record(self, study: TablesStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """Return the cell of each record."""
-        return study.cell_of_record
+        """Return the cell of each record, or the row set of its person."""
+        return study.row_of_record
 
     def analyse(self, study: TablesStudy, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:
         """Return the tables behind figures of records, or of the nodes of a lattice."""

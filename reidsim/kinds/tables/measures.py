@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from reidsim.agents.measures import PARTICIPATION
+from reidsim.games.measures import (
+    ADVERSARY_PAYOFF,
+    PUBLISHER_PAYOFF,
+    RISK,
+    RISK_IF_ATTACKED,
+    SHARE_ATTACKED,
+    SHARE_SUPPRESSED,
+    SHARE_UNCHANGED,
+)
 from reidsim.games.measures import MEASURES as GAME_MEASURES
 from reidsim.measures import Measure
+from reidsim.scenarios.schema import HOUSEHOLD
 
 # With planner ``fmdp`` and known groups.
 ATTACK_THRESHOLD = Measure(
@@ -33,13 +45,63 @@ SHARE_OPTIMAL = Measure(
     "share of records for which the search finds the optimal payoff",
 )
 EVALUATED = Measure("evaluated", "Strategies evaluated", "{:,.2f}", "per record: strategies whose payoff was computed")
+# With a column of households.
+HOUSEHOLD_RISK = Measure(
+    HOUSEHOLD,
+    "Household risk",
+    "{:.4f}",
+    "mean over all people of the probability that somebody of the person's household is re-identified: the largest "
+    "risk among its members",
+)
 
 MEASURES = (
     *GAME_MEASURES,
     PARTICIPATION,
+    HOUSEHOLD_RISK,
     ATTACK_THRESHOLD,
     PUBLISHER_PAYOFF_DIFFERENCE,
     ADVERSARY_PAYOFF_DIFFERENCE,
     SHARE_OPTIMAL,
     EVALUATED,
 )
+
+# Where records name their person, and people are counted.
+_OF_PEOPLE = {
+    measure.column: replace(measure, label=label, definition=definition)
+    for measure, label, definition in (
+        (
+            PUBLISHER_PAYOFF,
+            PUBLISHER_PAYOFF.label,
+            "per person: mean benefit of the release of the person's records, less the expected loss where the "
+            "adversary attacks the person",
+        ),
+        (
+            ADVERSARY_PAYOFF,
+            ADVERSARY_PAYOFF.label,
+            "per person: expected gain less cost where the adversary attacks, 0 elsewhere",
+        ),
+        (SHARE_ATTACKED, "People attacked", "share of people whom the adversary attacks, by one of their records"),
+        (
+            RISK,
+            RISK.label,
+            "mean over all people of the probability that the person is re-identified, 0 where the adversary does not "
+            "attack; times the number of people, the expected number of people re-identified",
+        ),
+        (
+            RISK_IF_ATTACKED,
+            "Risk of attacked people",
+            "mean over attacked people of the probability that the person is re-identified; none without attack",
+        ),
+        (
+            SHARE_UNCHANGED,
+            "People shared unchanged",
+            "share of people whose records have generalization intensity 0",
+        ),
+        (
+            SHARE_SUPPRESSED,
+            "People suppressed",
+            "share of people whose records have generalization intensity 1, withheld ones included",
+        ),
+    )
+}
+MEASURES_OF_PEOPLE = tuple(_OF_PEOPLE.get(measure.column, measure) for measure in MEASURES)

@@ -12,6 +12,7 @@ import pandas as pd
 from reidsim.bundled import data_file, resolve
 from reidsim.errors import InputError, nearest
 from reidsim.kinds.tables.data_schema import AttributeSection, PopulationSection
+from reidsim.kinds.tables.people import Keys, people_of_records
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.counted import natural_categories
@@ -47,12 +48,16 @@ class ReleasedRecords:
         Everybody, over the same domain.
     prices : dict of str to ndarray of float64, shape (n_records,)
         Amounts that the records bring themselves, by ``benefit``, ``loss``, ``gain`` or ``cost``.
+    person, household : ndarray of int, shape (n_records,), optional
+        Numbers of the person and the household of each record.
     """
 
     codes: Codes
     hierarchies: tuple[Hierarchy, ...]
     population: Population | None
     prices: dict[str, Floats]
+    person: Keys | None = None
+    household: Keys | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +139,8 @@ def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
         if column is not None:
             require_columns(frame, [column], Path(source))
             prices[price] = np.asarray(numbers(frame, column, Path(source)), dtype=np.float64)
-    return ReleasedRecords(codes, hierarchies, population, prices)
+    person, household = people_of_records(scenario, frame, source, prices)
+    return ReleasedRecords(codes, hierarchies, population, prices, person, household)
 
 
 def columns_of_release(

@@ -13,7 +13,14 @@ from reidsim.kinds.tables.policies import POLICIES, PolicyName, policy_named
 from reidsim.scenarios.adversary_schema import AdversarySection, Risk, WeightedAdversarySection, check_adversaries
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.figures_schema import FiguresSection
-from reidsim.scenarios.schema import RECORD_COLUMNS, BeliefsSection, EconomicsSection, ScenarioHead
+from reidsim.scenarios.schema import (
+    HOUSEHOLD,
+    PERSON,
+    RECORD_COLUMNS,
+    BeliefsSection,
+    EconomicsSection,
+    ScenarioHead,
+)
 from reidsim.validation import Section
 
 # Columns of the tables in which the attributes stand beside others.
@@ -233,7 +240,8 @@ class TablesScenario(ScenarioHead):
                 found={},
                 expected="a section such as [attributes.age] for each",
             )
-        taken = [name for name in self.attributes if name in _TAKEN]
+        of_people = [PERSON] * (self.release.person is not None) + [HOUSEHOLD] * (self.release.household is not None)
+        taken = [name for name in self.attributes if name in (*_TAKEN, *of_people)]
         if taken:
             raise InputError("name of a column of the results", where="attributes", found=taken[0])
         self._check_adversaries()
@@ -241,7 +249,33 @@ class TablesScenario(ScenarioHead):
         self._check_safe_harbor()
         self._check_policies()
         self._check_amounts()
+        self._check_people()
         return self
+
+    def _check_people(self) -> None:
+        columns = [attribute.column or name for name, attribute in self.attributes.items() if not attribute.draw]
+        for key in ("person", "household"):
+            column = getattr(self.release, key)
+            if column is not None and column in columns:
+                raise InputError(
+                    f"the key of {key}s is a quasi-identifier", where=f"release.{key}", found=column,
+                    expected="a column that is no attribute, as it is never shared",
+                )  # fmt: skip
+        if self.release.household is not None and self.agents is not None:
+            raise InputError(
+                "the risk of households is told of one game", where="release.household", found=self.release.household,
+                expected="it without section agents",
+            )  # fmt: skip
+        if self.release.person is None:
+            return
+        for name in self.publisher.policies:
+            way = policy_named(name).way
+            if way == "splits" or (way == "rounds" and "prosecutor" in self.risks):
+                why = "regions" if way == "splits" else "classes of several rounds"
+                raise InputError(
+                    f"with release.person all records of a person have one form, and this policy puts them in {why}",
+                    where="publisher.policies", found=name, expected="other policies, or no release.person",
+                )  # fmt: skip
 
     def _check_adversaries(self) -> None:
         if self.adversaries and "adversary" in self.model_fields_set:
