@@ -22,7 +22,7 @@ from reidsim.errors import InputError
 from reidsim.measures import Measure
 from reidsim.scenarios.kind import is_of_package, kind_of, kind_of_content
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.schema import PERSON, ScenarioHead, counted_units
 
 _RECORDED_VERSIONS = ("reidsim", "numpy", "pandas", "numba", "pyarrow", "pydantic")
 
@@ -145,6 +145,14 @@ def measures_told(manifest: Mapping[str, Any]) -> tuple[Measure, ...]:
     if not isinstance(told, list) or not all(isinstance(each, dict) and sorted(each) == sorted(names) for each in told):
         raise InputError("not the manifest of a run", where="measures", expected="what reidsim run writes")
     return tuple(Measure(**{name: str(each[name]) for name in names}) for each in told)
+
+
+def once_each(records: pd.DataFrame, content: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the outcomes of records with one row for each who counts: a person's are the same in all its records."""
+    if counted_units(content)[0] == "record" or PERSON not in records:
+        return records
+    groups = [column for column in ("policy", "knowledge", PERSON) if column in records]
+    return records.drop_duplicates(groups)
 
 
 def scenario_hash(content: Mapping[str, Any]) -> str:

@@ -109,8 +109,8 @@ class Records:
         else:
             release = {"path": f"{prefix}records.csv"}
             tables[release["path"]] = self._table.assign(**columns) if columns else self._table
-        keys = {"person": self.person, "household": self.household}
-        release |= {key: column for key, column in keys.items() if column is not None}
+        of_people = {"person": self.person, "household": self.household}
+        release |= {key: column for key, column in of_people.items() if column is not None}
         attributes: dict[str, dict[str, Any]] = {}
         for name, given in self.attributes.items():
             keys = dict(given) if isinstance(given, Mapping) else {_HIERARCHY: given}

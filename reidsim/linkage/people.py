@@ -215,7 +215,7 @@ def ranges(begin: Integers, lengths: Integers) -> tuple[Positions, Integers]:
 
 
 def _numbered(cells: Positions, begin: Integers, lengths: Integers) -> Positions:
-    """Number people by their sorted cells (those of person i from ``begin[i]`` on): the same number for the same cells.
+    """Return a number for each person, the same for the same sorted cells; those of person i are from ``begin[i]`` on.
 
     Cell after cell, people who have been alike so far get numbers anew, so that numbers stay small.
     """

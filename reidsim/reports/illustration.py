@@ -8,6 +8,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from reidsim.engine.batch.result import BatchResult
+from reidsim.engine.results import once_each
 from reidsim.engine.rounds import AgentAnalysis
 from reidsim.engine.run_result import RunResult
 from reidsim.kinds.assessment.assessing import RiskAnalysis
@@ -107,8 +108,9 @@ def _record_figures(result: RunResult, analysis: RecordFigures) -> Iterator[tupl
         yield "strategies", strategy_payoffs(analysis.strategies)
     games = [policy for policy in result.summary.index if policy not in (_REFERENCE, "no-protection", "suppress-all")]
     if _REFERENCE in result.summary.index and games:
-        yield "payoff-differences", payoff_difference_histogram(result.records, _REFERENCE)
-        yield "payoff-scatter", payoff_difference_scatter(result.records, _REFERENCE)
+        records = once_each(result.records, result.manifest["content"])
+        yield "payoff-differences", payoff_difference_histogram(records, _REFERENCE)
+        yield "payoff-scatter", payoff_difference_scatter(records, _REFERENCE)
     yield from _sequential_figures(analysis)
 
 

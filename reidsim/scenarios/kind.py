@@ -222,6 +222,10 @@ class Kind(ABC):
         weights = study.world(draw).weights
         return np.repeat(np.arange(len(weights)), weights)
 
+    def row_of_subject(self, study: Any, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
+        """Return the row of each who counts once, shape (n_subjects,): of each record, unless people have several."""
+        return self.row_of_record(study, draw)
+
     def analyse(self, study: Any, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:
         """Work out the tables behind the figures that a scenario asks for, of its first draw."""
         return AnalysisTables()

@@ -35,7 +35,6 @@ def counted_units(content: Mapping[str, Any]) -> tuple[str, str]:
     return ("person", "people") if keyed else ("record", "records")
 
 
-
 class EconomicsSection(Section):
     """What sharing, attacking and being attacked are worth; in the masking game to a subject, not a publisher."""
 

@@ -88,10 +88,9 @@ class Exploration(mesa.Model):
     @property
     def attributes(self) -> list[str]:
         """Columns of the records that hold quasi-identifiers as released."""
-        told = RECORD_COLUMNS
         # Attributes have these names only where records do not name people and households.
-        if {"person", "household"} & set(self.content.get("release", {})):
-            told = (*RECORD_COLUMNS, PERSON, HOUSEHOLD)
+        named = {"person", "household"} & set(self.content.get("release", {}))
+        told = (*RECORD_COLUMNS, PERSON, HOUSEHOLD) if named else RECORD_COLUMNS
         return [column for column in self.result.records.columns if column not in told]
 
     @property

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from mesa.visualization import SolaraViz
 from mesa.visualization.utils import update_counter
 
+from reidsim.engine.results import once_each
 from reidsim.reports.figures.style import policy_name
 from reidsim.web import figures, served
 from reidsim.web.controls import Choice, Control, Value, controls_of
@@ -101,7 +102,7 @@ def _payoffs(model: Exploration) -> None:
 
 @solara.component
 def _risk(model: Exploration) -> None:
-    figure = figures.risk_distribution(model.result.records, model.policies)
+    figure = figures.risk_distribution(once_each(model.result.records, model.content), model.policies)
     _image(figure, "Share of records at or above each risk, by policy")
 
 

@@ -137,6 +137,10 @@ class TablesKind(Kind):
         """Return the cell of each record, or the row set of its person."""
         return study.row_of_record
 
+    def row_of_subject(self, study: TablesStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
+        """Return the row of each person."""
+        return study.row_of_subject
+
     def analyse(self, study: TablesStudy, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:
         """Return the tables behind figures of records, or of the nodes of a lattice."""
         if study.scenario.publisher.unit == "record":

@@ -73,7 +73,7 @@ class ReleasedPeople:
         return of_sets
 
     def least_above(self, strategies: Strategies) -> Strategies:
-        """Return the least strategy that is at or above those of all of a person's cells (n_cells,), shape (n_sets,)."""
+        """Return the least strategy at or above those of all cells of a row set (n_cells,), shape (n_sets,)."""
         levels = self.space.all_levels(strategies)[self.row_sets.cells]
         most = np.maximum.reduceat(levels, self.row_sets.start[:-1], axis=0)
         return np.asarray(most @ np.array(self.space.strides, dtype=np.int64))

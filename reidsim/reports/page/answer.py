@@ -48,7 +48,7 @@ def _policies(run: StoredRun) -> Iterator[Block]:
     best = order.iloc[0]
     n_points = len(run.runs["point"].unique()) if "point" in run.runs else 1
     tied = [str(name) for name, pays in order["publisher_payoff"].items() if _same(pays, best["publisher_payoff"])]
-    yield paragraph(*_best_pays(order, tied, who, n_points), *_attacked(run, best), kind="answer")
+    yield paragraph(*_best_pays(order, tied, who, n_points, run.units[0]), *_attacked(run, best), kind="answer")
     spread = _paired(run.runs, order) if n_points == 1 else ()
     if spread:
         yield paragraph(*spread)
@@ -70,9 +70,9 @@ def _policies(run: StoredRun) -> Iterator[Block]:
     yield from _points(run)
 
 
-def _best_pays(order: pd.DataFrame, tied: list[str], who: str, n_points: int) -> tuple[Inline, ...]:
+def _best_pays(order: pd.DataFrame, tied: list[str], who: str, n_points: int, unit: str) -> tuple[Inline, ...]:
     mean = f", on average over {n_points:,} points" if n_points > 1 else ""
-    pays = f"{order['publisher_payoff'].iloc[0]:,.2f} per record{mean}"
+    pays = f"{order['publisher_payoff'].iloc[0]:,.2f} per {unit}{mean}"
     if len(order) == 1:
         return ("Under ", Code(tied[0]), f", the only policy, the {who} can expect {pays}. ")
     among = f"Of the {len(order)} policies, "
@@ -91,11 +91,14 @@ def _best_pays(order: pd.DataFrame, tied: list[str], who: str, n_points: int) ->
 
 def _attacked(run: StoredRun, row: pd.Series[float]) -> tuple[Inline, ...]:
     if row["share_attacked"] == 0:
-        return ("The adversary then attacks no record, since no attack pays, so the re-identification risk is 0.",)
+        return (
+            f"The adversary then attacks no {run.units[0]}, since no attack pays, so the re-identification risk is 0.",
+        )
     each = " in a round" if run.rounds > 1 else ""
+    share = f"{_percent(row['share_attacked'])} of the {run.units[1]}{each}"
     return (
-        f"The adversary then attacks {_percent(row['share_attacked'])} of the records{each}, and the re-identification "
-        f"risk is {row['risk']:.4f}{_expected(run, row['risk'])}.",
+        f"The adversary then attacks {share}, and the re-identification risk is "
+        f"{row['risk']:.4f}{_expected(run, row['risk'])}.",
     )
 
 
@@ -104,18 +107,19 @@ def _compared(run: StoredRun, name: str, row: pd.Series[float], best: pd.Series[
     behind = "the same" if _same(row_pays, best_pays) else f"{_difference(best_pays, row_pays)} less"
     pays = f" pays {row_pays:,.2f}, {behind}. "
     if row["share_attacked"] == 0:
-        return (Code(name), pays, "No record is attacked, and the risk is 0.")
-    attacked = f"{_percent(row['share_attacked'])} of the records are attacked, and the risk is {row['risk']:.4f}"
+        return (Code(name), pays, f"No {run.units[0]} is attacked, and the risk is 0.")
+    share = _percent(row["share_attacked"])
+    attacked = f"{share} of the {run.units[1]} are attacked, and the risk is {row['risk']:.4f}"
     return (Code(name), pays, f"{attacked}{_expected(run, row['risk'])}.")
 
 
 def _expected(run: StoredRun, risk: float) -> str:
-    if run.n_records is None:
+    if run.n_counted is None:
         return ""
-    people = risk * run.n_records
+    people = risk * run.n_counted
     number = f"{people:,.0f}" if people >= 10 else f"{people:,.1f}" if people >= 0.1 else "fewer than 0.1"
     each = f" in each round, on average over {run.rounds:,}" if run.rounds > 1 else ""
-    return f": about {number} of {run.n_records:,} are expected to be re-identified{each}"
+    return f": about {number} of {run.n_counted:,} are expected to be re-identified{each}"
 
 
 def _paired(runs: pd.DataFrame, order: pd.DataFrame) -> tuple[Inline, ...]:

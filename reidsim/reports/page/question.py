@@ -116,6 +116,8 @@ def _shared(run: StoredRun, ways: str) -> Sentence:
     release = _section(run.content, "release")
     origin = release.get("path") or release.get("table")
     number = f"{run.n_records:,} records" if run.n_records else "Records"
+    if run.units[0] == "person":
+        number += f" of {number_text(run.n_counted)} people"
     come = (" of ", Code(str(origin))) if origin else ()
     names = _names(list(_section(run.content, "attributes")))
     return (f"{number}", *come, " are to be shared", f", {ways}" if ways else "", ". Quasi-identifiers: ", *names, ".")
