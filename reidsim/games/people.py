@@ -153,7 +153,7 @@ class PeopleAdversary:
         start = linkage.start
         people = np.arange(len(start) - 1) if rows is None else np.asarray(rows)
         reply = self.adversary.respond(linkage.of_records, np.repeat(people, np.diff(start)))
-        best = best_entries(start, reply.attacks, reply.believed_success, reply.success)
+        best = best_entries(start, reply.attacks, reply.believed_success, reply.success, reply.adversary_payoff)
         arrays = {
             item.name: getattr(reply, item.name)[best]
             for item in fields(reply)

@@ -183,11 +183,13 @@ def smallest_groups(start: Integers, believed: Counts, true: Counts) -> Position
     return found
 
 
-def best_entries(start: Integers, attacks: NDArray[np.bool_], believed: Floats, true: Floats) -> Positions:
+def best_entries(
+    start: Integers, attacks: NDArray[np.bool_], believed: Floats, true: Floats, payoff: Floats
+) -> Positions:
     """Return the entry of each set by which an adversary goes for the person.
 
     An entry that it attacks comes before one that it does not; then the one by which it believes to succeed most, of
-    equals the one by which it does, of these the first.
+    equals the one by which it does, of these the one that pays it most, then the first.
 
     Parameters
     ----------
@@ -196,8 +198,10 @@ def best_entries(start: Integers, attacks: NDArray[np.bool_], believed: Floats, 
     attacks : ndarray of bool, shape (n_entries,)
     believed, true : ndarray of float64, shape (n_entries,)
         Probabilities of success, in [0, 1].
+    payoff : ndarray of float64, shape (n_entries,)
+        The adversary's.
     """
-    found: Positions = _first_least(start, np.where(attacks, -1.0, 0.0) - believed, -true)
+    found: Positions = _first_best(start, attacks, believed, true, payoff)
     return found
 
 
@@ -262,3 +266,25 @@ def _first_least(start: Integers, first: Counts, second: Counts) -> Positions:
                 best = entry
         least[row_set] = best
     return least
+
+
+@numba.njit(cache=True)
+def _first_best(
+    start: Integers, attacks: NDArray[np.bool_], believed: Floats, true: Floats, payoff: Floats
+) -> Positions:
+    found = np.empty(len(start) - 1, dtype=np.intp)
+    for row_set in range(len(found)):
+        best = start[row_set]
+        for entry in range(best + 1, start[row_set + 1]):
+            if attacks[entry] != attacks[best]:
+                better = attacks[entry]
+            elif believed[entry] != believed[best]:
+                better = believed[entry] > believed[best]
+            elif true[entry] != true[best]:
+                better = true[entry] > true[best]
+            else:
+                better = payoff[entry] > payoff[best]
+            if better:
+                best = entry
+        found[row_set] = best
+    return found

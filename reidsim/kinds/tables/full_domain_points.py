@@ -27,7 +27,7 @@ def walks_at_once(scenario: TablesScenario, keys: Iterable[str]) -> bool:
     """Tell whether points of these keys of a scenario can be solved in walks that they share.
 
     Not those of a search with a budget, which each point has of its own; and not those that change what only the time
-    depends on, such as ``publisher.prune``.
+    depends on, such as ``publisher.prune``. Walks are of classes, and people may have records in several.
     """
     publisher, adversary = scenario.publisher, scenario.plain_adversary
     return (
@@ -39,6 +39,7 @@ def walks_at_once(scenario: TablesScenario, keys: Iterable[str]) -> bool:
         and adversary.stages is None
         and scenario.agents is None
         and not scenario.has_price_columns
+        and scenario.release.person is None
         and set(keys) <= _KEYS
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium
-from reidsim.games.people import PeopleLattice
+from reidsim.games.people import PeopleLattice, PeopleLinker
+from reidsim.games.record_game import Linker
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.linkage.people import PeopleOfRows, RowSets, largest_in_groups, ranges
 from reidsim.releases.lattice import GeneralizationLattice
@@ -33,11 +34,14 @@ class ReleasedPeople:
     set_of_person : ndarray of int, shape (n_people,)
     space : PeopleLattice
         Forms of the people, whose row sets are over the cells of the records.
+    linkers : dict
+        What links people, once it was asked for, by the identity of what links cells.
     """
 
     of_record: Keys
     set_of_person: Keys
     space: PeopleLattice
+    linkers: dict[int, PeopleLinker] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
@@ -60,6 +64,11 @@ class ReleasedPeople:
     def of_sets(self) -> Keys:
         """A person of each row set, shape (n_sets,)."""
         return np.unique(self.set_of_person, return_index=True)[1]
+
+    def linker(self, linker: Linker) -> PeopleLinker:
+        """Return what links people by their records, always the same, given what links cells."""
+        # It holds the other, so that no other object gets its identity.
+        return self.linkers.setdefault(id(linker), PeopleLinker(linker, self.row_sets))
 
     def amounts_of_sets(self, amounts: Floats, benefit: int) -> Floats:
         """Return the amounts of a person of each row set, shape (n_sets, 4), of those of cells (n_cells, 4).

@@ -20,7 +20,7 @@ from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.nodes import MOST_NODES
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.risk import records_outside
-from reidsim.games.people import PeopleLinker, adversary_of_people
+from reidsim.games.people import adversary_of_people
 from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
 from reidsim.kinds.tables.own_adversary import OwnAdversary, alone, named, planner_of, sequential_attack_of
 from reidsim.kinds.tables.people import Keys, ReleasedPeople
@@ -303,7 +303,7 @@ class TablesStudy(Study[TablesScenario]):
         """Return a linker and an adversary of the rows of the games, given those of cells."""
         if self.persons is None:
             return linker, adversary
-        return PeopleLinker(linker, self.persons.row_sets), adversary_of_people(adversary)
+        return self.persons.linker(linker), adversary_of_people(adversary)
 
     def game(self, economics: EconomicsSection) -> RecordGame:
         """Return the game against the scenario's adversary under some economics."""
