@@ -97,7 +97,7 @@ def run_several(
     from reidsim.engine.results import next_free_folder
     from reidsim.reports.illustration import illustrate
     from reidsim.reports.summary_table import batch_tables, summary_tables
-    from reidsim.scenarios.schema import counted_units
+    from reidsim.scenarios.people import counted_units
 
     if folder is None:
         folder = (

@@ -57,7 +57,7 @@ def run(
     from reidsim.reports.illustration import illustrate
     from reidsim.reports.summary_table import summary_tables
     from reidsim.scenarios.load import load_scenario
-    from reidsim.scenarios.schema import counted_units
+    from reidsim.scenarios.people import counted_units
 
     stop_if_interrupted()
     loaded = load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code)

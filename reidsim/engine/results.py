@@ -22,7 +22,8 @@ from reidsim.errors import InputError
 from reidsim.measures import Measure
 from reidsim.scenarios.kind import is_of_package, kind_of, kind_of_content
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.schema import PERSON, ScenarioHead, counted_units
+from reidsim.scenarios.people import PERSON, counted_units
+from reidsim.scenarios.schema import ScenarioHead
 
 _RECORDED_VERSIONS = ("reidsim", "numpy", "pandas", "numba", "pyarrow", "pydantic")
 

@@ -18,7 +18,7 @@ from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import MEASURES
 from reidsim.measures import columns_of
 from reidsim.scenarios.kind import kind_of
-from reidsim.scenarios.schema import PERSON
+from reidsim.scenarios.people import PERSON
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, Study, equilibria_of
 from reidsim.wording import counted
 

@@ -109,6 +109,12 @@ class RowSets:
         counts: Integers = _in_classes(self.start, self.cells, self.people, class_of_cell, n_classes)
         return counts
 
+    def by_cell(self, n_cells: int) -> tuple[Integers, Positions]:
+        """Return the sets that have a row in each cell, cell after cell, and where each cell begins, (n_cells + 1,)."""
+        order = np.argsort(self.cells, kind="stable")
+        start = np.searchsorted(self.cells[order], np.arange(n_cells + 1)).astype(np.int64)
+        return start, self.owner[order]
+
     def onto(self, cell: NDArray[np.integer]) -> RowSets:
         """Return the same people on other cells, given that of each; a set may then hold a cell more than once."""
         return replace(self, cells=cell[self.cells].astype(np.intp))

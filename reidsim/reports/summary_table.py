@@ -11,7 +11,7 @@ from rich.text import Text
 from reidsim.engine.batch.result import BatchResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.measures import Measure, measures_among
-from reidsim.scenarios.schema import counted_units
+from reidsim.scenarios.people import counted_units
 
 _WIDTH = 80
 _SHORTEST_VALUE = 8

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
@@ -24,15 +23,6 @@ RECORD_COLUMNS = (
     "utility",
     "generalization_intensity",
 )
-# Besides, where records name their person and household; the person by a number, never by its key.
-PERSON, HOUSEHOLD = "person", "household_risk"
-
-
-def counted_units(content: Mapping[str, Any]) -> tuple[str, str]:
-    """Return what a scenario counts, one and several: people where the release names them by a key, else records."""
-    release = content.get("release")
-    keyed = isinstance(release, Mapping) and release.get(PERSON) is not None
-    return ("person", "people") if keyed else ("record", "records")
 
 
 class EconomicsSection(Section):

@@ -16,7 +16,8 @@ from reidsim.errors import InputError
 from reidsim.overrides import override, validated_after
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.schema import HOUSEHOLD, PERSON, RECORD_COLUMNS, ScenarioHead
+from reidsim.scenarios.people import HOUSEHOLD, PERSON
+from reidsim.scenarios.schema import RECORD_COLUMNS, ScenarioHead
 from reidsim.web.controls import Value
 
 Values = Mapping[str, Value]

@@ -11,7 +11,7 @@ import pandas as pd
 from reidsim.measures import Measure, measures_among
 from reidsim.reports.figures.style import policy_name
 from reidsim.scenarios.kind import kind_of_content
-from reidsim.scenarios.schema import counted_units
+from reidsim.scenarios.people import counted_units
 
 
 def best_policy(measures: pd.DataFrame, content: Mapping[str, Any]) -> str:

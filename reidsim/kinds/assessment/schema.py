@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from reidsim.errors import InputError
 from reidsim.populations.recipe import Share
 from reidsim.scenarios.amounts import Money
+from reidsim.scenarios.people import PERSON
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import Section
 
@@ -56,8 +57,20 @@ class RiskReleaseSection(Section):
         default=None, description="file of the persons' true values, in the order and with the columns of `path`"
     )
     delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
-    attributes: tuple[str, ...] = Field(default=(), description="attributes that are released; all if none is named")
+    attributes: tuple[str, ...] = Field(
+        default=(), description="attributes that are released; all if none is named, but for the keys of people"
+    )
     columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where names differ")
+    person: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="column of the file that says whose each record is, where people have several: then people are "
+        "counted; each record is a person of its own if not given",
+    )
+    household: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="column of the file that says to which household the person belongs: adds the measure "
+        "`household_risk`",
+    )
 
     @model_validator(mode="after")
     def _one_origin(self) -> RiskReleaseSection:
@@ -65,12 +78,21 @@ class RiskReleaseSection(Section):
             raise InputError("no records, or two ways to them", expected="either sizes or path")
         if self.path is not None and self.samples > 1:
             raise InputError("a file is the same every time", where="samples", found=self.samples, expected="1")
-        for key, given in (("columns", self.columns), ("persons", self.persons)):
+        of_file = (("columns", self.columns), ("persons", self.persons))
+        for key, given in (*of_file, ("person", self.person), ("household", self.household)):
             if given and self.path is None:
-                raise InputError(f"{key} are those of a file", where=key, expected="path")
+                of = "is that" if key in (PERSON, "household") else "are those"
+                raise InputError(f"{key} {of} of a file", where=key, expected="path")
         for name, values in (("sizes", self.sizes), ("attributes", self.attributes)):
             if len(set(values)) != len(values):
                 raise InputError("given twice", where=name, found=list(values))
+        for key in ("person", "household"):
+            column = getattr(self, key)
+            if column is not None and column in [self.columns.get(name, name) for name in self.attributes]:
+                raise InputError(
+                    f"the key of {key}s is a quasi-identifier", where=key, found=column,
+                    expected="a column that is no attribute",
+                )  # fmt: skip
         return self
 
 

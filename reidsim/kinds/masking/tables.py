@@ -19,6 +19,7 @@ from reidsim.kinds.masking.schema import (
     MaskingScenario,
     ResourceSection,
     TableSection,
+    TargetsSection,
 )
 from reidsim.linkage.row_groups import RowGroups
 from reidsim.populations.catalogue import as_individuals, make
@@ -28,6 +29,7 @@ from reidsim.populations.genealogy.people import genealogy_individuals
 from reidsim.populations.individuals import Individuals
 from reidsim.populations.sampling import UNKNOWN
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.people import require_distinct_people
 from reidsim.tables import read_table, require_columns
 
 AGE, BIRTH_YEAR = "age", "birth_year"
@@ -254,6 +256,8 @@ def _read_tables(
         if isinstance(section, ResourceSection) and section.count is not None:
             require_columns(frame, [section.count], path)
             counts[table] = _people_counted(frame[section.count], path)
+        if isinstance(section, TargetsSection) and section.person is not None:
+            require_distinct_people(frame, section.person, path)
     labels: dict[str, tuple[str, ...]] = {}
     for attribute in dict.fromkeys(name for names in wanted.values() for name in names):
         columns_of = {paths[table]: frame[attribute] for table, frame in frames.items() if attribute in frame}

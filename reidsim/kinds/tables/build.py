@@ -12,7 +12,7 @@ from reidsim.errors import InputError
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.risk import require_part_of
 from reidsim.kinds.tables.own_adversary import OwnAdversary
-from reidsim.kinds.tables.people import Keys, ReleasedPeople
+from reidsim.kinds.tables.people import ReleasedPeople
 from reidsim.kinds.tables.release import ReleasedRecords, coded_records, read_release
 from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario
 from reidsim.kinds.tables.study import PRICES, TablesStudy, is_tables
@@ -22,6 +22,7 @@ from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population_of
 from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.people import Keys
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.tables import numbers, read_table
 

@@ -15,7 +15,7 @@ from reidsim.games.equilibrium import Equilibrium
 from reidsim.kinds.tables.build import build_study, data_content
 from reidsim.kinds.tables.full_domain_nodes import FullDomainTables, node_tables
 from reidsim.kinds.tables.full_domain_points import MOST_POINTS, FullDomainPoints, walks_at_once
-from reidsim.kinds.tables.measures import HOUSEHOLD_RISK, MEASURES, MEASURES_OF_PEOPLE
+from reidsim.kinds.tables.measures import MEASURES, MEASURES_OF_PEOPLE
 from reidsim.kinds.tables.outcomes import (
     class_table,
     facts_of,
@@ -44,7 +44,8 @@ from reidsim.scenarios.attack_recipe import require_recipe
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import Opponents, study_against, with_adversaries
-from reidsim.scenarios.schema import ScenarioHead, counted_units
+from reidsim.scenarios.people import HOUSEHOLD, counted_units
+from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, PolicyOutcome, Progress
 from reidsim.wording import counted
 
@@ -120,7 +121,7 @@ class TablesKind(Kind):
         summary, household = super().summarise(study, draw, equilibria), study.household_of
         if household is not None:
             risks = [household_risk(found, study.row_of_subject, household).mean() for found in equilibria.values()]
-            summary[HOUSEHOLD_RISK.column] = risks
+            summary[HOUSEHOLD] = risks
         return summary
 
     def further_measures(self, study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from reidsim.agents.measures import PARTICIPATION
 from reidsim.games.measures import (
     ADVERSARY_PAYOFF,
+    HOUSEHOLD_RISK,
     PUBLISHER_PAYOFF,
     RISK,
     RISK_IF_ATTACKED,
@@ -16,7 +17,6 @@ from reidsim.games.measures import (
 )
 from reidsim.games.measures import MEASURES as GAME_MEASURES
 from reidsim.measures import Measure
-from reidsim.scenarios.schema import HOUSEHOLD
 
 # With planner ``fmdp`` and known groups.
 ATTACK_THRESHOLD = Measure(
@@ -45,15 +45,6 @@ SHARE_OPTIMAL = Measure(
     "share of records for which the search finds the optimal payoff",
 )
 EVALUATED = Measure("evaluated", "Strategies evaluated", "{:,.2f}", "per record: strategies whose payoff was computed")
-# With a column of households.
-HOUSEHOLD_RISK = Measure(
-    HOUSEHOLD,
-    "Household risk",
-    "{:.4f}",
-    "mean over all people of the probability that somebody of the person's household is re-identified: the largest "
-    "risk among its members",
-)
-
 MEASURES = (
     *GAME_MEASURES,
     PARTICIPATION,

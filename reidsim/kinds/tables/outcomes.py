@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.people import PeopleLinkage
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
-from reidsim.kinds.tables.measures import HOUSEHOLD_RISK
 from reidsim.kinds.tables.people import household_risk
 from reidsim.kinds.tables.policies import POLICIES, policy_named
 from reidsim.kinds.tables.solving import SPLITS, TablesChoice, choose_all, truth_of
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.full_domain import released_class_sizes, released_table
 from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.schema import PERSON
+from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.study import PolicyOutcome, solver_facts
 
 # Threads that have solved a table, and so have loaded the compiled code that run times are not about.
@@ -272,7 +271,7 @@ def _of_people(study: TablesStudy) -> Callable[[Equilibrium], dict[str, NDArray[
         return lambda equilibrium: dict(known)
     return lambda equilibrium: {
         **known,
-        HOUSEHOLD_RISK.column: household_risk(equilibrium, study.row_of_subject, household)[person],
+        HOUSEHOLD: household_risk(equilibrium, study.row_of_subject, household)[person],
     }
 
 

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.people import PeopleLattice, PeopleLinker
 from reidsim.games.record_game import Linker
@@ -18,9 +17,7 @@ from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.linkage.people import PeopleOfRows, RowSets, largest_in_groups, ranges
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Strategies
-from reidsim.tables import require_columns
-
-Keys = NDArray[np.intp]
+from reidsim.scenarios.people import Keys, keys_of_records, require_same
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,47 +124,10 @@ def people_of_records(
     if person is not None:
         for price, amounts in prices.items():
             if price != "benefit":
-                _require_same(amounts, person, price, source, str(getattr(scenario.economics.columns, price)))
+                require_same(amounts, person, price, source, str(getattr(scenario.economics.columns, price)))
         if household is not None:
-            _require_same(household, person, "household", source, str(section.household))
+            require_same(household, person, "household", source, str(section.household))
     return person, household
-
-
-def keys_of_records(frame: pd.DataFrame, column: str, source: str | Path) -> Keys:
-    """Return the numbers of the values of a column that says who a record is of, in order of appearance, (n_records,).
-
-    Raises
-    ------
-    InputError
-        If there is no such column, or a value is missing; names the row.
-    """
-    require_columns(frame, [column], Path(source))
-    values = frame[column].str.strip()
-    missing = values.eq("").to_numpy()
-    if missing.any():
-        raise InputError(
-            "value missing", source=source, where=f"row {int(missing.argmax()) + 1}, column {column!r}",
-            expected="a value in every row",
-        )  # fmt: skip
-    return np.asarray(pd.factorize(values)[0], dtype=np.intp)
-
-
-def _require_same(amounts: NDArray[np.generic], of_record: Keys, what: str, source: str | Path, column: str) -> None:
-    """Check that all records of a person have the same amount or household, shape (n_records,).
-
-    Raises
-    ------
-    InputError
-        Names the first row that has another.
-    """
-    first = np.unique(of_record, return_index=True)[1][of_record]
-    differs = amounts != amounts[first]
-    if differs.any():
-        row = int(differs.argmax())
-        raise InputError(
-            f"records of one person differ in {what}", source=source, where=f"row {row + 1}, column {column!r}",
-            expected=f"that of row {int(first[row]) + 1}, which is of the same person",
-        )  # fmt: skip
 
 
 def household_risk(equilibrium: Equilibrium, row_of_subject: Keys, household: Keys) -> Floats:

@@ -12,7 +12,7 @@ import pandas as pd
 from reidsim.bundled import data_file, resolve
 from reidsim.errors import InputError, nearest
 from reidsim.kinds.tables.data_schema import AttributeSection, PopulationSection
-from reidsim.kinds.tables.people import Keys, people_of_records
+from reidsim.kinds.tables.people import people_of_records
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.counted import natural_categories
@@ -29,6 +29,7 @@ from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.given import given_population, given_table, table_rows
 from reidsim.scenarios.hierarchy_schema import Groups, HierarchySection, Intervals, Prefix, Suppress, Table
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.people import Keys
 from reidsim.tables import DELIMITERS, numbers, read_table, require_columns
 
 Attributes = Mapping[str, AttributeSection]

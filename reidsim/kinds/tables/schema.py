@@ -13,14 +13,8 @@ from reidsim.kinds.tables.policies import POLICIES, PolicyName, policy_named
 from reidsim.scenarios.adversary_schema import AdversarySection, Risk, WeightedAdversarySection, check_adversaries
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.figures_schema import FiguresSection
-from reidsim.scenarios.schema import (
-    HOUSEHOLD,
-    PERSON,
-    RECORD_COLUMNS,
-    BeliefsSection,
-    EconomicsSection,
-    ScenarioHead,
-)
+from reidsim.scenarios.people import HOUSEHOLD, PERSON
+from reidsim.scenarios.schema import RECORD_COLUMNS, BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.validation import Section
 
 # Columns of the tables in which the attributes stand beside others.

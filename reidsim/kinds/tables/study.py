@@ -23,7 +23,7 @@ from reidsim.games.full_domain.risk import records_outside
 from reidsim.games.people import adversary_of_people
 from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
 from reidsim.kinds.tables.own_adversary import OwnAdversary, alone, named, planner_of, sequential_attack_of
-from reidsim.kinds.tables.people import Keys, ReleasedPeople
+from reidsim.kinds.tables.people import ReleasedPeople
 from reidsim.kinds.tables.policies import TablesPolicy, policy_named
 from reidsim.kinds.tables.schema import TablesScenario, walks_whole_lattice
 from reidsim.linkage.group_sizes import GroupSizes
@@ -34,6 +34,7 @@ from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.adversary_schema import AdversarySection, Risk
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.people import Keys
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
 from reidsim.scenarios.study import Study, World
 

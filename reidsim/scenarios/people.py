@@ -1,0 +1,83 @@
+"""The people and households that records name by a key: what a scenario counts, and how keys are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+from reidsim.games.measures import HOUSEHOLD_RISK
+from reidsim.tables import require_columns
+
+Keys = NDArray[np.intp]
+
+# Columns of records.parquet where records name their person and household; the person by a number, never by its key.
+PERSON, HOUSEHOLD = "person", HOUSEHOLD_RISK.column
+
+
+def counted_units(content: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what a scenario counts, one and several: people where the release names them by a key, else records."""
+    release = content.get("release")
+    keyed = isinstance(release, Mapping) and release.get(PERSON) is not None
+    return ("person", "people") if keyed else ("record", "records")
+
+
+def keys_of_records(frame: pd.DataFrame, column: str, source: str | Path) -> Keys:
+    """Return the numbers of the values of a column that says who a record is of, in order of appearance, (n_records,).
+
+    Raises
+    ------
+    InputError
+        If there is no such column, or a value is missing; names the row.
+    """
+    require_columns(frame, [column], Path(source))
+    values = frame[column].str.strip()
+    missing = values.eq("").to_numpy()
+    if missing.any():
+        raise InputError(
+            "value missing", source=source, where=f"row {int(missing.argmax()) + 1}, column {column!r}",
+            expected="a value in every row",
+        )  # fmt: skip
+    return np.asarray(pd.factorize(values)[0], dtype=np.intp)
+
+
+def require_same(amounts: NDArray[np.generic], of_record: Keys, what: str, source: str | Path, column: str) -> None:
+    """Check that all records of a person have the same amount or household, shape (n_records,).
+
+    Raises
+    ------
+    InputError
+        Names the first row that has another.
+    """
+    first = np.unique(of_record, return_index=True)[1][of_record]
+    differs = amounts != amounts[first]
+    if differs.any():
+        row = int(differs.argmax())
+        raise InputError(
+            f"records of one person differ in {what}", source=source, where=f"row {row + 1}, column {column!r}",
+            expected=f"that of row {int(first[row]) + 1}, which is of the same person",
+        )  # fmt: skip
+
+
+def require_distinct_people(frame: pd.DataFrame, column: str, source: str | Path) -> None:
+    """Check that each row is of a person of its own.
+
+    Raises
+    ------
+    InputError
+        Names the first row of somebody who has another one.
+    """
+    person = keys_of_records(frame, column, source)
+    first = np.unique(person, return_index=True)[1][person]
+    again = first != np.arange(len(person))
+    if again.any():
+        row = int(again.argmax())
+        raise InputError(
+            "a second row of one person", source=source, where=f"row {row + 1}, column {column!r}",
+            expected=f"one row for each subject, who decides alone; row {int(first[row]) + 1} is of the same",
+        )  # fmt: skip
