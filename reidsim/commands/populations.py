@@ -59,6 +59,10 @@ def describe(
     count: Annotated[
         str | None, typer.Option(help="Column with the number of records of each row; each row is one without it.")
     ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(help="Column that says whose each record is, where people have several: people are counted."),
+    ] = None,
     population_size: Annotated[
         int | None,
         typer.Option(
@@ -74,7 +78,9 @@ def describe(
     from reidsim.reports.description import describe_file
     from reidsim.reports.description_table import description_tables
 
-    description = describe_file(file, columns=columns, count=count, population_size=population_size, level=level)
+    description = describe_file(
+        file, columns=columns, count=count, person=person, population_size=population_size, level=level
+    )
     for table in description_tables(description):
         Console().print(table)
     print_warnings(description.warnings)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from reidsim.bundled import bundled_names, resolve
 from reidsim.drafts.choice import Choice, ChosenColumn, choose, names_look_like_values
+from reidsim.drafts.people import people_keys
 from reidsim.drafts.profile import ColumnProfile, profile_table
 from reidsim.drafts.scenario_text import Prices, scenario_text
 from reidsim.errors import InputError
@@ -125,6 +126,7 @@ def draft_scenario(
     people = None if recipe is None else load_population(recipe)
     choice = choose(profiles, frame, data, named=named, dropped=dropped, population=people)
     hierarchy_files = _hierarchy_files(choice)
+    keys = people_keys(frame, profiles, [column.profile.name for column in choice.chosen])
     name = name_of(data)
     text = scenario_text(
         data.name,
@@ -134,11 +136,13 @@ def draft_scenario(
         {column: path for column, (path, _) in hierarchy_files.items()},
         prices,
         None if population is None or recipe is None else _recipe_from(folder, population, recipe),
+        keys.keys,
     )
     files = {f"{name}.toml": text, COLUMNS_FILE: _columns_table(profiles, choice), **dict(hierarchy_files.values())}
     for path, content in files.items():
         _require_text(path + content, data)
-    return Draft(name, len(frame), profiles, choice, _warnings(profiles, choice, dropped), files)
+    warnings = (*keys.warnings(), *_warnings(profiles, choice, dropped))
+    return Draft(name, len(frame), profiles, choice, warnings, files)
 
 
 def _require_no_other_delimiter(data: Path, given: str) -> None:

@@ -56,6 +56,7 @@ def scenario_text(
     files: Mapping[str, str],
     prices: Prices,
     population: str | None = None,
+    keys: Mapping[str, str] | None = None,
 ) -> str:
     """Return the scenario.
 
@@ -72,14 +73,17 @@ def scenario_text(
     prices : Prices
     population : str, optional
         Its recipe, for journalist risk; prosecutor risk if not given.
+    keys : mapping of str to str, optional
+        Columns that say whose a record is, by their key.
     """
     release = [f"path = {toml_text(data)}"]
     if delimiter not in (None, ","):
         release.append(f"delimiter = {toml_text(str(delimiter))}")
+    release += [f"{key} = {toml_text(column)} # {_KEYS[key]}" for key, column in (keys or {}).items()]
     parts = [
         _HEAD.format(title=toml_text(f"What to share of {title}")),
         "\n".join(["[release]", *release]),
-        _QUASI_IDENTIFIERS + _possible(choice),
+        _QUASI_IDENTIFIERS + _possible([name for name in choice.possible if name not in (keys or {}).values()]),
         *_attributes(choice, files),
         _economics(prices),
         _ADVERSARY if population is None else _adversary_of(population),
@@ -138,11 +142,11 @@ def _attributes(choice: Choice, files: Mapping[str, str]) -> list[str]:
     return sections
 
 
-def _possible(choice: Choice) -> str:
-    if not choice.possible:
+def _possible(names: Sequence[str]) -> str:
+    if not names:
         return ""
     lines, line = ["#", "# Others may also know these columns; to take one, give it a section:"], "#  "
-    for name in choice.possible:
+    for name in names:
         shown = in_a_line(name)
         if len(line) + len(shown) > _LINE:
             lines.append(line.rstrip())
@@ -189,6 +193,11 @@ def _safe_harbor(choice: Choice) -> str:
     keys = "\n".join(f"# {key} = {toml_text(name)}" for key, name in found.items())
     return f"\n\n{_SAFE_HARBOR}\n# [safe_harbor]\n{keys}"
 
+
+_KEYS = {
+    "person": "repeats: people are counted, not records; leave it out if each record is a person of its own",
+    "household": "who finds one finds all: adds the measure household_risk",
+}
 
 _HEAD = """\
 # Drafted by `reidsim new` from the values and names of the columns. Nobody has checked it: read it, then change it.

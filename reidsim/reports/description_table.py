@@ -29,11 +29,14 @@ def _overview(description: FileDescription) -> Table:
     table.add_column("")
     table.add_column("", justify="right")
     table.show_header = False
+    one, several = _units(description)
     table.add_row("Records", f"{description.records:,}")
+    if description.people is not None:
+        table.add_row("People", f"{description.people:,}")
     table.add_row("Cells (combinations that occur)", f"{description.cells:,}")
-    table.add_row("Unique records", f"{description.uniques:,} ({profile.unique_share:.2%})")
+    table.add_row(f"Unique {several}", f"{description.uniques:,} ({profile.unique_share:.2%})")
     table.add_row("Smallest group (k)", f"{profile.smallest:,}")
-    table.add_row("Median group size of a record", f"{profile.median:,g}")
+    table.add_row(f"Median group size of a {one}", f"{profile.median:,g}")
     table.add_row("Risk of a uniform guess: highest", f"{profile.highest_risk:.4f}")
     table.add_row("Risk of a uniform guess: average", f"{profile.average_risk:.4f}")
     if description.population_size is None:
@@ -60,8 +63,9 @@ def _attributes(description: FileDescription) -> Table:
 
 
 def _group_sizes(description: FileDescription) -> Table:
-    table = _table("Records that look alike")
-    for name in ("Group size", "Cells", "Records", "Share of records"):
+    several = _units(description)[1]
+    table = _table("Records that look alike" if description.people is None else "People by their smallest group")
+    for name in ("Group size", "Cells", several.capitalize(), f"Share of {several}"):
         table.add_column(name, justify="right")
     for band in description.profile.bands():
         if band.records:
@@ -71,7 +75,7 @@ def _group_sizes(description: FileDescription) -> Table:
 
 
 def _thresholds(description: FileDescription) -> Table:
-    table = _table("Records in groups smaller than k")
+    table = _table(f"{_units(description)[1].capitalize()} in groups smaller than k")
     table.add_column("k =")
     for k in THRESHOLDS:
         table.add_column(str(k), justify="right")
@@ -102,6 +106,11 @@ def _uniqueness(description: FileDescription) -> Table:
     caption = [] if level == 1 else [f"in brackets: {level:.0%} confidence intervals, if the method's model holds"]
     table.caption = "\n".join([*caption, *(f"{names}: {note}" for note, names in notes.items())])
     return table
+
+
+def _units(description: FileDescription) -> tuple[str, str]:
+    """Return what is counted, one and several."""
+    return ("record", "records") if description.people is None else ("person", "people")
 
 
 def _table(title: str) -> Table:

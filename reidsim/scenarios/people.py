@@ -16,6 +16,8 @@ from reidsim.tables import require_columns
 
 Keys = NDArray[np.intp]
 
+# What a key is not, in lower case: rows without one must not become those of one person.
+_MISSING = ("", "na", "n/a", "nan", "null", "none", ".")
 # Columns of records.parquet where records name their person and household; the person by a number, never by its key.
 PERSON, HOUSEHOLD = "person", HOUSEHOLD_RISK.column
 
@@ -37,7 +39,7 @@ def keys_of_records(frame: pd.DataFrame, column: str, source: str | Path) -> Key
     """
     require_columns(frame, [column], Path(source))
     values = frame[column].str.strip()
-    missing = values.eq("").to_numpy()
+    missing = values.str.lower().isin(_MISSING).to_numpy()
     if missing.any():
         raise InputError(
             "value missing", source=source, where=f"row {int(missing.argmax()) + 1}, column {column!r}",
