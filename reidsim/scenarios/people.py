@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,3 +83,21 @@ def require_distinct_people(frame: pd.DataFrame, column: str, source: str | Path
             "a second row of one person", source=source, where=f"row {row + 1}, column {column!r}",
             expected=f"one row for each subject, who decides alone; row {int(first[row]) + 1} is of the same",
         )  # fmt: skip
+
+
+def refuse_keys(content: Mapping[str, Any], keep: Sequence[str]) -> None:
+    """Check that no column that is to be shared as it is names people or households.
+
+    Raises
+    ------
+    InputError
+        Names the column.
+    """
+    release = content.get("release")
+    for key in ("person", "household"):
+        column = release.get(key) if isinstance(release, Mapping) else None
+        if column is not None and column in keep:
+            raise InputError(
+                f"the key of {key}s is never shared", source="--keep", found=column,
+                expected="columns that name nobody, as rows of one person could be put together by it",
+            )  # fmt: skip

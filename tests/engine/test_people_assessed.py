@@ -233,3 +233,36 @@ def test_row_sets_are_those_of_people():
         amounts = rng.random(n)
         largest = [max(amounts[person == own]) for own in person]
         assert largest_in_groups(amounts, person).tolist() == largest
+
+
+@pytest.mark.parametrize(
+    ("section", "told"),
+    [
+        ('file = "men.csv"\nperson = "id"', "row 3, column 'id': a second row of one person"),
+        ('size = 3\nperson = "id"', "subjects who are drawn have no key"),
+    ],
+)
+def test_subjects_of_the_masking_game_have_one_row_each(tmp_path, section, told):
+    (tmp_path / "men.csv").write_text("id,age,town\na,30,X\nb,31,Y\na,32,X\n")
+    (tmp_path / "registry.csv").write_text("age,town\n30,X\n31,Y\n32,X\n")
+    (tmp_path / "men.toml").write_text(
+        f"""
+game = "masking"
+[targets]
+{section}
+[resources.registry]
+file = "registry.csv"
+attributes = ["age", "town"]
+[economics]
+benefit = 100
+loss = 100
+cost = 10
+[subjects]
+attributes = ["age", "town"]
+[adversary]
+stages = [{{ stage = "identify", resource = "registry", on = ["age", "town"] }}]
+"""
+    )
+    with pytest.raises(InputError) as error:
+        reidsim.run(tmp_path / "men.toml")
+    assert told in str(error.value)

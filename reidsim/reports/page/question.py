@@ -124,6 +124,11 @@ def _shared(run: StoredRun, ways: str) -> Sentence:
 
 
 def _group(run: StoredRun, default: str = "journalist") -> Iterator[Sentence]:
+    if run.units[0] == "person":
+        yield (
+            "All records of a person are shared in one form. Groups are counted in people, and a person is found by "
+            "the record that hides among the fewest of them.",
+        )
     several = _section(run.content, "adversaries")
     adversaries = [_section(several, name) for name in several] or [_section(run.content, "adversary")]
     risks = {adversary.get("risk", default) for adversary in adversaries}

@@ -20,6 +20,7 @@ from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.forms import chosen_forms
 from reidsim.scenarios.kind import kind_named, kind_names
+from reidsim.scenarios.people import refuse_keys
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.tables import read_table, require_columns
 from reidsim.validation import validated
@@ -117,6 +118,7 @@ def shared_records(
             "another number of records", source=path, found=len(frame), expected=f"{len(forms.labels)}, as in the run"
         )
     attribute_of = {column: attribute for attribute, column in release.column_of.items()}
+    refuse_keys(run.content, keep)
     for name in keep:
         if name in attribute_of or keep.count(name) > 1:
             problem = "column named twice" if keep.count(name) > 1 else "a quasi-identifier is shared in its form only"
