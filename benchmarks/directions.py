@@ -2,8 +2,8 @@
 
 Run by hand: ``python benchmarks/directions.py``; all 32,561 records of wan2015 take some minutes.
 
-Policies are planned in direction "record" and in the direction asked for, and both are told in the latter. The counts of
-rows that fit each person are compared with a plain loop over a sample of persons, whose time is extrapolated.
+Policies are planned in direction "record" and in the direction asked for, and both are told in the latter. The counts
+of rows that fit each person are compared with a plain loop over a sample of persons, whose time is extrapolated.
 Compilation is not counted.
 """
 

@@ -106,6 +106,7 @@ def run_several(
     from reidsim.engine.results import next_free_folder
     from reidsim.reports.illustration import illustrate
     from reidsim.reports.summary_table import batch_tables, summary_tables
+    from reidsim.scenarios.people import counted_units
 
     if folder is None:
         folder = (
@@ -130,7 +131,7 @@ def run_several(
     if isinstance(result, BatchResult):
         tables = batch_tables(result, title)
     else:
-        tables = summary_tables(result.summary, title, result.measures)
+        tables = summary_tables(result.summary, title, result.measures, units=counted_units(loaded.content))
     for table in tables:
         Console().print(table)
     print_warnings(result.warnings)

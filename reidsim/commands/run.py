@@ -62,6 +62,7 @@ def run(
     from reidsim.reports.illustration import illustrate
     from reidsim.reports.summary_table import summary_tables
     from reidsim.scenarios.load import load_scenario
+    from reidsim.scenarios.people import counted_units
 
     stop_if_interrupted()
     loaded = load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code)
@@ -89,7 +90,8 @@ def run(
         stop_if_interrupted()
         progress("drawing and writing", 0, 1)
         result.save(folder, illustrate=illustrate)
-    for table in summary_tables(result.summary, f"{loaded.name}: {loaded.scenario.title}", result.measures):
+    title, units = f"{loaded.name}: {loaded.scenario.title}", counted_units(loaded.content)
+    for table in summary_tables(result.summary, title, result.measures, units=units):
         Console().print(table)
     print_warnings(result.warnings)
     tell_results(folder, group_readable=group_readable)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from reidsim.bundled import bundled_names, resolve
 from reidsim.drafts.choice import Choice, ChosenColumn, choose, names_look_like_values
+from reidsim.drafts.people import people_keys
 from reidsim.drafts.profile import ColumnProfile, profile_table
 from reidsim.drafts.scenario_text import Prices, scenario_text, toml_text
 from reidsim.drafts.spellings import spelled
@@ -150,6 +151,7 @@ def draft_scenario(
     choice.left_out.update(dict.fromkeys(weights, "sampling weight: how many people the record stands for"))
     _require_use(choice, data, merged, age_on)
     hierarchy_files = _hierarchy_files(choice)
+    keys = people_keys(frame, profiles, [column.profile.name for column in choice.chosen])
     name = name_of(data)
     text = scenario_text(
         data.name,
@@ -160,6 +162,7 @@ def draft_scenario(
         prices,
         None if population is None or recipe is None else _recipe_from(folder, population, recipe),
         encoding,
+        keys.keys,
     )
     if weight is not None:
         text = with_weight(text, toml_text(weight), frame[weight].astype(float).sum())
@@ -168,7 +171,7 @@ def draft_scenario(
         files[SPELLINGS_FILE] = _spellings_table(choice)
     for path, content in files.items():
         _require_text(path + content, data)
-    warnings = (*_warnings(profiles, choice, (*dropped, *weights)), *told)
+    warnings = (*keys.warnings(), *_warnings(profiles, choice, (*dropped, *weights)), *told)
     return Draft(name, len(frame), profiles, choice, warnings, files)
 
 

@@ -57,6 +57,7 @@ def scenario_text(
     prices: Prices,
     population: str | None = None,
     encoding: str | None = None,
+    keys: Mapping[str, str] | None = None,
 ) -> str:
     """Return the scenario.
 
@@ -75,16 +76,19 @@ def scenario_text(
         Its recipe, for journalist risk; prosecutor risk if not given.
     encoding : str, optional
         Of the records; UTF-8 if not given.
+    keys : mapping of str to str, optional
+        Columns that say whose a record is, by their key.
     """
     release = [f"path = {toml_text(data)}"]
     if delimiter not in (None, ","):
         release.append(f"delimiter = {toml_text(str(delimiter))}")
     if encoding is not None:
         release.append(f"encoding = {toml_text(encoding)}")
+    release += [f"{key} = {toml_text(column)} # {_KEYS[key]}" for key, column in (keys or {}).items()]
     parts = [
         _HEAD.format(title=toml_text(f"What to share of {title}")),
         "\n".join(["[release]", *release]),
-        _QUASI_IDENTIFIERS + _possible(choice),
+        _QUASI_IDENTIFIERS + _possible([name for name in choice.possible if name not in (keys or {}).values()]),
         *_attributes(choice, files),
         _economics(prices),
         _ADVERSARY if population is None else _adversary_of(population),
@@ -157,11 +161,11 @@ def _values(column: ChosenColumn, attribute: str) -> list[str]:
     return [head, *(f"{toml_key(value)} = {toml_text(of)}" for value, of in values.items())]
 
 
-def _possible(choice: Choice) -> str:
-    if not choice.possible:
+def _possible(names: Sequence[str]) -> str:
+    if not names:
         return ""
     lines, line = ["#", "# Others may also know these columns; to take one, give it a section:"], "#  "
-    for name in choice.possible:
+    for name in names:
         shown = in_a_line(name)
         if len(line) + len(shown) > _LINE:
             lines.append(line.rstrip())
@@ -208,6 +212,11 @@ def _safe_harbor(choice: Choice) -> str:
     keys = "\n".join(f"# {key} = {toml_text(name)}" for key, name in found.items())
     return f"\n\n{_SAFE_HARBOR}\n# [safe_harbor]\n{keys}"
 
+
+_KEYS = {
+    "person": "repeats: people are counted, not records; leave it out if each record is a person of its own",
+    "household": "who finds one finds all: adds the measure household_risk",
+}
 
 _HEAD = """\
 # Drafted by `reidsim new` from the values and names of the columns. Nobody has checked it: read it, then change it.

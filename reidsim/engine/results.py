@@ -189,7 +189,7 @@ def measures_told(manifest: Mapping[str, Any]) -> tuple[Measure, ...]:
     """
     told = manifest.get("measures")
     if told is None:
-        return kind_of_content(manifest["content"]).measures
+        return kind_of_content(manifest["content"]).measures_of(manifest["content"])
     names = [field.name for field in fields(Measure)]
     if not isinstance(told, list) or not all(isinstance(each, dict) and sorted(each) == sorted(names) for each in told):
         raise InputError("not the manifest of a run", where="measures", expected="what reidsim run writes")

@@ -18,6 +18,7 @@ from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import MEASURES
 from reidsim.measures import columns_of
 from reidsim.scenarios.kind import kind_of
+from reidsim.scenarios.people import PERSON
 from reidsim.scenarios.study import AnalysisTables, Played, PolicyOutcome, Progress, Study, equilibria_of
 from reidsim.wording import counted
 
@@ -137,6 +138,10 @@ def analysis_of(played: Sequence[PlayedPolicy]) -> AgentAnalysis:
 def with_participation(records: pd.DataFrame, played: Sequence[PlayedPolicy]) -> pd.DataFrame:
     """Return the records of the last round with a column that tells who took part in it, after the outcomes."""
     takes_part = np.concatenate([each.participants for each in played])
+    if len(takes_part) < len(records):
+        # Subjects are people with several records, which are told by number.
+        person = records[PERSON].to_numpy().reshape(len(played), -1)
+        takes_part = np.concatenate([each.participants[of] for each, of in zip(played, person, strict=True)])
     records = records.copy()
     records.insert(list(records.columns).index("generalization_intensity") + 1, "participates", takes_part)
     return records

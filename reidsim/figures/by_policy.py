@@ -23,6 +23,7 @@ from reidsim.games.measures import ADVERSARY_PAYOFF, MEASURES, PUBLISHER_PAYOFF
 from reidsim.measures import Measure, measures_among
 from reidsim.palette import BLUE, VERMILION
 from reidsim.scenarios.faces import Shown
+from reidsim.scenarios.people import once_each
 
 _COLOURS = {PUBLISHER_PAYOFF.column: BLUE, ADVERSARY_PAYOFF.column: VERMILION}
 _RISKS = {"policy", "attacked", "success_probability"}
@@ -35,7 +36,7 @@ def figures_by_policy(result: Shown) -> Iterator[tuple[str, Figure]]:
     if {"policy", *_COLOURS} <= set(result.runs.columns):
         yield "payoffs", payoffs_by_policy(result.summary.reset_index(), result.measures)
     if set(result.records.columns) >= _RISKS and len(result.records):
-        yield "risks", risks_by_policy(result.records)
+        yield "risks", risks_by_policy(once_each(result.records, result.manifest["content"]))
 
 
 def payoffs_by_policy(summary: pd.DataFrame, measures: Iterable[Measure] = MEASURES) -> Figure:

@@ -28,6 +28,7 @@ _ARGUMENTS = (
     (r"population(\.recipe)?", r"argument 'population'"),
     (r"attributes\.([^.]+)\.hierarchy(\..+)?", r"argument 'records', hierarchy of '\1'"),
     (r"attributes\.(.+)", r"argument 'records', \1"),
+    (r"release\.(person|household)", r"argument 'records', \1"),
     (r"attributes|release.*", r"argument 'records'"),
 )
 

@@ -35,11 +35,16 @@ class Records:
     weight : str or array, optional
         Sampling weights: how many people of the population each record stands for, 1 or more. A column of the table,
         or one number for each record; adversaries with ``risk="sample"`` link with them.
+    person : str, optional
+        Column that says whose each record is, where people have several: then people are counted, and all records of a
+        person get one generalization. It is never shared.
+    household : str, optional
+        Column that says to which household the person belongs; adds the measure ``household_risk``.
 
     Raises
     ------
     InputError
-        If the table is empty, or lacks an attribute or its weights, or a hierarchy is none.
+        If the table is empty, or lacks an attribute, a key or its weights, or a hierarchy is none.
 
     Examples
     --------
@@ -52,6 +57,8 @@ class Records:
     data: pd.DataFrame | str | Path
     attributes: Mapping[str, HierarchyLike | Mapping[str, Any]]
     weight: str | ArrayLike | None = None
+    person: str | None = field(default=None, kw_only=True)
+    household: str | None = field(default=None, kw_only=True)
     _table: pd.DataFrame | None = field(init=False, repr=False, default=None)
     _weights: pd.Series[str] | None = field(init=False, repr=False, default=None)
 
@@ -65,29 +72,25 @@ class Records:
         if isinstance(self.data, pd.DataFrame):
             table = text_table(self.data, "Records: argument 'data'")
             object.__setattr__(self, "_table", table)
+            keys = {"person": self.person, "household": self.household}
+            named = [(argument, column) for argument, column in keys.items() if column is not None]
             for name, given in self.attributes.items():
-                drawn = isinstance(given, Mapping) and given.get("draw")
-                column = given.get("column", name) if isinstance(given, Mapping) else name
-                if column not in table and not drawn:
+                if not (isinstance(given, Mapping) and given.get("draw")):
+                    named.append(("attributes", given.get("column", name) if isinstance(given, Mapping) else name))
+            if isinstance(self.weight, str):
+                named.append(("weight", self.weight))
+            for argument, column in named:
+                if column not in table:
                     raise not_among(
                         "no such column",
                         column,
                         table.columns,
                         source="Records",
-                        where="argument 'attributes'",
+                        where=f"argument '{argument}'",
                         shown=20,
                     )
         if self.weight is not None and not isinstance(self.weight, str):
             object.__setattr__(self, "_weights", self._given_weights())
-        elif self.weight is not None and self._table is not None and self.weight not in self._table:
-            raise not_among(
-                "no such column",
-                self.weight,
-                self._table.columns,
-                source="Records",
-                where="argument 'weight'",
-                shown=20,
-            )
         self.content("", {})
 
     def _given_weights(self) -> pd.Series[str]:
@@ -135,6 +138,8 @@ class Records:
             tables[release["path"]] = self._table.assign(**further) if further else self._table
         if self.weight is not None:
             release["weight"] = str(self._weight_column())
+        of_people = {"person": self.person, "household": self.household}
+        release |= {key: column for key, column in of_people.items() if column is not None}
         attributes: dict[str, dict[str, Any]] = {}
         for name, given in self.attributes.items():
             keys = dict(given) if isinstance(given, Mapping) else {_HIERARCHY: given}

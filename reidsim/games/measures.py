@@ -69,6 +69,14 @@ RISK_QUANTILE = Measure(
     "{:.4f}",
     "probability of re-identification that the share `risk_level` of the records does not exceed",
 )
+# Where records name the household of their person.
+HOUSEHOLD_RISK = Measure(
+    "household_risk",
+    "Household risk",
+    "{:.4f}",
+    "mean over all people of the probability that somebody of the person's household is re-identified: the largest "
+    "risk among its members",
+)
 # Of single records.
 SUCCESS_PROBABILITY = Measure(
     "success_probability",

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
+from reidsim.linkage.people import RowSets
 from reidsim.linkage.value_tree import TOP, ValueTree
 from reidsim.populations.domain import Codes
 
@@ -24,6 +25,30 @@ Positions = NDArray[np.int32]
 
 NOBODY = -1
 _LARGEST_KEY = 2**62
+
+
+class Holders(NamedTuple):
+    """Whose the records of elements are, where people have several; people alike are one row set.
+
+    Parameters
+    ----------
+    start : ndarray of int64, shape (n_elements + 1,)
+        Where the row sets of each element begin; of no length if each record is a person.
+    row_set : ndarray of int
+        Element after element.
+    people : ndarray of int64, shape (n_sets,)
+        People of each row set.
+    last : ndarray of int64, shape (n_sets + 1,)
+        To count with: the group in which each set was last counted, and the number of groups so far.
+    """
+
+    start: Integers
+    row_set: NDArray[np.intp]
+    people: Integers
+    last: Integers
+
+
+_NO_HOLDERS = Holders(*(np.zeros(0, dtype=kind) for kind in (np.int64, np.intp, np.int64, np.int64)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +66,8 @@ class Elements:
     pattern : ndarray of int32, shape (n_elements,)
         Elements of different patterns never match: a pattern is how far records are generalized.
     n_persons : int
+    holders : Holders, optional
+        Where people have several records, and those who match are to be counted.
     """
 
     columns: tuple[Positions, ...]
@@ -48,6 +75,7 @@ class Elements:
     records: Integers
     pattern: Positions
     n_persons: int
+    holders: Holders = _NO_HOLDERS
 
     @property
     def n_elements(self) -> int:
@@ -60,6 +88,7 @@ def make_elements(
     records: Codes | None = None,
     counts: Integers | None = None,
     trees: Mapping[int, ValueTree] | None = None,
+    row_sets: RowSets | None = None,
 ) -> Elements:
     """Put together the elements of some distinct persons and the released records.
 
@@ -73,6 +102,9 @@ def make_elements(
         Records that each row of `records` stands for (one each, if not given).
     trees : mapping of int to ValueTree, optional
         Value tree by position of the attribute; without one, only equal values match.
+    row_sets : RowSets, optional
+        Whose the records are, over the rows of `records`; all records of one person are generalized alike. Each is
+        somebody else's, if not given.
     """
     n = len(persons)
     counted = np.ones(n if records is None else len(records), dtype=np.int64) if counts is None else counts
@@ -84,7 +116,8 @@ def make_elements(
     }
     if records is None and not used:
         columns = tuple(np.ascontiguousarray(persons[:, j], dtype=np.int32) for j in range(persons.shape[1]))
-        return Elements(columns, np.arange(n, dtype=np.int32), counted, np.zeros(n, dtype=np.int32), n)
+        holders = _holders(row_sets, n, 0)
+        return Elements(columns, np.arange(n, dtype=np.int32), counted, np.zeros(n, dtype=np.int32), n, holders)
     # Elements of one pattern are at the same depth of every tree, so that values of theirs that match are equal.
     depths = np.zeros(released.shape, dtype=np.int32)
     for position, tree in used.items():
@@ -108,7 +141,17 @@ def make_elements(
             [np.repeat(np.arange(len(patterns), dtype=np.int32), n), pattern_of_record.ravel().astype(np.int32)]
         ),
         n_persons=n,
+        holders=_holders(row_sets, len(released), len(rows) - len(released)),
     )
+
+
+def _holders(row_sets: RowSets | None, n_records: int, before: int) -> Holders:
+    """Return whose the records are, of elements that begin with others who are none."""
+    if row_sets is None:
+        return _NO_HOLDERS
+    start, row_set = row_sets.by_cell(n_records)
+    last = np.full(row_sets.n_sets + 1, -1, dtype=np.int64)
+    return Holders(np.concatenate([np.zeros(before, dtype=np.int64), start]), row_set, row_sets.people, last)
 
 
 def _is_generalized(persons: Codes, released: Codes, tree: ValueTree) -> bool:
@@ -229,6 +272,35 @@ def matching_records(
             if asks[order[i]] >= 0 and wanted[asks[order[i]]]:
                 asked = True
         if asked and total > 0:
+            for i in range(starts[group], starts[group + 1]):
+                person = asks[order[i]]
+                if person >= 0 and wanted[person]:
+                    matches[person] += total
+
+
+@numba.njit(cache=True)
+def matching_people(
+    order: Positions, starts: Integers, asks: Positions, holders: Holders, wanted: NDArray[np.bool_], matches: Integers
+) -> None:
+    """Count the different people of whom a record is one that each wanted person matches, into `matches`."""
+    number = len(holders.last) - 1
+    for group in range(len(starts) - 1):
+        asked = False
+        for i in range(starts[group], starts[group + 1]):
+            if asks[order[i]] >= 0 and wanted[asks[order[i]]]:
+                asked = True
+                break
+        if not asked:
+            continue
+        holders.last[number] += 1
+        total = 0
+        for i in range(starts[group], starts[group + 1]):
+            for place in range(holders.start[order[i]], holders.start[order[i] + 1]):
+                row_set = holders.row_set[place]
+                if holders.last[row_set] != holders.last[number]:
+                    holders.last[row_set] = holders.last[number]
+                    total += holders.people[row_set]
+        if total > 0:
             for i in range(starts[group], starts[group + 1]):
                 person = asks[order[i]]
                 if person >= 0 and wanted[person]:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
+from reidsim.linkage.people import distinct_people
 from reidsim.populations.domain import unique_rows
 from reidsim.populations.population import Counts, Population
 from reidsim.releases.lattice import GeneralizationLattice
@@ -37,16 +38,19 @@ class NodeTable:
         People in each group.
     group_of : ndarray of int32, shape (n_records,)
         Position of each record's group in `keys`.
+    group_of_cell : ndarray of int32, shape (n_cells,)
+        That of each cell of the population; of no length unless people have rows in several cells.
     """
 
     keys: NDArray[np.int64]
     counts: Counts
     group_of: NDArray[np.int32]
+    group_of_cell: NDArray[np.int32]
 
     @property
     def nbytes(self) -> int:
         """Memory held."""
-        return self.keys.nbytes + self.counts.nbytes + self.group_of.nbytes
+        return self.keys.nbytes + self.counts.nbytes + self.group_of.nbytes + self.group_of_cell.nbytes
 
 
 class GroupSizes:
@@ -59,7 +63,8 @@ class GroupSizes:
     Parameters
     ----------
     population : Population
-        Must have every attribute of the lattice, with the same categories.
+        Must have every attribute of the lattice, with the same categories. Of `PeopleOfRows`, a group's size is the
+        number of different people who have a row in it.
     lattice : GeneralizationLattice
     memory_limit : int
         Bytes that kept tables may take together (256 MiB by default). Besides them, one table is in the making.
@@ -80,6 +85,7 @@ class GroupSizes:
     ) -> None:
         self._smallest = 1 if holds_records else 0
         self._lattice = lattice
+        self._row_sets = distinct_people(population.marginal(lattice.domain.names))
         self._memory_limit = memory_limit
         self._kept: OrderedDict[int, NodeTable] = OrderedDict()
         self._kept_bytes = 0
@@ -131,9 +137,13 @@ class GroupSizes:
         else:
             merged, positions = np.unique(keys, return_inverse=True)
             inverse = positions.astype(np.int32)
-        counts = np.zeros(len(merged), dtype=below.counts.dtype)
-        _add_at(counts, inverse, below.counts)
-        return NodeTable(merged, counts, inverse[below.group_of])
+        group_of_cell = inverse[below.group_of_cell]
+        if self._row_sets is None:
+            counts = np.zeros(len(merged), dtype=below.counts.dtype)
+            _add_at(counts, inverse, below.counts)
+        else:
+            counts = self._row_sets.in_classes(group_of_cell, len(merged))
+        return NodeTable(merged, counts, inverse[below.group_of], group_of_cell)
 
     def _keep(self, strategy: int, table: NodeTable) -> None:
         self._kept[strategy] = table
@@ -158,7 +168,9 @@ def _base_table(population: Population, lattice: GeneralizationLattice) -> NodeT
     totals = np.zeros(len(first), dtype=counts.dtype)
     _add_at(totals, inverse.astype(np.int32), counts)
     group_of = inverse[len(marginal.cells) :].astype(np.int32)
-    return NodeTable(lattice.domain.keys(codes[first]), totals, group_of)
+    several = distinct_people(population) is not None
+    group_of_cell = inverse[: len(marginal.cells) if several else 0].astype(np.int32)
+    return NodeTable(lattice.domain.keys(codes[first]), totals, group_of, group_of_cell)
 
 
 @numba.njit(cache=True)

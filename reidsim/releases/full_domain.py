@@ -20,9 +20,9 @@ def released_table(
     ----------
     lattice : GeneralizationLattice
         Over the distinct cells.
-    strategies : ndarray of int64, shape (n_cells,)
-        The node of each cell: the same for all cells that are released, under full-domain generalization; -1 where
-        the records are suppressed.
+    strategies : ndarray of int64, shape (n_records,)
+        The node of each record: the same for all that are released, under full-domain generalization; -1 where the
+        record is suppressed.
     cell_of_record : ndarray of int, shape (n_records,)
 
     Returns
@@ -30,7 +30,7 @@ def released_table(
     DataFrame
         One categorical column per attribute; suppressed records have ``*`` in every one.
     """
-    labels = lattice.released(strategies[cell_of_record], cell_of_record)
+    labels = lattice.released(strategies, cell_of_record)
     for name in labels.columns:
         column = labels[name].cat
         known = labels[name] if SUPPRESSED in column.categories else column.add_categories([SUPPRESSED])
@@ -38,7 +38,7 @@ def released_table(
     return labels
 
 
-def released_class_sizes(released: pd.DataFrame) -> NDArray[np.int64]:
+def released_class_sizes(released: pd.DataFrame, person: NDArray[np.intp] | None = None) -> NDArray[np.int64]:
     """Return the size of each record's equivalence class in a released table; 0 for suppressed records.
 
     Parameters
@@ -46,6 +46,9 @@ def released_class_sizes(released: pd.DataFrame) -> NDArray[np.int64]:
     released : DataFrame
         Labels; a row of ``*`` alone is a suppressed record. (One that is kept at a top node of ``*`` alone cannot be
         told from it, and pays nothing either, unless attributes are left out of the information loss.)
+    person : ndarray of int, shape (n_records,), optional
+        Whose each record is: then the size of a class is the number of different people in it. Each is somebody
+        else's, if not given.
 
     Returns
     -------
@@ -54,7 +57,12 @@ def released_class_sizes(released: pd.DataFrame) -> NDArray[np.int64]:
     labels = released.astype("str")
     shared = ~(labels == SUPPRESSED).all(axis=1).to_numpy()
     columns = list(labels.columns)
-    sizes = labels.groupby(columns, sort=False)[columns[0]].transform("size").to_numpy()
+    groups = labels.groupby(columns, sort=False)[columns[0]]
+    if person is None:
+        sizes = groups.transform("size").to_numpy()
+    else:
+        number = groups.ngroup().to_numpy()
+        sizes = np.bincount(np.unique(np.column_stack([number, person]), axis=0)[:, 0])[number]
     return np.where(shared, sizes, 0).astype(np.int64)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
+from reidsim.linkage.people import distinct_people
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy
 from reidsim.releases.hierarchy_rules import whole_numbers
@@ -163,11 +164,14 @@ def minimum_zip_levels(hierarchy: Hierarchy, zip3_population: Mapping[str, float
 def zip3_population_of(population: Population, zip_code: str) -> dict[str, float]:
     """Count the people of each three-digit ZIP code area in a population."""
     marginal = population.marginal([zip_code])
-    codes = marginal.domain.attributes[0].categories
-    people: dict[str, float] = dict.fromkeys((code[:ZIP_DIGITS] for code in codes), 0.0)
-    for (code,), count in zip(marginal.cells.tolist(), marginal.counts.tolist(), strict=True):
-        people[codes[code][:ZIP_DIGITS]] += count
-    return people
+    codes = [code[:ZIP_DIGITS] for code in marginal.domain.attributes[0].categories]
+    areas, area = np.unique(codes, return_inverse=True)
+    of_cell, row_sets = area[marginal.cells[:, 0]], distinct_people(marginal)
+    if row_sets is None:
+        people = np.bincount(of_cell, weights=marginal.counts, minlength=len(areas))
+    else:
+        people = row_sets.in_classes(of_cell, len(areas)).astype(np.float64)
+    return dict(zip(areas.tolist(), people.tolist(), strict=True))
 
 
 class _UnfitValueError(InputError):

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.drafts.weights import may_name_weight, names_weight
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError, listed, nearest
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.k_anonymity import KAnonymityProfile
+from reidsim.linkage.people import RowSets
 from reidsim.linkage.uniqueness.estimate import UniquenessEstimate, require_usable
 from reidsim.linkage.uniqueness.of_sample import Uniqueness, uniqueness_of_sample
 from reidsim.linkage.uniqueness.sample_cells import SampleCells
@@ -58,6 +59,9 @@ class FileDescription:
     profile : KAnonymityProfile
         Of the same groups.
     attributes : tuple of AttributeDescription
+    people : int or None
+        Different people, where the file says whose each record is: then groups are counted in people, `profile` tells
+        of each the smallest group that the person has a record in, and uniques are people. None if it does not say.
     population_size : int or None
         People in the population that the file is a sample of; None if the file is taken as the population.
     uniqueness : Uniqueness or None
@@ -74,6 +78,7 @@ class FileDescription:
     frequencies: GroupFrequencies
     profile: KAnonymityProfile
     attributes: tuple[AttributeDescription, ...]
+    people: int | None
     population_size: int | None
     uniqueness: Uniqueness | None
     warnings: tuple[str, ...]
@@ -86,7 +91,7 @@ class FileDescription:
     @property
     def records(self) -> int:
         """Records, or people."""
-        return self.frequencies.records
+        return self.frequencies.records if self.people is None else self.rows
 
     @property
     def cells(self) -> int:
@@ -95,8 +100,8 @@ class FileDescription:
 
     @property
     def uniques(self) -> int:
-        """Records that share their combination of values with no other."""
-        return self.frequencies.uniques
+        """Records that share their combination of values with no other; or people of whom one shares it with nobody."""
+        return self.frequencies.uniques if self.people is None else round(self.profile.unique_share * self.people)
 
 
 def describe_file(
@@ -105,6 +110,7 @@ def describe_file(
     columns: Sequence[str] | None = None,
     count: str | None = None,
     weight: str | None = None,
+    person: str | None = None,
     population_size: int | None = None,
     seed: int = 0,
     level: float = 0.95,
@@ -121,6 +127,8 @@ def describe_file(
         Column with the number of records in each row; each row is one record, if not given and the file does not say.
     weight : str, optional
         Column with the sampling weight of each record: how many people of the population it stands for.
+    person : str, optional
+        Column that says whose each record is, where people have several: groups are then of different people.
     population_size : int, optional
         People in the population that the file is a random sample of. The file is taken as the population, if not
         given.
@@ -150,13 +158,20 @@ def describe_file(
             "sampling weights are no counts of records", source=path, where="--count", found=count,
             hint=f"--weight {count} takes them",
         )  # fmt: skip
-    if weight is not None and (count is not None or population_size is not None):
+    if weight is not None and (count is not None or population_size is not None or person is not None):
         raise InputError(
-            "weights say how many people there are", source=path, where="--weight", found=weight,
-            expected="neither --count nor --population-size besides",
+            "weights say how many people each record stands for", source=path, where="--weight", found=weight,
+            expected="neither --count, --population-size nor --person besides",
         )  # fmt: skip
+    columns = None if columns is None else _with(columns, person)
     file = read_coded_file(Path(path), columns=columns, count=count, weight=weight)
-    frequencies = GroupFrequencies.from_group_sizes(group_sizes(file.columns, file.counts))
+    if person is None:
+        frequencies = GroupFrequencies.from_group_sizes(group_sizes(file.columns, file.counts))
+        profile, n_people = KAnonymityProfile.of_file(frequencies), None
+    else:
+        file, of_record = _people(file, person)
+        frequencies, profile = _by_people(file.columns, of_record)
+        n_people = profile.total
     attributes = tuple(_described(column, file.counts) for column in file.columns)
     uniqueness = None
     if file.weights is not None or population_size is not None:
@@ -172,8 +187,9 @@ def describe_file(
         source=file.source,
         rows=len(file.columns[0].codes),
         frequencies=frequencies,
-        profile=KAnonymityProfile.of_file(frequencies),
+        profile=profile,
         attributes=attributes,
+        people=n_people,
         population_size=population_size if file.weights is None else round(float(file.weights.sum())),
         uniqueness=uniqueness,
         warnings=_warnings(file, attributes, frequencies),
@@ -190,6 +206,16 @@ def group_sizes(columns: Sequence[CodedColumn], counts: NDArray[np.int64] | None
     counts : ndarray of int64, shape (n_rows,), optional
         Records in each row; one, if not given.
     """
+    keys = _cell_keys(columns)
+    if counts is None:
+        return np.asarray(np.unique(keys, return_counts=True)[1])
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    return np.asarray(np.add.reduceat(counts[order], starts))
+
+
+def _cell_keys(columns: Sequence[CodedColumn]) -> NDArray[np.int64]:
+    """Return a number for each row, the same for the same combination of codes."""
     keys = np.zeros(len(columns[0].codes), dtype=np.int64)
     cells = 1
     for column in columns:
@@ -199,11 +225,45 @@ def group_sizes(columns: Sequence[CodedColumn], counts: NDArray[np.int64] | None
             cells = len(found)
         keys = keys * column.n_codes + column.codes
         cells *= column.n_codes
-    if counts is None:
-        return np.asarray(np.unique(keys, return_counts=True)[1])
-    order = np.argsort(keys, kind="stable")
-    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
-    return np.asarray(np.add.reduceat(counts[order], starts))
+    return keys
+
+
+def _with(columns: Sequence[str], person: str | None) -> list[str]:
+    return [*columns, *([] if person is None or person in columns else [person])]
+
+
+def _people(file: CodedFile, person: str) -> tuple[CodedFile, NDArray[np.intp]]:
+    """Return the file without the column of the key, and the person of each row in numbers from 0 on.
+
+    Raises
+    ------
+    InputError
+        If there is no such column or no other, a row has no value in it, or rows are counts of records.
+    """
+    others = tuple(column for column in file.columns if column.name != person)
+    key = next((column for column in file.columns if column.name == person), None)
+    if key is None or not others:
+        names = [column.name for column in file.columns]
+        raise InputError("no such column besides attributes", source=file.path, where="--person", found=person,
+                         expected=f"one of {listed(names, 20)}", hint=nearest(person, names))  # fmt: skip
+    if file.counts is not None:
+        raise InputError("rows with counts are of nobody alone", source=file.path, where="--person", found=person)
+    missing = key.codes == MISSING
+    if missing.any():
+        place = f"row {int(missing.argmax()) + 1}, column {person!r}"
+        raise InputError("value missing", source=file.path, where=place, expected="a value in every row")
+    return replace(file, columns=others), np.unique(key.codes, return_inverse=True)[1]
+
+
+def _by_people(
+    columns: Sequence[CodedColumn], of_record: NDArray[np.intp]
+) -> tuple[GroupFrequencies, KAnonymityProfile]:
+    """Return the groups by the different people in each, and people by the smallest group that each has a record in."""
+    cell = np.unique(_cell_keys(columns), return_inverse=True)[1]
+    row_sets, set_of_person = RowSets.of(cell, of_record)
+    sizes = row_sets.in_classes(np.arange(int(cell.max()) + 1), int(cell.max()) + 1)
+    smallest = np.minimum.reduceat(sizes[row_sets.cells], row_sets.start[:-1])
+    return GroupFrequencies.from_group_sizes(sizes), KAnonymityProfile.of_records(smallest[set_of_person])
 
 
 def _cells(file: CodedFile, frequencies: GroupFrequencies, population_size: int | None) -> SampleCells:

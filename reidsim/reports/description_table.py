@@ -39,11 +39,14 @@ def _overview(description: FileDescription) -> Table:
     profile = description.profile
     table = titled_table(description.title or description.path.name, ["", "number"])
     table.show_header = False
+    one, several = _units(description)
     table.add_row("Records", f"{description.records:,}")
+    if description.people is not None:
+        table.add_row("People", f"{description.people:,}")
     table.add_row("Cells (combinations that occur)", f"{description.cells:,}")
-    table.add_row("Unique records", f"{description.uniques:,} ({profile.unique_share:.2%})")
+    table.add_row(f"Unique {several}", f"{description.uniques:,} ({profile.unique_share:.2%})")
     table.add_row("Smallest group (k)", f"{profile.smallest:,}")
-    table.add_row("Median group size of a record", f"{profile.median:,g}")
+    table.add_row(f"Median group size of a {one}", f"{profile.median:,g}")
     table.add_row("Risk of a uniform guess: highest", f"{profile.highest_risk:.4f}")
     table.add_row("Risk of a uniform guess: average", f"{profile.average_risk:.4f}")
     if description.population_size is None:
@@ -67,7 +70,9 @@ def _attributes(description: FileDescription) -> Table:
 
 
 def _group_sizes(description: FileDescription) -> Table:
-    table = titled_table("Records that look alike", ["Group size", "Cells", "Records", "Share of records"])
+    several = _units(description)[1]
+    title = "Records that look alike" if description.people is None else "People by their smallest group"
+    table = titled_table(title, ["Group size", "Cells", several.capitalize(), f"Share of {several}"])
     table.columns[0].justify = "right"
     for band in description.profile.bands():
         if band.records:
@@ -77,7 +82,7 @@ def _group_sizes(description: FileDescription) -> Table:
 
 
 def _thresholds(description: FileDescription) -> Table:
-    table = titled_table("Records in groups smaller than k", ["k =", *THRESHOLDS])
+    table = titled_table(f"{_units(description)[1].capitalize()} in groups smaller than k", ["k =", *THRESHOLDS])
     table.add_row("Share", *(f"{description.profile.share_below(k):.2%}" for k in THRESHOLDS))
     return table
 
@@ -120,6 +125,11 @@ def _groups(uniqueness: Uniqueness) -> Table:
         f"{cells.people.min():,.1f}, median of a record {cells.people[order][middle]:,.1f}"
     )
     return table
+
+
+def _units(description: FileDescription) -> tuple[str, str]:
+    """Return what is counted, one and several."""
+    return ("record", "records") if description.people is None else ("person", "people")
 
 
 def _range(smallest: int, largest: int | None) -> str:

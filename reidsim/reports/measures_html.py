@@ -11,6 +11,7 @@ import pandas as pd
 from reidsim.figures.style import policy_name
 from reidsim.measures import Measure, measures_among
 from reidsim.scenarios.kind import kind_of_content
+from reidsim.scenarios.people import counted_units
 
 
 def best_policy(measures: pd.DataFrame, content: Mapping[str, Any]) -> str:
@@ -40,14 +41,15 @@ def answer(measures: pd.DataFrame, content: Mapping[str, Any]) -> str:
         The scenario as played.
     """
     best = best_policy(measures, content)
-    words = measures_among(kind_of_content(content).measures, measures.columns)
+    words = measures_among(kind_of_content(content).measures_of(content), measures.columns)
+    one, several = counted_units(content)
 
     def told(column: str) -> str:
         return words[column].text(measures[column].loc[best])
 
     return (
-        f"Pays best: {policy_name(best)}, {told('publisher_payoff')} per record. {told('share_attacked')} of the "
-        f"records are then attacked; the re-identification risk is {told('risk')}."
+        f"Pays best: {policy_name(best)}, {told('publisher_payoff')} per {one}. {told('share_attacked')} of the "
+        f"{several} are then attacked; the re-identification risk is {told('risk')}."
     )
 
 
@@ -62,7 +64,7 @@ def measures_table(measures: pd.DataFrame, content: Mapping[str, Any]) -> str:
         The scenario as played.
     """
     names = "".join(f'<th scope="col">{escape(policy_name(str(policy)))}</th>' for policy in measures.index)
-    words = measures_among(kind_of_content(content).measures, measures.columns)
+    words = measures_among(kind_of_content(content).measures_of(content), measures.columns)
     rows = "".join(_row(measure, measures[column]) for column, measure in words.items())
     return f"<table><thead><tr><td></td>{names}</tr></thead><tbody>{rows}</tbody></table>"
 

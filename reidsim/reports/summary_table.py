@@ -11,6 +11,7 @@ from reidsim.engine.batch.result import BatchResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.measures import Measure, measures_among
 from reidsim.reports.terminal_table import titled_table
+from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.varied_gain import GAIN, LOSS, gain_goes_with_loss
 
 _WIDTH = 80
@@ -21,7 +22,12 @@ _MOST_POINTS = 20
 
 
 def summary_tables(
-    summary: pd.DataFrame, title: str, measures: Iterable[Measure], *, half_widths: pd.DataFrame | None = None
+    summary: pd.DataFrame,
+    title: str,
+    measures: Iterable[Measure],
+    *,
+    half_widths: pd.DataFrame | None = None,
+    units: tuple[str, str] = ("record", "records"),
 ) -> Iterator[Table]:
     """Lay out the measures of a run in tables of as many policies as fit 80 characters.
 
@@ -34,13 +40,15 @@ def summary_tables(
         Those of the scenario's kind; columns that are none are not shown.
     half_widths : DataFrame, optional
         Of confidence intervals, shown beside the values; of the same form as `summary`.
+    units : tuple of str
+        What is counted, one and several.
     """
     shown = measures_among(measures, summary.columns)
     if summary.index.nlevels > 1:
         for size, rows in summary.groupby(level=0, sort=False):
             halves = None if half_widths is None else half_widths.loc[rows.index].droplevel(0)
             of_size = f"{title}, {size:,} records"
-            yield from summary_tables(rows.droplevel(0), of_size, shown.values(), half_widths=halves)
+            yield from summary_tables(rows.droplevel(0), of_size, shown.values(), half_widths=halves, units=units)
         return
     # Three characters between columns, two at each end.
     room = _WIDTH - 4 - max((len(measure.label) for measure in shown.values()), default=0)
@@ -49,10 +57,10 @@ def summary_tables(
     for position, policy in enumerate(summary.index):
         width = 3 + max(len(str(policy)), shortest)
         if used + width > room and position > start:
-            yield _table(summary.iloc[start:position], title, shown, half_widths)
+            yield _table(summary.iloc[start:position], title, shown, half_widths, units)
             start, used = position, 0
         used += width
-    yield _table(summary.iloc[start:], title, shown, half_widths)
+    yield _table(summary.iloc[start:], title, shown, half_widths, units)
 
 
 def batch_tables(result: BatchResult, title: str) -> Iterator[Table]:
@@ -74,7 +82,8 @@ def batch_tables(result: BatchResult, title: str) -> Iterator[Table]:
         for value in ("mean", "half_width")
     )
     if not swept:
-        yield from summary_tables(means, title, measures.values(), half_widths=halves)
+        units = counted_units(result.manifest["content"])
+        yield from summary_tables(means, title, measures.values(), half_widths=halves, units=units)
         return
     table = _sweep_table(measures[order[0]], means[order[0]], halves[order[0]], groups, title)
     if gain_goes_with_loss(result.manifest["content"], swept):
@@ -111,12 +120,16 @@ def _shown(measure: Measure, value: float, half: float | None) -> str:
 
 
 def _table(
-    summary: pd.DataFrame, title: str, measures: Mapping[str, Measure], half_widths: pd.DataFrame | None
+    summary: pd.DataFrame,
+    title: str,
+    measures: Mapping[str, Measure],
+    half_widths: pd.DataFrame | None,
+    units: tuple[str, str],
 ) -> Table:
     """Lay out the measures of a run, one row each, one column per policy; see `summary_tables`."""
     has_payoffs = PUBLISHER_PAYOFF.column in summary
     has_intervals = half_widths is not None and not half_widths.isna().all(axis=None)
-    caption = "means over all records" + ("; payoffs per record" if has_payoffs else "")
+    caption = f"means over all {units[1]}" + (f"; payoffs per {units[0]}" if has_payoffs else "")
     caption += "\n± half-width of the 95% confidence interval" if has_intervals else ""
     table = titled_table(title, ["", *summary.index], caption)
     for column, measure in measures.items():

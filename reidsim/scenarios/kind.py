@@ -121,6 +121,10 @@ class Kind(Faces, RecordSharing, ABC):
 
         return policy_among(self.policies, Policy, name, f"{self.decider}.policies")
 
+    def measures_of(self, content: Mapping[str, Any]) -> tuple[Measure, ...]:
+        """Return the measures in the words of a scenario with this content."""
+        return self.measures
+
     # Studies
 
     @abstractmethod
@@ -226,6 +230,10 @@ class Kind(Faces, RecordSharing, ABC):
         """Return the row of the world's games on which each record stands, shape (n_records,)."""
         weights = study.world(draw).weights
         return np.repeat(np.arange(len(weights)), weights)
+
+    def row_of_subject(self, study: Any, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
+        """Return the row of each who counts once, shape (n_subjects,): of each record, unless people have several."""
+        return self.row_of_record(study, draw)
 
     def analyse(self, study: Any, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:
         """Work out the tables behind the figures that a scenario asks for, of its first draw."""

@@ -17,6 +17,7 @@ from reidsim.overrides import override, validated_after
 from reidsim.scenarios.faces import Value
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.schema import RECORD_COLUMNS, ScenarioHead
 
 Values = Mapping[str, Value]
@@ -88,7 +89,10 @@ class Exploration(mesa.Model):
     @property
     def attributes(self) -> list[str]:
         """Columns of the records that hold quasi-identifiers as released."""
-        return [column for column in self.result.records.columns if column not in RECORD_COLUMNS]
+        # Attributes have these names only where records do not name people and households.
+        named = {"person", "household"} & set(self.content.get("release", {}))
+        told = (*RECORD_COLUMNS, PERSON, HOUSEHOLD) if named else RECORD_COLUMNS
+        return [column for column in self.result.records.columns if column not in told]
 
     @property
     def content(self) -> Mapping[str, Any]:

@@ -17,6 +17,7 @@ from reidsim.figures.style import policy_name
 from reidsim.reports.measures_html import answer, best_policy, measures_table
 from reidsim.scenarios.faces import Choice, Control, Value
 from reidsim.scenarios.kind import kind_of
+from reidsim.scenarios.people import once_each
 from reidsim.web import figures, served
 from reidsim.web.exploration import Exploration
 
@@ -107,7 +108,7 @@ def _payoffs(model: Exploration) -> None:
 
 @solara.component
 def _risk(model: Exploration) -> None:
-    figure = risks_by_policy(model.result.records)
+    figure = risks_by_policy(once_each(model.result.records, model.content))
     _image(figure, "Share of records at or above each risk, by policy")
 
 

@@ -22,6 +22,7 @@ from reidsim.adversaries.knowledge.uniqueness import (
 )
 from reidsim.errors import InputError
 from reidsim.linkage.equivalence import distinct_rows, make_elements
+from reidsim.linkage.people import RowSets
 from reidsim.linkage.uniqueness.estimate import UniquenessEstimate
 from reidsim.linkage.value_tree import ValueTree
 from reidsim.populations.domain import Codes
@@ -95,6 +96,7 @@ def assess(
     method: Method = "auto",
     trials: int = 1000,
     rng: np.random.Generator | None = None,
+    person: NDArray[np.intp] | None = None,
     progress: Progress | None = None,
 ) -> Assessment:
     """Work out the risks of every person behind some released records (Xia et al. 2021).
@@ -118,6 +120,9 @@ def assess(
         Knowledge sets drawn by Monte Carlo.
     rng : numpy.random.Generator, optional
         Of the Monte Carlo.
+    person : ndarray of int, shape (n,), optional
+        Whose each record is, in numbers from 0 on, where people have several: then different people who match are
+        counted, and the risks are those by each of the records. Each is somebody else's, if not given.
     progress : callable, optional
         Called with knowledge sets done and in all.
 
@@ -126,7 +131,8 @@ def assess(
     InputError
         If persons, records and knowledge do not fit together, a person's record does not include its values, the
         population is known and records are generalized, there are too many sets to list for the exact method, or the
-        Monte Carlo lacks a generator.
+        Monte Carlo lacks a generator; or people have several records that are generalized in different ways, or sets
+        are drawn.
     """
     n = knowledge.n_persons
     for name, codes in (("persons", persons), ("released records", persons if released is None else released)):
@@ -150,8 +156,17 @@ def assess(
     record, record_of = distinct_rows(given, n)
     counts = np.bincount(record_of).astype(np.int64)
     rows = persons if released is None else released
+    row_sets = None
+    if person is not None:
+        if sets.drawn is not None:
+            raise InputError(
+                "people of several records are assessed exactly", where="expectation.method", found="monte-carlo",
+                expected="fewer knowledge sets, so that all can be listed",
+            )  # fmt: skip
+        _require_alike(rows, person, by_position)
+        row_sets, _ = RowSets.of(record_of, person)
     used = {position: by_position[position] for position in relevant if position in by_position}
-    elements = make_elements(persons[first], None if released is None else rows[record], counts, used)
+    elements = make_elements(persons[first], None if released is None else rows[record], counts, used, row_sets)
     if isinstance(uniqueness, KnownPopulation):
         if released is not None and (released != persons).any():
             raise InputError("uniques of a known population are told of records shared as they are", where="released")
@@ -159,9 +174,10 @@ def assess(
         risks = _with_known_population(uncounted, persons[first], kinds[first], sets, uniqueness, used, loads)
         chances, estimates = SetUniqueness(np.full((3, sets.n_sets), np.nan), (None,) * sets.n_sets)
     else:
-        chances, estimates = uniqueness_by_set(rows[record], counts, sets, uniqueness, record_of)
+        chances, estimates = uniqueness_by_set(rows[record], counts, sets, uniqueness, record_of, row_sets)
         risks = risks_of(elements, kinds[first], sets, chances, loads=loads, progress=progress)
-    shares = np.bincount(kinds, minlength=len(sets.probability)) / max(n, 1)
+    weights = np.ones(n) if person is None else 1 / np.bincount(person)[person]
+    shares = np.bincount(kinds, weights=weights, minlength=len(sets.probability)) / max(weights.sum(), 1)
     return Assessment(
         risks=_of_persons(risks, cell, None if sets.drawn is None else trials),
         sets=tuple(tuple(knowledge.attributes[position] for position in known) for known in sets.sets),
@@ -243,6 +259,22 @@ def _require_own_records(
                 found=int(shown[row]) if tree is None else tree.labels[shown[row]],
                 expected=str(own[row]) if tree is None else f"{tree.labels[own[row]]!r} or a group that holds it",
             )
+
+
+def _require_alike(released: Codes, person: NDArray[np.intp], trees: Mapping[int, ValueTree]) -> None:
+    """Check that all records of a person are generalized alike, so that one who matches several is counted once."""
+    first = np.unique(person, return_index=True)[1][person]
+    for position, tree in trees.items():
+        depth, is_group = tree.depth[released[:, position]], released[:, position] >= tree.attribute.size
+        # Of values that are no groups, no two include the same.
+        differs = (depth != depth[first]) & (np.bincount(person, weights=is_group)[person] > 0)
+        if differs.any():
+            row = int(differs.argmax())
+            raise InputError(
+                "records of one person are generalized in different ways", where=f"row {row + 1}",
+                found=tree.labels[released[row, position]],
+                expected=f"a value of the level of that in row {int(first[row]) + 1}, which is of the same person",
+            )  # fmt: skip
 
 
 def _of_persons(risks: Risks, cell: NDArray[np.intp], trials: int | None) -> Risks:

@@ -19,9 +19,11 @@ from reidsim.adversaries.knowledge.network import Network
 from reidsim.adversaries.knowledge.sets import KnowledgeSets
 from reidsim.linkage.equivalence import (
     Elements,
+    Holders,
     Split,
     distinct_rows,
     keep_groups,
+    matching_people,
     matching_records,
     require_matches,
     split_groups,
@@ -223,7 +225,8 @@ class _Tree:
         below = np.ascontiguousarray(self._below[:, :, last] - self._below[:, :, first])
         here = np.ascontiguousarray(self._p[:, first]) if ends_here else np.zeros(len(self._p))
         persons, met = _add_up(
-            split.order, split.starts, split.persons, elements.asks, elements.records, self._kinds, here, below,
+            split.order, split.starts, split.persons, elements.asks, elements.records, elements.holders, self._kinds,
+            here, below,
             self._wanted, self._matches, self.sums, self._loads, self._steps, self._shares, first, last,
         )  # fmt: skip
         if not met:
@@ -260,6 +263,7 @@ def _add_up(
     persons: Positions,
     asks: Positions,
     records: Integers,
+    holders: Holders,
     kinds: Integers,
     here: Floats,
     below: Floats,
@@ -280,6 +284,8 @@ def _add_up(
         The node's split.
     asks, records, kinds : ndarray
         Of elements and persons.
+    holders : Holders
+        Of elements.
     here : ndarray of float64, shape (n_kinds,)
         Probability of the node's own set.
     below : ndarray of float64, shape (5, n_kinds)
@@ -304,7 +310,10 @@ def _add_up(
     """
     for person in persons:
         wanted[person] = below[0, kinds[person]] > 0
-    matching_records(order, starts, asks, records, wanted, matches)
+    if len(holders.start) > 0:
+        matching_people(order, starts, asks, holders, wanted, matches)
+    else:
+        matching_records(order, starts, asks, records, wanted, matches)
     several = np.empty(len(persons), dtype=np.int32)
     n = 0
     met = True

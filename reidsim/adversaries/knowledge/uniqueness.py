@@ -13,6 +13,7 @@ from reidsim.adversaries.knowledge.sets import KnowledgeSets
 from reidsim.errors import InputError
 from reidsim.linkage.equivalence import distinct_rows
 from reidsim.linkage.group_frequencies import GroupFrequencies
+from reidsim.linkage.people import RowSets
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness, UniquenessEstimate
 from reidsim.linkage.uniqueness.estimators import UniquenessMethod, estimate_uniqueness
 from reidsim.linkage.uniqueness.log_linear import fitting_model
@@ -110,6 +111,7 @@ def uniqueness_by_set(
     sets: KnowledgeSets,
     model: FixedUniqueness | EstimatedUniqueness,
     record: NDArray[np.intp] | None = None,
+    row_sets: RowSets | None = None,
 ) -> SetUniqueness:
     """Take or estimate the chance of being unique in the population for every knowledge set.
 
@@ -123,6 +125,8 @@ def uniqueness_by_set(
     model : FixedUniqueness or EstimatedUniqueness
     record : ndarray of int, shape (n_records,), optional
         The row of each record, where these have weights.
+    row_sets : RowSets, optional
+        Whose the records are, over the rows of `released`: groups are then of different people.
 
     Raises
     ------
@@ -137,7 +141,7 @@ def uniqueness_by_set(
     estimates: list[UniquenessEstimate | None] = []
     rows = np.repeat(np.arange(len(counts)), counts) if record is None else record
     for number, known in enumerate(sets.sets):
-        frequencies = _frequencies([columns[position] for position in known], counts)
+        frequencies = _frequencies([columns[position] for position in known], counts, row_sets)
         if frequencies.uniques == 0:
             estimates.append(None)
             continue
@@ -155,8 +159,10 @@ def uniqueness_by_set(
     return SetUniqueness(chances, tuple(estimates))
 
 
-def _frequencies(columns: Sequence[Codes], counts: Integers) -> GroupFrequencies:
+def _frequencies(columns: Sequence[Codes], counts: Integers, row_sets: RowSets | None) -> GroupFrequencies:
     _, group = distinct_rows(columns, len(counts))
+    if row_sets is not None:
+        return GroupFrequencies.from_group_sizes(row_sets.in_classes(group, int(group.max()) + 1))
     sizes = np.zeros(int(group.max()) + 1, dtype=np.int64)
     np.add.at(sizes, group, counts)
     return GroupFrequencies.from_group_sizes(sizes)

@@ -19,6 +19,7 @@ from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.scenarios.kind import Kind, kind_of
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.people import once_each
 from reidsim.scenarios.schema import ScenarioHead, economics_of
 from reidsim.scenarios.study import AmountPoints, PolicyOutcome, Study, equilibria_of
 
@@ -137,7 +138,7 @@ class ScenarioWork:
         return {point: tuple(block) for block in blocks for point in block}
 
     def _by_record(self, study: Study[Any], draw: int, equilibria: Mapping[str, Equilibrium]) -> dict[str, list[Any]]:
-        rows = self._kind.row_of_record(study, draw)
+        rows = self._kind.row_of_subject(study, draw)
         return _columns(_equilibria({policy: found.expand(rows) for policy, found in equilibria.items()}))
 
 
@@ -195,7 +196,7 @@ def _equilibria(equilibria: Mapping[Any, Equilibrium]) -> pd.DataFrame:
 
 def _distributions_of(result: RunResult) -> pd.DataFrame:
     """Return the same from the records of a result of any game; none if it keeps no records."""
-    records = result.records
+    records = once_each(result.records, result.manifest["content"])
     groups = [column for column in ("policy", "records", "knowledge") if column in records]
     if records.empty or not groups:
         return pd.DataFrame()

@@ -108,7 +108,7 @@ def rerun_one(
         from reidsim.engine.single_run import run_once
 
         result = run_once(at_point(loaded, task.values, task.seed), progress=progress)
-    measures = kind_of(loaded.scenario).measures
+    measures = kind_of(loaded.scenario).measures_of(loaded.content)
     changed = changed_files(files_of(manifest), data_files(loaded, design))
     verdict = _verdict(read_runs(folder), runs, task, str(manifest.get("code_version")), changed)
     return Repeated(loaded.name, task, runs, verdict, warnings, measures, result)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from reidsim.errors import InputError
 from reidsim.games.defenders.defender import Game, record_game_of, require_comparable
+from reidsim.games.people import PeopleLattice
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.linkage.number_checks import check_share, most_within
 from reidsim.linkage.row_groups import classes_at
@@ -126,9 +127,7 @@ class _Search:
         return self._permits[form]
 
     def _evaluate(self, form: int) -> bool:
-        of_record = classes_at(self._lattice, form)
-        sizes = np.asarray(np.bincount(of_record, weights=self._weights))
-        shared = sizes[of_record] >= self._rule.k
+        shared = self._class_sizes(form) >= self._rule.k
         if self._weights[~shared].sum() > self._most:
             self._refused[tuple(slice(level + 1) for level in self._lattice.levels(form))] = True
             return False
@@ -137,3 +136,10 @@ class _Search:
             self._best, self._form = kept, form
             self.chosen = np.where(shared, form, WITHHELD)
         return True
+
+    def _class_sizes(self, form: int) -> NDArray[np.float64]:
+        """Return how many records look like each one in a form, shape (n_records,), or how many people do."""
+        if isinstance(self._lattice, PeopleLattice):
+            return self._lattice.class_sizes(form).astype(np.float64)
+        of_record = classes_at(self._lattice, form)
+        return np.asarray(np.bincount(of_record, weights=self._weights)[of_record])

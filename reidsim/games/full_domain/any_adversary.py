@@ -13,7 +13,7 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Adversary
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame
-from reidsim.games.full_domain.class_table import ClassTable
+from reidsim.games.full_domain.class_table import ClassTable, RollUp
 from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
 from reidsim.games.full_domain.node_payoffs import ADVERSARY, ATTACKED, PAYOUT, SUPPRESSED
 from reidsim.games.full_domain.walk import Followed
@@ -85,6 +85,13 @@ class AnyAdversaryGame(FullDomainGame):
     def by_class(self) -> bool:
         """True: the record game looks at every record, so that a walk need not follow them."""
         return True
+
+    @cached_property
+    def finest(self) -> tuple[RollUp, ClassTable, NDArray[np.int32]]:
+        """What says how a walk goes on, with nothing to roll up: the record game counts who hides among whom."""
+        nobody = ClassTable(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), np.zeros(1), np.zeros(1))
+        nowhere: NDArray[np.int32] = np.zeros(self.lattice.n_records, dtype=np.int32)
+        return RollUp(self.lattice, self.lattice.codes), nobody, nowhere
 
     def outcomes(self, node: int, table: ClassTable, followed: Followed) -> Floats:
         """Return what a node leads to, shape (1, 4); see `FullDomainGame`."""

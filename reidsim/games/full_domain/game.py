@@ -200,11 +200,11 @@ class FullDomainGame:
     @cached_property
     def _bound_losses(self) -> list[list[Floats | float]]:
         # Benefit that each level of each attribute takes from all records: (n_points,), or a number at one point.
-        def taken(loss: Floats, at: int) -> Floats | float:
-            lost = np.asarray(self.prices.benefit @ self._by_kind(self.released * loss[self.lattice.codes[:, at]]))
+        def taken(loss: Floats) -> Floats | float:
+            lost = np.asarray(self.prices.benefit @ self._by_kind(self.released * loss))
             return lost if len(lost) > 1 else float(lost[0])
 
-        return [[taken(loss, at) for loss in losses] for at, losses in enumerate(self.lattice.losses)]
+        return [[taken(loss) for loss in losses] for losses in self.lattice.record_losses]
 
     def bound(self, levels: Sequence[int]) -> Floats:
         """Return the most that a node, or one that generalizes it, can pay, shape (n_points,).

@@ -73,8 +73,15 @@ def records_outside(lattice: GeneralizationLattice, released: NDArray[np.int64],
     return int(_excess(lattice, released, population)[0].sum())
 
 
-def require_part_of(lattice: GeneralizationLattice, released: NDArray[np.int64], population: Population) -> None:
-    """Check that the released records can all be people of the population, as journalist risk has it.
+def require_part_of(
+    lattice: GeneralizationLattice,
+    released: NDArray[np.int64],
+    population: Population,
+    unit: tuple[str, str] = ("record", "records"),
+) -> None:
+    """Check that the released records, or the people whose records are, can all be people of the population.
+
+    That is what journalist risk has it; `unit` is what is counted in the cells, for the message.
 
     Raises
     ------
@@ -92,11 +99,11 @@ def require_part_of(lattice: GeneralizationLattice, released: NDArray[np.int64],
     raise InputError(
         "the released table is not part of its population",
         where=population.name,
-        found=f"{counted(together, 'record')} and "
+        found=f"{counted(together, *unit)} and "
         f"{counted(together - int(excess[group_of[cell]]), 'person', 'people')} with "
         + ", ".join(f"{name} = {value}" for name, value in values.items()),
-        expected="at least as many people as records with the same values",
-        hint=f"{too_many} more records than people, too" if others else None,
+        expected=f"at least as many people as {unit[1]} with the same values",
+        hint=f"{too_many} more {unit[1]} than people, too" if others else None,
     )
 
 

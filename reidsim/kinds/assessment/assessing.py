@@ -32,6 +32,7 @@ from reidsim.kinds.assessment.risk_tables import (
 )
 from reidsim.kinds.assessment.study import RiskStudy
 from reidsim.measures import columns_of
+from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.study import AnalysisTables, Played, Progress
 from reidsim.wording import counted
 
@@ -67,7 +68,8 @@ def describe_risk(study: RiskStudy) -> str:
     )
     sizes = ", ".join(f"{size:,}" for size in study.sizes)
     attributes = counted(len(release.domain.names), "attribute")
-    return f"{counted(study.n_samples, 'release')} of {sizes} records, {attributes}, {adversaries}"
+    people = "" if release.person is None else f" of {counted(release.n_people, 'person', 'people')}"
+    return f"{counted(study.n_samples, 'release')} of {sizes} records{people}, {attributes}, {adversaries}"
 
 
 def assess_study(study: RiskStudy, report: Progress) -> Played:
@@ -93,6 +95,7 @@ def assess_study(study: RiskStudy, report: Progress) -> Played:
     )
     facts = {
         "records": list(study.sizes),
+        **({} if study.file is None or study.file.person is None else {"released_people": study.file.n_people}),
         "samples": study.n_samples,
         "attributes": list(study.domain.names),
         "people": None if study.population is None else study.population.total,
@@ -100,7 +103,8 @@ def assess_study(study: RiskStudy, report: Progress) -> Played:
         "knowledge": methods,
     }
     warnings = _warnings(methods, analysis.knowledge_sets)
-    return Played(runs, records, analysis, facts, warnings, ("records", "knowledge"), tuple(columns_of(RISKS)))
+    measures = columns_of(RISKS) + [HOUSEHOLD] * (HOUSEHOLD in runs)
+    return Played(runs, records, analysis, facts, warnings, ("records", "knowledge"), tuple(measures))
 
 
 def assess_release(
@@ -124,6 +128,7 @@ def assess_release(
                 method=section.method,
                 trials=section.trials,
                 rng=study.stream(f"knowledge {name}", release.n_records, sample),
+                person=release.person,
                 progress=None if report is None else partial(report, f"assessing {name}"),
             )
         except InputError as error:
@@ -141,21 +146,27 @@ def _tables_of(
     """Yield the rows that one release adds to each table."""
     size = release.n_records
     records = record_table(study, release, found)
-    yield "runs", _run_rows(study, records, found, sample)
-    yield "reductions", reduction_table(records).assign(replication=sample, records=size)
+    yield "runs", _run_rows(study, release, records, found, sample)
+    of_people = records if release.person is None else records.drop_duplicates(["knowledge", PERSON])
+    yield "reductions", reduction_table(of_people).assign(replication=sample, records=size)
     settings = study.scenario.figures.settings
     if settings is not None and size == (settings.records or study.sizes[0]):
         rng = study.stream("outcomes", size, sample)
-        yield "settings", settings_table(settings, found, rng).assign(replication=sample)
+        yield "settings", settings_table(settings, release, found, rng).assign(replication=sample)
     if sample == 0:
         yield "records", records
-        yield "sources", source_table(study, knowledge, found).assign(records=size)
+        yield "sources", source_table(study, release, knowledge, found).assign(records=size)
         yield "knowledge_sets", set_table(found).assign(records=size)
 
 
-def _run_rows(study: RiskStudy, records: pd.DataFrame, found: Mapping[str, Assessment], sample: int) -> pd.DataFrame:
+def _run_rows(
+    study: RiskStudy, release: Release, records: pd.DataFrame, found: Mapping[str, Assessment], sample: int
+) -> pd.DataFrame:
     """Return the means over the persons of a release, one row per adversary, with their standard errors."""
     averaged = ["prosecutor", "journalist", "marketer", "overall", "journalist_low", "journalist_high"]
+    if release.person is not None:
+        records = records.drop_duplicates(["knowledge", PERSON])
+    averaged += [HOUSEHOLD] * (release.household is not None)
     means = records.groupby("knowledge", sort=False, observed=True)[averaged].mean()
     n = int(records["records"].iloc[0])
     return pd.DataFrame(
@@ -170,6 +181,7 @@ def _run_rows(study: RiskStudy, records: pd.DataFrame, found: Mapping[str, Asses
             OVERALL_RISK.column: means["overall"].to_numpy(),
             JOURNALIST_LOW.column: means["journalist_low"].to_numpy(),
             JOURNALIST_HIGH.column: means["journalist_high"].to_numpy(),
+            **({} if release.household is None else {HOUSEHOLD: means[HOUSEHOLD].to_numpy()}),
             "method": [assessment.risks.method for assessment in found.values()],
             **{f"{name}_standard_error": errors for name, errors in _errors_of_means(study, found).items()},
         }

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from reidsim.kinds.assessment.assessing import assess_study, describe_risk
-from reidsim.kinds.assessment.measures import MEASURES
+from reidsim.kinds.assessment.measures import MEASURES, MEASURES_OF_PEOPLE
 from reidsim.kinds.assessment.schema import RiskScenario
 from reidsim.kinds.assessment.study import RiskStudy, build_risk_study
+from reidsim.measures import Measure
 from reidsim.scenarios.faces import Figures, Shown
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.study import Played, Progress
 
 
@@ -22,6 +25,10 @@ class AssessmentKind(Kind):
     schema = RiskScenario
     measures = MEASURES
     decides = ""
+
+    def measures_of(self, content: Mapping[str, Any]) -> tuple[Measure, ...]:
+        """Return the measures in words of records, or of people where these are counted."""
+        return MEASURES_OF_PEOPLE if counted_units(content)[0] == "person" else self.measures
 
     def build(self, loaded: LoadedScenario[Any]) -> RiskStudy:
         """Read the release, or the people of whom samples are drawn."""

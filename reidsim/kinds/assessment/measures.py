@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from reidsim.games.measures import HOUSEHOLD_RISK
 from reidsim.measures import Measure
 
 PROSECUTOR_RISK = Measure(
@@ -40,4 +43,16 @@ JOURNALIST_LOW, JOURNALIST_HIGH = (
     )
     for column, end in (("low", "lower"), ("high", "upper"))
 )
-MEASURES = (*RISKS, JOURNALIST_LOW, JOURNALIST_HIGH)
+MEASURES = (*RISKS, JOURNALIST_LOW, JOURNALIST_HIGH, HOUSEHOLD_RISK)
+# Where records name their person, and people are counted.
+_OF_PEOPLE = {
+    PROSECUTOR_RISK.column: "mean probability that, by what is known of a person, only records of the person match; "
+    "by the record of the person for which that is likeliest",
+    JOURNALIST_RISK.column: "mean probability that only records of the person match, and a population unique's; "
+    "by the record of the person for which that is likeliest",
+    MARKETER_RISK.column: "mean probability that somebody drawn at random among the people with a record that "
+    "matches is the person; by the record of the person for which that is likeliest",
+}
+MEASURES_OF_PEOPLE = tuple(
+    replace(measure, definition=_OF_PEOPLE.get(measure.column, measure.definition)) for measure in MEASURES
+)

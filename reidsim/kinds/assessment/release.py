@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from reidsim.errors import InputError, listed
 from reidsim.kinds.assessment.schema import RiskReleaseSection, RiskScenario, TreeSection
+from reidsim.linkage.people import largest_in_groups
 from reidsim.linkage.uniqueness.sample_cells import weights_in
 from reidsim.linkage.value_tree import TOP, ValueTree
 from reidsim.populations.counted import natural_categories
@@ -19,6 +20,7 @@ from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import SUPPRESSED, hierarchy_from_rows
 from reidsim.releases.hierarchy_file import read_hierarchy_rows
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.people import Keys, keys_of_records, require_same
 from reidsim.tables import read_table, require_columns
 
 
@@ -37,6 +39,10 @@ class Release:
         True values of the persons of the records, if they are known; else what the records tell.
     weights : ndarray of float64, shape (n_records,), optional
         People whom each record stands for, if that is known.
+    person : ndarray of int, shape (n_records,), optional
+        Whose each record is, in numbers from 0 on, where people may have several.
+    household : ndarray of int, shape (n_records,), optional
+        To which household the person belongs.
     """
 
     domain: Domain
@@ -44,11 +50,28 @@ class Release:
     trees: dict[str, ValueTree]
     persons: Codes | None = None
     weights: NDArray[np.float64] | None = None
+    person: Keys | None = None
+    household: Keys | None = None
 
     @property
     def n_records(self) -> int:
         """Number of records."""
         return len(self.codes)
+
+    @property
+    def n_people(self) -> int:
+        """Number of people; of records, where each is a person."""
+        return self.n_records if self.person is None else int(self.person.max()) + 1
+
+    def by_person(self, risks: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the largest of a person's risks in all of the person's records, shape (n_records,)."""
+        return risks if self.person is None else largest_in_groups(risks, self.person)
+
+    def of_people(self, risks: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the risk of each person by any of their records, shape (n_people,)."""
+        if self.person is None:
+            return risks
+        return self.by_person(risks)[np.unique(self.person, return_index=True)[1]]
 
 
 def population_over(population: Population, attributes: tuple[str, ...]) -> Population:
@@ -88,9 +111,10 @@ def read_release(
     frame = read_table(path, delimiter=section.delimiter, comment="#")
     truth = None if section.persons is None else _true_values(loaded.folder / section.persons, section, len(frame))
     shown = {column: attribute for attribute, column in section.columns.items()}
-    names = section.attributes or tuple(
-        shown.get(str(column), str(column)) for column in frame.columns if column != section.weight
-    )
+    keys = (section.person, section.household)
+    besides = (*keys, section.weight)
+    columns = [str(column) for column in frame.columns if str(column) not in besides]
+    names = section.attributes or tuple(shown.get(column, column) for column in columns)
     for key, named in (("trees", trees), ("release.columns", section.columns)):
         for name in named:
             if name not in names:
@@ -127,7 +151,11 @@ def read_release(
             made[name] = tree
     persons = np.column_stack(own) if own else None
     weights = None if section.weight is None else weights_in(frame, section.weight, path)
-    return Release(Domain(tuple(attributes)), np.column_stack(codes), made, persons, weights), people
+    person, household = (None if key is None else keys_of_records(frame, key, path) for key in keys)
+    if person is not None and household is not None:
+        require_same(household, person, "household", path, str(section.household))
+    domain = Domain(tuple(attributes))
+    return Release(domain, np.column_stack(codes), made, persons, weights, person, household), people
 
 
 def _true_values(path: Path, section: RiskReleaseSection, n_records: int) -> pd.DataFrame:

@@ -15,6 +15,8 @@ from reidsim.adversaries.knowledge.network import Network
 from reidsim.kinds.assessment.release import Release
 from reidsim.kinds.assessment.schema import WORST_CASE, SettingsSection
 from reidsim.kinds.assessment.study import RiskStudy
+from reidsim.linkage.people import largest_in_groups
+from reidsim.scenarios.people import HOUSEHOLD, PERSON
 
 Floats = NDArray[np.float64]
 
@@ -30,23 +32,26 @@ def record_table(study: RiskStudy, release: Release, found: Mapping[str, Assessm
     DataFrame
         Columns record (from 0, in the order of the release), records, knowledge, prosecutor, journalist with
         journalist_low and journalist_high, marketer, overall, the standard error of each of the four (0 when exact),
-        and the attributes.
+        and the attributes. Where people have several records, the number of the ``person``, and risks that are the
+        largest of the person's records, the same in all of them. With households, ``household_risk``.
     """
     released = _released(release)
     parts = []
     for name, assessment in found.items():
-        risks = assessment.risks
+        risks, overall = assessment.risks, assessment.risks.overall(study.network)
         rows = pd.DataFrame(
             {
                 "record": np.arange(release.n_records),
+                **({} if release.person is None else {PERSON: release.person}),
                 "records": release.n_records,
                 "knowledge": pd.Categorical([name] * release.n_records, categories=list(found)),
-                "prosecutor": risks.prosecutor,
-                "journalist": risks.journalist,
-                "journalist_low": risks.journalist_low,
-                "journalist_high": risks.journalist_high,
-                "marketer": risks.marketer,
-                "overall": risks.overall(study.network),
+                "prosecutor": release.by_person(risks.prosecutor),
+                "journalist": release.by_person(risks.journalist),
+                "journalist_low": release.by_person(risks.journalist_low),
+                "journalist_high": release.by_person(risks.journalist_high),
+                "marketer": release.by_person(risks.marketer),
+                "overall": release.by_person(overall),
+                **({} if release.household is None else {HOUSEHOLD: largest_in_groups(overall, release.household)}),
                 "prosecutor_standard_error": risks.standard_error("prosecutor"),
                 "journalist_standard_error": risks.standard_error("journalist"),
                 "marketer_standard_error": risks.standard_error("marketer"),
@@ -97,7 +102,9 @@ def reduction_table(records: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def settings_table(section: SettingsSection, found: Mapping[str, Assessment], rng: np.random.Generator) -> pd.DataFrame:
+def settings_table(
+    section: SettingsSection, release: Release, found: Mapping[str, Assessment], rng: np.random.Generator
+) -> pd.DataFrame:
     """Return quartiles of the reduction of overall risk for all combinations of capabilities (Table 4).
 
     With ``trials``, the outcome for each person is simulated that many times and its share of re-identifications taken
@@ -111,7 +118,7 @@ def settings_table(section: SettingsSection, found: Mapping[str, Assessment], rn
     rows = []
     for p_m, p_c, p_fm, p_cu in product(section.p_m, section.p_c, section.p_fm, section.p_cu):
         network = Network(p_m=p_m, p_fm=p_fm, p_cu=p_cu, p_c=p_c)
-        risks = {name: assessment.risks.overall(network) for name, assessment in found.items()}
+        risks = {name: release.of_people(assessment.risks.overall(network)) for name, assessment in found.items()}
         if section.trials is not None:
             risks = {name: rng.binomial(section.trials, risk) / section.trials for name, risk in risks.items()}
         for name, risk in risks.items():
@@ -121,7 +128,9 @@ def settings_table(section: SettingsSection, found: Mapping[str, Assessment], rn
     return pd.DataFrame(rows)
 
 
-def source_table(study: RiskStudy, knowledge: Mapping[str, Knowledge], found: Mapping[str, Assessment]) -> pd.DataFrame:
+def source_table(
+    study: RiskStudy, release: Release, knowledge: Mapping[str, Knowledge], found: Mapping[str, Assessment]
+) -> pd.DataFrame:
     """Return the sources of each adversary, and what attacking the release pays.
 
     Returns
@@ -136,7 +145,7 @@ def source_table(study: RiskStudy, knowledge: Mapping[str, Knowledge], found: Ma
     for name, known in knowledge.items():
         pays: dict[str, float] = {}
         if attack is not None:
-            net = attack.gain * found[name].risks.overall(study.network) - attack.cost
+            net = attack.gain * release.of_people(found[name].risks.overall(study.network)) - attack.cost
             pays = {
                 "persons_attacked": int((net > 0).sum()),
                 "payoff": float(net[net > 0].sum()) - known.total_price,

@@ -57,12 +57,24 @@ class RiskReleaseSection(Section):
         default=None, description="file of the persons' true values, in the order and with the columns of `path`"
     )
     delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
-    attributes: tuple[str, ...] = Field(default=(), description="attributes that are released; all if none is named")
+    attributes: tuple[str, ...] = Field(
+        default=(), description="attributes that are released; all if none is named, but for the keys of people"
+    )
     columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where names differ")
     weight: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
         description="column of the file with the sampling weight of each record: how many people of the population it "
         "stands for, 1 or more; no attribute",
+    )
+    person: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="column of the file that says whose each record is, where people have several: then people are "
+        "counted; each record is a person of its own if not given",
+    )
+    household: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="column of the file that says to which household the person belongs: adds the measure "
+        "`household_risk`",
     )
 
     @model_validator(mode="after")
@@ -71,14 +83,28 @@ class RiskReleaseSection(Section):
             raise InputError("no records, or two ways to them", expected="either sizes or path")
         if self.path is not None and self.samples > 1:
             raise InputError("a file is the same every time", where="samples", found=self.samples, expected="1")
-        for key, given in (("columns", self.columns), ("persons", self.persons), ("weight", self.weight)):
+        of_file = (("columns", self.columns), ("persons", self.persons), ("weight", self.weight))
+        for key, given in (*of_file, ("person", self.person), ("household", self.household)):
             if given and self.path is None:
-                raise InputError(f"{key} are those of a file", where=key, expected="path")
+                of = "are those" if key in ("columns", "persons") else "is that"
+                raise InputError(f"{key} {of} of a file", where=key, expected="path")
         if self.weight is not None and self.weight in (*self.attributes, *self.columns.values()):
             raise InputError("the sampling weight is no attribute", where="weight", found=self.weight)
+        if self.weight is not None and self.person is not None:
+            raise InputError(
+                "sampling weights are of records, and people are counted", where="weight", found=self.weight,
+                expected="either weight or person",
+            )  # fmt: skip
         for name, values in (("sizes", self.sizes), ("attributes", self.attributes)):
             if len(set(values)) != len(values):
                 raise InputError("given twice", where=name, found=list(values))
+        for key in ("person", "household"):
+            column = getattr(self, key)
+            if column is not None and column in [self.columns.get(name, name) for name in self.attributes]:
+                raise InputError(
+                    f"the key of {key}s is a quasi-identifier", where=key, found=column,
+                    expected="a column that is no attribute",
+                )  # fmt: skip
         return self
 
 

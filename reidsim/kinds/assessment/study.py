@@ -23,6 +23,7 @@ from reidsim.populations.catalogue import load_population
 from reidsim.populations.domain import Domain
 from reidsim.populations.population import Population
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.study import Study, World
 
 
@@ -71,6 +72,8 @@ class RiskStudy(Study[RiskScenario]):
         arrays: list[NDArray[np.number[Any]]] = [] if self.file is None else [self.file.codes]
         arrays += [] if self.file is None or self.file.persons is None else [self.file.persons]
         arrays += [] if self.file is None or self.file.weights is None else [self.file.weights]
+        if self.file is not None:
+            arrays += [keys for keys in (self.file.person, self.file.household) if keys is not None]
         arrays += [] if self.population is None else [self.population.cells, self.population.counts]
         digest = hashlib.sha256(repr(self.domain).encode())
         for array in arrays:
@@ -156,7 +159,9 @@ def build_risk_study(loaded: LoadedScenario[RiskScenario]) -> RiskStudy:
                 )
             study = RiskStudy(loaded, population_over(population, scenario.release.attributes), None)
         _check_settings(scenario)
-        taken = [name for name in study.domain.names if name in RISK_COLUMNS]
+        section = scenario.release
+        keyed = (PERSON,) * (section.person is not None) + (HOUSEHOLD,) * (section.household is not None)
+        taken = [name for name in study.domain.names if name in (*RISK_COLUMNS, *keyed)]
         if taken:
             raise InputError("name of a column of the results", where="release.attributes", found=taken[0])
     except InputError as error:

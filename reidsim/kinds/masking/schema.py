@@ -65,6 +65,22 @@ class TableSection(Section):
         return self
 
 
+class TargetsSection(TableSection):
+    """The subjects: who shares a record."""
+
+    person: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="column of a file that says whose each row is: a value that is there twice is an error, as each "
+        "row is a subject who decides alone",
+    )
+
+    @model_validator(mode="after")
+    def _keyed_file(self) -> TargetsSection:
+        if self.person is not None and self.file is None:
+            raise InputError("subjects who are drawn have no key", where="person", found=self.person, expected="a file")
+        return self
+
+
 class ResourceSection(TableSection):
     """A table that the adversary holds."""
 
@@ -269,7 +285,7 @@ class MaskingScenario(ScenarioHead):
         default=1, description="draws of subjects and resources; 1 with files"
     )
     population: PeopleSection | None = Field(default=None, description="people to draw from; not needed with files")
-    targets: TableSection = Field(description="the subjects")
+    targets: TargetsSection = Field(description="the subjects")
     resources: dict[str, ResourceSection] = Field(min_length=1, description="tables that the adversary holds")
     economics: EconomicsSection = Field(description="what is true")
     beliefs: MaskingBeliefsSection = Field(

@@ -19,6 +19,7 @@ from reidsim.kinds.masking.schema import (
     MaskingScenario,
     ResourceSection,
     TableSection,
+    TargetsSection,
 )
 from reidsim.linkage.row_groups import RowGroups
 from reidsim.populations.catalogue import as_individuals, make
@@ -29,6 +30,7 @@ from reidsim.populations.individuals import Individuals
 from reidsim.populations.sampling import UNKNOWN
 from reidsim.scenarios.attack_stages import InferSurnameSection
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.people import require_distinct_people
 from reidsim.tables import read_table, require_columns
 from reidsim.wording import whole_number
 
@@ -275,6 +277,8 @@ def _read_tables(loaded: LoadedScenario[MaskingScenario], wanted: Mapping[str, t
         if isinstance(section, ResourceSection) and section.count is not None:
             require_columns(frame, [section.count], path)
             counts[table] = _people_counted(frame[section.count], path)
+        if isinstance(section, TargetsSection) and section.person is not None:
+            require_distinct_people(frame, section.person, path)
     labels: dict[str, tuple[str, ...]] = {}
     for attribute in dict.fromkeys(name for names in wanted.values() for name in names):
         columns_of = {paths[table]: frame[attribute] for table, frame in frames.items() if attribute in frame}

@@ -14,6 +14,7 @@ from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.risk import require_part_of
 from reidsim.kinds.tables.looked_up import searches_each
 from reidsim.kinds.tables.own_adversary import OwnAdversary
+from reidsim.kinds.tables.people import ReleasedPeople
 from reidsim.kinds.tables.release import ReleasedRecords, coded_records, read_release
 from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario
 from reidsim.kinds.tables.study import PRICES, TablesStudy
@@ -24,6 +25,7 @@ from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population_of
 from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.people import Keys
 from reidsim.tables import numbers, read_table
 
 # Sections that only games are made from: the study of people and records is the same whatever they say.
@@ -47,8 +49,9 @@ def build_study(loaded: LoadedScenario[Any]) -> TablesStudy:
     scenario = loaded.scenario
     try:
         records = read_release(loaded)
-        prices, kind_of_record = _prices(scenario, records)
-        radices = (*(h.attribute.size for h in records.hierarchies), prices.n_kinds)
+        amounts = _amounts(scenario, records)
+        kinds, kind_of_record = _kinds(amounts)
+        radices = (*(h.attribute.size for h in records.hierarchies), len(kinds))
         keys = mixed_radix_keys(np.column_stack([records.codes, kind_of_record]), radices)
         _, first, cell_of_record = np.unique(keys, return_index=True, return_inverse=True)
         counted = tuple(name for name, attribute in scenario.attributes.items() if attribute.in_loss)
@@ -56,15 +59,25 @@ def build_study(loaded: LoadedScenario[Any]) -> TablesStudy:
         _require_levels(scenario, lattice)
         if scenario.figures.strategies is not None:
             coded_records(lattice.domain, [scenario.figures.strategies], "figures.strategies")
-        dataset = Population.from_records(lattice.domain, records.codes, name="the released records")
+        dataset, persons = Population.from_records(lattice.domain, records.codes, name="the released records"), None
+        kind = kind_of_record[first]
+        if records.person is not None:
+            by_benefit = amounts[first, PRICES.index("benefit")] if "benefit" in records.prices else None
+            persons = ReleasedPeople.of(lattice, cell_of_record, records.person, by_benefit)
+            dataset = persons.counted(dataset.name)
+            kinds, kind = _kinds(persons.amounts_of_sets(amounts[first], PRICES.index("benefit")))
         population = records.population
-        released = np.bincount(cell_of_record, minlength=lattice.n_records)
         if population is not None and _must_hold_release(scenario):
-            require_part_of(lattice, released, population)
+            unit = ("record", "records") if persons is None else ("person of the release", "people of the release")
+            of_dataset = GeneralizationLattice(records.hierarchies, dataset.cells, counted)
+            require_part_of(of_dataset, dataset.counts.astype(np.int64), population, unit)
         safe_harbor = safe_harbor_minimum(scenario.safe_harbor, lattice, population or dataset, first)
+        if persons is not None and safe_harbor is not None:
+            safe_harbor = persons.least_above(safe_harbor)
         study = TablesStudy(
-            loaded, lattice, cell_of_record, kind_of_record[first], prices, population, dataset, safe_harbor,
-            sampled=sampled_people(scenario, lattice.domain, records),
+            loaded, lattice, cell_of_record, kind, Prices.of_kinds(*kinds.T), population, dataset, safe_harbor,
+            sampled=sampled_people(scenario, lattice.domain, records), persons=persons,
+            household_of=_households(records),
         )  # fmt: skip
         study.require_walkable()
         if scenario.looks_up:
@@ -117,8 +130,8 @@ def _require_levels(scenario: TablesScenario, lattice: GeneralizationLattice) ->
             )
 
 
-def _prices(scenario: TablesScenario, records: ReleasedRecords) -> tuple[Prices, NDArray[np.int64]]:
-    """Return the amounts of every kind of record, and the kind of each record."""
+def _amounts(scenario: TablesScenario, records: ReleasedRecords) -> Floats:
+    """Return the amounts of every record, shape (n_records, 4), in the order of `PRICES`."""
     economics = scenario.economics
     amounts: dict[str, float | Floats] = {
         "benefit": economics.benefit,
@@ -129,11 +142,22 @@ def _prices(scenario: TablesScenario, records: ReleasedRecords) -> tuple[Prices,
     if economics.gain is None and "gain" not in records.prices:
         amounts["gain"] = amounts["loss"]
     n = len(records.codes)
-    by_record = np.column_stack([np.broadcast_to(amounts[price], (n,)) for price in PRICES])
-    if not records.prices:
-        return Prices.of_kinds(*by_record[0]), np.zeros(n, dtype=np.int64)
-    kinds, kind = np.unique(by_record, axis=0, return_inverse=True)
-    return Prices.of_kinds(*kinds.T), kind.ravel().astype(np.int64)
+    return np.column_stack([np.broadcast_to(amounts[price], (n,)) for price in PRICES])
+
+
+def _kinds(amounts: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """Return the different rows of amounts, and which each row (n, 4) has."""
+    if (amounts == amounts[0]).all():
+        return amounts[:1], np.zeros(len(amounts), dtype=np.int64)
+    kinds, kind = np.unique(amounts, axis=0, return_inverse=True)
+    return kinds, kind.ravel().astype(np.int64)
+
+
+def _households(records: ReleasedRecords) -> Keys | None:
+    """Return the household of each person, or of each record where records are people; None if none are told."""
+    if records.household is None or records.person is None:
+        return records.household
+    return records.household[np.unique(records.person, return_index=True)[1]]
 
 
 def data_content(loaded: LoadedScenario[TablesScenario]) -> dict[str, Any]:

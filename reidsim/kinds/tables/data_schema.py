@@ -81,6 +81,16 @@ class ReleaseSection(Section):
         "from the weights of the group's own records alone, as mu-Argus and sdcMicro do, which may be far off where "
         "many records are unique",
     )
+    person: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="column of the records that says whose each is, where people have several: then people are "
+        "counted, and all records of a person get one generalization; each record is a person of its own if not given",
+    )
+    household: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="column of the records that says to which household the person belongs: adds the measure "
+        "`household_risk`",
+    )
 
     @model_validator(mode="after")
     def _has_records(self) -> ReleaseSection:

@@ -76,7 +76,7 @@ def node_tables(
 
 
 def _node_rows(study: TablesStudy, policy: str, nodes: NodeOutcomes) -> pd.DataFrame:
-    best_case = float(study.of_cells(study.prices.benefit) @ study.released)
+    best_case = float(study.of_cells(study.prices.benefit) @ study.weights)
     return pd.DataFrame(
         {
             "policy": policy,
@@ -85,7 +85,7 @@ def _node_rows(study: TablesStudy, policy: str, nodes: NodeOutcomes) -> pd.DataF
             "relative_payout": nodes.payout / best_case if best_case else 0.0,
             "suppressed": nodes.suppressed,
             "attacked": nodes.attacked,
-            "share_attacked": nodes.attacked / study.n_records,
+            "share_attacked": nodes.attacked / study.n_subjects,
             "adversary_payout": nodes.adversary_payoff,
         }
     )

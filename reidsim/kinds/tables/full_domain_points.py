@@ -27,7 +27,7 @@ def walks_at_once(scenario: TablesScenario, keys: Iterable[str]) -> bool:
     """Tell whether points of these keys of a scenario can be solved in walks that they share.
 
     Not those of a search with a budget, which each point has of its own; and not those that change what only the time
-    depends on, such as ``publisher.prune``.
+    depends on, such as ``publisher.prune``. Walks are of classes, and people may have records in several.
     """
     publisher, adversary = scenario.publisher, scenario.plain_adversary
     return (
@@ -41,6 +41,7 @@ def walks_at_once(scenario: TablesScenario, keys: Iterable[str]) -> bool:
         and not adversary.looks_up
         and scenario.agents is None
         and not scenario.has_price_columns
+        and scenario.release.person is None
         and set(keys) <= _KEYS
     )
 
@@ -86,7 +87,7 @@ class FullDomainPoints:
         return TablesChoice(
             node_strategies(game, node, point),
             "exact",
-            np.full(study.lattice.n_records, solution.evaluated, dtype=np.int64),
+            np.full(study.space.n_records, solution.evaluated, dtype=np.int64),
             bool(solution.proved[point]),
             planned_payout=float(solution.payout[point]),
             nodes=() if node == NO_SOLUTION else (node,),
@@ -95,6 +96,6 @@ class FullDomainPoints:
 
     def _of_records(self, study: TablesStudy, policy: str, point: int) -> TablesChoice:
         best = self._by_record(policy)
-        payout = float(best.payoff[point] @ study.released)
-        evaluated = np.full(study.lattice.n_records, best.evaluated, dtype=np.int64)
+        payout = float(best.payoff[point] @ study.weights)
+        evaluated = np.full(study.space.n_records, best.evaluated, dtype=np.int64)
         return TablesChoice(best.strategies[point], "record-level", evaluated, exact=True, planned_payout=payout)

@@ -17,7 +17,7 @@ from reidsim.kinds.tables.direction_measures import direction_measures, directio
 from reidsim.kinds.tables.dropped_columns import DroppedColumns
 from reidsim.kinds.tables.full_domain_nodes import FullDomainTables, node_tables
 from reidsim.kinds.tables.full_domain_points import MOST_POINTS, FullDomainPoints, walks_at_once
-from reidsim.kinds.tables.measures import MEASURES
+from reidsim.kinds.tables.measures import MEASURES, MEASURES_OF_PEOPLE
 from reidsim.kinds.tables.outcomes import (
     class_table,
     facts_of,
@@ -29,6 +29,7 @@ from reidsim.kinds.tables.outcomes import (
     release_table,
     warnings_of,
 )
+from reidsim.kinds.tables.people import household_risk
 from reidsim.kinds.tables.policies import OF_RECORDS, OF_TABLES, POLICIES, TablesPolicy, policy_named
 from reidsim.kinds.tables.record_figures import figure_tables
 from reidsim.kinds.tables.record_measures import further_measures
@@ -39,6 +40,7 @@ from reidsim.kinds.tables.schema import TablesScenario, walks_whole_lattice
 from reidsim.kinds.tables.sharing import read_records, shared_columns, true_values
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.kinds.tables.switching import largest_group, takes_best
+from reidsim.measures import Measure
 from reidsim.scenarios.adversary_schema import AdversarySection
 from reidsim.scenarios.attack_recipe import require_recipe
 from reidsim.scenarios.faces import Choice as ControlChoice
@@ -46,6 +48,7 @@ from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, amount_
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import Opponents, study_against, with_adversaries
+from reidsim.scenarios.people import HOUSEHOLD, counted_units
 from reidsim.scenarios.policy import with_each_k
 from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.several_adversaries import named
@@ -70,6 +73,10 @@ class TablesKind(Kind):
     def policy(self, name: str) -> TablesPolicy:
         """Return a policy by its name."""
         return policy_named(name)
+
+    def measures_of(self, content: Mapping[str, Any]) -> tuple[Measure, ...]:
+        """Return the measures in words of records, or of people where these are counted."""
+        return MEASURES_OF_PEOPLE if counted_units(content)[0] == "person" else self.measures
 
     def release_file(self, scenario: TablesScenario) -> str | None:
         """Return the file of the records."""
@@ -98,8 +105,9 @@ class TablesKind(Kind):
             with named(name):
                 each.adversary(each.prices)
         people = study.linked_population if study.scenario.publisher.unit == "record" else study.population
+        of_people = "" if study.persons is None else f" of {counted(study.n_subjects, 'person', 'people')}"
         size = (
-            f"{counted(study.n_records, 'record')} in {counted(study.lattice.n_records, 'distinct cell')}, "
+            f"{counted(study.n_records, 'record')}{of_people} in {counted(study.lattice.n_records, 'distinct cell')}, "
             f"{counted(study.lattice.size, 'strategy', 'strategies')}"
         )
         size += "" if people is None else f", {counted(people.total, 'person', 'people')}"
@@ -126,9 +134,14 @@ class TablesKind(Kind):
         return play(study, policies, progress=progress)
 
     def summarise(self, study: TablesStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Average the outcomes of each policy, with what looking persons up changes where the adversary does."""
-        summary = super().summarise(study, draw, equilibria)
-        return summary.join(direction_measures(study, equilibria)) if study.scenario.looks_up else summary
+        """Average the outcomes over all who are counted; tell what looking persons up changes, and households' risk."""
+        summary, household = super().summarise(study, draw, equilibria), study.household_of
+        if study.scenario.looks_up:
+            summary = summary.join(direction_measures(study, equilibria))
+        if household is not None:
+            risks = [household_risk(found, study.row_of_subject, household).mean() for found in equilibria.values()]
+            summary[HOUSEHOLD] = risks
+        return summary
 
     def further_measures(self, study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return what deters attacks, and how good a heuristic search is."""
@@ -141,8 +154,12 @@ class TablesKind(Kind):
         return record_table(study, equilibria)
 
     def row_of_record(self, study: TablesStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """Return the cell of each record."""
-        return study.cell_of_record
+        """Return the cell of each record, or the row set of its person."""
+        return study.row_of_record
+
+    def row_of_subject(self, study: TablesStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
+        """Return the row of each person."""
+        return study.row_of_subject
 
     def analyse(self, study: TablesStudy, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:
         """Return the tables behind figures of records, or of the nodes of a lattice."""

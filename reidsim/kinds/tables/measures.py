@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from reidsim.agents.measures import PARTICIPATION
+from reidsim.games.measures import (
+    ADVERSARY_PAYOFF,
+    HOUSEHOLD_RISK,
+    PUBLISHER_PAYOFF,
+    RISK,
+    RISK_IF_ATTACKED,
+    SHARE_ATTACKED,
+    SHARE_SUPPRESSED,
+    SHARE_UNCHANGED,
+)
 from reidsim.games.measures import MEASURES as GAME_MEASURES
 from reidsim.measures import Measure
 
@@ -59,6 +71,7 @@ EXPOSED_TO_WEIGHTED = Measure(
 MEASURES = (
     *GAME_MEASURES,
     PARTICIPATION,
+    HOUSEHOLD_RISK,
     ATTACK_THRESHOLD,
     PUBLISHER_PAYOFF_DIFFERENCE,
     ADVERSARY_PAYOFF_DIFFERENCE,
@@ -68,3 +81,44 @@ MEASURES = (
     EXPOSED_BY_RECORD,
     EXPOSED_TO_WEIGHTED,
 )
+
+# Where records name their person, and people are counted.
+_OF_PEOPLE = {
+    measure.column: replace(measure, label=label, definition=definition)
+    for measure, label, definition in (
+        (
+            PUBLISHER_PAYOFF,
+            PUBLISHER_PAYOFF.label,
+            "per person: mean benefit of the release of the person's records, less the expected loss where the "
+            "adversary attacks the person",
+        ),
+        (
+            ADVERSARY_PAYOFF,
+            ADVERSARY_PAYOFF.label,
+            "per person: expected gain less cost where the adversary attacks, 0 elsewhere",
+        ),
+        (SHARE_ATTACKED, "People attacked", "share of people whom the adversary attacks, by one of their records"),
+        (
+            RISK,
+            RISK.label,
+            "mean over all people of the probability that the person is re-identified, 0 where the adversary does not "
+            "attack; times the number of people, the expected number of people re-identified",
+        ),
+        (
+            RISK_IF_ATTACKED,
+            "Risk of attacked people",
+            "mean over attacked people of the probability that the person is re-identified; none without attack",
+        ),
+        (
+            SHARE_UNCHANGED,
+            "People shared unchanged",
+            "share of people whose records have generalization intensity 0",
+        ),
+        (
+            SHARE_SUPPRESSED,
+            "People suppressed",
+            "share of people whose records have generalization intensity 1, withheld ones included",
+        ),
+    )
+}
+MEASURES_OF_PEOPLE = tuple(_OF_PEOPLE.get(measure.column, measure) for measure in MEASURES)

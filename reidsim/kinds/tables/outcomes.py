@@ -6,21 +6,23 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.games.equilibrium import Equilibrium, evaluate
+from reidsim.games.people import PeopleLinkage
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
+from reidsim.kinds.tables.people import household_risk
 from reidsim.kinds.tables.policies import POLICIES, policy_named
 from reidsim.kinds.tables.solving import SPLITS, TablesChoice, choose_all, truth_of
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.kinds.tables.weights import warning_of_estimator
 from reidsim.releases.full_domain import released_class_sizes, released_table
-from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats
+from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.study import PolicyOutcome, solver_facts
 
 # Threads that have solved a table, and so have loaded the compiled code that run times are not about.
@@ -35,7 +37,7 @@ class TablesOutcome(PolicyOutcome):
     ----------
     people : ndarray of float64, shape (n_cells,), optional
         Among how many people the records of each cell hide, in truth, in the classes in which they are decided on;
-        for policies that decide class by class.
+        for policies that decide class by class. Where people have several records, of each cell of each row set.
     others
         See `PolicyOutcome`; the equilibrium is that of the distinct cells.
     """
@@ -94,21 +96,28 @@ def outcome_of(study: TablesStudy, policy: str, choice: Choice, truth: RecordGam
     game = truth_of(study, policy, choice, truth)
     people = None
     if isinstance(choice, TablesChoice) and choice.classes is not None:
-        people = np.ones(study.lattice.n_records)
+        people = np.ones(len(lines_of(study).cell))
         for node in np.unique(choice.classes).tolist():
             here = np.flatnonzero(choice.classes == node)
-            people[here] = game.linker.link(node, here).group_sizes
+            linkage = game.linker.link(node, here)
+            if isinstance(linkage, PeopleLinkage) and study.persons is not None:
+                people[study.persons.row_sets.entries_of(here)[0]] = linkage.of_records.group_sizes
+            else:
+                people[here] = linkage.group_sizes
     return TablesOutcome(evaluate(game, choice), choice, people=people)
 
 
 def optima_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> pd.DataFrame:
-    """Return one row per policy: the node chosen, payouts over all records, and how the node was found."""
-    released = study.released
-    best_case = float(study.of_cells(study.prices.benefit) @ released)
+    """Return one row per policy: the node chosen, payouts over all records, and how the node was found.
+
+    Where people have several records, `people` tells how many there are, and those suppressed or attacked are people.
+    """
+    weights = study.weights
+    best_case = float(study.of_cells(study.prices.benefit) @ weights)
     rows = []
     for policy, outcome in outcomes.items():
         equilibrium, found = outcome.equilibrium, outcome.found
-        payout = float(equilibrium.publisher_payoff @ released)
+        payout = float(equilibrium.publisher_payoff @ weights)
         is_rule = policy_named(policy).is_rule
         rows.append(
             {
@@ -117,10 +126,11 @@ def optima_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> p
                 "payout": payout,
                 "relative_payout": payout / best_case if best_case else 0.0,
                 "planned_payout": found.planned_payout,
-                "adversary_payout": float(equilibrium.adversary_payoff @ released),
+                "adversary_payout": float(equilibrium.adversary_payoff @ weights),
                 "records": study.n_records,
-                "suppressed": int(released[equilibrium.withheld].sum()),
-                "attacked": int(released[equilibrium.attacked].sum()),
+                **({} if study.persons is None else {"people": study.n_subjects}),
+                "suppressed": int(weights[equilibrium.withheld].sum()),
+                "attacked": int(weights[equilibrium.attacked].sum()),
                 "nodes_evaluated": int(equilibrium.evaluated.max(initial=0)),
                 "gap": found.gap,
                 # A rule has nothing to prove.
@@ -136,32 +146,61 @@ def class_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> pd
     Returns
     -------
     DataFrame
-        Columns policy, node, the quasi-identifiers at the node, records, people (in the truth), suppressed, attacked,
-        publisher_payoff and adversary_payoff (over the class's records).
+        Columns policy, node, the quasi-identifiers at the node, records, people (in the truth), suppressed, attacked
+        (records, or records of people who are), publisher_payoff and adversary_payoff (over the class's records; a
+        person's are spread evenly over the person's records).
     """
-    lattice, released = study.lattice, study.released
+    lattice, lines = study.lattice, lines_of(study)
     names, parts = list(lattice.domain.names), []
-    cells = np.arange(lattice.n_records)
     for policy, outcome in outcomes.items():
         nodes = outcome.found.classes
         if nodes is None:
             continue
         equilibrium = outcome.equilibrium
-        table = lattice.released(nodes, cells).astype("str")
+        table = lattice.released(nodes[lines.row], lines.cell).astype("str")
         distinct, number = np.unique(nodes, return_inverse=True)
-        table["node"] = np.array([lattice.describe(node) for node in distinct.tolist()], dtype=object)[number]
-        table["records"] = released
+        described = np.array([lattice.describe(node) for node in distinct.tolist()], dtype=object)
+        table["node"] = described[number][lines.row]
+        table["records"] = lines.records
         table["people"] = outcome.people
-        table["suppressed"] = released * equilibrium.withheld
-        table["attacked"] = released * equilibrium.attacked
-        table["publisher_payoff"] = released * equilibrium.publisher_payoff
-        table["adversary_payoff"] = released * equilibrium.adversary_payoff
+        table["suppressed"] = lines.records * equilibrium.withheld[lines.row]
+        table["attacked"] = lines.records * equilibrium.attacked[lines.row]
+        table["publisher_payoff"] = lines.share * equilibrium.publisher_payoff[lines.row]
+        table["adversary_payoff"] = lines.share * equilibrium.adversary_payoff[lines.row]
         sums = ("records", "suppressed", "attacked", "publisher_payoff", "adversary_payoff")
         how = {"people": "first"} | dict.fromkeys(sums, "sum")
         classes = table.groupby(["node", *names], sort=False).agg(how).reset_index()
         classes.insert(0, "policy", policy)
         parts.append(classes[["policy", "node", *names, "records", "people", *sums[1:]]])
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+
+class Lines(NamedTuple):
+    """The cells of each row of the games, one after the other; arrays of shape (n_lines,).
+
+    Parameters
+    ----------
+    cell, row : ndarray of int
+    records : ndarray of int64
+        Records of the row's people in the cell.
+    share : ndarray
+        So many of the row's people's amounts fall to them.
+    """
+
+    cell: NDArray[np.intp]
+    row: NDArray[np.intp]
+    records: NDArray[np.int64]
+    share: NDArray[np.number[Any]]
+
+
+def lines_of(study: TablesStudy) -> Lines:
+    """Return the cells of each row of the games: the row itself, where each record is a person."""
+    if study.persons is None:
+        each = np.arange(study.lattice.n_records)
+        return Lines(each, each, study.released, study.released)
+    sets = study.persons.row_sets
+    row, people = sets.owner, sets.people[sets.owner]
+    return Lines(sets.cells, row, sets.rows * people, sets.rows / sets.rows_of_person[row] * people)
 
 
 def release_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> pd.DataFrame:
@@ -171,12 +210,14 @@ def release_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> 
     -------
     DataFrame
         Columns policy, record (from 0), the quasi-identifiers (``*`` in all where suppressed) and class_size, the
-        number of released records with the same labels (0 where suppressed).
+        number of released records with the same labels, or of people who have one (0 where suppressed).
     """
+    person = None if study.persons is None else study.persons.of_record
     parts = []
     for policy, outcome in outcomes.items():
-        table = released_table(study.lattice, outcome.equilibrium.strategies, study.cell_of_record).astype("str")
-        table["class_size"] = released_class_sizes(table)
+        strategies = outcome.equilibrium.strategies[study.row_of_record]
+        table = released_table(study.lattice, strategies, study.cell_of_record).astype("str")
+        table["class_size"] = released_class_sizes(table, person)
         table.insert(0, "policy", policy)
         table.insert(1, "record", np.arange(study.n_records))
         parts.append(table)
@@ -190,25 +231,22 @@ def record_table(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> p
     -------
     DataFrame
         Columns record, policy, strategy, publisher_payoff, adversary_payoff, attacked, success_probability, utility,
-        generalization_intensity and the quasi-identifiers; records numbered from 0 in the order of the release.
+        generalization_intensity and the quasi-identifiers; records numbered from 0 in the order of the release. With a
+        key of persons, the number of the ``person`` of each record, as they first appear, and outcomes of the person,
+        the same in all of a person's records. With households, ``household_risk``.
     """
-    return outcomes_by_record(study.lattice, study.cell_of_record, equilibria)
-
-
-def outcomes_by_record(
-    lattice: GeneralizationLattice, cells: NDArray[np.intp], equilibria: Mapping[str, Equilibrium]
-) -> pd.DataFrame:
-    """Return the table of `record_table`; `cells` (n_records,) tells the cell of each record."""
+    lattice, cells, rows, told = study.lattice, study.cell_of_record, study.row_of_record, _of_people(study)
     used, parts = sorted({int(s) for e in equilibria.values() for s in np.unique(e.strategies)}), []
     position = {strategy: at for at, strategy in enumerate(used)}
     names = ["withheld" if strategy == WITHHELD else lattice.describe(strategy) for strategy in used]
     labels = pd.Index(names, dtype="str")
     for number, equilibrium in enumerate(equilibria.values()):
-        record = equilibrium.expand(cells)
-        strategy_code = np.array([position[s] for s in equilibrium.strategies.tolist()], dtype=np.int32)[cells]
+        record = equilibrium.expand(rows)
+        strategy_code = np.array([position[s] for s in equilibrium.strategies.tolist()], dtype=np.int32)[rows]
         outcome = pd.DataFrame(
             {
                 "record": np.arange(len(cells)),
+                **told(equilibrium),
                 "policy": pd.Categorical.from_codes(
                     np.full(len(cells), number), categories=pd.Index(list(equilibria), dtype="str")
                 ),
@@ -225,6 +263,19 @@ def outcomes_by_record(
     return pd.concat(parts, ignore_index=True)
 
 
+def _of_people(study: TablesStudy) -> Callable[[Equilibrium], dict[str, NDArray[Any]]]:
+    """Return what tells of each record's person and household under a policy, by column."""
+    person = np.arange(study.n_records) if study.persons is None else study.persons.of_record
+    known = {} if study.persons is None else {PERSON: person}
+    household = study.household_of
+    if household is None:
+        return lambda equilibrium: dict(known)
+    return lambda equilibrium: {
+        **known,
+        HOUSEHOLD: household_risk(equilibrium, study.row_of_subject, household)[person],
+    }
+
+
 def warnings_of(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
     """Yield what a reader of the outcomes should know about the records and the choices made."""
     yield from warnings_of_records(study)
@@ -239,17 +290,17 @@ def warnings_of(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> It
 
 
 def _warnings_of_search(study: TablesStudy, policy: str, outcome: TablesOutcome) -> Iterator[str]:
-    limit, found = study.scenario.publisher.suppression_limit, outcome.found
+    limit, found, units = study.scenario.publisher.suppression_limit, outcome.found, study.units[1]
     split = outcome.equilibrium.solver == SPLITS
     if outcome.equilibrium.withheld.all():
         ended = (found.gap > 0 and not split) or found.unproved_rounds > 0
         yield (
             f"{policy}: nothing that pays was found within the budget; no release"
             if ended
-            else f"{policy}: nothing pays while at most {limit:.0%} of the records are suppressed; no release"
+            else f"{policy}: nothing pays while at most {limit:.0%} of the {units} are suppressed; no release"
         )
     if found.gap > 0:
-        reason = f"the limit of {limit:.0%} suppressed records binds" if split else "the budget ended the search"
+        reason = f"the limit of {limit:.0%} suppressed {units} binds" if split else "the budget ended the search"
         yield f"{policy}: {reason}; the payout may be {found.gap:.2%} of the best case higher"
     if found.unproved_rounds:
         yield (
@@ -262,7 +313,8 @@ def _warnings_of_last_round(study: TablesStudy, policy: str, equilibrium: Equili
     publisher = study.scenario.publisher
     if equilibrium.withheld.all():
         limit = publisher.suppression_limit
-        yield f"{policy}: nothing pays in the last round while at most {limit:.0%} of the records are suppressed"
+        units = study.units[1]
+        yield f"{policy}: nothing pays in the last round while at most {limit:.0%} of the {units} are suppressed"
     if publisher.search == "anytime" and not equilibrium.exact and not policy_named(policy).is_rule:
         yield f"{policy}: the node of the last round is not proved optimal; another may pay more"
 
@@ -276,8 +328,8 @@ def warnings_of_records(study: TablesStudy) -> Iterator[str]:
         if study.outside:
             people = "" if study.population is None else study.population.name
             yield (
-                f"{study.outside} of {study.n_records} records are more than the people with their values in "
-                f"population {people!r}; a record with nobody there counts as the only such person"
+                f"{study.outside} of {study.n_subjects} {study.units[1]} are more than the people with their values in "
+                f"population {people!r}; a {study.units[0]} with nobody there counts as the only such person"
             )
         return
     told = {
@@ -291,10 +343,11 @@ def warnings_of_records(study: TablesStudy) -> Iterator[str]:
 
 
 def _warnings_of_withheld(study: TablesStudy, policy: str, equilibrium: Equilibrium) -> Iterator[str]:
-    withheld = int(study.released[equilibrium.withheld].sum())
+    withheld = int(study.weights[equilibrium.withheld].sum())
     if withheld:
+        units = study.units[1]
         yield (
-            f"{policy}: {withheld} records have no strategy that satisfies the constraint and are withheld (payoff 0)"
+            f"{policy}: {withheld} {units} have no strategy that satisfies the constraint and are withheld (payoff 0)"
         )
 
 
@@ -303,6 +356,7 @@ def facts_of(study: TablesStudy) -> dict[str, Any]:
     people = study.linked_population if study.scenario.publisher.unit == "record" else study.population
     return {
         "records": study.n_records,
+        **({} if study.persons is None else {"released_people": study.n_subjects}),
         "distinct_cells": study.lattice.n_records,
         "strategies": study.lattice.size,
         "population": None if people is None else people.name,
@@ -320,7 +374,7 @@ def facts_of_policies(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome])
             nodes, gap = outcome.found.nodes, outcome.found.gap
         facts[policy] = {
             "node": [study.lattice.describe(node) for node in nodes],
-            **solver_facts(outcome.equilibrium, study.cell_of_record),
+            **solver_facts(outcome.equilibrium, study.row_of_subject),
             "gap": None if np.isnan(gap) else gap,
             "nodes_evaluated": int(outcome.equilibrium.evaluated.max(initial=0)),
         }

@@ -104,11 +104,11 @@ def _policy(name: str, label: str, words: str, *, is_rule: bool = False, **more:
 
 
 def _everywhere(study: TablesStudy, node: int) -> Strategies:
-    return np.full(study.lattice.n_records, node, dtype=np.int64)
+    return np.full(study.space.n_records, node, dtype=np.int64)
 
 
 def _at_random(study: TablesStudy) -> Strategies:
-    return random_stream(study.scenario.seed, "cross-play").integers(study.lattice.size, size=study.lattice.n_records)
+    return random_stream(study.scenario.seed, "cross-play").integers(study.lattice.size, size=study.space.n_records)
 
 
 def _anonymous(name: str, k: int) -> TablesPolicy:

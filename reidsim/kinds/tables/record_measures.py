@@ -44,7 +44,7 @@ def further_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) 
         if searched:
             # This search is of policies without a constraint, which all have the same optimum.
             best = evaluate(study.truth, branch_and_bound(study.belief))
-            tie, weights = study.truth.tie(), study.released
+            tie, weights = study.truth.tie(), study.weights
             rows = {name: search_deviation(one, best, tie, weights) for name, one in searched.items()}
             measures = measures.join(pd.DataFrame.from_dict(rows, orient="index"))
     return measures

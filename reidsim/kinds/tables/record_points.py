@@ -122,7 +122,7 @@ class OneShotPoints:
         constraint = constraint_of(self.study, policy)
         restricted = constraint.minimum is not None
         if restricted not in self._thinned:
-            self._thinned[restricted] = undominated_options(self.study.lattice, self.study.truth.linker, constraint)
+            self._thinned[restricted] = undominated_options(self.study.space, self.study.truth.linker, constraint)
         options = self._thinned[restricted]
         point = ParameterPoints.broadcast(believed.benefit, believed.loss, believed.adversary_gain, believed.cost)
         chosen = best_options(options, point, 0, no_attack=constraint.no_attack)
@@ -130,7 +130,7 @@ class OneShotPoints:
 
     def play(self, strategies: Strategies) -> OneShotPlan:
         """Look up what given strategies lead to; see `AmountPoints`."""
-        options = fixed_options(self.study.lattice, self.study.truth.linker, np.maximum(strategies, 0))
+        options = fixed_options(self.study.space, self.study.truth.linker, np.maximum(strategies, 0))
         chosen = np.where(strategies == WITHHELD, WITHHELD, np.arange(len(strategies)))
         return self._plan(options, chosen, exact=False)
 

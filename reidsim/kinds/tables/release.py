@@ -12,6 +12,7 @@ import pandas as pd
 from reidsim.bundled import data_file, resolve
 from reidsim.errors import InputError, nearest
 from reidsim.kinds.tables.data_schema import AttributeSection, PopulationSection
+from reidsim.kinds.tables.people import people_of_records
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.weights import sampling_weights
 from reidsim.populations.catalogue import load_population
@@ -30,6 +31,7 @@ from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.given import given_population, given_table, table_rows
 from reidsim.scenarios.hierarchy_schema import Dates, Groups, HierarchySection, Intervals, Prefix, Suppress, Table
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.people import Keys
 from reidsim.tables import DELIMITERS, numbers, read_table, require_columns
 
 Attributes = Mapping[str, AttributeSection]
@@ -51,6 +53,8 @@ class ReleasedRecords:
         Amounts that the records bring themselves, by ``benefit``, ``loss``, ``gain`` or ``cost``.
     weights : ndarray of float64, shape (n_records,), or None
         People whom each record stands for, if that is known.
+    person, household : ndarray of int, shape (n_records,), optional
+        Numbers of the person and the household of each record.
     """
 
     codes: Codes
@@ -58,6 +62,8 @@ class ReleasedRecords:
     population: Population | None
     prices: dict[str, Floats]
     weights: Floats | None = None
+    person: Keys | None = None
+    household: Keys | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +143,9 @@ def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
         if column is not None:
             require_columns(frame, [column], Path(source))
             prices[price] = np.asarray(numbers(frame, column, Path(source)), dtype=np.float64)
-    return ReleasedRecords(codes, hierarchies, population, prices, sampling_weights(scenario.release, frame, source))
+    weights = sampling_weights(scenario.release, frame, source)
+    person, household = people_of_records(scenario, frame, source, prices)
+    return ReleasedRecords(codes, hierarchies, population, prices, weights, person, household)
 
 
 def columns_of_release(

@@ -65,7 +65,8 @@ class _Equip:
         linker = self._linker(holds, scenario.planned_risk if believed else scenario.adversary.risk)
         if min(self.section.accuracy, expected_accuracy) < 1.0:
             linker = InaccurateLinker(linker, self.section.accuracy, expected_accuracy)
-        return Equipment(linker, self.adversary(scenario.beliefs.of(self.economics) if believed else self.economics))
+        adversary = self.adversary(scenario.beliefs.of(self.economics) if believed else self.economics)
+        return Equipment(*self.study.of_people(linker, adversary))
 
     def adversary(self, economics: EconomicsSection) -> Adversary:
         """Return the planner of the type under some economics."""
@@ -118,8 +119,8 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
     scenario = study.scenario
     counts = scenario.publisher.unit == "table" or "prosecutor" in scenario.risks
     return Setting(
-        space=study.lattice,
-        cell_of_subject=study.cell_of_record,
+        space=study.space,
+        cell_of_subject=study.row_of_subject,
         benefit=study.of_cells(study.prices.benefit),
         loss=study.of_cells(study.prices.loss),
         believed_loss=study.of_cells(study.believed(study.prices).loss),

@@ -18,6 +18,7 @@ from reidsim.scenarios.adversary_schema import (
 )
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.figures_schema import FiguresSection
+from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.policy import AnonymityK, with_each_k
 from reidsim.scenarios.schema import RECORD_COLUMNS, BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.validation import Section
@@ -254,7 +255,8 @@ class TablesScenario(ScenarioHead):
                 found={},
                 expected="a section such as [attributes.age] for each",
             )
-        taken = [name for name in self.attributes if name in _TAKEN]
+        of_people = [PERSON] * (self.release.person is not None) + [HOUSEHOLD] * (self.release.household is not None)
+        taken = [name for name in self.attributes if name in (*_TAKEN, *of_people)]
         if taken:
             raise InputError("name of a column of the results", where="attributes", found=taken[0])
         self._check_adversaries()
@@ -264,7 +266,44 @@ class TablesScenario(ScenarioHead):
         self._check_safe_harbor()
         self._check_policies()
         self._check_amounts()
+        self._check_people()
         return self
+
+    def _check_people(self) -> None:
+        columns = [attribute.column or name for name, attribute in self.attributes.items() if not attribute.draw]
+        for key in ("person", "household"):
+            column = getattr(self.release, key)
+            if column is not None and column in columns:
+                raise InputError(
+                    f"the key of {key}s is a quasi-identifier", where=f"release.{key}", found=column,
+                    expected="a column that is no attribute, as it is never shared",
+                )  # fmt: skip
+        if self.release.household is not None and self.agents is not None:
+            raise InputError(
+                "the risk of households is told of one game", where="release.household", found=self.release.household,
+                expected="it without section agents",
+            )  # fmt: skip
+        if self.release.person is None:
+            return
+        for key in ("weight", "sampling_fraction"):
+            if getattr(self.release, key) is not None:
+                raise InputError(
+                    "sampling weights are of records, and people are counted", where=f"release.{key}",
+                    found=getattr(self.release, key), expected=f"either release.{key} or release.person",
+                )  # fmt: skip
+        if self.looks_up:
+            raise InputError(
+                "persons are looked up among records of one person each", where="release.person",
+                found=self.release.person, expected='it with adversary.direction = "record"',
+            )  # fmt: skip
+        for name in self.publisher.policies:
+            way = policy_named(name).way
+            if way == "splits" or (way == "rounds" and "prosecutor" in self.risks):
+                why = "regions" if way == "splits" else "classes of several rounds"
+                raise InputError(
+                    f"with release.person all records of a person have one form, and this policy puts them in {why}",
+                    where="publisher.policies", found=name, expected="other policies, or no release.person",
+                )  # fmt: skip
 
     def _check_adversaries(self) -> None:
         check_adversaries(self.adversaries, self.model_fields_set)

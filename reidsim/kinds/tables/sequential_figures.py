@@ -81,7 +81,7 @@ def belief_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.Da
                 "match_probability": share,
                 "risk_known": plan_known(attack, link.group_sizes).reidentified,
                 "risk_unknown": plan_unknown(attack, link.group_sizes, belief).reidentified,
-                "records": study.released,
+                "records": study.weights,
             }
         )
         pairs = cells.groupby(["group_size", "match_probability", "risk_known", "risk_unknown"], as_index=False)

@@ -158,13 +158,15 @@ def _choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
     if way == "rounds":
         return _local(study, policy, game)
     if way == "splits":
+        if study.persons is not None:
+            raise InputError("a person's records would be in several regions", where=policy)
         return _split(study, policy, game)
     if search_is_of_nodes(study, policy):
         return _one_node(study, whole_game(study, policy, game))
     if way == "anytime":
         few, lowest = section.nodes or FEW_NODES, lattice.index(study.minimum)
         form = AnytimeForm(
-            policy, study.released, suppresses=True, limit=section.suppression_limit, minimum=lowest, most_evaluated=few
+            policy, study.weights, suppresses=True, limit=section.suppression_limit, minimum=lowest, most_evaluated=few
         )
         return form.choose(game)
     if way == "lattice-search":
@@ -204,7 +206,7 @@ def constraint_of(study: TablesStudy, policy: str) -> Constraint:
     minimum = study.safe_harbor_strategies if study.policy(policy).within_safe_harbor else None
     lowest = study.lattice.index(study.minimum)
     if lowest:
-        everywhere = np.full(study.lattice.n_records, lowest, dtype=np.int64)
+        everywhere = np.full(study.space.n_records, lowest, dtype=np.int64)
         minimum = everywhere if minimum is None else study.lattice.join(minimum, everywhere)
     return Constraint(no_attack=study.policy(policy).forbids_attacks, minimum=minimum)
 
@@ -272,7 +274,7 @@ def _prices_against(study: TablesStudy, game: RecordGame, prices: Prices) -> Pri
 
 def _one_node(study: TablesStudy, game: FullDomainGame) -> TablesChoice:
     solution, listed = search_nodes(study, game)
-    node, n = int(solution.nodes[0]), study.lattice.n_records
+    node, n = int(solution.nodes[0]), study.space.n_records
     found = node != NO_SOLUTION
     return TablesChoice(
         node_strategies(game, node),
@@ -319,7 +321,7 @@ def _record_level(played: FullDomainGame) -> Choice:
 
 def _local(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
     """Play local recoding, whose classes are among the records left for their round."""
-    played, n = whole_game(study, policy, game), study.lattice.n_records
+    played, n = whole_game(study, policy, game), study.space.n_records
     section = study.scenario.publisher
     if isinstance(played, AnyAdversaryGame):
         if "prosecutor" in study.scenario.risks:
@@ -328,7 +330,7 @@ def _local(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
                 "adversary does not tell", where=policy,
             )  # fmt: skip
         rule = LocalRecoding(
-            policy, study.released, section.suppression_limit, study.policy(policy).forbids_attacks,
+            policy, study.weights, section.suppression_limit, study.policy(policy).forbids_attacks,
             study.lattice.index(study.minimum), section.rounds,
         )  # fmt: skip
         return rule.choose(played.record_game)
@@ -351,11 +353,11 @@ def _local(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
 
 def _split(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
     """Play multi-dimensional recoding, whose classes are those of the table at their nodes."""
-    played, n = whole_game(study, policy, game), study.lattice.n_records
+    played, n = whole_game(study, policy, game), study.space.n_records
     section = study.scenario.publisher
     if isinstance(played, AnyAdversaryGame):
         rule = MultiDimensional(
-            policy, study.released, section.suppression_limit, study.policy(policy).forbids_attacks,
+            policy, study.weights, section.suppression_limit, study.policy(policy).forbids_attacks,
             study.lattice.index(study.minimum),
         )  # fmt: skip
         return rule.choose(played.record_game)

@@ -96,14 +96,7 @@ def staged_records(study: TablesStudy, path: Path) -> tuple[TablesStudy, StagedA
             # Cells are told apart already, and keep their order.
             first = np.unique(study.cell_of_record, return_index=True)[1]
             return study, _staged(recipe, path, study.lattice, of_records.iloc[first].reset_index(drop=True))
-        study = replace(
-            study,
-            lattice=study.lattice_of(study.lattice.codes[old]),
-            cell_of_record=cell_of_record,
-            kind=study.kind[old],
-            safe_harbor=None if study.safe_harbor is None else study.safe_harbor[old],
-            linkers={},
-        )
+        study = study.on_finer_cells(old, cell_of_record)
     else:
         told = pd.DataFrame(index=range(study.lattice.n_records))
     return study, _staged(recipe, path, study.lattice, told)

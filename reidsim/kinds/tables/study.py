@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +21,10 @@ from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.nodes import MOST_NODES
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.risk import records_outside
+from reidsim.games.people import adversary_of_people
 from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
 from reidsim.kinds.tables.own_adversary import OwnAdversary, alone, planner_of, sequential_attack_of
+from reidsim.kinds.tables.people import ReleasedPeople
 from reidsim.kinds.tables.policies import TablesPolicy, policy_named
 from reidsim.kinds.tables.schema import TablesScenario, walks_whole_lattice
 from reidsim.linkage.group_sizes import GroupSizes
@@ -33,6 +36,7 @@ from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import AdversarySection, Risk
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.people import Keys
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.several_adversaries import named
 from reidsim.scenarios.study import Study, World
@@ -44,6 +48,9 @@ PRICES = ("benefit", "loss", "gain", "cost")
 class TablesStudy(Study[TablesScenario]):
     """A table of records ready to be shared, on the distinct cells of the records.
 
+    Rows of its games are the cells; or, where people have several records, the distinct sets of cells that people's
+    records are in, with the weight of so many people.
+
     Parameters
     ----------
     loaded : LoadedScenario
@@ -51,15 +58,15 @@ class TablesStudy(Study[TablesScenario]):
         Over the distinct cells; records of one cell have the same values and the same amounts.
     cell_of_record : ndarray of int, shape (n_records,)
         The cell of each record.
-    kind : ndarray of int64, shape (n_cells,)
-        Which amounts a cell has.
+    kind : ndarray of int64, shape (n_rows,)
+        Which amounts a row of the games has.
     prices : Prices
         Of every kind of record, at one point.
     population : Population or None
         Everybody, over the quasi-identifiers.
     dataset : Population
         The released records, counted by cell.
-    safe_harbor : ndarray of int64, shape (n_cells,), optional
+    safe_harbor : ndarray of int64, shape (n_rows,), optional
         The least generalization that Safe Harbor accepts.
     own : OwnAdversary
         What the scenario's adversary links with.
@@ -67,6 +74,10 @@ class TablesStudy(Study[TablesScenario]):
         What each adversary links with, where the scenario has several.
     sampled : SampledPeople or None
         The people whom the released records stand for, if their weights are known and needed.
+    persons : ReleasedPeople, optional
+        Whose each record is, where people may have several; each record is a person, if not given.
+    household_of : ndarray of int, shape (n_subjects,), optional
+        The household of each person of the release.
     linkers : dict
         What links cells to people, once it was asked for, by what an adversary links with (None: with everybody):
         rolled-up people do not depend on amounts.
@@ -82,6 +93,8 @@ class TablesStudy(Study[TablesScenario]):
     own: OwnAdversary = field(default_factory=OwnAdversary)
     owns: dict[str, OwnAdversary] = field(default_factory=dict)
     sampled: SampledPeople | None = None
+    persons: ReleasedPeople | None = None
+    household_of: Keys | None = None
     linkers: dict[tuple[object, ...], Linker] = field(default_factory=dict, repr=False)
 
     def policy(self, name: str) -> TablesPolicy:
@@ -97,6 +110,38 @@ class TablesStudy(Study[TablesScenario]):
     def released(self) -> NDArray[np.int64]:
         """Number of records in each cell, shape (n_cells,)."""
         return np.bincount(self.cell_of_record, minlength=self.lattice.n_records)
+
+    # People of the release, and the rows of the games on which they are
+
+    @property
+    def space(self) -> GeneralizationLattice:
+        """Forms of the rows of the games."""
+        return self.lattice if self.persons is None else self.persons.space
+
+    @property
+    def weights(self) -> NDArray[np.int64]:
+        """People on each row of the games, shape (n_rows,); records, where each is a person."""
+        return self.released if self.persons is None else self.persons.row_sets.people
+
+    @property
+    def row_of_subject(self) -> Keys:
+        """The row of each person, or of each record where each is a person, shape (n_subjects,)."""
+        return self.cell_of_record if self.persons is None else self.persons.set_of_person
+
+    @property
+    def row_of_record(self) -> Keys:
+        """The row of the person of each record, shape (n_records,)."""
+        return self.row_of_subject if self.persons is None else self.row_of_subject[self.persons.of_record]
+
+    @property
+    def n_subjects(self) -> int:
+        """Number of people of the release; of records, where each is a person."""
+        return len(self.row_of_subject)
+
+    @property
+    def units(self) -> tuple[str, str]:
+        """What is counted: a person, people; a record, records, where each is a person."""
+        return ("record", "records") if self.persons is None else ("person", "people")
 
     # Adversaries
 
@@ -133,7 +178,10 @@ class TablesStudy(Study[TablesScenario]):
     @property
     def outside(self) -> int:
         """Records beyond the people whom the population has with the same values."""
-        return 0 if self.population is None else records_outside(self.lattice, self.released, self.population)
+        if self.population is None:
+            return 0
+        counts = self.dataset.counts.astype(np.int64)
+        return records_outside(self.lattice_of(self.dataset.cells), counts, self.population)
 
     # Amounts
 
@@ -152,11 +200,11 @@ class TablesStudy(Study[TablesScenario]):
         )
 
     def of_cells(self, amounts: Floats) -> Floats:
-        """Return the amount of each cell, shape (n_cells,), of amounts (1, n_kinds) of each kind of record."""
+        """Return the amount of each row, shape (n_rows,), of amounts (1, n_kinds) of each kind of record."""
         return np.asarray(amounts[0, self.kind] if amounts.shape[1] > 1 else np.full(len(self.kind), amounts[0, 0]))
 
     def gain_and_cost(self, prices: Prices) -> tuple[float | Floats, float | Floats]:
-        """Return the adversary's gain and cost: one amount, or one for each cell where they differ."""
+        """Return the adversary's gain and cost: one amount, or one for each row of the games where they differ."""
         gain, cost = (
             float(amounts[0, 0]) if (amounts[0] == amounts[0, 0]).all() else amounts[0, self.kind]
             for amounts in (prices.gain, prices.cost)
@@ -195,7 +243,7 @@ class TablesStudy(Study[TablesScenario]):
 
     @property
     def safe_harbor_strategies(self) -> Strategies:
-        """What Safe Harbor prescribes for each cell, shape (n_cells,).
+        """What Safe Harbor prescribes for each row of the games, shape (n_rows,).
 
         Raises
         ------
@@ -269,9 +317,19 @@ class TablesStudy(Study[TablesScenario]):
         return planner_of(self, *self.gain_and_cost(prices))
 
     def record_game(self, linker: Linker, prices: Prices, adversary: Adversary | None = None) -> RecordGame:
-        """Return the game of the cells one by one, against the scenario's adversary if no other is given."""
+        """Return the game of the rows one by one, against the scenario's adversary if no other is given.
+
+        The linker is that of cells.
+        """
         benefit, loss = self.of_cells(prices.benefit), self.of_cells(prices.loss)
-        return RecordGame(self.lattice, linker, adversary or self.adversary(prices), benefit, loss)
+        linker, adversary = self.of_people(linker, adversary or self.adversary(prices))
+        return RecordGame(self.space, linker, adversary, benefit, loss)
+
+    def of_people(self, linker: Linker, adversary: Adversary) -> tuple[Linker, Adversary]:
+        """Return a linker and an adversary of the rows of the games, given those of cells."""
+        if self.persons is None:
+            return linker, adversary
+        return self.persons.linker(linker), adversary_of_people(adversary)
 
     def game(self, economics: EconomicsSection) -> RecordGame:
         """Return the game against the scenario's adversary under some economics."""
@@ -293,7 +351,7 @@ class TablesStudy(Study[TablesScenario]):
         own = owns.pop(None, self.own)
         return replace(
             self, lattice=self.lattice_of(codes), cell_of_record=np.arange(len(codes)), kind=kind, own=own,
-            owns={str(name): each for name, each in owns.items()}, linkers={},
+            owns={str(name): each for name, each in owns.items()}, persons=None, linkers={},
         )  # fmt: skip
 
     def game_on(self, space: StrategySpace, linker_of: Callable[[TablesStudy], Linker]) -> RecordGame:
@@ -316,15 +374,15 @@ class TablesStudy(Study[TablesScenario]):
 
     def world(self, draw: int = 0) -> World:
         """Return the games of a draw; records are the same in each."""
-        return World(self.truth, self.belief, self.released)
+        return World(self.truth, self.belief, self.weights)
 
     def node_game(
         self, risk: Risk, prices: Prices, *, no_attack: bool = False, minimum: Sequence[int] | None = None
     ) -> FullDomainGame:
         """Return the game of one node for all records, against a one-shot adversary who knows everything."""
         return FullDomainGame(
-            lattice=self.lattice,
-            released=self.released,
+            lattice=self.space,
+            released=self.weights,
             prices=prices,
             kind=self.kind if prices.n_kinds > 1 else None,
             population=self.population if risk == "journalist" else None,
@@ -369,6 +427,26 @@ class TablesStudy(Study[TablesScenario]):
         own = self.own.of_other_records(self.loaded, self, other.lattice.codes)
         return replace(other, loaded=self.loaded, own=own, linkers={})
 
+    def on_finer_cells(self, old: NDArray[np.int64], cell_of_record: Keys) -> TablesStudy:
+        """Return the study on cells told apart by more than before.
+
+        Parameters
+        ----------
+        old : ndarray of int64, shape (n_cells,)
+            The cell that each is a part of.
+        cell_of_record : ndarray of int, shape (n_records,)
+        """
+        lattice, persons = self.lattice_of(self.lattice.codes[old]), self.persons
+        rows: NDArray[np.integer[Any]] = old
+        if persons is not None:
+            persons, rows = persons.on_cells(lattice, cell_of_record, old)
+        safe_harbor = None if self.safe_harbor is None else self.safe_harbor[rows]
+        return replace(
+            self, lattice=lattice, cell_of_record=cell_of_record, kind=self.kind[rows], safe_harbor=safe_harbor,
+            persons=persons, dataset=self.dataset if persons is None else persons.counted(self.dataset.name),
+            linkers={},
+        )  # fmt: skip
+
     def with_loaded(self, loaded: LoadedScenario[TablesScenario]) -> TablesStudy:
         """Return the study of a scenario that differs in amounts, beliefs and publisher alone.
 
@@ -392,8 +470,8 @@ class TablesStudy(Study[TablesScenario]):
 
         Parameters
         ----------
-        participants : ndarray of int64, shape (n_cells,)
-            Records of each cell; one at least in all.
+        participants : ndarray of int64, shape (n_rows,)
+            People on each row of the games; one at least in all.
         """
         lattice = self.lattice
         # Who is in the released table matters to prosecutor risk alone: it is another, the population is the same.
@@ -401,10 +479,17 @@ class TablesStudy(Study[TablesScenario]):
         for risk in same:
             self.linker(risk)
         kept = {key: linker for key, linker in self.linkers.items() if key[1] in same}
+        if self.persons is None:
+            persons, cells = None, np.repeat(np.arange(lattice.n_records), participants)
+            dataset = Population.from_records(lattice.domain, lattice.codes, participants, name=self.dataset.name)
+        else:
+            persons, cells = self.persons.among(participants)
+            dataset = persons.counted(self.dataset.name)
         return replace(
             self,
-            cell_of_record=np.repeat(np.arange(lattice.n_records), participants),
-            dataset=Population.from_records(lattice.domain, lattice.codes, participants, name=self.dataset.name),
+            cell_of_record=cells,
+            dataset=dataset,
+            persons=persons,
             linkers=kept,
         )
 
@@ -413,6 +498,8 @@ class TablesStudy(Study[TablesScenario]):
         """SHA-256 of the records, hierarchies, amounts and people, as coded; changes with any data that matter."""
         arrays = [self.lattice.codes, self.cell_of_record, self.kind, *(h.groups for h in self.lattice.hierarchies)]
         arrays += [getattr(self.prices, price) for price in PRICES]
+        arrays += [] if self.persons is None else [self.persons.of_record]
+        arrays += [] if self.household_of is None else [self.household_of]
         for people in (self.population, self.sampled, *(study.own.registry for study in self.each.values())):
             arrays += [] if people is None else [people.cells, people.counts]
         digest = hashlib.sha256(repr([h.labels for h in self.lattice.hierarchies]).encode())

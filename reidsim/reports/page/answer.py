@@ -78,7 +78,7 @@ def _choice(
 ) -> tuple[Inline, ...]:
     """Say between what there is to choose: the policy that exposes fewest, and the one that pays most."""
     who = "subjects" if run.decides == "subject" else "publisher"
-    per = "per record" + (f", on average over {n_points:,} points" if n_points > 1 else "")
+    per = f"per {run.units[0]}" + (f", on average over {n_points:,} points" if n_points > 1 else "")
     names = list(exposures)
     payoffs = dict(zip(names, order["publisher_payoff"].tolist(), strict=True))
     most = payoffs[names[0]]
@@ -116,10 +116,10 @@ def _exposes(run: StoredRun, attacked: float, risk: float, exposure: Exposure) -
     if attacked == 0:
         return "exposes nobody to this adversary, to whom no attack pays,"
     each = " in a round" if run.rounds > 1 else ""
-    told = f"exposes {_percent(attacked)} of the records{each} to an attack"
+    told = f"exposes {_percent(attacked)} of the {run.units[1]}{each} to an attack"
     if exposure.expected is None:
         return f"{told}, at a re-identification risk of {risk:.4f}"
-    people = f"about {people_text(exposure.expected)} of {run.n_records:,} are expected to be re-identified"
+    people = f"about {people_text(exposure.expected)} of {run.n_counted:,} are expected to be re-identified"
     people += f" in each round, on average over {run.rounds:,}" if run.rounds > 1 else ""
     high = "" if exposure.high is None else f", and no more than {exposure.high:,} in 95 of 100 cases"
     return f"{told}: {people}{high}"
@@ -142,10 +142,11 @@ def _comparison(run: StoredRun, order: pd.DataFrame, exposures: Mapping[str, Exp
         ]
         for (name, exposure), pays, attacked, risk in zip(exposures.items(), *columns, strict=True)
     ]
-    people = "" if run.n_records is None else f" of {run.n_records:,}"
+    people = "" if run.n_counted is None else f" of {run.n_counted:,}"
+    one, several = run.units
     header: list[Inline] = [
-        "Policy", "Payoff per record", "Given up", "Records attacked", "Re-identification risk",
-        f"Re-identified{people}, expected", "in 95 of 100 cases at most", "Highest risk of a record, were it attacked",
+        "Policy", f"Payoff per {one}", "Given up", f"{several.capitalize()} attacked", "Re-identification risk",
+        f"Re-identified{people}, expected", "in 95 of 100 cases at most", f"Highest risk of a {one}, were it attacked",
     ]  # fmt: skip
     caption = "What each policy costs and whom it exposes"
     if any(exposure.high is not None for exposure in exposures.values()):
@@ -169,12 +170,12 @@ def _prices(run: StoredRun) -> Iterator[Block]:
     text = ", ".join(f"{name} {number_text(value)}" for name, value in named.items())
     if list(named.values()) == [defaults.BENEFIT, defaults.LOSS, defaults.LOSS, defaults.COST]:
         yield paragraph(
-            f"The prices ({text}, in dollars per record) are defaults: those of the paper, Wan et al. 2015, PLoS ONE "
-            "10(3): e0120592. They are nobody's own, and the choice above depends on them.",
+            f"The prices ({text}, in dollars per {run.units[0]}) are defaults: those of the paper, Wan et al. 2015, "
+            "PLoS ONE 10(3): e0120592. They are nobody's own, and the choice above depends on them.",
             kind="warning",
         )
     else:
-        yield paragraph(f"Prices per record, as the scenario states them: {text}.")
+        yield paragraph(f"Prices per {run.units[0]}, as the scenario states them: {text}.")
 
 
 def _paired(runs: pd.DataFrame, order: pd.DataFrame) -> tuple[Inline, ...]:

@@ -130,12 +130,19 @@ def _shared(run: StoredRun, ways: str) -> Sentence:
     release = _section(run.content, "release")
     origin = release.get("path") or release.get("table")
     number = f"{run.n_records:,} records" if run.n_records else "Records"
+    if run.units[0] == "person":
+        number += f" of {number_text(run.n_counted)} people"
     come = (" of ", Code(str(origin))) if origin else ()
     names = _names(list(_section(run.content, "attributes")))
     return (f"{number}", *come, " are to be shared", f", {ways}" if ways else "", ". Quasi-identifiers: ", *names, ".")
 
 
 def _group(run: StoredRun, default: str = "journalist") -> Iterator[Sentence]:
+    if run.units[0] == "person":
+        yield (
+            "All records of a person are shared in one form. Groups are counted in people, and a person is found by "
+            "the record that hides among the fewest of them.",
+        )
     several = _section(run.content, "adversaries")
     adversaries = [_section(several, name) for name in several] or [_section(run.content, "adversary")]
     risks = {adversary.get("risk", default) for adversary in adversaries}

@@ -191,7 +191,7 @@ def _measures(run: StoredRun) -> Iterator[Block]:
     for size in sizes:
         runs = run.runs if size is None else run.runs[run.runs["records"] == size]
         means = runs.groupby(group, sort=False, observed=True)[list(measures)].mean()
-        over = "records" if size is None else f"persons, {size:,} records released"
+        over = run.units[1] if size is None else f"persons, {size:,} records released"
         points = run.runs["point"].nunique() if "point" in run.runs else 1
         caption = f"Means over all {over}" + "".join(
             f" and over {number:,} {what}"

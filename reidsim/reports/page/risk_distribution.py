@@ -12,6 +12,7 @@ from reidsim.games.measures import RECORD_RISK, SUCCESS_PROBABILITY
 from reidsim.kinds.assessment.measures import RISKS_OF_PERSONS
 from reidsim.reports.page.blocks import Bar, Block, Cell, Code, Table, paragraph
 from reidsim.reports.page.stored_run import StoredRun
+from reidsim.scenarios.people import once_each
 
 # Upper ends of the classes of probability above 0; 1/11 and 1/20 are thresholds in use (k = 11, k = 20).
 UPPER_ENDS = (0.001, 0.01, 1 / 20, 1 / 11, 0.2, 0.5, 1.0)
@@ -25,7 +26,7 @@ _CLASSES = (
     "up to 1 in 2",
     "above 1 in 2",
 )
-_QUANTILES = {"median": 0.5, "95% of records are at or below": 0.95, "highest": 1.0}
+_QUANTILES = {"median": 0.5, "95% are at or below": 0.95, "highest": 1.0}
 _COLUMNS = 5
 # Those of persons that are shown.
 _RISKS = ("marketer", "overall")
@@ -60,31 +61,32 @@ def risk_blocks(run: StoredRun) -> Iterator[Block]:
     """
     if "records" not in run.tables:
         return
-    records = run.table("records")
+    records, units = once_each(run.table("records"), run.content), run.units
     if {"policy", "attacked", "success_probability"} <= set(records.columns):
         if run.rounds > 1:
             yield paragraph(
                 f"Records are those of the last of {run.rounds:,} rounds, and count as attacked if any adversary who "
                 "may be there attacks them; the measures above are means over all rounds."
             )
-        yield from _by_policy(records)
+        yield from _by_policy(records, units)
     elif {"knowledge", "overall"} <= set(records.columns):
         yield from _by_knowledge(records)
 
 
-def _by_policy(records: pd.DataFrame) -> Iterator[Block]:
+def _by_policy(records: pd.DataFrame, units: tuple[str, str]) -> Iterator[Block]:
+    of_single = f"of single {units[1]}"
     attempts = records.assign(risk=records["success_probability"].where(records["attacked"].astype(bool), 0.0))
     yield paragraph(
-        f"{RECORD_RISK.label}: {RECORD_RISK.definition}. Shown is the share of records in each class of "
+        f"{RECORD_RISK.label}: {RECORD_RISK.definition}. Shown is the share of {units[1]} in each class of "
         "risk, which begins where the class above it ends."
     )
-    yield from _tables(attempts, "policy", "risk", "Risk of single records, by policy")
+    yield from _tables(attempts, "policy", "risk", f"Risk {of_single}, by policy")
     if not attempts["success_probability"].equals(attempts["risk"]):
         yield paragraph(
             f"{SUCCESS_PROBABILITY.label}: {SUCCESS_PROBABILITY.definition}. This is what remains if the adversary "
             "attacks for reasons that the prices do not cover."
         )
-        yield from _tables(attempts, "policy", "success_probability", "Success probability of single records")
+        yield from _tables(attempts, "policy", "success_probability", f"Success probability {of_single}")
 
 
 def _by_knowledge(records: pd.DataFrame) -> Iterator[Block]:

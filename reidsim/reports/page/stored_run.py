@@ -16,6 +16,7 @@ from reidsim.engine.results import measures_told
 from reidsim.errors import InputError
 from reidsim.measures import Measure, measures_among
 from reidsim.scenarios.kind import DEFAULT_KIND, Kind, kind_of_content
+from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.policy import Policy
 from reidsim.validation import read_text
 
@@ -109,6 +110,17 @@ class StoredRun:
         """The number of records, where there is one number."""
         number = self.manifest.get("records")
         return number if isinstance(number, int) and not isinstance(number, bool) and number > 0 else None
+
+    @property
+    def units(self) -> tuple[str, str]:
+        """What is counted, one and several: records, or people where they may have several."""
+        return counted_units(self.content)
+
+    @property
+    def n_counted(self) -> int | None:
+        """The number of people where they are counted, of records elsewhere, where there is one number."""
+        number = self.manifest.get("released_people")
+        return number if isinstance(number, int) else self.n_records
 
     @property
     def rounds(self) -> int:

@@ -23,6 +23,7 @@ from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.forms import ChosenForms, chosen_forms, chosen_policy
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import scenario_kind
+from reidsim.scenarios.people import refuse_keys
 from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.tables import require_columns
@@ -226,6 +227,7 @@ def records_of_policy(
         expected = f"{len(forms.labels)}, as in the run"
         raise InputError("another number of records", source=source.path, found=len(frame), expected=expected)
     attribute_of = {column: attribute for attribute, column in columns.column_of.items()}
+    refuse_keys(run.content, kept)
     _check_kept(keep, "--keep", attribute_of, columns)
     _check_kept(keep_identifier, "--keep-identifier", attribute_of, columns)
     identifying = {name: why for name in kept if (why := why_identifying(name, frame[name], source.persons))}

@@ -17,6 +17,7 @@ from reidsim.kinds.tables.figures.sequential import (
 )
 from reidsim.kinds.tables.figures.strategies import strategy_payoffs
 from reidsim.scenarios.faces import Shown
+from reidsim.scenarios.people import once_each
 
 
 def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
@@ -30,8 +31,9 @@ def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
     of_records = result.manifest["content"].get("publisher", {}).get("unit", "record") == "record"
     policies = list(result.summary.index)
     if of_records and REFERENCE in policies and set(policies) - {REFERENCE, *EXTREMES}:
-        yield "payoff-differences", payoff_difference_histogram(result.records, REFERENCE)
-        yield "payoff-scatter", payoff_difference_scatter(result.records, REFERENCE)
+        records = once_each(result.records, result.manifest["content"])
+        yield "payoff-differences", payoff_difference_histogram(records, REFERENCE)
+        yield "payoff-scatter", payoff_difference_scatter(records, REFERENCE)
     if "attacks" in tables:
         yield "risk-by-group-size", risk_by_group_size(tables["attacks"])
         yield "payoff-by-group-size", payoff_by_group_size(tables["attacks"])

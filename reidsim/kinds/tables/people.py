@@ -1,0 +1,146 @@
+"""The people of a release whose records name them by a key, and the households that they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.people import PeopleLattice, PeopleLinker
+from reidsim.games.record_game import Linker
+from reidsim.kinds.tables.schema import TablesScenario
+from reidsim.linkage.people import PeopleOfRows, RowSets, largest_in_groups, ranges
+from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.releases.strategy_space import Floats, Strategies
+from reidsim.scenarios.people import Keys, keys_of_records, require_same
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedPeople:
+    """Who is behind the records of a release.
+
+    Parameters
+    ----------
+    of_record : ndarray of int, shape (n_records,)
+        The person of each record, numbered from 0 on as they first appear.
+    set_of_person : ndarray of int, shape (n_people,)
+    space : PeopleLattice
+        Forms of the people, whose row sets are over the cells of the records.
+    linkers : dict
+        What links people, once it was asked for, by the identity of what links cells.
+    """
+
+    of_record: Keys
+    set_of_person: Keys
+    space: PeopleLattice
+    linkers: dict[int, PeopleLinker] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(
+        cls, lattice: GeneralizationLattice, cell_of_record: Keys, of_record: Keys, benefit_of_cell: Floats | None
+    ) -> ReleasedPeople:
+        """Put the records of each person together; see `PeopleLattice`."""
+        row_sets, set_of_person = RowSets.of(cell_of_record, of_record)
+        space = PeopleLattice(
+            lattice.hierarchies, lattice.codes, lattice.loss_attributes, row_sets=row_sets,
+            benefit_of_cell=benefit_of_cell,
+        )  # fmt: skip
+        return cls(of_record, set_of_person, space)
+
+    @property
+    def row_sets(self) -> RowSets:
+        """The different sets of records that people have."""
+        return self.space.row_sets
+
+    @property
+    def of_sets(self) -> Keys:
+        """A person of each row set, shape (n_sets,)."""
+        return np.unique(self.set_of_person, return_index=True)[1]
+
+    def linker(self, linker: Linker) -> PeopleLinker:
+        """Return what links people by their records, always the same, given what links cells."""
+        # It holds the other, so that no other object gets its identity.
+        return self.linkers.setdefault(id(linker), PeopleLinker(linker, self.row_sets))
+
+    def amounts_of_sets(self, amounts: Floats, benefit: int) -> Floats:
+        """Return the amounts of a person of each row set, shape (n_sets, 4), of those of cells (n_cells, 4).
+
+        The benefit, in the column told, is the mean over the person's records; the others are those of all of them.
+        """
+        sets = self.row_sets
+        of_sets = amounts[sets.cells[sets.start[:-1]]]
+        if self.space.benefit_of_cell is not None:
+            of_sets[:, benefit] = sets.means(amounts[:, benefit])
+        return of_sets
+
+    def least_above(self, strategies: Strategies) -> Strategies:
+        """Return the least strategy at or above those of all cells of a row set (n_cells,), shape (n_sets,)."""
+        levels = self.space.all_levels(strategies)[self.row_sets.cells]
+        most = np.maximum.reduceat(levels, self.row_sets.start[:-1], axis=0)
+        return np.asarray(most @ np.array(self.space.strides, dtype=np.int64))
+
+    def counted(self, name: str) -> PeopleOfRows:
+        """Return the people as those among whom a record may hide."""
+        return PeopleOfRows.of(self.space.domain, self.space.codes, self.row_sets, name=name)
+
+    def on_cells(
+        self, lattice: GeneralizationLattice, cell_of_record: Keys, old_cell: NDArray[np.integer]
+    ) -> tuple[ReleasedPeople, Keys]:
+        """Return the same people on finer cells, given the old one of each; and the old row set of each new one."""
+        benefit = self.space.benefit_of_cell
+        finer = ReleasedPeople.of(
+            lattice, cell_of_record, self.of_record, None if benefit is None else benefit[old_cell]
+        )
+        return finer, self.set_of_person[finer.of_sets]
+
+    def among(self, people: NDArray[np.int64]) -> tuple[ReleasedPeople, Keys]:
+        """Return those who take part, so many of each row set (n_sets,), and the cells of their records."""
+        sets = self.row_sets
+        space = replace(self.space, row_sets=replace(sets, people=people))
+        each, records = np.repeat(np.arange(sets.n_sets), people), sets.rows_of_person
+        position, _ = ranges((np.cumsum(records) - records)[each], records[each])
+        of_record = np.repeat(np.arange(len(each)), records[each])
+        return ReleasedPeople(of_record, each, space), np.repeat(sets.cells, sets.rows)[position]
+
+
+def people_of_records(
+    scenario: TablesScenario, frame: pd.DataFrame, source: str | Path, prices: Mapping[str, Floats]
+) -> tuple[Keys | None, Keys | None]:
+    """Return the person and the household of each record; None where the scenario names no column of them.
+
+    Raises
+    ------
+    InputError
+        If a key is missing, or records of one person differ in household, loss, gain or cost; names the row.
+    """
+    section = scenario.release
+    person = None if section.person is None else keys_of_records(frame, section.person, source)
+    household = None if section.household is None else keys_of_records(frame, section.household, source)
+    if person is not None:
+        for price, amounts in prices.items():
+            if price != "benefit":
+                require_same(amounts, person, price, source, str(getattr(scenario.economics.columns, price)))
+        if household is not None:
+            require_same(household, person, "household", source, str(section.household))
+    return person, household
+
+
+def household_risk(equilibrium: Equilibrium, row_of_subject: Keys, household: Keys) -> Floats:
+    """Return the probability that somebody of each person's household is re-identified, shape (n_subjects,).
+
+    One attempt is made on a household: on the member who is re-identified with the largest probability. Who is not
+    attacked is not re-identified.
+
+    Parameters
+    ----------
+    equilibrium : Equilibrium
+    row_of_subject : ndarray of int, shape (n_subjects,)
+        The row of the equilibrium of each person.
+    household : ndarray of int, shape (n_subjects,)
+    """
+    return largest_in_groups(equilibrium.risk[row_of_subject], household)

@@ -1,0 +1,111 @@
+"""The people and households that records name by a key: what a scenario counts, and how keys are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+from reidsim.games.measures import HOUSEHOLD_RISK
+from reidsim.tables import require_columns
+
+Keys = NDArray[np.intp]
+
+# What a key is not, in lower case: rows without one must not become those of one person.
+_MISSING = ("", "na", "n/a", "nan", "null", "none", ".")
+# Columns of records.parquet where records name their person and household; the person by a number, never by its key.
+PERSON, HOUSEHOLD = "person", HOUSEHOLD_RISK.column
+
+
+def counted_units(content: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what a scenario counts, one and several: people where the release names them by a key, else records."""
+    release = content.get("release")
+    keyed = isinstance(release, Mapping) and release.get(PERSON) is not None
+    return ("person", "people") if keyed else ("record", "records")
+
+
+def once_each(records: pd.DataFrame, content: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the outcomes of records with one row for each who counts: a person's are the same in all its records."""
+    if counted_units(content)[0] == "record" or PERSON not in records:
+        return records
+    groups = [column for column in ("policy", "knowledge", PERSON) if column in records]
+    return records.drop_duplicates(groups)
+
+
+def keys_of_records(frame: pd.DataFrame, column: str, source: str | Path) -> Keys:
+    """Return the numbers of the values of a column that says who a record is of, in order of appearance, (n_records,).
+
+    Raises
+    ------
+    InputError
+        If there is no such column, or a value is missing; names the row.
+    """
+    require_columns(frame, [column], Path(source))
+    values = frame[column].str.strip()
+    missing = values.str.lower().isin(_MISSING).to_numpy()
+    if missing.any():
+        raise InputError(
+            "value missing", source=source, where=f"row {int(missing.argmax()) + 1}, column {column!r}",
+            expected="a value in every row",
+        )  # fmt: skip
+    return np.asarray(pd.factorize(values)[0], dtype=np.intp)
+
+
+def require_same(amounts: NDArray[np.generic], of_record: Keys, what: str, source: str | Path, column: str) -> None:
+    """Check that all records of a person have the same amount or household, shape (n_records,).
+
+    Raises
+    ------
+    InputError
+        Names the first row that has another.
+    """
+    first = np.unique(of_record, return_index=True)[1][of_record]
+    differs = amounts != amounts[first]
+    if differs.any():
+        row = int(differs.argmax())
+        raise InputError(
+            f"records of one person differ in {what}", source=source, where=f"row {row + 1}, column {column!r}",
+            expected=f"that of row {int(first[row]) + 1}, which is of the same person",
+        )  # fmt: skip
+
+
+def require_distinct_people(frame: pd.DataFrame, column: str, source: str | Path) -> None:
+    """Check that each row is of a person of its own.
+
+    Raises
+    ------
+    InputError
+        Names the first row of somebody who has another one.
+    """
+    person = keys_of_records(frame, column, source)
+    first = np.unique(person, return_index=True)[1][person]
+    again = first != np.arange(len(person))
+    if again.any():
+        row = int(again.argmax())
+        raise InputError(
+            "a second row of one person", source=source, where=f"row {row + 1}, column {column!r}",
+            expected=f"one row for each subject, who decides alone; row {int(first[row]) + 1} is of the same",
+        )  # fmt: skip
+
+
+def refuse_keys(content: Mapping[str, Any], keep: Sequence[str]) -> None:
+    """Check that no column that is to be shared as it is names people or households.
+
+    Raises
+    ------
+    InputError
+        Names the column.
+    """
+    release = content.get("release")
+    for key in ("person", "household"):
+        column = release.get(key) if isinstance(release, Mapping) else None
+        if column is not None and column in keep:
+            raise InputError(
+                f"the key of {key}s is never shared", source="--keep", found=column,
+                expected="columns that name nobody, as rows of one person could be put together by it",
+            )  # fmt: skip

@@ -1,0 +1,226 @@
+"""Rows of one person count as one: against the rule in plain Python, and against rows where that is the same."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from small_hospital import (
+    NODES,
+    Hospital,
+    best_of_person,
+    best_of_table,
+    household_risk,
+    people_alike,
+    play,
+    random_hospital,
+)
+
+import reidsim
+from reidsim.errors import InputError
+
+HIERARCHIES = {"age": reidsim.intervals(2, 4), "sex": "suppress", "ward": "suppress"}
+RISKS = ("prosecutor", "journalist")
+
+
+def game_of(hospital, risk="prosecutor", *, key="pid", frame=None, adversary=None, **more):
+    """Return the game of a file, counted by its key."""
+    table = hospital.frame() if frame is None else frame
+    people = hospital.people_frame() if risk == "journalist" else None
+    records = reidsim.Records(table, HIERARCHIES, person=key, household="hid" if key else None)
+    one_shot = reidsim.OneShot(gain=hospital.gain, cost=hospital.cost)
+    amounts = {"benefit": hospital.benefit, "loss": hospital.loss} | more
+    return reidsim.Game(records, people, adversary=adversary or one_shot, **amounts)
+
+
+def node_of(strategy):
+    return tuple(map(int, strategy.split(",")))
+
+
+@pytest.mark.parametrize("risk", RISKS)
+@pytest.mark.parametrize("seed", range(6))
+def test_each_person_gets_the_form_that_pays_most(seed, risk):
+    hospital = random_hospital(seed, cost=[20.0, 50.0, 35.0][seed % 3])
+    result = game_of(hospital, risk).play(["basic", "no-attack", "no-protection"])
+    records = result.records.set_index(["policy", "record"])
+    for policy in ("basic", "no-attack", "no-protection"):
+        found = {}
+        for person in hospital.people:
+            if policy == "no-protection":
+                best = NODES[0], play(hospital, person, NODES[0], risk)
+            else:
+                best = best_of_person(hospital, person, risk, no_attack=policy == "no-attack")
+            rows = records.loc[policy].iloc[hospital.rows_of(person)]
+            assert len(set(rows["strategy"])) == 1
+            assert rows["person"].eq(hospital.people.index(person)).all()
+            if best is None:
+                assert rows["strategy"].iloc[0] == "withheld"
+                continue
+            assert node_of(rows["strategy"].iloc[0]) == best[0]
+            found[person] = best[1]
+            for column, value in (
+                ("publisher_payoff", best[1].publisher),
+                ("adversary_payoff", best[1].adversary),
+                ("success_probability", best[1].success),
+                ("utility", best[1].utility),
+            ):
+                np.testing.assert_allclose(rows[column], value, rtol=1e-12, atol=1e-12)
+            assert rows["attacked"].eq(best[1].attacked).all()
+        measures, n = result.summary.loc[policy], len(hospital.people)
+        risks = {person: found[person].risk if person in found else 0.0 for person in hospital.people}
+        assert measures["publisher_payoff"] == pytest.approx(sum(f.publisher for f in found.values()) / n, abs=1e-12)
+        assert measures["risk"] == pytest.approx(sum(risks.values()) / n, abs=1e-12)
+        assert measures["share_attacked"] == pytest.approx(sum(f.attacked for f in found.values()) / n, abs=1e-12)
+        assert measures["household_risk"] == pytest.approx(household_risk(hospital, risks), abs=1e-12)
+
+
+@pytest.mark.parametrize("limit", [1.0, 0.2])
+@pytest.mark.parametrize("risk", RISKS)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_table_gets_the_form_that_pays_most_for_its_people(seed, risk, limit):
+    hospital = random_hospital(seed + 50, cost=[20.0, 45.0][seed % 2])
+    game = game_of(hospital, risk, unit="table", overrides={"publisher.suppression_limit": limit})
+    result = game.play(["basic", "no-attack"])
+    for policy in ("basic", "no-attack"):
+        best = best_of_table(hospital, risk, no_attack=policy == "no-attack", limit=limit)
+        optimum = result.analysis.optima.set_index("policy").loc[policy]
+        if best is None:
+            assert optimum["suppressed"] == len(hospital.people)
+            continue
+        node, kept, payout = best
+        if kept:
+            assert node_of(optimum["node"]) == node
+        assert optimum["payout"] == pytest.approx(payout, abs=1e-9)
+        assert optimum["suppressed"] == len(hospital.people) - len(kept)
+        assert optimum["attacked"] == sum(each.attacked for each in kept.values())
+        assert (optimum["records"], optimum["people"]) == (len(hospital.rows), len(hospital.people))
+        risks = {person: kept[person].risk if person in kept else 0.0 for person in hospital.people}
+        assert result.summary.loc[policy, "household_risk"] == pytest.approx(household_risk(hospital, risks), abs=1e-12)
+        assert result.summary.loc[policy, "risk"] == pytest.approx(sum(risks.values()) / len(risks), abs=1e-12)
+        classes = result.analysis.classes
+        classes = classes[classes["policy"] == policy]
+        assert classes["records"].sum() == len(hospital.rows)
+        assert classes["publisher_payoff"].sum() == pytest.approx(payout, abs=1e-9)
+        withheld = {p for p in hospital.people if p not in kept}
+        assert classes["suppressed"].sum() == sum(row[0] in withheld for row in hospital.rows)
+        released = result.analysis.released
+        sizes = released[released["policy"] == policy]["class_size"].to_numpy()
+        shared = [row for row in hospital.rows if row[0] in kept]
+        for row, size in zip(hospital.rows, sizes.tolist(), strict=True):
+            if row[0] in withheld:
+                assert size == 0
+            elif node != NODES[-1]:
+                assert size == people_alike(Hospital(shared, []), row[2:], node, "prosecutor")
+
+
+def test_a_class_of_one_person_protects_nobody():
+    # Four rows look alike, all of one person: by rows 1 in 4, by people certain.
+    rows = [(0, 0, 3, 1, 1)] * 4 + [(1, 1, 5, 0, 0), (2, 1, 6, 0, 1)]
+    hospital = Hospital(rows, [])
+    by_people = game_of(hospital).play(["no-protection"]).records
+    by_rows = game_of(hospital, key=None).play(["no-protection"]).records
+    assert by_people["success_probability"][:4].tolist() == [1.0] * 4
+    assert by_rows["success_probability"][:4].tolist() == [0.25] * 4
+
+
+def test_benefits_that_differ_by_record_are_averaged():
+    hospital = random_hospital(3)
+    amounts = [float(10 * (number % 4)) for number in range(len(hospital.rows))]
+    priced = Hospital(hospital.rows, hospital.population, benefits=amounts)
+    result = game_of(hospital, benefit=np.array(amounts)).play(["no-protection", "basic"])
+    records = result.records.set_index(["policy", "record"])
+    for person in hospital.people:
+        for policy in ("no-protection", "basic"):
+            row = records.loc[policy].iloc[hospital.rows_of(person)[0]]
+            played = play(priced, person, node_of(row["strategy"]), "prosecutor")
+            assert row["publisher_payoff"] == pytest.approx(played.publisher, abs=1e-9)
+            assert row["utility"] == pytest.approx(played.utility, abs=1e-12)
+        payoffs = [play(priced, person, node, "prosecutor").publisher for node in NODES]
+        assert records.loc["basic"].iloc[hospital.rows_of(person)[0]]["publisher_payoff"] == pytest.approx(max(payoffs))
+
+
+@pytest.mark.parametrize("solver", ["backward-induction", "branch-and-bound"])
+def test_solvers_agree(solver):
+    hospital = random_hospital(11, n_rows=30, n_people=13)
+    result = game_of(hospital, overrides={"publisher.solver": solver}).play(["basic", "no-attack"])
+    for policy in ("basic", "no-attack"):
+        best = [best_of_person(hospital, p, "prosecutor", no_attack=policy == "no-attack") for p in hospital.people]
+        payoff = sum(each[1].publisher for each in best if each is not None) / len(best)
+        assert result.summary.loc[policy, "publisher_payoff"] == pytest.approx(payoff, abs=1e-12)
+
+
+VARIANTS = {
+    "record": {},
+    "branch and bound": {"overrides": {"publisher.solver": "branch-and-bound"}},
+    "lattice search": {"overrides": {"publisher.solver": "lattice-search"}, "policies": ["basic"]},
+    "fixed": {"policies": ["opt-in", "suppress-all", "k-anonymity", "random", "anytime", "record-level"]},
+    "table": {"unit": "table", "policies": ["basic", "no-attack", "record-level", "k-anonymity"]},
+    "limited table": {"unit": "table", "overrides": {"publisher.suppression_limit": 0.1}},
+    "anytime table": {"unit": "table", "overrides": {"publisher.search": "anytime", "publisher.nodes": 9}},
+    "safe class": {"overrides": {"publisher.safe_class": "above"}},
+    "minimum": {"overrides": {"attributes.age.minimum_level": 1}},
+    "beliefs": {"overrides": {"beliefs.cost": 5}},
+    "sequential": {"adversary": reidsim.Sequential(gain=120, cost=20, access_cost=5)},
+    "random adversary": {"adversary": reidsim.Random(gain=120, cost=50, rate=0.4)},
+    "agents": {
+        "overrides": {"agents.rounds": 3, "agents.types": {"a": {"weight": 0.6}, "b": {"weight": 0.4, "gain": 20}}}
+    },
+    "participation": {
+        "overrides": {
+            "agents.rounds": 3, "agents.types": {"a": {"weight": 1.0, "budget": 120}},
+            "agents.participation": {"reward": 2, "harm": 30},
+        }
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("risk", RISKS)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_key_that_no_two_rows_share_changes_nothing(variant, risk):
+    hospital = random_hospital(5, n_rows=24, n_people=24)
+    frame = hospital.frame().sample(frac=1, random_state=1).reset_index(drop=True)
+    results = []
+    for key in (None, "pid"):
+        records = reidsim.Records(frame, HIERARCHIES, person=key)
+        people = hospital.people_frame() if risk == "journalist" else None
+        amounts = {"benefit": 100, "loss": 300, "adversary": reidsim.OneShot(gain=120, cost=50)}
+        results.append(reidsim.Game(records, people, **amounts | VARIANTS[variant]).play())
+    without, keyed = results
+    pd.testing.assert_frame_equal(without.summary, keyed.summary, rtol=1e-12, atol=1e-12)
+    pd.testing.assert_frame_equal(without.records, keyed.records.drop(columns="person"), rtol=1e-12, atol=1e-12)
+    assert keyed.records["person"].tolist()[: len(frame)] == list(range(len(frame)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"pid": ["0", "1", "", "3"]}, "row 3, column 'pid': value missing"),
+        ({"hid": ["a", "", "b", "b"]}, "row 2, column 'hid': value missing"),
+        ({"pid": list("0101"), "hid": list("aabb")}, "row 3, column 'hid': records of one person differ in household"),
+    ],
+)
+def test_keys_that_cannot_be_used_are_told_with_their_row(changes, told):
+    frame = pd.DataFrame({"pid": list("0123"), "hid": list("aabb"), "age": list("3467"), "sex": list("0101")} | changes)
+    records = reidsim.Records(frame, {"age": "suppress", "sex": "suppress"}, person="pid", household="hid")
+    game = reidsim.Game(records, adversary=reidsim.OneShot(gain=1, cost=1), benefit=1, loss=1)
+    with pytest.raises(InputError) as error:
+        game.play()
+    assert told in str(error.value)
+
+
+def test_losses_of_one_person_that_differ_are_an_error():
+    hospital = random_hospital(1)
+    with pytest.raises(InputError, match="records of one person differ in loss"):
+        game_of(hospital, loss=np.arange(float(len(hospital.rows)))).play()
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"policies": ["multi-dimensional"]}, "this policy puts them in regions"),
+        ({"policies": ["local-recoding"]}, "this policy puts them in classes of several rounds"),
+        ({"overrides": {"agents.rounds": 2}}, "the risk of households is told of one game"),
+        ({"overrides": {"release.person": "age"}}, "the key of persons is a quasi-identifier"),
+    ],
+)
+def test_what_cannot_be_combined_is_an_error_when_it_is_said(more, told):
+    with pytest.raises(InputError, match=told):
+        game_of(random_hospital(1), **more)

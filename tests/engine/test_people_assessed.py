@@ -1,0 +1,282 @@
+"""A release in which people have several rows, assessed by people: against enumeration in plain Python."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from small_hospital import ATTRIBUTES, random_hospital
+from test_people_planners import KNOWN, RECIPE
+
+import reidsim
+from reidsim.errors import InputError
+from reidsim.linkage.equivalence import matching_people, split_groups, whole
+from reidsim.scenarios.load import load_scenario
+
+SCENARIO = """
+game = "risk"
+[release]
+path = "records.csv"
+{keys}
+[knowledge]
+neighbours = "neighbours.toml"
+[uniqueness]
+method = "fixed"
+value = 0.3
+[network]
+p_m = 0.6
+p_fm = 0.7
+p_cu = 0.4
+p_c = 0.2
+[attack]
+gain = 100
+cost = 30
+"""
+KEYS = 'person = "pid"\nhousehold = "hid"'
+
+
+def written(folder, hospital, *, keys=KEYS, frame=None, text=SCENARIO):
+    table = hospital.frame() if frame is None else frame
+    (table if keys else table.drop(columns=["pid", "hid"])).to_csv(folder / "records.csv", index=False)
+    (folder / "neighbours.toml").write_text(RECIPE)
+    path = folder / "risk.toml"
+    path.write_text(text.format(keys=keys))
+    return path
+
+
+def overall(unique, size, also_unique):
+    """Probability of re-identification through the three routes, given the number of people who match."""
+    missed = (1 - unique * 0.6 * 0.7) * (1 - also_unique * 0.4) * (1 - 0.2 / size)
+    return 1 - missed
+
+
+def by_hand(hospital, sets):
+    """Risks of each row, then the largest of each person's rows; `sets` are what is known, and how likely."""
+    found = {}
+    for person in hospital.people:
+        of_rows = []
+        for number in hospital.rows_of(person):
+            own = hospital.rows[number][2:]
+            risks = np.zeros(4)
+            for known, p in sets:
+                match = {row[0] for row in hospital.rows if all(row[2:][a] == own[a] for a in known)}
+                alone = len(match) == 1
+                # Who is unique among the records is so in the population with probability .3.
+                with_it = overall(alone, len(match), alone)
+                without = overall(alone, len(match), False)
+                risks += p * np.array([alone, 0.3 * alone, 1 / len(match), 0.3 * with_it + 0.7 * without])
+            of_rows.append(risks)
+        found[person] = np.max(of_rows, axis=0)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_people_are_counted_and_found_by_their_best_row(tmp_path, seed):
+    hospital = random_hospital(seed, n_rows=18, n_people=8)
+    result = reidsim.run(written(tmp_path, hospital))
+    household = {row[0]: row[1] for row in hospital.rows}
+    for name, sets in (("neighbours", KNOWN), ("worst-case", [((0, 1, 2), 1.0)])):
+        expected = by_hand(hospital, sets)
+        records = result.records[result.records["knowledge"] == name]
+        assert records["person"].tolist() == [hospital.people.index(row[0]) for row in hospital.rows]
+        for row, told in zip(hospital.rows, records.to_dict("records"), strict=True):
+            found = [told[column] for column in ("prosecutor", "journalist", "marketer", "overall")]
+            np.testing.assert_allclose(found, expected[row[0]], atol=1e-12)
+            same = [expected[p][3] for p in hospital.people if household[p] == row[1]]
+            assert told["household_risk"] == pytest.approx(max(same), abs=1e-12)
+        means = result.runs.set_index("knowledge").loc[name]
+        columns = ["prosecutor_risk", "journalist_risk", "marketer_risk", "overall_risk"]
+        np.testing.assert_allclose(means[columns].astype(float), np.mean(list(expected.values()), axis=0), atol=1e-12)
+        most = [max(expected[q][3] for q in hospital.people if household[q] == household[p]) for p in hospital.people]
+        assert means["household_risk"] == pytest.approx(np.mean(most), abs=1e-12)
+        net = 100 * np.array([expected[p][3] for p in hospital.people]) - 30
+        source = result.analysis.sources.set_index("knowledge").loc[name]
+        assert source["persons_attacked"] == (net > 0).sum()
+        assert source["payoff"] == pytest.approx(net[net > 0].sum())
+
+
+def test_a_key_that_no_two_rows_share_changes_nothing(tmp_path):
+    hospital = random_hospital(3, n_rows=20, n_people=20)
+    for name, keys in (("with", 'person = "pid"\nattributes = ["age", "sex", "ward"]'), ("without", "")):
+        (tmp_path / name).mkdir()
+        written(tmp_path / name, hospital, keys=keys)
+    keyed, plain = (reidsim.run(tmp_path / name / "risk.toml") for name in ("with", "without"))
+    pd.testing.assert_frame_equal(keyed.runs, plain.runs, rtol=1e-12)
+    pd.testing.assert_frame_equal(keyed.records.drop(columns="person"), plain.records, rtol=1e-12)
+
+
+def test_uniqueness_is_estimated_of_groups_of_people(tmp_path):
+    text = SCENARIO.replace('method = "fixed"\nvalue = 0.3', 'method = "pitman"\npopulation_size = 500')
+    hospital = random_hospital(4, n_rows=40, n_people=16)
+    result = reidsim.run(written(tmp_path, hospital, text=text))
+    sets = result.analysis.knowledge_sets
+    for names, uniques in zip(sets["attributes"], sets["sample_uniques"], strict=True):
+        known = [list(ATTRIBUTES).index(name) for name in names.split(", ") if name]
+        groups = {}
+        for row in hospital.rows:
+            groups.setdefault(tuple(row[2:][a] for a in known), set()).add(row[0])
+        alone = sum(len(people) == 1 for people in groups.values())
+        assert (0 if np.isnan(uniques) else uniques) == alone
+
+
+def generalized(hospital, level):
+    """The rows with ages in tens of the level, as a table."""
+    frame = hospital.frame()
+    low = frame["age"].astype(int) // level * level
+    return frame.assign(age=low.map(lambda at: f"{at}-{at + level - 1}"))
+
+
+def test_groups_of_values_match_by_people(tmp_path):
+    hospital = random_hospital(8, n_rows=18, n_people=8)
+    groups = {f"{low}-{low + 3}": [str(low + step) for step in range(4)] for low in (0, 4)}
+    trees = "\n[trees.age.groups]\n" + "\n".join(f'"{name}" = {members}' for name, members in groups.items())
+    # Half of the people have all their rows generalized.
+    frame = hospital.frame()
+    coarse = frame["pid"].astype(int) % 2 == 0
+    frame.loc[coarse, "age"] = generalized(hospital, 4)["age"][coarse]
+    result = reidsim.run(written(tmp_path, hospital, frame=frame, text=SCENARIO + trees))
+    worst = result.records[result.records["knowledge"] == "worst-case"]
+    members = {name: set(values) for name, values in groups.items()}
+
+    def of(label):
+        return members.get(label, {label})
+
+    for person in hospital.people:
+        chances = []
+        for number in hospital.rows_of(person):
+            own = frame.iloc[number]
+            match = {
+                other["pid"]
+                for _, other in frame.iterrows()
+                if of(own["age"]) <= of(other["age"]) and other["sex"] == own["sex"] and other["ward"] == own["ward"]
+            }
+            chances.append(1 / len(match))
+        rows = worst.iloc[hospital.rows_of(person)]
+        np.testing.assert_allclose(rows["marketer"], max(chances), atol=1e-12)
+
+
+def test_rows_of_one_person_in_different_groups_are_an_error(tmp_path):
+    hospital = random_hospital(1)
+    number = hospital.rows_of(hospital.people[0])[1]
+    frame = hospital.frame()
+    frame.loc[number, "ward"] = "*"
+    with pytest.raises(InputError, match="records of one person are generalized in different ways") as error:
+        reidsim.run(written(tmp_path, hospital, frame=frame))
+    assert f"row {number + 1}" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"release.person": "age", "release.attributes": ["age"]}, "the key of persons is a quasi-identifier"),
+        ({"release.person": "who"}, "column 'who': column missing"),
+        ({"expectation.method": "monte-carlo"}, "people of several records are assessed exactly"),
+    ],
+)
+def test_what_cannot_be_used_is_told(tmp_path, changes, told):
+    path = written(tmp_path, random_hospital(2))
+    with pytest.raises(InputError, match=told):
+        reidsim.run(path, overrides=changes)
+
+
+def test_keys_of_samples_are_an_error(tmp_path):
+    path = written(tmp_path, random_hospital(2))
+    text = path.read_text().replace('path = "records.csv"', "sizes = [3]")
+    path.write_text(text)
+    with pytest.raises(InputError, match="person is that of a file"):
+        load_scenario(path)
+
+
+def group_sizes_on(elements, attributes):
+    """How many people each person matches when these attributes are known."""
+    split = whole(elements)
+    order, starts = split.order, split.starts
+    for attribute in attributes:
+        column = elements.columns[attribute]
+        order, starts = split_groups(order, starts, column, np.zeros(int(column.max()) + 1, dtype=np.int64))
+    matches = np.zeros(elements.n_persons, dtype=np.int64)
+    everybody = np.ones(elements.n_persons, dtype=np.bool_)
+    matching_people(order, starts, elements.asks, elements.holders, everybody, matches)
+    return matches
+
+
+def test_distinct_people_are_counted_in_every_group():
+    # Of 2 x 2 groups with all shapes of owners.
+    from reidsim.linkage.equivalence import make_elements
+    from reidsim.linkage.people import RowSets
+
+    rng = np.random.default_rng(5)
+    for _ in range(60):
+        n = int(rng.integers(1, 12))
+        codes = rng.integers(0, 2, (n, 2)).astype(np.int32)
+        person = np.unique(rng.integers(0, 5, n), return_inverse=True)[1]
+        row_sets, _ = RowSets.of(np.arange(n), person)
+        elements = make_elements(codes, row_sets=row_sets)
+        for known in ([], [0], [1], [0, 1]):
+            sizes = [
+                len({int(p) for p, other in zip(person, codes, strict=True) if (other[known] == own[known]).all()})
+                for own in codes
+            ]
+            assert group_sizes_on(elements, known).tolist() == sizes
+
+
+def test_row_sets_are_those_of_people():
+    from reidsim.linkage.people import RowSets, largest_in_groups
+
+    rng = np.random.default_rng(7)
+    for _ in range(80):
+        n = int(rng.integers(1, 20))
+        cells = rng.integers(0, 5, n)
+        person = np.unique(rng.integers(0, 7, n), return_inverse=True)[1]
+        row_sets, of_person = RowSets.of(cells, person)
+        people = range(int(person.max()) + 1)
+        bags = [sorted(cells[person == p].tolist()) for p in people]
+        for p, q in product(people, people):
+            assert (of_person[p] == of_person[q]) == (bags[p] == bags[q])
+        for p in people:
+            entries, start = row_sets.entries_of(of_person[[p]])
+            assert start.tolist() == [0, len(entries)]
+            assert sorted(np.repeat(row_sets.cells[entries], row_sets.rows[entries]).tolist()) == bags[p]
+        assert row_sets.people.tolist() == np.bincount(of_person).tolist()
+        classes = rng.integers(0, 3, 5)
+        members = [len({p for p in people if k in classes[bags[p]]}) for k in range(3)]
+        assert row_sets.in_classes(classes, 3).tolist() == members
+        values = rng.random((2, 5))
+        means = [[np.mean(row[bags[p]]) for p in people] for row in values]
+        np.testing.assert_allclose(row_sets.means(values)[:, of_person], means)
+        amounts = rng.random(n)
+        largest = [max(amounts[person == own]) for own in person]
+        assert largest_in_groups(amounts, person).tolist() == largest
+
+
+@pytest.mark.parametrize(
+    ("section", "told"),
+    [
+        ('file = "men.csv"\nperson = "id"', "row 3, column 'id': a second row of one person"),
+        ('size = 3\nperson = "id"', "subjects who are drawn have no key"),
+    ],
+)
+def test_subjects_of_the_masking_game_have_one_row_each(tmp_path, section, told):
+    (tmp_path / "men.csv").write_text("id,age,town\na,30,X\nb,31,Y\na,32,X\n")
+    (tmp_path / "registry.csv").write_text("age,town\n30,X\n31,Y\n32,X\n")
+    (tmp_path / "men.toml").write_text(
+        f"""
+game = "masking"
+[targets]
+{section}
+[resources.registry]
+file = "registry.csv"
+attributes = ["age", "town"]
+[economics]
+benefit = 100
+loss = 100
+cost = 10
+[subjects]
+attributes = ["age", "town"]
+[adversary]
+stages = [{{ stage = "identify", resource = "registry", on = ["age", "town"] }}]
+"""
+    )
+    with pytest.raises(InputError) as error:
+        reidsim.run(tmp_path / "men.toml")
+    assert told in str(error.value)

@@ -1,0 +1,231 @@
+"""Adversaries of every kind look for people: success by row as ever, then the best row of each person."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from small_hospital import NODES, best_of_person, household_risk, people_alike, play, random_hospital
+from staged_clinic import FILES
+from test_people import HIERARCHIES, game_of
+
+import reidsim
+from reidsim.games.adversary_types import TypesGame
+from reidsim.kinds.tables.build import build_study
+from reidsim.scenarios.load import load_scenario
+
+TOP = NODES[-1]
+RECIPE = """
+[[sources]]
+kind = "groups"
+name = "neighbours"
+[[sources.profile]]
+presence = 0.8
+[[sources.profile.groups]]
+attributes = ["age"]
+probability = 0.5
+[[sources.profile.groups]]
+attributes = ["sex", "ward"]
+"""
+# What a neighbour knows: positions of the attributes, and how likely.
+KNOWN = [((), 0.2), ((1, 2), 0.4), ((0, 1, 2), 0.4)]
+
+
+def by_person(study, node, risk="prosecutor"):
+    """Let the adversary reply to every row, and take each person's row by which it goes for the person."""
+    reply = study.adversary(study.prices).respond(study.own_linker(risk).link(node, study.cell_of_record))
+    found = []
+    for person in range(study.n_subjects):
+        rows = np.flatnonzero(study.persons.of_record == person).tolist()
+        keys = (reply.attacks, reply.believed_success, reply.success, reply.adversary_payoff)
+        best = max(rows, key=lambda row: tuple(key[row] for key in keys))
+        found.append([getattr(reply, name)[best] for name in ("attacks", "success", "adversary_payoff", "exploits")])
+    return np.array(found, dtype=float)
+
+
+PLANNERS = {
+    "known": {"gain": 120, "cost": 20, "access_cost": 3, "penalty": 15, "detection_intercept": -1.0},
+    "unknown": {"gain": 120, "cost": 30, "access_cost": 2, "belief": "unknown"},
+    "registry": {"gain": 120, "cost": 25, "registry": True},
+}
+
+
+@pytest.mark.parametrize("planner", PLANNERS)
+def test_a_sequential_adversary_goes_for_the_best_row(planner):
+    hospital, given = random_hospital(4, n_rows=20, n_people=9), dict(PLANNERS[planner])
+    risk = "prosecutor"
+    if given.pop("registry", False):
+        risk, given["registry"] = "journalist", hospital.people_frame().iloc[::2]
+    study = game_of(hospital, risk, adversary=reidsim.Sequential(**given)).study
+    attacked = set()
+    for node in range(len(NODES)):
+        reply = study.truth.outcome(node).response
+        expected = by_person(study, node, risk)
+        names = ("attacks", "success", "adversary_payoff", "exploits")
+        found = np.column_stack([getattr(reply, name) for name in names])[study.row_of_subject]
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+        attacked |= set(reply.attacks.tolist())
+    assert attacked == {True, False}
+
+
+def test_partial_knowledge_is_averaged_by_row_before_the_best_row_is_taken(tmp_path):
+    hospital, recipe = random_hospital(9), tmp_path / "neighbours.toml"
+    recipe.write_text(RECIPE)
+    game = game_of(hospital, adversary=reidsim.OneShot(gain=120, cost=50, knowledge=recipe))
+    study = game.study
+    for number, node in enumerate(NODES):
+        success = study.truth.outcome(number).response.success[study.row_of_subject]
+        for place, person in enumerate(hospital.people):
+            rows = [hospital.rows[row][2:] for row in hospital.rows_of(person)]
+            chances = []
+            for cell in rows:
+                told = [tuple(node[a] if a in known else TOP[a] for a in range(3)) for known, _ in KNOWN]
+                sizes = [people_alike(hospital, cell, seen, "prosecutor") for seen in told]
+                chances.append(sum(p / size for (_, p), size in zip(KNOWN, sizes, strict=True)))
+            assert success[place] == pytest.approx(max(chances), abs=1e-12)
+
+
+def test_an_attack_in_stages_goes_for_the_best_row(tmp_path):
+    for name, text in FILES.items():
+        if name == "patients.csv":
+            # The two women of Hill, who differ in what is inferred alone, are one; so are a clerk and a smith.
+            keys = ["pid", "a", "b", "c", "c", "d", "e", "f", "d", "e"]
+            text = "\n".join(f"{line},{key}" for line, key in zip(text.strip().split("\n"), keys, strict=True)) + "\n"
+        (tmp_path / name).write_text(text.replace('"patients.csv"', '"patients.csv"\nperson = "pid"'))
+    study = build_study(load_scenario(tmp_path / "clinic.toml"))
+    assert study.n_subjects == 6
+    assert study.lattice.n_records == 9
+    for node in range(study.lattice.size):
+        reply = study.truth.outcome(node).response
+        found = np.column_stack([reply.attacks, reply.success, reply.adversary_payoff, reply.exploits])
+        np.testing.assert_allclose(found[study.row_of_subject], by_person(study, node, "journalist"), atol=1e-12)
+
+
+def test_several_adversaries_each_go_for_their_best_row(tmp_path):
+    hospital = random_hospital(2)
+    types = {
+        "careful": {"weight": 0.7, "cost": 90, "risk": "prosecutor"},
+        "eager": {"weight": 0.3, "cost": 10, "gain": 60, "risk": "prosecutor"},
+    }
+    path = game_of(hospital).to_scenario(tmp_path / "several.toml", ["no-protection"])
+    text, _, after = path.read_text().partition("[adversary]")
+    path.write_text(text + after[after.index("[publisher]") :])
+    loaded = load_scenario(path, {"adversaries": types})
+    assert isinstance(build_study(loaded).truth, TypesGame)
+    result = reidsim.run(path, overrides={"adversaries": types})
+    risks = dict.fromkeys(hospital.people, 0.0)
+    for weight, cost, gain in ((0.7, 90, 120), (0.3, 10, 60)):
+        alone = random_hospital(2, cost=cost, gain=gain)
+        for person in hospital.people:
+            risks[person] += weight * play(alone, person, NODES[0], "prosecutor").risk
+    assert result.summary.loc["no-protection", "risk"] == pytest.approx(np.mean(list(risks.values())), abs=1e-12)
+    told = result.summary.loc["no-protection", "household_risk"]
+    assert told == pytest.approx(household_risk(hospital, risks), abs=1e-12)
+
+
+def test_a_sweep_counts_people_at_every_point():
+    hospital = random_hospital(7)
+    swept = game_of(hospital).sweep(loss=[0, 150, 300], policies=["basic", "no-attack"])
+    for loss, policy in product((0, 150, 300), ("basic", "no-attack")):
+        alone = random_hospital(7, loss=float(loss))
+        found = [best_of_person(alone, p, "prosecutor", no_attack=policy == "no-attack") for p in alone.people]
+        risks = {p: f[1].risk if f else 0.0 for p, f in zip(alone.people, found, strict=True)}
+        row = swept.summary.loc[(loss, policy)]
+        payoff = sum(f[1].publisher for f in found if f) / len(found)
+        assert row["publisher_payoff"] == pytest.approx(payoff, abs=1e-12)
+        assert row["household_risk"] == pytest.approx(household_risk(alone, risks), abs=1e-12)
+
+
+def test_sweeps_of_other_solvers_say_the_same():
+    thinned = game_of(random_hospital(8)).sweep(cost=[10, 40, 80], policies=["basic", "no-attack"])
+    bounded = {"publisher.safe_class": "above"}
+    solved = game_of(random_hospital(8), overrides=bounded).sweep(cost=[10, 40.5, 80], policies=["basic"])
+    again = game_of(random_hospital(8)).sweep(cost=[10, 40.5, 80], policies=["basic"])
+    np.testing.assert_allclose(solved.summary["publisher_payoff"], again.summary["publisher_payoff"], atol=1e-12)
+    tabled = game_of(random_hospital(8), unit="table").sweep(cost=[10, 40, 80], policies=["basic"])
+    for cost in (10, 40, 80):
+        one = game_of(random_hospital(8, cost=float(cost)), unit="table").play(["basic"]).summary
+        assert tabled.summary.loc[(cost, "basic"), "risk"] == pytest.approx(one.loc["basic", "risk"], abs=1e-12)
+        alone = game_of(random_hospital(8, cost=float(cost))).play(["basic"]).summary
+        assert thinned.summary.loc[(cost, "basic"), "risk"] == pytest.approx(alone.loc["basic", "risk"], abs=1e-12)
+
+
+def test_cross_play_counts_people():
+    hospital = random_hospital(6)
+    played = game_of(hospital).cross_play()
+    alone = game_of(hospital).play(["basic", "no-protection", "k-anonymity"]).summary
+    own = played.table[played.table["adversary"] == "one-shot"].set_index(["defender", "plans_against"])
+    for policy, against in (("basic", "one-shot"), ("no-protection", ""), ("k-anonymity", "")):
+        for measure in ("publisher_payoff", "risk", "share_attacked"):
+            assert own.loc[(policy, against), measure] == pytest.approx(alone.loc[policy, measure], abs=1e-12)
+    always = played.table[(played.table["adversary"] == "always") & (played.table["defender"] == "no-protection")]
+    success = [play(hospital, person, NODES[0], "prosecutor").success for person in hospital.people]
+    assert always["risk"].iloc[0] == pytest.approx(np.mean(success), abs=1e-12)
+    left = " ".join(played.warnings)
+    assert "a person's records would be in several regions" in left
+
+
+def test_k_anonymity_withholds_people_with_a_row_in_a_small_class():
+    hospital = random_hospital(12, n_rows=30, n_people=12)
+    limit, k = 0.35, 3
+    game = game_of(hospital, unit="table", overrides={"publisher.k": k, "publisher.suppression_limit": limit})
+    records = game.play(["k-anonymity"]).records
+    best = None
+    for node in NODES:
+        kept = [
+            person
+            for person in hospital.people
+            if min(people_alike(hospital, hospital.rows[r][2:], node, "prosecutor") for r in hospital.rows_of(person))
+            >= k
+        ]
+        total = sum(play(hospital, person, node, "prosecutor").utility for person in kept)
+        if len(hospital.people) - len(kept) <= limit * len(hospital.people) and (
+            best is None or total > best[0] + 1e-9
+        ):
+            best = total, node, kept
+    assert best is not None
+    shared = records["strategy"].astype(str) != "withheld"
+    assert set(records["person"][shared]) == {hospital.people.index(person) for person in best[2]}
+    assert set(records["strategy"][shared]) == {",".join(map(str, best[1]))}
+
+
+@pytest.mark.parametrize("unit", ["record", "table"])
+def test_one_round_of_agents_is_the_game(unit):
+    hospital = random_hospital(13)
+    records = reidsim.Records(hospital.frame(), HIERARCHIES, person="pid")
+    amounts = {"adversary": reidsim.OneShot(gain=120, cost=50), "benefit": 100, "loss": 300, "unit": unit}
+    game = reidsim.Game(records, **amounts).play(["basic", "no-attack"])
+    rounds = reidsim.Game(records, **amounts, overrides={"agents.rounds": 1}).play(["basic", "no-attack"])
+    measures = ["publisher_payoff", "adversary_payoff", "risk", "share_attacked", "utility", "share_suppressed"]
+    np.testing.assert_allclose(rounds.summary[measures], game.summary[measures], atol=1e-12)
+    columns = ["record", "person", "strategy", "success_probability"]
+    assert rounds.records[columns].astype(str).equals(game.records[columns].astype(str))
+
+
+def test_who_stays_away_takes_all_rows_along_and_hides_nobody():
+    hospital = random_hospital(14, n_rows=24, n_people=10)
+    records = reidsim.Records(hospital.frame(), HIERARCHIES, person="pid")
+    rule = {"reward": 4, "harm": 30, "spread": 1.5, "learning_rate": 0.8}
+    game = reidsim.Game(
+        records, adversary=reidsim.OneShot(gain=120, cost=20), benefit=100, loss=300,
+        overrides={"agents.rounds": 3, "agents.participation": rule},
+    )  # fmt: skip
+    result = game.play(["no-protection"])
+    stays = result.records.groupby("person")["participates"].agg(["min", "max"])
+    assert (stays["min"] == stays["max"]).all()
+    part = [person for person in hospital.people if stays["max"][hospital.people.index(person)]]
+    assert 0 < len(part) < len(hospital.people)
+    left = type(hospital)([row for row in hospital.rows if row[0] in part], [])
+    for row, told in zip(hospital.rows, result.records["success_probability"], strict=True):
+        if row[0] in part:
+            cells = [other[2:] for other in left.rows if other[0] == row[0]]
+            assert told == pytest.approx(1 / min(people_alike(left, cell, NODES[0], "prosecutor") for cell in cells))
+
+
+def test_a_stress_test_weighs_people():
+    hospital = random_hospital(15)
+    result = game_of(hospital).stress(loss=(100, 400), samples=16, policies=["basic"])
+    robust = result.tables["robust_strategies"]
+    people = [hospital.people.index(row[0]) for row in hospital.rows]
+    for _, found in robust.groupby("criterion", observed=True):
+        by_person = found["strategy"].astype(str).groupby(people).nunique()
+        assert (by_person == 1).all()

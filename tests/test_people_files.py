@@ -1,0 +1,171 @@
+"""A hospital's file, with rows for fewer patients: drafted, checked, run, shared and reported by patients."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import reidsim
+from reidsim.drafts.draft import draft_scenario
+from reidsim.drafts.people import people_keys
+from reidsim.drafts.profile import profile_table
+from reidsim.engine.run import describe
+from reidsim.errors import InputError
+from reidsim.reports.description import describe_file
+from reidsim.reports.page.report import report_text
+from reidsim.reports.page.stored_run import open_results
+from reidsim.reports.shared.file import write_shared
+from reidsim.reports.shared.records import shared_records
+from reidsim.scenarios.load import load_scenario
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
+from by_people import by_rows_and_people, made_hospital
+
+COLUMNS = ["age", "sex", "zip"]
+
+
+@pytest.fixture(scope="module")
+def hospital(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("hospital")
+    made_hospital(1_500, 900, seed=4).to_csv(folder / "stays.csv", index=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def played(hospital):
+    draft = draft_scenario(hospital / "stays.csv", hospital / "draft")
+    (hospital / "draft").mkdir()
+    draft.write(hospital / "draft")
+    loaded = load_scenario(hospital / "draft" / "stays.toml")
+    result = reidsim.run(hospital / "draft" / "stays.toml")
+    result.save(hospital / "results")
+    return draft, loaded, result
+
+
+def test_a_draft_counts_patients_and_says_so(played):
+    draft, loaded, result = played
+    assert (loaded.scenario.release.person, loaded.scenario.release.household) == ("pid", "hid")
+    assert any("1,500 rows are taken for those of 900 people" in warning for warning in draft.warnings)
+    assert "pid" not in draft.files["stays.toml"].partition("Quasi-identifiers")[2]
+    assert describe(loaded).startswith("1,500 records of 900 people in ")
+    assert result.manifest["released_people"] == 900
+
+
+def test_groups_of_the_draft_are_those_of_the_file(hospital, played):
+    frame = pd.read_csv(hospital / "stays.csv", dtype=str)
+    sizes = frame.groupby(COLUMNS)["pid"].transform("nunique")
+    risk = (1 / sizes).groupby(frame["pid"]).max()
+    _, _, result = played
+    assert result.summary.loc["no-protection", "risk"] == pytest.approx(risk.mean(), abs=1e-12)
+    household = risk.groupby(frame.groupby("pid")["hid"].first()).transform("max")
+    assert result.summary.loc["no-protection", "household_risk"] == pytest.approx(household.mean(), abs=1e-12)
+    told = describe_file(hospital / "stays.csv", columns=COLUMNS, person="pid")
+    assert told.profile.average_risk == pytest.approx(risk.mean(), abs=1e-12)
+    assert (told.people, told.records, told.uniques) == (900, 1_500, int((risk == 1).sum()))
+    assert told.frequencies.uniques == int(frame.groupby(COLUMNS)["pid"].nunique().eq(1).sum())
+
+
+def test_what_is_shared_gives_a_persons_rows_one_form(hospital, played, tmp_path):
+    run = open_results(hospital / "results")
+    shared = shared_records(run, policy="no-attack", keep=["diagnosis"])
+    sidecar = write_shared(tmp_path / "shared.csv", run, shared)
+    told = sidecar["expected"]["risk"]["definition"]
+    assert "mean over all people" in told
+    for key in ("pid", "hid"):
+        with pytest.raises(InputError, match="is never shared"):
+            shared_records(run, policy="no-attack", keep=[key])
+    # Under the policy every row fits so many people that no attack pays.
+    _, _, result = played
+    records = result.records[result.records["policy"] == "no-attack"]
+    assert records.groupby("person")["strategy"].nunique().max() == 1
+    assert "P0" not in (tmp_path / "shared.csv").read_text() + json.dumps(sidecar)
+
+
+def test_reports_and_records_never_hold_the_key(hospital, played):
+    text = report_text(hospital / "results", file_format="markdown", beside=hospital)
+    assert "1,500 records of 900 people" in text
+    assert "People attacked" in text
+    assert "Household risk" in text
+    assert "P0000" not in text
+    stored = pd.read_parquet(hospital / "results" / "records.parquet")
+    assert not stored.astype(str).apply(lambda column: column.str.match(r"[PH]\d{4}")).to_numpy().any()
+    # Shares of people, not of rows: the median of the file as it is.
+    _, _, result = played
+    own = result.records[result.records["policy"] == "no-protection"].drop_duplicates("person")
+    assert f"| {own['success_probability'].median():.4f} |" in text
+
+
+def test_the_table_by_rows_and_by_people(hospital):
+    table = by_rows_and_people(hospital / "stays.csv", "pid", COLUMNS)
+    assert table.loc["counted"].tolist() == ["1,500", "900", ""]
+    risk = table.loc["average risk of the file as it is"].iloc[:2].astype(float)
+    assert risk["by rows"] < risk["by people"]
+    attacked = table.loc["attacked under `no-attack`"].str.rstrip("%").astype(float)
+    assert attacked.iloc[:2].tolist() == [0.0, 0.0]
+    assert attacked.iloc[2] > 10
+
+
+def table_of(**columns):
+    return pd.DataFrame({name: list(map(str, values)) for name, values in columns.items()})
+
+
+def stays(n=60, people=25, seed=2):
+    rng = np.random.default_rng(seed)
+    person = np.concatenate([np.arange(people), rng.integers(0, people, n - people)])
+    return person, rng.integers(0, 2, people)[person], rng
+
+
+@pytest.mark.parametrize(
+    ("name", "found"), [("Patient-ID", True), ("mrn", True), ("code", True), ("household id", False), ("age", False)]
+)
+def test_keys_are_found_by_name_or_by_what_rows_agree_in(name, found):
+    person, sex, rng = stays()
+    frame = table_of(**{name: 4_000 + person * 7, "sex": sex, "ward": rng.integers(0, 5, 60)})
+    keys = people_keys(frame, profile_table(frame), [])
+    assert (keys.person == name) == found
+    assert keys.n_people == (25 if found else 60)
+
+
+def test_a_number_by_which_rows_do_not_agree_is_no_key():
+    person, _, rng = stays()
+    frame = table_of(code=4_000 + person * 7, sex=rng.integers(0, 2, 60))
+    assert people_keys(frame, profile_table(frame), []).keys == {}
+
+
+@pytest.mark.parametrize("change", ["unique", "missing", "taken"])
+def test_keys_that_do_not_repeat_or_are_missing_or_taken_are_not_proposed(change):
+    person, sex, _ = stays()
+    frame = table_of(pid=np.arange(60) if change == "unique" else person, sex=sex)
+    if change == "missing":
+        frame.loc[3, "pid"] = ""
+    assert people_keys(frame, profile_table(frame), ["pid"] if change == "taken" else []).person is None
+
+
+def test_a_household_is_proposed_only_if_people_stay_in_it():
+    person, sex, rng = stays()
+    stable = table_of(pid=person, hhid=person // 3, sex=sex)
+    assert people_keys(stable, profile_table(stable), []).keys == {"person": "pid", "household": "hhid"}
+    moving = table_of(pid=person, hhid=rng.integers(0, 9, 60), sex=sex)
+    assert people_keys(moving, profile_table(moving), []).keys == {"person": "pid"}
+
+
+@pytest.mark.parametrize(
+    ("person", "told"),
+    [
+        ("who", "no such column besides attributes"),
+        ("pid", "row 2, column 'pid': value missing"),
+    ],
+)
+def test_a_key_that_cannot_be_described_is_told(tmp_path, person, told):
+    (tmp_path / "people.csv").write_text("pid,age\n1,30\n,31\n2,32\n")
+    with pytest.raises(InputError, match=told):
+        describe_file(tmp_path / "people.csv", person=person)
+
+
+def test_counts_have_no_key(tmp_path):
+    (tmp_path / "people.csv").write_text("pid,age,n\n1,30,2\n2,31,1\n")
+    with pytest.raises(InputError, match="rows with counts"):
+        describe_file(tmp_path / "people.csv", person="pid", count="n")
