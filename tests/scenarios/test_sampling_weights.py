@@ -191,6 +191,16 @@ def test_the_publisher_may_plan_with_it(tmp_path):
     assert mistaken.loc["no-attack", "share_attacked"] > 0
 
 
+def test_a_sweep_over_what_the_publisher_plans_with(tmp_path):
+    path = written(tmp_path, survey(), adversary='risk = "prosecutor"', policies=["basic"])
+    sweep = {"sweep.values": {"beliefs.risk": ["prosecutor", "sample"]}}
+    runs = reidsim.run_batch(path, overrides=sweep, executor="serial").runs.set_index("beliefs.risk")
+    for risk in ("prosecutor", "sample"):
+        alone = reidsim.run(path, overrides={"beliefs.risk": risk}).summary.loc["basic", MEASURES]
+        assert runs.loc[risk, MEASURES].astype(float).tolist() == pytest.approx(alone.tolist(), rel=1e-12)
+    assert runs.loc["sample", "publisher_payoff"] < runs.loc["prosecutor", "publisher_payoff"]
+
+
 def test_the_log_linear_model_counts_people_of_cells_without_records(tmp_path):
     path = written(tmp_path, survey(), 'weight = "w"')
     study = build_study(load_scenario(path))

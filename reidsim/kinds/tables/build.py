@@ -166,6 +166,8 @@ def data_content(loaded: LoadedScenario[TablesScenario]) -> dict[str, Any]:
     scenario = loaded.scenario
     # Whether records must be people of the population hangs on the unit.
     content["publisher.unit"] = scenario.publisher.unit
+    # The people whom records stand for are made where somebody counts them, in truth or in belief.
+    content["sampled"] = "sample" in scenario.risks
     if scenario.has_price_columns:
         # Which records are alike then depends on what the others cost.
         content["economics"] = loaded.content["economics"]

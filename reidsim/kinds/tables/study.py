@@ -167,8 +167,10 @@ class TablesStudy(Study[TablesScenario]):
 
     def people(self, risk: Risk) -> Population:
         """Return everybody who may be taken for a record's person: the population, or the released records."""
-        found = {"journalist": self.population, "sample": self.sampled}.get(risk)
-        return self.dataset if found is None else found
+        if risk == "sample":
+            assert self.sampled is not None  # noqa: S101 - made where a risk of the scenario is this
+            return self.sampled
+        return self.population if risk == "journalist" and self.population is not None else self.dataset
 
     @property
     def linked_population(self) -> Population:
