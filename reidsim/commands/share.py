@@ -64,7 +64,7 @@ def share(
 
     Example: reidsim share results/patients-001 -o shared.csv --policy no-attack
     """
-    from reidsim.reports.shared.file import sidecar_of, verify_shared
+    from reidsim.reports.shared.file import require_new_files, sidecar_of, verify_shared
 
     if verify is not None:
         options = (folder, output, policy, keep, keep_identifier, data, max_risk, rulebook)
@@ -82,6 +82,8 @@ def share(
     from reidsim.reports.page.stored_run import open_results
     from reidsim.reports.shared.sharing import share_run
 
+    # What cannot be written is told before results are opened.
+    require_new_files(output)
     sidecar, warnings = share_run(
         open_results(folder),
         output,
