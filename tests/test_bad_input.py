@@ -542,7 +542,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(town, reidsim, monkeypatch, 
         path.write_bytes(b"the first half")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
-    monkeypatch.setattr(f"reidsim.engine.run_result.{writer}", fill)
+    monkeypatch.setattr(f"reidsim.engine.results.{writer}", fill)
     before = everything_in(town.parent)
 
     assert_one_line(*reidsim("run", SCENARIO, "-o", "results"), "results", "disk is full", "nothing was written")
