@@ -10,6 +10,7 @@ import pytest
 import reidsim
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
+from reidsim.reports.page.report import report_text
 from reidsim.scenarios.load import load_scenario
 
 FILES = {
@@ -152,6 +153,20 @@ def test_a_promise_that_rests_on_an_even_guess_says_so(tmp_path):
         "no-attack: nobody is at risk if all rows that fit a person are taken for equally likely; 2 of 10 are if rows "
         "that fit fewer people are taken for likelier"
     ]
+
+
+def test_reports_say_who_looks_what_up(tmp_path):
+    path = write(tmp_path, "record")
+    said = {}
+    for direction in ("record", "person", "both"):
+        changes = {"adversary.direction": direction, "publisher.policies": ["no-attack"]}
+        folder = reidsim.run(path, overrides=changes).save(tmp_path / direction)
+        said[direction] = " ".join(report_text(folder, file_format="markdown").split())
+    people, person = "A record hides among the people of the population", "picks one of the shared rows that fit the"
+    assert [people in text for text in said.values()] == [True, False, True]
+    assert [person in text for text in said.values()] == [False, True, True]
+    assert "Utility given up for persons looked up" in said["both"]
+    assert "rows that fit fewer people are taken for likelier" in said["both"]
 
 
 def test_persons_can_be_looked_up_without_a_population(tmp_path):
