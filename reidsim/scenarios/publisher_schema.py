@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from reidsim.errors import InputError
 from reidsim.scenarios.adversary_schema import AdversarySection
 from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.validation import Section
@@ -27,3 +28,13 @@ class PublisherScenario(ScenarioHead):
     )
     adversary: AdversarySection = Field(default=AdversarySection(), description="how the adversary links and plans")
     publisher: PoliciesSection = Field(description="what the publisher may do")
+
+    @model_validator(mode="after")
+    def _looks_rows_up(self) -> PublisherScenario:
+        """Refuse what a kind of one's own does not do; one that does has a method of this name."""
+        if self.adversary.looks_up:
+            raise InputError(
+                "persons are looked up in tables alone", where="adversary.direction", found=self.adversary.direction,
+                expected="record",
+            )  # fmt: skip
+        return self

@@ -12,6 +12,8 @@ from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.reports.page.report import report_text
 from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.publisher_schema import PublisherScenario
+from reidsim.validation import validated
 
 FILES = {
     "people.toml": """kind = "counts"
@@ -275,6 +277,17 @@ def test_too_many_forms_of_too_many_records_are_told_by_check(tmp_path, monkeypa
         build_study(load_scenario(path, LOOKED_UP))
     # Policies of one form for all do not look at every form of every record.
     build_study(load_scenario(path, {**LOOKED_UP, "publisher.policies": ["full-domain", "k-anonymity"]}))
+
+
+def test_a_kind_that_does_not_look_persons_up_refuses_to():
+    content = {
+        "game": "mine:KIND", "economics": {"benefit": 1, "loss": 1, "cost": 1}, "publisher": {"policies": ["a"]},
+        "adversary": {"direction": "person"},
+    }  # fmt: skip
+    with pytest.raises(InputError, match=r"adversary.direction: persons are looked up in tables alone"):
+        validated(PublisherScenario, content, "mine.toml")
+    content["adversary"] = {}
+    validated(PublisherScenario, content, "mine.toml")
 
 
 def test_the_front_says_the_direction():
