@@ -19,6 +19,7 @@ import numpy as np
 from reidsim.games.directions.linker import DirectedLinker, by_record, directed_linker
 from reidsim.games.equilibrium import evaluate
 from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.direction_measures import exposed_to_weighted
 from reidsim.kinds.tables.solving import choose
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.catalogue import load_population
@@ -28,7 +29,7 @@ from reidsim.scenarios.load import load_scenario
 
 
 def study_of(scenario: str, records: int, direction: str) -> TablesStudy:
-    """Return a bundled study of the first records of the Adult data set, all if 0."""
+    """Return the study of a scenario, on so many records of the Adult data set unless 0."""
     changes: dict[str, object] = {"adversary.direction": direction, "figures.strategies": None}
     if not records:
         return build_study(load_scenario(scenario, changes))
@@ -57,14 +58,16 @@ def plain_counts(linker: DirectedLinker, strategies: Strategies, persons: list[i
 def main() -> None:
     """Run everything."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--scenario", default="wan2015", help="bundled scenario of the Adult records")
-    parser.add_argument("--records", type=int, default=0, help="records drawn from the table; 0 takes all")
+    parser.add_argument("--scenario", default="wan2015", help="scenario, bundled or a file")
+    parser.add_argument(
+        "--records", type=int, default=0, help="records drawn from the table `adult` in place of all of the scenario's"
+    )
     parser.add_argument("--direction", choices=["person", "both"], default="both")
     parser.add_argument("--policies", nargs="+", default=["basic", "no-attack"])
     parser.add_argument("--sample", type=int, default=20, help="persons of the plain count")
     options = parser.parse_args()
     # A few records compile everything.
-    small = study_of(options.scenario, 300, options.direction)
+    small = study_of("wan2015", 300, options.direction)
     for policy in options.policies:
         choose(small, policy, small.belief)
     study = study_of(options.scenario, options.records, options.direction)
@@ -72,7 +75,10 @@ def main() -> None:
     linker = directed_linker(truth)
     assert linker is not None
     print(f"{study.n_records:,} records, {study.lattice.size} forms, direction {options.direction}")
-    print("policy, planned in, people whom one row fits, fewest rows that fit, attacked, utility, seconds")
+    print(
+        "policy, planned in, people whom one row fits, fewest rows that fit, attacked, with a weighted guess, utility, "
+        "seconds"
+    )
     for policy in options.policies:
         for planned, game in (("record", by_record(study.belief)), (options.direction, study.belief)):
             begun = time.process_time()
@@ -82,7 +88,9 @@ def main() -> None:
             found = evaluate(truth, choice)
             print(
                 f"{policy}, {planned}, {np.count_nonzero(fitting == 1):,}, {fitting.min():,}, "
-                f"{np.count_nonzero(found.attacked):,}, {found.utility.mean():.4f}, {seconds:.1f}"
+                f"{np.count_nonzero(found.attacked):,}, "
+                f"{exposed_to_weighted(study, choice.strategies) * study.n_records:,.0f}, {found.utility.mean():.4f}, "
+                f"{seconds:.1f}"
             )
     begun = time.process_time()
     fitting = linker.rows.of_records(choice.strategies)

@@ -10,7 +10,10 @@ import pytest
 import reidsim
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
+from reidsim.reports.page.report import report_text
 from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.publisher_schema import PublisherScenario
+from reidsim.validation import validated
 
 FILES = {
     "people.toml": """kind = "counts"
@@ -154,6 +157,20 @@ def test_a_promise_that_rests_on_an_even_guess_says_so(tmp_path):
     ]
 
 
+def test_reports_say_who_looks_what_up(tmp_path):
+    path = write(tmp_path, "record")
+    said = {}
+    for direction in ("record", "person", "both"):
+        changes = {"adversary.direction": direction, "publisher.policies": ["no-attack"]}
+        folder = reidsim.run(path, overrides=changes).save(tmp_path / direction)
+        said[direction] = " ".join(report_text(folder, file_format="markdown").split())
+    people, person = "A record hides among the people of the population", "picks one of the shared rows that fit the"
+    assert [people in text for text in said.values()] == [True, False, True]
+    assert [person in text for text in said.values()] == [False, True, True]
+    assert "Utility given up for persons looked up" in said["both"]
+    assert "rows that fit fewer people are taken for likelier" in said["both"]
+
+
 def test_persons_can_be_looked_up_without_a_population(tmp_path):
     path = write(tmp_path, "record")
     text = path.read_text()
@@ -260,6 +277,17 @@ def test_too_many_forms_of_too_many_records_are_told_by_check(tmp_path, monkeypa
         build_study(load_scenario(path, LOOKED_UP))
     # Policies of one form for all do not look at every form of every record.
     build_study(load_scenario(path, {**LOOKED_UP, "publisher.policies": ["full-domain", "k-anonymity"]}))
+
+
+def test_a_kind_that_does_not_look_persons_up_refuses_to():
+    content = {
+        "game": "mine:KIND", "economics": {"benefit": 1, "loss": 1, "cost": 1}, "publisher": {"policies": ["a"]},
+        "adversary": {"direction": "person"},
+    }  # fmt: skip
+    with pytest.raises(InputError, match=r"adversary.direction: persons are looked up in tables alone"):
+        validated(PublisherScenario, content, "mine.toml")
+    content["adversary"] = {}
+    validated(PublisherScenario, content, "mine.toml")
 
 
 def test_the_front_says_the_direction():

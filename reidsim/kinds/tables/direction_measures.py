@@ -36,7 +36,7 @@ def direction_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]
             before = evaluate(truth, choose(study, name, alone))
             price = float(np.mean(before.utility) - np.mean(equilibrium.utility))
             exposed = float(np.mean(before.attack_probability))
-        rows[name] = (price, exposed, _exposed_to_weighted(study, equilibrium.strategies))
+        rows[name] = (price, exposed, exposed_to_weighted(study, equilibrium.strategies))
     columns = [each.column for each in (UTILITY_PRICE, EXPOSED_BY_RECORD, EXPOSED_TO_WEIGHTED)]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("policy")
 
@@ -45,7 +45,7 @@ def direction_warnings(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]
     """Yield what the promise of a policy that forbids attacks rests on, where that is how the adversary guesses."""
     for name, outcome in outcomes.items():
         if name in POLICIES and POLICIES[name].forbids_attacks and not outcome.equilibrium.attacked.any():
-            exposed = round(_exposed_to_weighted(study, outcome.equilibrium.strategies) * study.n_records)
+            exposed = round(exposed_to_weighted(study, outcome.equilibrium.strategies) * study.n_records)
             if exposed:
                 yield (
                     f"{name}: nobody is at risk if all rows that fit a person are taken for equally likely; "
@@ -53,7 +53,7 @@ def direction_warnings(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]
                 )
 
 
-def _exposed_to_weighted(study: TablesStudy, strategies: Strategies) -> float:
+def exposed_to_weighted(study: TablesStudy, strategies: Strategies) -> float:
     """Return the share of records attacked with a guess that prefers rows which fit fewer people."""
     truth = study.truth
     linker, shared = directed_linker(truth), np.flatnonzero(strategies != WITHHELD)

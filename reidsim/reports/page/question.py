@@ -147,6 +147,15 @@ def _group(run: StoredRun, default: str = "journalist") -> Iterator[Sentence]:
     adversaries = [_section(several, name) for name in several] or [_section(run.content, "adversary")]
     risks = {adversary.get("risk", default) for adversary in adversaries}
     people, recipe = run.manifest.get("people"), _section(run.content, "population").get("recipe")
+    directions = {adversary.get("direction", "record") for adversary in adversaries}
+    if "person" in directions:
+        yield ("The adversary looks a person up: it picks one of the shared rows that fit the person's true values.",)
+        return
+    if "both" in directions:
+        yield (
+            "The adversary asks who a shared row is, or looks a person up and picks one of the shared rows that fit "
+            "the person's true values, whichever succeeds more.",
+        )
     if len(risks) > 1 and "prosecutor" in risks:
         yield (
             "Some adversaries know who is in the file: from them a record hides among the records that fit its shared "
