@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -18,6 +18,8 @@ class Section(BaseModel):
     """A part of a scenario or recipe: unknown keys are errors, values are of the exact type and never change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    # Keys that others have, with what is meant by them here.
+    elsewhere: ClassVar[Mapping[str, str]] = {}
 
 
 # What pydantic calls things, and what a user of TOML calls them.
@@ -100,8 +102,10 @@ def _first_error(error: ValidationError, model: type[BaseModel], source: str | P
     if kind == "json_invalid":
         return InputError("a value is not valid text", source=source)
     if kind == "extra_forbidden":
-        hint = nearest(keys[-1], valid)
-        return InputError("unknown key", source=source, where=path, expected=f"one of {listed(valid, 20)}", hint=hint)
+        meant: str | None = getattr(model, "elsewhere", {}).get(path)
+        hint = None if meant else nearest(keys[-1], valid)
+        expected = meant or f"one of {listed(valid, 20)}"
+        return InputError("unknown key", source=source, where=path, expected=expected, hint=hint)
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         tag = context["discriminator"].strip("'")
         tags = ", ".join(value for option in options for value in _tags(option, tag))

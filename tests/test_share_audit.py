@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,11 @@ import pytest
 import reidsim
 from reidsim.cli import main
 from reidsim.errors import InputError
+from reidsim.kinds.tables.sharing import shared_columns
 from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.shared.file import verify_shared, write_shared
 from reidsim.reports.shared.limit import limit_of
-from reidsim.reports.shared.records import SourceRecords, shared_records
+from reidsim.reports.shared.records import shared_records
 
 FIFTH_KIND = Path(__file__).parent / "fifth_kind" / "withholding.py"
 SCENARIO = """
@@ -51,6 +53,7 @@ def survey(tmp_path, monkeypatch):
             "town": rng.choice(list(TOWNS), N, p=[0.4, 0.35, 0.25]),
             "sex": rng.choice(["F", "M"], N),
             "pid": [f"P{i // 2}" for i in range(N)],
+            "room": [f"room of {i // 2}" for i in range(N)],
             "=sum": rng.choice(["a", "b"], N),
             "income": rng.choice(["10", "20", "30"], N),
         }
@@ -153,13 +156,20 @@ def test_people_are_counted_where_the_scenario_names_their_key(survey, monkeypat
     reidsim.run("survey.toml").save("results")
     run = open_results(Path("results"))
     by_rows, _ = write_shared(Path("rows.csv"), run, shared_records(run, policy="no-attack"))
-    persons = pd.factorize(survey["pid"])[0]
-    monkeypatch.setattr(SourceRecords, "persons", persons)
+    monkeypatch.setattr(
+        "reidsim.kinds.tables.kind.shared_columns", lambda scenario: replace(shared_columns(scenario), person="pid")
+    )
     by_people, _ = write_shared(Path("people.csv"), run, shared_records(run, policy="no-attack"))
     assert (by_rows["audit"]["people"], by_people["audit"]["people"]) == (N, N // 2)
     for count in ("fewest_people_of_a_row", "fewest_rows_of_a_person"):
         assert by_people["audit"][count] <= by_rows["audit"][count]
     assert sum(by_people["audit"]["people_by_fitting_rows"].values()) == N // 2
+    # By rows, whoever has a room shares it with a neighbour; by people, only with themselves.
+    with pytest.raises(InputError, match=r"30 of 30 people have a value that nobody else has"):
+        shared_records(run, policy="no-attack", keep=["room"])
+    # Who has no number has one record.
+    blank = replace(shared_records(run, policy="no-attack").source, frame=survey.assign(pid=[""] * 4 + ["P"] * (N - 4)))
+    assert len(set(blank.persons.tolist())) == 5
 
 
 # Limits.

@@ -59,7 +59,8 @@ def cross_play(
     from reidsim.engine.cross_play import cross_play_loaded
     from reidsim.engine.results import next_free_folder, require_free
     from reidsim.games.cross_play import require_measure
-    from reidsim.reports.cross_play_table import cross_play_tables, illustrate_cross_play
+    from reidsim.reports.cross_play_table import cross_play_tables
+    from reidsim.reports.illustration import illustrate
     from reidsim.scenarios.load import load_scenario
 
     stop_if_interrupted()
@@ -73,7 +74,7 @@ def cross_play(
         )
         stop_if_interrupted()
         progress("drawing and writing", 0, 1)
-        result.save(folder, illustrate=illustrate_cross_play)
+        result.save(folder, illustrate=illustrate)
     for table in cross_play_tables(result, measure):
         Console().print(table)
     print_warnings(result.warnings)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from reidsim.bundled import resolve
 from reidsim.commands.arguments import (
     AllowCodeOption,
     GroupReadableOption,
@@ -52,7 +53,8 @@ def run(
 
     Example: reidsim run wan2015 --set economics.loss=600 -o results/doubled-loss
     """
-    # Imported late so that --help and errors in the scenario do not wait for numerical libraries.
+    resolve(scenario, "scenarios", "scenario")
+    # Imported late so that --help and a mistyped name do not wait for numerical libraries.
     from reidsim.engine.batch.design import has_several_runs
     from reidsim.engine.batch.executors.choice import executor_named
     from reidsim.engine.results import next_free_folder, require_free
@@ -98,6 +100,7 @@ def check(scenario: ScenarioArgument, set_: SetOption = None, allow_code: AllowC
 
     Example: reidsim check my.toml
     """
+    resolve(scenario, "scenarios", "scenario")
     from reidsim.engine.run import describe
     from reidsim.scenarios.load import load_scenario
 

@@ -64,7 +64,7 @@ def share(
 
     Example: reidsim share results/patients-001 -o shared.csv --policy no-attack
     """
-    from reidsim.reports.shared.file import require_new_files, sidecar_of, verify_shared, write_shared
+    from reidsim.reports.shared.file import sidecar_of, verify_shared
 
     if verify is not None:
         options = (folder, output, policy, keep, keep_identifier, data, max_risk, rulebook)
@@ -80,21 +80,21 @@ def share(
         where, expected = ("DIR", "a results folder") if folder is None else ("-o", "the name of a new file")
         raise InputError("missing", where=where, expected=expected, hint="or --verify FILE")
     from reidsim.reports.page.stored_run import open_results
-    from reidsim.reports.shared.limit import limit_of, require_within
-    from reidsim.reports.shared.records import shared_records
-    from reidsim.reports.shared.rulebook import write_rulebook
+    from reidsim.reports.shared.sharing import share_run
 
-    require_new_files(output)
-    run = open_results(folder)
-    shared = shared_records(
-        run, policy=policy, keep=keep or (), keep_identifier=keep_identifier or (), data=data, allow_code=allow_code
+    sidecar, warnings = share_run(
+        open_results(folder),
+        output,
+        policy=policy,
+        keep=keep or (),
+        keep_identifier=keep_identifier or (),
+        data=data,
+        max_risk=max_risk,
+        accept_risk=accept_risk,
+        rulebook=rulebook,
+        allow_code=allow_code,
     )
-    limit = limit_of(shared, max_risk)
-    require_within(shared, limit, accept=accept_risk)
-    if rulebook is not None:
-        write_rulebook(rulebook, shared)
-    sidecar, contradictions = write_shared(output, run, shared, limit)
-    print_warnings((*shared.warnings, *contradictions))
+    print_warnings(warnings)
     typer.echo(_in_words(sidecar))
     typer.echo(f"Written: {output} and {sidecar_of(output)}")
 
@@ -122,14 +122,16 @@ def _of_highest(risk: dict[str, Any]) -> str:
 
 def _of_classes(sidecar: dict[str, Any]) -> str:
     records, classes = sidecar["records"], sidecar["classes"]
-    risk, utility = (sidecar["expected"][measure]["value"] for measure in ("risk", "utility"))
     smallest = f", the smallest of {classes['smallest']:,}" if classes["number"] else ""
     # Sidecars of earlier versions say nothing of rounds.
     last = sidecar.get("round")
     drawn = ", as drawn" if last and last["outcomes"] == "drawn" else ""
     in_round = f" in round {last['number']:,}, the last{drawn}" if last else ""
+    named = {"risk": "re-identification risk", "utility": "utility"}
+    expected = {column: sidecar["expected"].get(column, {}).get("value") for column in named}
+    measures = [f"{named[column]} {value:.4f}" for column, value in expected.items() if value is not None]
     return (
         f"{sidecar['policy']}: {records['shared']:,} of {counted(records['release'], 'record')} in "
         f"{counted(classes['number'], 'equivalence class', 'equivalence classes')}{smallest}\n"
-        f"re-identification risk {risk:.4f}, utility {utility:.4f}{in_round}"
+        f"{', '.join(measures)}{in_round}"
     )

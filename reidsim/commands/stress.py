@@ -69,7 +69,7 @@ def stress(
     from reidsim.engine.batch.journal import keeps_runs
     from reidsim.engine.results import next_free_folder, require_free
     from reidsim.engine.stress.run import stress_loaded, with_method
-    from reidsim.reports.figures.stress import illustrate_stress
+    from reidsim.reports.illustration import illustrate
     from reidsim.reports.stress_tables import stress_tables
 
     stop_if_interrupted()
@@ -82,7 +82,7 @@ def stress(
             result = stress_loaded(loaded, executor=named, progress=progress, runs=runs)
             stop_if_interrupted()
             progress("drawing and writing", 0, 1)
-            result.save(folder, illustrate=illustrate_stress)
+            result.save(folder, illustrate=illustrate)
     except BaseException:
         if runs is not None and keeps_runs(runs):
             tell_kept(f"runs that ended are kept in {runs}: the same command with --runs {runs} goes on from there")

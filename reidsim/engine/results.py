@@ -10,20 +10,27 @@ import platform
 import shutil
 import tempfile
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+import reidsim
 from reidsim.errors import InputError
 from reidsim.measures import Measure
 from reidsim.scenarios.kind import is_of_package, kind_of, kind_of_content
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Draws the figures of a result into a folder; returns the files' names.
+Illustrator = Callable[[Any, Path], list[str]]
 _RECORDED_VERSIONS = ("reidsim", "numpy", "pandas", "numba", "pyarrow", "pydantic")
 
 _ROWS_PER_PART = 100_000
@@ -55,7 +62,7 @@ def write_results(folder: Path, write: Callable[[Path], None]) -> None:
         raise _not_written(folder, error) from None
     try:
         write(unfinished)
-        _sync(unfinished)
+        sync(unfinished)
         keep_private(unfinished)
         unfinished.replace(folder)
     except OSError as error:
@@ -128,6 +135,22 @@ def _require_free(folder: Path) -> None:
         raise InputError("is a file", source=folder, expected="a folder for results")
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those that it is in, unless they are there; one with nothing in it is the user's alone.
+
+    Raises
+    ------
+    InputError
+        If it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not any(folder.iterdir()):
+            keep_private(folder)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", source=folder) from None
+
+
 def next_free_folder(parent: Path, name: str) -> Path:
     """Return ``parent/name-001``, or the first number not in use."""
     number = 1
@@ -173,6 +196,42 @@ def measures_told(manifest: Mapping[str, Any]) -> tuple[Measure, ...]:
     return tuple(Measure(**{name: str(each[name]) for name in names}) for each in told)
 
 
+class Result(ABC):
+    """What was found, which is drawn and kept in a results folder the same way whatever it is of."""
+
+    name: str
+    manifest: dict[str, Any]
+    warnings: tuple[str, ...]
+
+    @abstractmethod
+    def stored_tables(self) -> Mapping[str, pd.DataFrame]:
+        """Return the tables of the results folder, by name."""
+
+    def plot(self) -> Figure:
+        """Draw the figure that tells most of it; see `reidsim.plot`."""
+        figure: Figure = reidsim.plot(self)
+        return figure
+
+    def save(self, folder: str | Path, *, illustrate: Illustrator | None = None) -> Path:
+        """Write the results folder: manifest, tables, and figures if `illustrate` is given.
+
+        Raises
+        ------
+        InputError
+            If the folder holds something or cannot be written; then nothing is left behind.
+        """
+        folder = Path(folder)
+        write_results(folder, lambda into: write_json(into / "manifest.json", self.write_tables(into, illustrate)))
+        return folder
+
+    def write_tables(self, folder: Path, illustrate: Illustrator | None = None) -> dict[str, Any]:
+        """Write tables and figures into a folder that is there; return the manifest that belongs to them."""
+        for name, table in self.stored_tables().items():
+            write_parquet(folder / f"{name}.parquet", table)
+        figures = [] if illustrate is None else illustrate(self, folder / "figures")
+        return {**self.manifest, "figures": figures, "warnings": list(self.warnings)}
+
+
 def scenario_hash(content: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a scenario as plain data, whatever the order of its keys."""
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=_plain).encode()).hexdigest()
@@ -207,7 +266,8 @@ class Clock:
         self._last = now
 
 
-def _sync(folder: Path) -> None:
+def sync(folder: Path) -> None:
+    """Let all files of a folder reach the disk."""
     for path in folder.rglob("*"):
         if path.is_file():
             with path.open("rb") as file:

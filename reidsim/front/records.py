@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, not_among
 from reidsim.front.hierarchies import HierarchyLike, hierarchy_content
 from reidsim.tables import sniff_delimiter, text_table
 
@@ -69,17 +69,25 @@ class Records:
                 drawn = isinstance(given, Mapping) and given.get("draw")
                 column = given.get("column", name) if isinstance(given, Mapping) else name
                 if column not in table and not drawn:
-                    raise InputError(
-                        "no such column", source="Records", where="argument 'attributes'", found=column,
-                        expected=f"one of {listed(table.columns, 20)}", hint=nearest(str(column), table.columns),
-                    )  # fmt: skip
+                    raise not_among(
+                        "no such column",
+                        column,
+                        table.columns,
+                        source="Records",
+                        where="argument 'attributes'",
+                        shown=20,
+                    )
         if self.weight is not None and not isinstance(self.weight, str):
             object.__setattr__(self, "_weights", self._given_weights())
         elif self.weight is not None and self._table is not None and self.weight not in self._table:
-            raise InputError(
-                "no such column", source="Records", where="argument 'weight'", found=self.weight,
-                expected=f"one of {listed(self._table.columns, 20)}", hint=nearest(self.weight, self._table.columns),
-            )  # fmt: skip
+            raise not_among(
+                "no such column",
+                self.weight,
+                self._table.columns,
+                source="Records",
+                where="argument 'weight'",
+                shown=20,
+            )
         self.content("", {})
 
     def _given_weights(self) -> pd.Series[str]:

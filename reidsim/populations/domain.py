@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, nearest, not_among
 from reidsim.wording import whole_number
 
 Codes = NDArray[np.int32]
@@ -129,12 +129,7 @@ class Domain:
         try:
             return self.names.index(name)
         except ValueError:
-            raise InputError(
-                "no such attribute",
-                found=name,
-                expected=f"one of {listed(self.names)}",
-                hint=nearest(name, self.names),
-            ) from None
+            raise not_among("no such attribute", name, self.names) from None
 
     def select(self, names: Sequence[str]) -> Domain:
         """Return the domain of some attributes, in the order given."""

@@ -9,10 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from reidsim.engine.attributes.run import AttributesResult
+from reidsim.figures.attributes import attribute_shares
+from reidsim.figures.saving import save_figure
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
 from reidsim.measures import Measure
-from reidsim.reports.figures.attributes import attribute_shares
-from reidsim.reports.figures.saving import save_figure
 
 _SHOWN = (PUBLISHER_PAYOFF, RISK)
 

@@ -13,10 +13,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute, parquet
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError
 from reidsim.linkage.uniqueness.sample_cells import require_weights
 from reidsim.populations.files import population_metadata
-from reidsim.tables import read_table, sniff_delimiter
+from reidsim.tables import read_table, require_columns, sniff_delimiter
 
 MISSING = 0
 
@@ -112,7 +112,7 @@ def read_coded_file(
     besides = [name for name in (count, weight) if name is not None]
     if columns is None:
         columns = [name for name in says.get("attributes") or names if name not in besides]
-    _require_names([*columns, *besides], names, path)
+    require_columns(names, [*columns, *besides], path)
     if not columns:
         raise InputError("no attributes", source=path, expected="a column besides the counts")
     if len(set(columns)) < len(columns):
@@ -163,18 +163,6 @@ def _read_parquet(path: Path, names: list[str]) -> pa.Table:
     if table.num_rows == 0:
         raise InputError("the file has no rows", source=path, expected="at least one")
     return table
-
-
-def _require_names(wanted: Sequence[str], names: Sequence[str], path: Path) -> None:
-    for name in wanted:
-        if name not in names:
-            raise InputError(
-                "column missing",
-                source=path,
-                where=f"column {name!r}",
-                expected=f"it among the columns, which are {listed(names, 20)}",
-                hint=nearest(name, names),
-            )
 
 
 def _coded(name: str, column: pa.ChunkedArray, path: Path) -> CodedColumn:
@@ -241,7 +229,9 @@ def _counts(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int64]
             source=path,
             where=f"row {row + 1}, column {name!r}",
             found=column[row].as_py(),
-            hint="sampling weights are no counts: --weight takes them" if (values >= 1).all() else None,
+            hint="sampling weights are no counts: --weight takes them"
+            if ((values >= 1) & (values < _INEXACT)).all()
+            else None,
         )
     counts = values.astype(np.int64)
     if not counts.any():

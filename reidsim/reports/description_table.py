@@ -11,6 +11,7 @@ from rich.text import Text
 from reidsim.linkage.k_anonymity import THRESHOLDS
 from reidsim.linkage.uniqueness.of_sample import Uniqueness
 from reidsim.reports.description import FileDescription
+from reidsim.reports.terminal_table import titled_table
 
 _METHOD_NAMES = {
     "log-linear-independence": "Independence",
@@ -36,9 +37,7 @@ def description_tables(description: FileDescription) -> Iterator[Table]:
 
 def _overview(description: FileDescription) -> Table:
     profile = description.profile
-    table = _table(description.title or description.path.name)
-    table.add_column("")
-    table.add_column("", justify="right")
+    table = titled_table(description.title or description.path.name, ["", "number"])
     table.show_header = False
     table.add_row("Records", f"{description.records:,}")
     table.add_row("Cells (combinations that occur)", f"{description.cells:,}")
@@ -58,10 +57,7 @@ def _overview(description: FileDescription) -> Table:
 
 
 def _attributes(description: FileDescription) -> Table:
-    table = _table("Attributes")
-    table.add_column("")
-    table.add_column("Distinct values", justify="right")
-    table.add_column("Records without", justify="right")
+    table = titled_table("Attributes", ["", "Distinct values", "Records without"])
     for attribute in description.attributes:
         missing = f"{attribute.missing:,} ({attribute.missing / description.records:.2%})"
         table.add_row(Text(attribute.name), f"{attribute.distinct:,}", missing if attribute.missing else "-")
@@ -71,9 +67,8 @@ def _attributes(description: FileDescription) -> Table:
 
 
 def _group_sizes(description: FileDescription) -> Table:
-    table = _table("Records that look alike")
-    for name in ("Group size", "Cells", "Records", "Share of records"):
-        table.add_column(name, justify="right")
+    table = titled_table("Records that look alike", ["Group size", "Cells", "Records", "Share of records"])
+    table.columns[0].justify = "right"
     for band in description.profile.bands():
         if band.records:
             cells = description.frequencies.groups_between(band.smallest, band.largest)
@@ -82,19 +77,13 @@ def _group_sizes(description: FileDescription) -> Table:
 
 
 def _thresholds(description: FileDescription) -> Table:
-    table = _table("Records in groups smaller than k")
-    table.add_column("k =")
-    for k in THRESHOLDS:
-        table.add_column(str(k), justify="right")
+    table = titled_table("Records in groups smaller than k", ["k =", *THRESHOLDS])
     table.add_row("Share", *(f"{description.profile.share_below(k):.2%}" for k in THRESHOLDS))
     return table
 
 
 def _uniqueness(uniqueness: Uniqueness) -> Table:
-    table = _table("Unique in the population")
-    table.add_column("")
-    table.add_column("Expected people", justify="right")
-    table.add_column("P(unique | unique in file)", justify="right")
+    table = titled_table("Unique in the population", ["", "Expected people", "P(unique | unique in file)"])
     for estimate in uniqueness.estimates:
         uniques = f"{estimate.uniques_low:,.0f} to {estimate.uniques_high:,.0f}"
         table.add_row(
@@ -118,9 +107,8 @@ def _uniqueness(uniqueness: Uniqueness) -> Table:
 
 def _groups(uniqueness: Uniqueness) -> Table:
     cells = uniqueness.cells
-    table = _table("Groups in the population, estimated")
-    for name in ("Risk of a uniform guess", "Average", "Highest", "Unique in file"):
-        table.add_column(name, justify="right" if name != "Risk of a uniform guess" else "left")
+    columns = ["Risk of a uniform guess", "Average", "Highest", "Unique in file"]
+    table = titled_table("Groups in the population, estimated", columns)
     for method, risk in uniqueness.risks.items():
         alone = f"{risk[cells.unique].mean():.4f}" if cells.unique.any() else "-"
         average = float(np.average(risk, weights=cells.records))
@@ -132,10 +120,6 @@ def _groups(uniqueness: Uniqueness) -> Table:
         f"{cells.people.min():,.1f}, median of a record {cells.people[order][middle]:,.1f}"
     )
     return table
-
-
-def _table(title: str) -> Table:
-    return Table(title=Text(title), title_justify="left", caption_justify="left")
 
 
 def _range(smallest: int, largest: int | None) -> str:

@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from reidsim.engine.switch.result import SwitchResult
+from reidsim.figures.saving import save_figure
+from reidsim.figures.switch import switch_lines
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
-from reidsim.reports.figures.saving import save_figure
-from reidsim.reports.figures.switch import switch_lines
 
 
 def amount_text(value: float, precision: float = 0.0) -> str:

@@ -31,6 +31,7 @@ _PATH_KEYS = (
     "resources.*.file",
     "trees.*.file",
     "adversary.stages.*.mutation_rates",
+    "adversaries.*.stages.*.mutation_rates",
 )
 # Keys whose value is the name of a bundled population, or a recipe file.
 RECIPE_KEYS = (

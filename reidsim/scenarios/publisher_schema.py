@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from reidsim.scenarios.adversary_schema import AdversarySection
+from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.validation import Section
 
@@ -27,3 +28,6 @@ class PublisherScenario(ScenarioHead):
     )
     adversary: AdversarySection = Field(default=AdversarySection(), description="how the adversary links and plans")
     publisher: PoliciesSection = Field(description="what the publisher may do")
+    agents: AgentsSection | None = Field(
+        default=None, description="several adversaries, data subjects and rounds; one analytic game if not given"
+    )

@@ -151,21 +151,21 @@ class AnalysisTables:
 
 
 @dataclass(frozen=True, eq=False)
-class Assessed:
-    """What came of a scenario in which nobody decides.
+class Played:
+    """What came of a study: the parts of a result that its kind, or rounds of agents, tell.
 
     Parameters
     ----------
     runs, records : DataFrame
-        As results folders keep them, without the scenario's name, state and seed.
+        As results folders keep them.
     analysis : AnalysisTables
     facts : dict
         For the manifest.
     warnings : tuple of str
     by : tuple of str
         Columns of runs that tell apart what is averaged.
-    measures : tuple of str
-        Columns of runs that are averaged.
+    measured : tuple of str
+        Columns of runs that are averaged; all that are measures, if not given.
     """
 
     runs: pd.DataFrame
@@ -173,8 +173,8 @@ class Assessed:
     analysis: AnalysisTables
     facts: dict[str, Any]
     warnings: tuple[str, ...]
-    by: tuple[str, ...]
-    measures: tuple[str, ...]
+    by: tuple[str, ...] = ("policy",)
+    measured: tuple[str, ...] = ()
 
 
 class Plan(Protocol):

@@ -10,10 +10,10 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from reidsim.errors import InputError
+from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.web import served
-from reidsim.web.controls import controls_of
 from reidsim.web.guard import Guard
 
 HOST = "127.0.0.1"
@@ -39,10 +39,10 @@ def serve(loaded: LoadedScenario[ScenarioHead], port: int, started: Callable[[st
     """
     if any(find_spec(name) is None for name in _NEEDED):
         raise InputError("the web page is not installed", expected="pip install 'reidsim[web]'")
-    if not controls_of(loaded):
+    if not any(kind_of(loaded.scenario).controls(loaded.scenario)):
         raise InputError(
             "a scenario without prices cannot be explored", source=loaded.path, where="economics",
-            expected="a scenario of tables or masking",
+            expected="a scenario of a kind in which somebody decides",
         )  # fmt: skip
     served.offer(loaded)
     listener = _listen(port)

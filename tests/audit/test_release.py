@@ -21,8 +21,10 @@ def age_form(age, level, rng):
         return str(age)
     if level == 3:
         return "*"
-    low = age // (5 * level) * 5 * level
-    high = low + 5 * level - 1
+    # Intervals of 5 and of 8 cross each other.
+    width = (5, 8)[level - 1]
+    low = age // width * width
+    high = low + width - 1
     return [f"{low}-{high}", f"[{low}, {high}]", f"[{low}, {high + 1}["][int(rng.integers(3))]
 
 
@@ -118,12 +120,37 @@ def test_counts_are_those_of_every_pair(block):
         assert found.risk_of_row == (1 / min(people_of_row) if people_of_row else 0)
 
 
+def test_people_with_several_rows_are_counted_in_parts_of_any_size(monkeypatch):
+    for seed in range(1, 60, 2):
+        released, truth, own, persons = random_release(seed)
+        whole = audit_release(released, truth, own, persons=persons, hierarchies={"town": TOWNS})
+        monkeypatch.setattr("reidsim.audit.release._MOST_PAIRS", 3)
+        parts = audit_release(released, truth, own, persons=persons, hierarchies={"town": TOWNS})
+        monkeypatch.undo()
+        assert parts.rows_of_person.tolist() == whole.rows_of_person.tolist()
+
+
+def test_more_columns_than_a_key_of_64_bits_holds():
+    """Sixteen columns of two hundred values: rows are the same only if all of them are."""
+    rng = np.random.default_rng(2)
+    truth = pd.DataFrame(rng.integers(0, 200, (300, 16)).astype(str)).rename(columns=str)
+    truth = pd.concat([truth, truth.iloc[:40], truth.iloc[:10]], ignore_index=True)
+    released = truth.assign(**{"0": "*"})
+    found = audit_release(released, truth, np.arange(350))
+    assert sorted(found.people_of_row.tolist()) == [1] * 260 + [2] * 60 + [3] * 30
+    assert found.rows_of_person.tolist() == found.people_of_row.tolist()
+    assert sorted(found.class_sizes.tolist()) == [1] * 260 + [2] * 30 + [3] * 10
+
+
 def test_rows_that_are_not_of_their_record_are_counted():
     truth = pd.DataFrame({"age": ["20", "21", "35"]})
     released = pd.DataFrame({"age": ["20-29", "30-39", "nobody"]})
     found = audit_release(released, truth, np.arange(3))
     assert found.misfits == 2
     assert found.people_of_row.tolist() == [2, 1, 0]
+    # A row that fits nobody is nobody's, and no risk.
+    assert found.risk_of_row == 1
+    assert audit_release(released.iloc[[0, 2]], truth, np.array([0, 2])).risk_of_row == 0.5
     assert found.rows_of_person.tolist() == [1, 1, 1]
 
 
@@ -185,6 +212,11 @@ def test_diversity_is_what_its_definition_gives(seed):
     assert found.distance == ("ordered" if numbers and any(column != "") else "equal")
     assert (found.distinct, found.entropy) == (min(distinct), pytest.approx(min(entropy)))
     assert found.closeness == pytest.approx(max(far), abs=1e-7)
+
+
+def test_a_column_without_rows_tells_nothing():
+    found = diversity("x", pd.Series([], dtype="str"), np.zeros(0, dtype=np.int64))
+    assert (found.distinct, found.entropy, found.closeness, found.distance) == (0, 0.0, 0.0, "equal")
 
 
 def test_thirty_thousand_rows_of_their_own_forms_take_seconds():

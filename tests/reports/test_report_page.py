@@ -630,7 +630,7 @@ def test_a_report_can_be_printed(tmp_path, command, monkeypatch):
 
 @pytest.mark.parametrize(
     "arguments",
-    [("run", "wan2015"), ("new", "people.csv"), ("stress", "wan2015-stress"), ("cross-play", "wan2015"),
+    [("run", "wan2015"), ("new", __file__), ("stress", "wan2015-stress"), ("cross-play", "wan2015"),
      ("share", "r"), ("gallery",)],
     ids=lambda arguments: arguments[0],
 )  # fmt: skip

@@ -32,11 +32,10 @@ from reidsim.engine.batch.result import BatchAnalysis, BatchResult, batch_analys
 from reidsim.engine.batch.runner import run_tasks, tasks_of
 from reidsim.engine.batch.tables import batch_tables
 from reidsim.engine.batch.tasks import COMPLETE, FAILED, KILLED, TIMEOUT, RunOutcome, error_line
-from reidsim.engine.results import Clock, keep_private, make_manifest, require_free
-from reidsim.engine.run_result import Illustrator, RunResult
+from reidsim.engine.results import Clock, Illustrator, make_folder, make_manifest, require_free
+from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError, listed
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
@@ -123,11 +122,7 @@ def _opened(folder: Path, manifest: Mapping[str, Any], *, go_on: bool) -> Iterat
         raise InputError("no batch to go on with", source=folder, expected="the folder of a batch")
     if not go_on:
         require_free(folder)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            keep_private(folder)
-        except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror}", source=folder) from None
+        make_folder(folder)
     with only_writer(folder):
         if go_on and require_same(folder, manifest) == COMPLETE and not keeps_runs(folder):
             yield read_manifest(folder)
@@ -152,12 +147,9 @@ def _stored(
     report("running", design.n_runs, design.n_runs)
     if has_numbered_replications(loaded.scenario) and not is_batch(loaded.scenario):
         return _with_first_draw(loaded, tables, manifest, warnings, report)
-    defender = kind_of(loaded.scenario).decides or "publisher"
     known = {field.name for field in fields(BatchAnalysis)}
     analysis = replace(BatchAnalysis(), **{name: table for name, table in tables.items() if name in known})  # type: ignore[arg-type]
-    return BatchResult(
-        loaded.name, tables["runs"], pd.DataFrame(), analysis, manifest, warnings, defender, design=design
-    )
+    return BatchResult(loaded.name, tables["runs"], pd.DataFrame(), analysis, manifest, warnings, design=design)
 
 
 def _read(path: Path) -> pd.DataFrame:
@@ -189,9 +181,8 @@ def _result(
     }
     if has_numbered_replications(loaded.scenario) and not is_batch(loaded.scenario):
         return _with_first_draw(loaded, tables, facts, warnings, report)
-    defender = kind_of(loaded.scenario).decides or "publisher"
     analysis = batch_analysis(tables, design)
-    return BatchResult(loaded.name, tables["runs"], pd.DataFrame(), analysis, facts, warnings, defender, design=design)
+    return BatchResult(loaded.name, tables["runs"], pd.DataFrame(), analysis, facts, warnings, design=design)
 
 
 def _with_first_draw(

@@ -19,7 +19,7 @@ from reidsim.engine.batch.journal import JOURNAL, not_kept, read_places
 from reidsim.engine.batch.runner import tasks_of
 from reidsim.engine.batch.tables import batch_tables
 from reidsim.engine.batch.tasks import code_version
-from reidsim.engine.results import keep_private, scenario_hash, write_json
+from reidsim.engine.results import keep_private, scenario_hash, sync, write_json
 from reidsim.errors import InputError
 from reidsim.scenarios.load import LoadedScenario, scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
@@ -164,10 +164,7 @@ def finish(folder: Path, write: Callable[[Path], Mapping[str, Any]]) -> None:
         unfinished = Path(tempfile.mkdtemp(prefix=".finishing-", dir=folder))
         manifest = write(unfinished)
         keep_private(unfinished)
-        for path in unfinished.rglob("*"):
-            if path.is_file():
-                with path.open("rb") as file:
-                    os.fsync(file.fileno())
+        sync(unfinished)
         for path in sorted(unfinished.iterdir()):
             target = folder / path.name
             if target.is_dir():

@@ -32,7 +32,7 @@ from reidsim.kinds.assessment.risk_tables import (
 )
 from reidsim.kinds.assessment.study import RiskStudy
 from reidsim.measures import columns_of
-from reidsim.scenarios.study import AnalysisTables, Assessed, Progress
+from reidsim.scenarios.study import AnalysisTables, Played, Progress
 from reidsim.wording import counted
 
 
@@ -70,7 +70,7 @@ def describe_risk(study: RiskStudy) -> str:
     return f"{counted(study.n_samples, 'release')} of {sizes} records, {attributes}, {adversaries}"
 
 
-def assess_study(study: RiskStudy, report: Progress) -> Assessed:
+def assess_study(study: RiskStudy, report: Progress) -> Played:
     """Work out the risks of every person of every sample, for every adversary and in the worst case."""
     tables: dict[str, list[pd.DataFrame]] = {}
     methods: dict[str, dict[str, Any]] = {}
@@ -100,7 +100,7 @@ def assess_study(study: RiskStudy, report: Progress) -> Assessed:
         "knowledge": methods,
     }
     warnings = _warnings(methods, analysis.knowledge_sets)
-    return Assessed(runs, records, analysis, facts, warnings, ("records", "knowledge"), tuple(columns_of(RISKS)))
+    return Played(runs, records, analysis, facts, warnings, ("records", "knowledge"), tuple(columns_of(RISKS)))
 
 
 def assess_release(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -182,6 +183,11 @@ class RiskFiguresSection(Section):
 
 class RiskScenario(ScenarioHead):
     """How identifiable a given release is to adversaries who know some attributes of some people."""
+
+    elsewhere: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("adversary", "adversaries"),
+        "in section knowledge, an entry for what each adversary may know, as nobody attacks where risk is assessed",
+    )
 
     game: Literal["risk"] = Field(description="nobody plays: how identifiable a given release is")
     population: RiskPopulationSection | None = Field(

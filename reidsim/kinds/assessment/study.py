@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,6 @@ from reidsim.populations.catalogue import load_population
 from reidsim.populations.domain import Domain
 from reidsim.populations.population import Population
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Study, World
 
 
@@ -129,11 +128,6 @@ class RiskStudy(Study[RiskScenario]):
         """Return the generator of a draw for one sample."""
         key = (*f"risk {what}".encode(), size, sample)
         return np.random.default_rng(np.random.SeedSequence(self.scenario.seed, spawn_key=key))
-
-
-def is_risk(loaded: LoadedScenario[ScenarioHead]) -> TypeGuard[LoadedScenario[RiskScenario]]:
-    """Tell whether a scenario asks how identifiable a given release is."""
-    return isinstance(loaded.scenario, RiskScenario)
 
 
 def build_risk_study(loaded: LoadedScenario[RiskScenario]) -> RiskStudy:

@@ -10,7 +10,7 @@ from pydantic import AfterValidator
 
 from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY_BLUE, VERMILION
 from reidsim.scenarios.adversary_schema import names_schema
-from reidsim.scenarios.own_policies import known_policy, own_defender
+from reidsim.scenarios.own_policies import known_policy, policy_among
 from reidsim.scenarios.policy import ANONYMITY_PATTERN, K_ANONYMITY, Look, Policies, Policy
 
 if TYPE_CHECKING:
@@ -154,13 +154,8 @@ OF_SUBJECTS = (
 
 
 def policy_named(name: str) -> MaskingPolicy:
-    """Return a policy by its name; any that the package does not have is somebody's own, see `own_policy`."""
-    return POLICIES[name] if name in POLICIES else own_policy(name)
-
-
-def own_policy(name: str) -> MaskingPolicy:
-    """Return the policy of a user's module or an installed package, which makes its defender when asked."""
-    return MaskingPolicy(name, name, "a policy of one's own", own_defender(name, WHERE), by_agents=False)
+    """Return a policy by its name; any that the package does not have is somebody's own."""
+    return policy_among(POLICIES, MaskingPolicy, name, WHERE)
 
 
 PolicyName = Annotated[str, AfterValidator(known_policy(POLICIES)), names_schema(POLICIES, ANONYMITY_PATTERN)]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, nearest, not_among
 from reidsim.kinds.masking.policies import PolicyName, policy_named
-from reidsim.scenarios.adversary_schema import PlannerSection, Share
+from reidsim.scenarios.adversary_schema import PlannerSection, Share, WeightedSection, check_adversaries
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.attack_stages import (
     IdentifySection,
@@ -17,6 +18,7 @@ from reidsim.scenarios.attack_stages import (
 )
 from reidsim.scenarios.policy import AnonymityK, with_each_k
 from reidsim.scenarios.schema import RECORD_COLUMNS, BeliefsSection, EconomicsSection, ScenarioHead
+from reidsim.scenarios.several_adversaries import named, scenario_alone
 from reidsim.validation import Section
 
 TARGETS = "targets"
@@ -133,6 +135,10 @@ class MaskingAdversarySection(PlannerSection):
             expected = "it with stages only"
             raise InputError("nothing is inferred from knowledge", where="overconfident", expected=expected)
         return self
+
+
+class WeightedMaskingAdversarySection(WeightedSection, MaskingAdversarySection):
+    """One of several adversaries, of whom the subjects meet one: how it links and plans."""
 
 
 class GeneralizedAttribute(Section):
@@ -269,7 +275,14 @@ class MaskingScenario(ScenarioHead):
     beliefs: MaskingBeliefsSection = Field(
         default=MaskingBeliefsSection(), description="what the subjects believe instead"
     )
-    adversary: MaskingAdversarySection = Field(description="how the adversary attacks")
+    adversary: MaskingAdversarySection = Field(
+        # Nobody attacks without stages or knowledge: one that is not given is an error unless there are several.
+        default=MaskingAdversarySection.model_construct(),
+        description="how the adversary attacks; needed unless there are `adversaries`",
+    )
+    adversaries: dict[str, WeightedMaskingAdversarySection] = Field(
+        default={}, description="in place of `adversary`: several by name, of whom the subjects meet one"
+    )
     subjects: SubjectsSection = Field(description="what can be shared, what it is worth, how it is decided")
     agents: AgentsSection | None = Field(
         default=None, description="several adversaries and rounds; one analytic game if not given"
@@ -278,10 +291,28 @@ class MaskingScenario(ScenarioHead):
         default=MaskingFiguresSection(), description="what is worked out besides the policies"
     )
 
+    @property
+    def each(self) -> Mapping[str | None, MaskingScenario]:
+        """The scenario against each of several adversaries alone, by name; else the scenario itself, by None."""
+        return {name: scenario_alone(self, name) for name in self.adversaries} or {None: self}
+
     @model_validator(mode="after")
-    def _agents_fit(self) -> MaskingScenario:
+    def _somebody_attacks(self) -> MaskingScenario:
+        check_adversaries(self.adversaries, self.model_fields_set)
+        if not self.adversaries and "adversary" not in self.model_fields_set:
+            raise InputError(
+                "key missing", where="adversary", expected="[adversary], or several by name as [adversaries.NAME]"
+            )
         if self.agents is not None:
-            self.agents.check_adversaries(())
+            self.agents.check_adversaries(self.adversaries)
+        if self.adversaries and self.figures.search_path is not None:
+            raise InputError(
+                "it is about one adversary", where="figures.search_path",
+                expected="[adversary] in place of [adversaries]",
+            )  # fmt: skip
+        for name, scenario in self.each.items():
+            with named(name):
+                scenario._check_attack()
         return self
 
     @model_validator(mode="after")
@@ -310,24 +341,19 @@ class MaskingScenario(ScenarioHead):
             raise InputError(
                 "files are the same every time", where="replications", found=self.replications, expected="1"
             )
-        named = {f"adversary.stages[{n}].resource": stage.resource for n, stage in enumerate(self.adversary.stages)}
-        if self.adversary.resource is not None:
-            named["adversary.resource"] = self.adversary.resource
-        for where, resource in named.items():
-            if resource not in self.resources:
-                raise InputError(
-                    "no such resource",
-                    where=where,
-                    found=resource,
-                    expected=f"one of {', '.join(self.resources)}",
-                    hint=nearest(resource, self.resources),
-                )
         return self
 
-    @model_validator(mode="after")
-    def _knowledge_fits(self) -> MaskingScenario:
+    def _check_attack(self) -> None:
+        """Check that the resources of the adversary are there, and carry what its knowledge is about."""
+        stages = enumerate(self.adversary.stages)
+        resources = {f"adversary.stages[{number}].resource": stage.resource for number, stage in stages}
+        if self.adversary.resource is not None:
+            resources["adversary.resource"] = self.adversary.resource
+        for where, resource in resources.items():
+            if resource not in self.resources:
+                raise not_among("no such resource", resource, self.resources, where=where)
         if self.adversary.knowledge is None:
-            return self
+            return
         register = self.resources[self.register]
         if not self.linked_on:
             raise InputError(
@@ -337,7 +363,6 @@ class MaskingScenario(ScenarioHead):
         if register.missing_alleles:
             where, expected = f"resources.{self.register}.missing_alleles", "0.0 where people are looked up"
             raise InputError("alleles lost", where=where, found=register.missing_alleles, expected=expected)
-        return self
 
     @property
     def register(self) -> str:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from reidsim.kinds.masking.schema import GeneralizedAttribute, MaskingScenario
 from reidsim.releases.hierarchy import SUPPRESSED
-from reidsim.scenarios.shared_records import SharedColumns
+from reidsim.scenarios.record_sharing import SharedColumns
 
 # What the column `strategy` says of records that are not shared at all.
 NOT_SHARED = ("withheld", "nothing")
@@ -17,7 +17,11 @@ _GROUP_OF = "group of "
 def shared_columns(scenario: MaskingScenario) -> SharedColumns:
     """Say which columns of the targets' file are quasi-identifiers; people are looked up among others, too."""
     columns = scenario.targets.columns
-    return SharedColumns({name: columns.get(name, name) for name in scenario.subjects.attributes}, counts_release=False)
+    return SharedColumns(
+        {name: columns.get(name, name) for name in scenario.subjects.attributes},
+        delimiter=scenario.targets.delimiter,
+        counts_release=False,
+    )
 
 
 def released_values(scenario: MaskingScenario, records: pd.DataFrame, attribute: str) -> pd.Series[str]:

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
 from reidsim.scenarios.hierarchy_schema import HierarchySection
+from reidsim.scenarios.reading_schema import ReadingSection
 from reidsim.validation import Section
 
 Estimator = Literal["benedetti-franconi", "log-linear"]
@@ -53,7 +54,12 @@ class ReleaseSection(Section):
         description="population whose people are the records: a bundled name or the path of a recipe of whole counts",
     )
     format: Literal["csv", "adult"] = Field(
-        default="csv", description='of the file at `path`; `"adult"` is the UCI file without header'
+        default="csv",
+        description='of the file at `path`; `"adult"` is the UCI file without header. Files of Parquet, Excel, '
+        "Stata, SPSS and SAS are told by their endings",
+    )
+    encoding: str = Field(
+        default="utf-8", description="of a csv file, such as `latin-1`; a byte order mark is no value"
     )
     delimiter: str = Field(
         default=",", min_length=1, max_length=1, description='between columns of a csv file; ARX writes `";"`'
@@ -93,8 +99,18 @@ class AttributeSection(Section):
 
     hierarchy: HierarchySection = Field(description="how values are generalized, by a `rule`")
     column: str | None = Field(default=None, description="column of the records; the attribute's name if not given")
+    reading: ReadingSection | None = Field(
+        default=None, description="how the column is read, by a `type`; values as they are if not given"
+    )
     values: dict[str, str] = Field(
-        default={}, description="value in the records = category of the population; values not listed stay"
+        default={},
+        description="value in the records, as it is read = what it is taken for, such as a category of the population "
+        "or the usual spelling; values not listed stay",
+    )
+    unknown: Literal["error", "nobody"] = Field(
+        default="error",
+        description="values of the records that the population does not have: an error, or values that nobody has "
+        "besides the person of the record",
     )
     draw: bool = Field(
         default=False, description="the records lack the attribute; it is drawn from the population, given the others"

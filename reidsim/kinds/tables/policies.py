@@ -11,7 +11,7 @@ from pydantic import AfterValidator
 
 from reidsim.random_streams import random_stream
 from reidsim.scenarios.adversary_schema import names_schema
-from reidsim.scenarios.own_policies import known_policy, own_defender
+from reidsim.scenarios.own_policies import known_policy, policy_among
 from reidsim.scenarios.policy import ANONYMITY_PATTERN, K_ANONYMITY, Policies, Policy
 
 if TYPE_CHECKING:
@@ -214,14 +214,9 @@ OF_TABLES = (
 )  # fmt: skip
 
 
-def own_policy(name: str) -> TablesPolicy:
-    """Return the policy of a user's module or an installed package, which makes its defender when asked."""
-    return TablesPolicy(name, name, "a policy of one's own", own_defender(name, WHERE), by_agents=False)
-
-
 def policy_named(name: str) -> TablesPolicy:
-    """Return a policy by its name; any that the package does not have is somebody's own, see `own_policy`."""
-    return POLICIES[name] if name in POLICIES else own_policy(name)
+    """Return a policy by its name; any that the package does not have is somebody's own."""
+    return policy_among(POLICIES, TablesPolicy, name, WHERE)
 
 
 PolicyName = Annotated[str, AfterValidator(known_policy(POLICIES)), names_schema(POLICIES, ANONYMITY_PATTERN)]

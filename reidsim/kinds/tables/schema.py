@@ -217,6 +217,11 @@ class TablesScenario(ScenarioHead):
         return sections[0] if len(sections) == 1 and not own else None
 
     @property
+    def looks_up(self) -> bool:
+        """Whether an adversary looks persons up, so that how one record is shared matters to others."""
+        return any(section.looks_up for section in self.every_adversary.values())
+
+    @property
     def linked_risk(self) -> Risk:
         """Whose class sizes decide who is attacked; the population's, if those of one of several adversaries."""
         risks = {section.risk for section in self.every_adversary.values()}
@@ -231,7 +236,9 @@ class TablesScenario(ScenarioHead):
     def risks(self) -> frozenset[Risk]:
         """Whose class sizes matter, in truth or in what the publisher believes."""
         given: tuple[Risk, ...] = () if self.beliefs.risk is None else (self.beliefs.risk,)
-        return frozenset((*given, *(section.risk for section in self.every_adversary.values())))
+        sections = self.every_adversary.values()
+        # Who only looks persons up counts shared rows, and nobody in a population.
+        return frozenset((*given, *(section.risk for section in sections if section.direction != "person")))
 
     @property
     def has_price_columns(self) -> bool:
@@ -251,6 +258,7 @@ class TablesScenario(ScenarioHead):
         if taken:
             raise InputError("name of a column of the results", where="attributes", found=taken[0])
         self._check_adversaries()
+        check_directions(self)
         self._check_population()
         self._check_weights()
         self._check_safe_harbor()
@@ -259,24 +267,17 @@ class TablesScenario(ScenarioHead):
         return self
 
     def _check_adversaries(self) -> None:
-        if self.adversaries and "adversary" in self.model_fields_set:
-            raise InputError(
-                "both adversary and adversaries say who attacks", where="adversary",
-                expected="either [adversary] or [adversaries]",
-            )  # fmt: skip
-        check_adversaries(self.adversaries)
+        check_adversaries(self.adversaries, self.model_fields_set)
         if self.agents is not None:
             self.agents.check_adversaries(self.adversaries)
         if not self.adversaries:
             return
-        for where, asked in (
-            ("figures.sequential", self.figures.sequential is not None),
-            ("stress.guarantee", self.stress is not None and self.stress.guarantee),
-        ):
-            if asked:
-                raise InputError(
-                    "it is about one adversary", where=where, expected="[adversary] in place of [adversaries]"
-                )
+        if self.figures.sequential is not None:
+            raise InputError(
+                "it is about one adversary",
+                where="figures.sequential",
+                expected="[adversary] in place of [adversaries]",
+            )
         rounds = [name for name in self.publisher.policies if policy_named(name).in_rounds]
         if rounds and len(self.adversaries) > 1 and "prosecutor" in self.risks:
             raise InputError(
@@ -372,6 +373,42 @@ class TablesScenario(ScenarioHead):
                     "a sequential attack has one gain and one cost for all records", where=differing[0],
                     expected="economics.gain and economics.cost",
                 )  # fmt: skip
+
+
+def check_directions(scenario: TablesScenario) -> None:
+    """Check that a scenario whose adversary looks persons up asks for nothing that takes each record on its own.
+
+    Raises
+    ------
+    InputError
+        Names the key.
+    """
+    if not scenario.looks_up:
+        return
+    sections = scenario.every_adversary
+    first_key, first = next(iter(sections.items()))
+    for key, section in sections.items():
+        for name in ("direction", "risk"):
+            if getattr(section, name) != getattr(first, name):
+                raise InputError(
+                    "adversaries who look persons up differ in more than planners and amounts", where=f"{key}.{name}",
+                    found=getattr(section, name), expected=f"{getattr(first, name)}, as {first_key}.{name}",
+                )  # fmt: skip
+    publisher, figures = scenario.publisher, scenario.figures
+    rounds = [name for name in publisher.policies if policy_named(name).in_rounds]
+    for where, asked in (
+        ("agents", scenario.agents is not None),
+        ("publisher.solver", publisher.solver == "lattice-search" and publisher.unit == "record"),
+        ("publisher.policies", rounds[:1]),
+        ("figures.strategies", figures.strategies is not None),
+        ("figures.sequential", figures.sequential is not None),
+    ):
+        if asked:
+            what = f": {rounds[0]}" if where == "publisher.policies" else ""
+            raise InputError(
+                f"it takes each record on its own{what}, and who looks persons up compares all that are shared",
+                where=where, expected=f'{first_key}.direction = "record"',
+            )  # fmt: skip
 
 
 def walks_whole_lattice(scenario: TablesScenario) -> dict[str, str]:

@@ -7,12 +7,12 @@ from pathlib import Path
 import pandas as pd
 
 from reidsim.errors import InputError
+from reidsim.kinds.tables.release import attribute_labels
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.releases.adult import read_adult
 from reidsim.releases.hierarchy import SUPPRESSED
-from reidsim.releases.records import select_columns
 from reidsim.scenarios.hierarchy_schema import Table
-from reidsim.scenarios.shared_records import HierarchyFile, SharedColumns
+from reidsim.scenarios.record_sharing import HierarchyFile, SharedColumns
 from reidsim.tables import read_table
 
 
@@ -34,6 +34,7 @@ def shared_columns(scenario: TablesScenario) -> SharedColumns:
     sections = scenario.every_adversary.values()
     return SharedColumns(
         {name: attribute.column or name for name, attribute in scenario.attributes.items()},
+        delimiter=scenario.release.delimiter,
         header=scenario.release.header or scenario.release.format == "adult",
         hierarchies={
             name: HierarchyFile(section.file, section.delimiter, section.header)
@@ -57,7 +58,7 @@ def read_records(scenario: TablesScenario, path: Path) -> pd.DataFrame:
     section = scenario.release
     if section.format == "adult":
         return read_adult(path)
-    frame = read_table(path, delimiter=section.delimiter, header=section.header, trim=False)
+    frame = read_table(path, delimiter=section.delimiter, header=section.header, trim=False, encoding=section.encoding)
     if not section.header:
         frame.columns = pd.Index([str(number) for number in range(1, frame.shape[1] + 1)])
     return frame
@@ -66,4 +67,4 @@ def read_records(scenario: TablesScenario, path: Path) -> pd.DataFrame:
 def true_values(scenario: TablesScenario, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
     """Return the quasi-identifiers of records with the names that the scenario gives to values."""
     columns = {name: attribute.column or name for name, attribute in scenario.attributes.items()}
-    return select_columns(frame, columns, {name: a.values for name, a in scenario.attributes.items()}, path)
+    return attribute_labels(frame, columns, scenario.attributes, path)

@@ -20,6 +20,7 @@ from reidsim.games.defenders.fixed import FixedForms, OptIn
 from reidsim.games.defenders.k_anonymity import KAnonymity
 from reidsim.games.defenders.recoding import LocalRecoding, MultiDimensional
 from reidsim.games.defenders.same_form import AnytimeForm
+from reidsim.games.directions.linker import DirectedLinker, directed_linker
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame, eager
 from reidsim.games.full_domain.anytime import anytime_search, explore
@@ -33,6 +34,7 @@ from reidsim.games.full_domain.risk import GivenSizes
 from reidsim.games.full_domain.search import FullDomainSolution, search
 from reidsim.games.lattice_search import lattice_search
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+from reidsim.kinds.tables.looked_up import choose_looked_up
 from reidsim.linkage.risk import UniformGuess
 from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.adversary_schema import Risk
@@ -103,6 +105,8 @@ def choose_all(
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Choice]:
     """Do the same for several policies; what is the best of each record is found for all of them in one pass."""
+    if (linker := directed_linker(game)) is not None:
+        return {name: _looked_up(study, name, game, linker) for name in policies}
     by_record = study.scenario.publisher.unit == "record"
     per_record = [name for name in policies if by_record and study.policy(name).way == "unit"]
     together: dict[str, Choice] = {}
@@ -124,7 +128,7 @@ def truth_of(study: TablesStudy, policy: str, choice: Choice, game: RecordGame) 
     InputError
         If that cannot be told of the adversary's linkage.
     """
-    if not study.policy(policy).in_rounds:
+    if not study.policy(policy).in_rounds or directed_linker(game) is not None:
         return game
     risks = {section.risk for section in study.scenario.every_adversary.values()}
     if "prosecutor" not in risks:
@@ -138,6 +142,11 @@ def truth_of(study: TablesStudy, policy: str, choice: Choice, game: RecordGame) 
     nodes = choice.nodes if isinstance(choice, TablesChoice) else ()
     sizes = sizes_in_rounds(study.node_game(risk, study.prices), nodes, choice.strategies)
     return replace(game, linker=GivenSizes(sizes))
+
+
+def _looked_up(study: TablesStudy, policy: str, game: RecordGame, linker: DirectedLinker) -> Choice:
+    planned, constraint = _planned(study, policy, game), constraint_of(study, policy)
+    return choose_looked_up(study, policy, planned, linker, constraint, lambda each: _choose(study, policy, each))
 
 
 def _choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:

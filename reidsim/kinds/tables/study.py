@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +15,13 @@ from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
+from reidsim.games.directions.linker import DirectedLinker
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.nodes import MOST_NODES
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.risk import records_outside
 from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
-from reidsim.kinds.tables.own_adversary import OwnAdversary, alone, named, planner_of, sequential_attack_of
+from reidsim.kinds.tables.own_adversary import OwnAdversary, alone, planner_of, sequential_attack_of
 from reidsim.kinds.tables.policies import TablesPolicy, policy_named
 from reidsim.kinds.tables.schema import TablesScenario, walks_whole_lattice
 from reidsim.linkage.group_sizes import GroupSizes
@@ -33,7 +33,8 @@ from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import AdversarySection, Risk
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
+from reidsim.scenarios.schema import EconomicsSection
+from reidsim.scenarios.several_adversaries import named
 from reidsim.scenarios.study import Study, World
 
 PRICES = ("benefit", "loss", "gain", "cost")
@@ -81,7 +82,7 @@ class TablesStudy(Study[TablesScenario]):
     own: OwnAdversary = field(default_factory=OwnAdversary)
     owns: dict[str, OwnAdversary] = field(default_factory=dict)
     sampled: SampledPeople | None = None
-    linkers: dict[tuple[OwnAdversary | None, Risk], Linker] = field(default_factory=dict, repr=False)
+    linkers: dict[tuple[object, ...], Linker] = field(default_factory=dict, repr=False)
 
     def policy(self, name: str) -> TablesPolicy:
         """Return a policy of this kind by its name."""
@@ -210,6 +211,17 @@ class TablesStudy(Study[TablesScenario]):
         """Lowest levels at which every record satisfies Safe Harbor; see `safe_harbor_strategies`."""
         return tuple(np.maximum(self.minimum, common_levels(self.lattice, self.safe_harbor_strategies)).tolist())
 
+    def by_row(self) -> TablesStudy:
+        """Return the study on the records as they are, each of which is shared in a form of its own, equal or not."""
+        if len(self.cell_of_record) == self.lattice.n_records:
+            return self
+        of = self.cell_of_record
+        harbor = None if self.safe_harbor is None else self.safe_harbor[of]
+        return replace(
+            self, lattice=self.lattice_of(self.lattice.codes[of]), cell_of_record=np.arange(len(of)),
+            kind=self.kind[of], safe_harbor=harbor, linkers={},
+        )  # fmt: skip
+
     def lattice_of(self, codes: Codes) -> GeneralizationLattice:
         """Return the same lattice over other records."""
         return GeneralizationLattice(self.lattice.hierarchies, codes, self.lattice.loss_attributes)
@@ -227,12 +239,19 @@ class TablesStudy(Study[TablesScenario]):
 
     def own_linker(self, risk: Risk) -> Linker:
         """Return what links cells to people for the scenario's own adversary."""
+        direction = self.scenario.adversary.direction
+        if direction != "record":
+            key = (None, risk, direction)
+            if key not in self.linkers:
+                released = self.linker("prosecutor").group_sizes
+                self.linkers[key] = DirectedLinker(self.lattice, direction, self.linker(risk), released, self.kind)
+            return self.linkers[key]
         if self.own.links_with_everybody:
             return self.linker(risk)
-        key = (self.own, risk)
-        if key not in self.linkers:
-            self.linkers[key] = self.own.linker(self.lattice, self.people(risk), self.linker(risk))
-        return self.linkers[key]
+        own = (self.own, risk)
+        if own not in self.linkers:
+            self.linkers[own] = self.own.linker(self.lattice, self.people(risk), self.linker(risk))
+        return self.linkers[own]
 
     @property
     def group_sizes(self) -> GroupSizes:
@@ -337,9 +356,10 @@ class TablesStudy(Study[TablesScenario]):
         section = AdversarySection(**checked).model_copy(update={"planner": section.planner})
         scenario = self.scenario.model_copy(update={"adversary": section, "adversaries": {}})
         study = replace(self, loaded=replace(self.loaded, scenario=scenario))
+        study = study.by_row() if section.looks_up else study
         if _links(section) == _links(before) and not self.owns:
             return study
-        everybody = {key: linker for key, linker in self.linkers.items() if key[0] is None}
+        everybody = {key: linker for key, linker in study.linkers.items() if key[0] is None}
         return OwnAdversary.of(replace(study, own=OwnAdversary(), owns={}, linkers=everybody))
 
     def on_cells_of(self, other: TablesStudy) -> TablesStudy:
@@ -401,12 +421,7 @@ class TablesStudy(Study[TablesScenario]):
         return digest.hexdigest()
 
 
-def is_tables(loaded: LoadedScenario[ScenarioHead]) -> TypeGuard[LoadedScenario[TablesScenario]]:
-    """Tell whether in a scenario a publisher shares a table of records."""
-    return isinstance(loaded.scenario, TablesScenario)
-
-
 def _links(section: AdversarySection) -> tuple[object, ...]:
     """Return all of a section that what its adversary links with depends on."""
     plan = section.sequential if section.plans_sequentially else None
-    return section.knowledge, section.stages, plan and (plan.registry, plan.belief), section.risk
+    return section.knowledge, section.stages, plan and (plan.registry, plan.belief), section.risk, section.direction

@@ -66,9 +66,8 @@ class LogLinearModel:
                 hint="take fewer attributes, or coarser values",
             )  # fmt: skip
         self.cells, self.pairs = cells, tuple(pairs)
-        self._records: Floats = _fitted(
-            cells.table(cells.records), self.pairs, None if start is None else start._records
-        )
+        begin = None if start is None else start._records
+        self._records: Floats = _fitted(cells.table(cells.records), self.pairs, begin)
         if cells.equal_weights:
             self._people: Floats = self._records * (cells.population_size / cells.records.sum())
         else:

@@ -7,15 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from reidsim.drafts.scenario_text import BENEFIT, COST, LOSS
+from reidsim.drafts import scenario_text as defaults
 from reidsim.reports.page.answers_under_uncertainty import uncertain_answer
 from reidsim.reports.page.blocks import Block, Bullets, Cell, Code, Inline, Table, paragraph
 from reidsim.reports.page.exposure import Exposure, exposure_of, people_text
 from reidsim.reports.page.number_text import number_text
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.reports.varied_gain import GAIN as GAIN_KEY
-from reidsim.reports.varied_gain import LOSS as LOSS_KEY
-from reidsim.reports.varied_gain import gain_goes_with_loss
+from reidsim.scenarios.varied_gain import GAIN, LOSS, gain_goes_with_loss
 
 # Payoffs that differ by less than this part of themselves are the same.
 _SAME = 1e-9
@@ -169,7 +167,7 @@ def _prices(run: StoredRun) -> Iterator[Block]:
     gain = economics.get("gain", economics["loss"])
     named = {"benefit": economics["benefit"], "loss": economics["loss"], "gain": gain, "cost": economics["cost"]}
     text = ", ".join(f"{name} {number_text(value)}" for name, value in named.items())
-    if list(named.values()) == [BENEFIT, LOSS, LOSS, COST]:
+    if list(named.values()) == [defaults.BENEFIT, defaults.LOSS, defaults.LOSS, defaults.COST]:
         yield paragraph(
             f"The prices ({text}, in dollars per record) are defaults: those of the paper, Wan et al. 2015, PLoS ONE "
             "10(3): e0120592. They are nobody's own, and the choice above depends on them.",
@@ -215,8 +213,8 @@ def _points(run: StoredRun) -> Iterator[Block]:
     values = runs.groupby("point", sort=False)[varied].first()
     if gain_goes_with_loss(run.content, varied):
         # What nobody stated changed as well.
-        varied.insert(varied.index(LOSS_KEY) + 1, GAIN_KEY)
-        values[GAIN_KEY] = values[LOSS_KEY]
+        varied.insert(varied.index(LOSS) + 1, GAIN)
+        values[GAIN] = values[LOSS]
     rows: list[list[Cell]] = [
         [
             *(number_text(_plain(values.loc[point, column])) for column in varied),

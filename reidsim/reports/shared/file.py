@@ -64,7 +64,8 @@ def write_shared(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Write shared records (CSV, UTF-8), read them back, and write what was found with their sidecar; both or none.
 
-    Cells are written as they are, in quotes where commas, quotation marks or ends of lines make them necessary.
+    Columns are told apart as in the file of the release. Cells are written as they are, in quotes where delimiters,
+    quotation marks or ends of lines make them necessary.
 
     Parameters
     ----------
@@ -88,11 +89,11 @@ def write_shared(
         If one of the files is there or cannot be written.
     """
     require_new_files(path)
-    content = csv_bytes(shared.table)
+    content = csv_bytes(shared.table, shared.delimiter)
     sidecars: list[dict[str, Any]] = []
 
     def sidecar_of_written(written: Path) -> bytes:
-        table = read_table(written, trim=False) if len(shared.table) else shared.table
+        table = read_table(written, delimiter=shared.delimiter, trim=False) if len(shared.table) else shared.table
         facts = _sidecar(path.name, hashlib.sha256(content).hexdigest(), run, shared)
         audit = audit_facts(shared, audit_of(shared, table))
         sidecars.append(sealed({**facts, "risk": _risk(shared, limit), "audit": audit}))
@@ -102,11 +103,11 @@ def write_shared(
     return sidecars[0], audit_warnings(sidecars[0]["audit"], shared.policy, shared.forms.highest_risk)
 
 
-def csv_bytes(table: pd.DataFrame) -> bytes:
+def csv_bytes(table: pd.DataFrame, delimiter: str = ",") -> bytes:
     """Return a table of text as CSV in UTF-8 with a header."""
     columns = [table[name].tolist() for name in table.columns]
-    lines = [delimited_line(map(str, table.columns)), *map(delimited_line, zip(*columns, strict=True))]
-    return "".join(lines).encode()
+    rows = [map(str, table.columns), *zip(*columns, strict=True)]
+    return "".join(delimited_line(row, delimiter) for row in rows).encode()
 
 
 def sealed(sidecar: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,7 +144,8 @@ def verify_shared(path: Path) -> dict[str, Any]:
     if not sidecar["records"]["shared"]:
         # Nothing but a header, which the hash has told to be right.
         return sidecar
-    table = read_table(path, trim=False)
+    # Sidecars of earlier versions, whose files have commas, say nothing of it.
+    table = read_table(path, delimiter=sidecar.get("delimiter", ","), trim=False)
     columns = [column["name"] for column in sidecar["columns"]]
     quasi = [column["name"] for column in sidecar["columns"] if column["role"] == "quasi-identifier"]
     if list(table.columns) != columns:
@@ -177,6 +179,7 @@ def _sidecar(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> d
         "format": FORMAT,
         "file": name,
         "sha256": digest,
+        "delimiter": shared.delimiter,
         "columns": [
             {"name": column, "role": "quasi-identifier", "attribute": quasi[column]}
             if column in quasi

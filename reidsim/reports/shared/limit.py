@@ -38,7 +38,8 @@ class Limit:
 def limit_of(shared: SharedRecords, given: float | None = None) -> Limit:
     """Return the limit: the one given, that of the run's best policy that forbids attacks, or one in eleven.
 
-    What the best such policy shares is what its publisher took to be safe in this very scenario.
+    What the best such policy shares is what its publisher took to be safe in this very scenario. The best is the one
+    that pays most; the first, in a kind without payoffs.
 
     Raises
     ------
@@ -51,7 +52,8 @@ def limit_of(shared: SharedRecords, given: float | None = None) -> Limit:
         return Limit(given, "as asked")
     source = shared.source
     run, kind = source.run, source.kind
-    payoffs = run.runs.groupby(run.runs["policy"].astype("str"))["publisher_payoff"].mean()
+    pays = run.runs["publisher_payoff"] if "publisher_payoff" in run.runs else -run.runs.index.to_series()
+    payoffs = pays.groupby(run.runs["policy"].astype("str")).mean()
     safe = [name for name in policies_of(run) if name in kind.policies and kind.policies[name].forbids_attacks]
     for name in sorted(safe, key=lambda policy: -payoffs[policy]):
         forms = chosen_forms(run, kind, source.scenario, list(source.columns.column_of), name)

@@ -23,8 +23,8 @@ from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.forms import ChosenForms, chosen_forms, chosen_policy
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import scenario_kind
+from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.shared_records import SharedColumns
 from reidsim.tables import require_columns
 from reidsim.validation import validated
 
@@ -62,6 +62,11 @@ class SharedRecords:
     def records(self) -> int:
         """Records of the release, those that are not shared included."""
         return len(self.source.frame)
+
+    @property
+    def delimiter(self) -> str:
+        """Between columns, as in the file of the release."""
+        return self.source.columns.delimiter
 
     @property
     def withheld(self) -> int:

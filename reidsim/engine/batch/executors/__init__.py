@@ -6,6 +6,8 @@ An executor does tasks in any order and gives back groups of outcomes as they co
 from __future__ import annotations
 
 import contextlib
+import math
+from collections import deque
 from collections.abc import Generator, Sequence
 from typing import Protocol
 
@@ -23,6 +25,26 @@ class Executor(Protocol):
 
         Closing the generator before its end leaves no process behind.
         """
+
+
+class Pace:
+    """How long runs have taken so far."""
+
+    def __init__(self) -> None:
+        self._seconds, self._ended = 0.0, 0
+
+    def note(self, outcomes: Sequence[RunOutcome]) -> None:
+        """Take runs into account that ended."""
+        self._seconds += sum(outcome.seconds for outcome in outcomes)
+        self._ended += len(outcomes)
+
+    def chunk(self, left: deque[RunTask], workers: int) -> list[RunTask]:
+        """Take as many runs as take about as long as it pays to wait for, while enough are left for every worker."""
+        size = 1
+        if self._ended:
+            quick = math.ceil(HAND_OVER_SECONDS / max(self._seconds / self._ended, 1e-6))
+            size = max(1, min(quick, len(left) // (2 * workers)))
+        return [left.popleft() for _ in range(min(size, len(left)))]
 
 
 def one_thread() -> contextlib.AbstractContextManager[object]:
