@@ -79,8 +79,6 @@ def near_spellings(rows: Mapping[str, int]) -> dict[str, str]:
 def _slips(words: Mapping[str, int]) -> dict[str, str]:
     """Return the word that was meant by each that is rare and near to it, the nearest and most frequent one."""
     names = [word for word in words if len(word) >= _ONE_SLIP]
-    if len(names) < 2:
-        return {}
     distances = cdist(names, names, scorer=OSA.distance, score_cutoff=2)
     meant: dict[str, str] = {}
     for at, word in enumerate(names):

@@ -99,7 +99,7 @@ def test_codes_that_a_program_wrote_with_decimals(values, labels):
         ("date", "x", [f"{day:02}/03/1970" for day in range(1, 29)]),
         # Half of them days as such, the others numbers; nine of ten days.
         ("date", "x", [*(f"{day:02}.03.1970" for day in range(1, 11)), *range(25840, 25850)]),
-        ("whole number", "x", [*(f"{day:02}.03.1970" for day in range(1, 2)), *range(25840, 25850)]),
+        ("category", "x", [*(f"{day:02}.03.1970" for day in range(1, 2)), *range(25840, 25850)]),
         ("date", "x", [*(f"{day:02}.03.1970" for day in range(1, 10)), "unknown"]),
     ],
 )
