@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from reidsim.front.hierarchies import groups, intervals, prefix, suppress
     from reidsim.front.masking import masking_game, solve_masking
     from reidsim.front.records import Records
-    from reidsim.front.results import report
+    from reidsim.front.results import report, share
     from reidsim.games.equilibrium import Equilibrium as Equilibrium
     from reidsim.games.masking.game import MaskingGame as MaskingGame
     from reidsim.games.record_game import Choice
@@ -71,6 +71,7 @@ _VERBS = {
     "plot": "reidsim.reports.illustration",
     "new": "reidsim.front.drafting",
     "report": "reidsim.front.results",
+    "share": "reidsim.front.results",
     "populate": "reidsim.populations.populate",
     "describe_file": "reidsim.reports.description",
     "load_scenario": "reidsim.scenarios.load",
@@ -126,6 +127,7 @@ __all__ = [  # noqa: RUF022 - verbs first
     "plot",
     "new",
     "report",
+    "share",
     "populate",
     "describe_file",
     "load_scenario",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -14,9 +14,6 @@ from reidsim.engine.results import Result, measures_told
 from reidsim.measures import Measure
 from reidsim.scenarios.study import AnalysisTables
 from reidsim.wording import counted
-
-if TYPE_CHECKING:
-    from reidsim.front.results import Report
 
 # Columns of a run that say which run it is and how it ended; the others are measures.
 RUN_COLUMNS = ("scenario", "point", "replication", "policy", "state", "seed")
@@ -75,10 +72,14 @@ class RunResult(Result):
         policies = ", ".join(map(str, self.runs["policy"].unique())) if "policy" in self.runs else ""
         return f"{type(self).__name__}({self.name!r}: {policies or counted(len(self.runs), 'row')})"
 
-    def report(self, path: str | Path | None = None) -> Report:
+    def report(self, path: str | Path | None = None) -> Any:
         """Write the report of the result; see `reidsim.report`."""
-        page: Report = reidsim.report(self, path)
-        return page
+        return reidsim.report(self, path)
+
+    def share(self, policy: str | None = None, **options: Any) -> pd.DataFrame:
+        """Return the records as a policy shares them; see `reidsim.share`."""
+        table: pd.DataFrame = reidsim.share(self, policy, **options)
+        return table
 
     def _repr_html_(self) -> str:
         # Of a floor above, as are figures and reports.

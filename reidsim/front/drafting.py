@@ -147,6 +147,9 @@ def new(
     loss: float | None = None,
     gain: float | None = None,
     cost: float | None = None,
+    encoding: str | None = None,
+    merge: Sequence[str] = (),
+    age_on: str | None = None,
     name: str = "records",
 ) -> DraftedScenario:
     """Draft a scenario from records: guess the quasi-identifiers, and write hierarchies for them.
@@ -154,7 +157,7 @@ def new(
     Parameters
     ----------
     data : DataFrame, str or Path
-        One row per record, in memory or as a file (CSV or Parquet).
+        One row per record, in memory or as a file that `reidsim new` reads.
     quasi_identifiers : sequence of str
         Columns that others may know; guessed if none.
     drop : sequence of str
@@ -163,6 +166,12 @@ def new(
         Name or recipe of the population that the people are of, for journalist risk; prosecutor risk if not given.
     benefit, loss, gain, cost : float, optional
         Payoff parameters; those of Wan et al. 2015 (Table 3) if none is given.
+    encoding : str, optional
+        Of a CSV file; UTF-8 if not given.
+    merge : sequence of str
+        Quasi-identifiers in which values of nearly the same spelling are the same.
+    age_on : str, optional
+        Day, as ``2024-06-30``, on which dates of birth become ages.
     name : str
         What the scenario is called, where `data` is in memory.
 
@@ -203,6 +212,9 @@ def new(
         dropped=drop,
         population=None if population is None else str(population),
         prices=Prices(benefit, loss, gain, cost),
+        encoding=encoding,
+        merged=merge,
+        age_on=age_on,
     )
     draft.write(folder)
     keep_private(folder)

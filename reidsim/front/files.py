@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from reidsim.errors import InputError
 from reidsim.front.arguments import GAME
 from reidsim.front.content import Parts
@@ -33,9 +35,7 @@ def write_scenario(path: Path, parts: Parts) -> Path:
     texts: dict[Path, Any] = {path: content}
     rows: dict[Path, tuple[list[str] | None, list[list[str]]]] = {}
     for name, table in parts.tables.items():
-        # Tables of levels have no header, as files of ARX have none.
-        header = [str(column) for column in table.columns] if name.endswith("records.csv") else None
-        rows[path.parent / name] = header, table.to_numpy().tolist()
+        rows[path.parent / name] = _header(name, table), table.to_numpy().tolist()
     for name, people in parts.populations.items():
         file_name = Path(name).with_suffix(".csv").name
         texts[path.parent / name], rows[path.parent / file_name] = _recipe(people, file_name)
@@ -123,6 +123,17 @@ def _recipe(people: Population, file: str) -> tuple[dict[str, Any], tuple[list[s
     labels = people.domain.decode(people.cells).astype("str")
     lines = [[*row, repr(n)] for row, n in zip(labels.to_numpy().tolist(), people.counts.tolist(), strict=True)]
     return recipe, ([*names, count], lines)
+
+
+def write_given(tables: Mapping[str, pd.DataFrame], folder: Path) -> None:
+    """Write the tables of a game into a folder, under their names."""
+    for name, table in tables.items():
+        _write_table(folder / name, _header(name, table), table.to_numpy().tolist())
+
+
+def _header(name: str, table: pd.DataFrame) -> list[str] | None:
+    # Tables of levels have none, as files of ARX have none.
+    return [str(column) for column in table.columns] if name.endswith("records.csv") else None
 
 
 def _write_table(path: Path, header: list[str] | None, rows: list[list[str]]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -177,7 +177,7 @@ class Game:
         """
         loaded = self.scenario(policies, seed)
         with named_arguments():
-            return run_loaded(loaded, progress=progress)
+            return replace(run_loaded(loaded, progress=progress), held=loaded)
 
     @watched
     def sweep(

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pandas as pd
 
+from reidsim.engine.release_file import sha256_of
 from reidsim.engine.run_result import RunResult
+from reidsim.front.files import write_given
 from reidsim.measures import measures_among
 from reidsim.reports.illustration import illustrate
 from reidsim.reports.measures_html import answer, measures_table
 from reidsim.reports.page.report import report_text, write_report
+from reidsim.reports.page.stored_run import open_results
+from reidsim.reports.shared.sharing import share_run
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.tables import read_table
 
 _FRAME = '<iframe srcdoc="{}" style="width: 100%; height: 40em; border: 1px solid #ccc"></iframe>'
 
@@ -69,6 +78,100 @@ def report(result: RunResult | str | Path, path: str | Path | None = None) -> Re
         if path is not None:
             write_report(folder, path)
         return Report(report_text(folder))
+
+
+def share(
+    result: RunResult | str | Path,
+    policy: str | None = None,
+    *,
+    path: str | Path | None = None,
+    keep: Sequence[str] = (),
+    keep_identifier: Sequence[str] = (),
+    max_risk: float | None = None,
+    accept_risk: bool = False,
+) -> pd.DataFrame:
+    """Return the records as a policy shares them, written to a file, read back and counted as `reidsim share` does.
+
+    Parameters
+    ----------
+    result : RunResult, str or Path
+        A result, or a results folder.
+    policy : str, optional
+        Whose generalizations; needed if the result has several.
+    path : str or Path, optional
+        New CSV file for them; its sidecar is beside it.
+    keep : sequence of str
+        Columns to copy as they are; none by which most people could be named.
+    keep_identifier : sequence of str
+        Columns to copy though people could be named by them.
+    max_risk : float, optional
+        Highest risk of a record, were it attacked; that of the result's best policy that forbids attacks, if there is
+        one.
+    accept_risk : bool
+        Whether to share them though their highest risk is above that.
+
+    Returns
+    -------
+    DataFrame
+        Text, one row per record that is shared. ``attrs["sidecar"]`` holds what was counted in the file.
+
+    Raises
+    ------
+    InputError
+        If a column would name people, the risk is above the limit, or the result is not of single records.
+
+    Examples
+    --------
+    >>> import pandas, reidsim
+    >>> patients = pandas.DataFrame({"age": [30, 34, 52, 55], "sex": ["F", "F", "M", "M"]})
+    >>> shared = reidsim.new(patients).run().share("no-attack")
+    >>> len(shared), shared.attrs["sidecar"]["audit"]["smallest_class"]
+    (4, 4)
+    """
+    with TemporaryDirectory() as place:
+        folder = Path(result) if isinstance(result, str | Path) else Path(place) / "results"
+        if isinstance(result, RunResult):
+            in_memory = _files_of(result, Path(place))
+            replace(result, manifest={**result.manifest, **in_memory}).save(folder)
+        written = Path(place) / "shared.csv" if path is None else Path(path)
+        sidecar, told = share_run(
+            open_results(folder),
+            written,
+            policy=policy,
+            keep=keep,
+            keep_identifier=keep_identifier,
+            max_risk=max_risk,
+            accept_risk=accept_risk,
+        )
+        for text in told:
+            warnings.warn(text, stacklevel=2)
+        table = (
+            read_table(written, delimiter=str(sidecar["delimiter"]), trim=False)
+            if sidecar["records"]["shared"]
+            else (pd.DataFrame(columns=[column["name"] for column in sidecar["columns"]]))
+        )
+    table.attrs["sidecar"] = sidecar
+    return table
+
+
+def _files_of(result: RunResult, place: Path) -> dict[str, Any]:
+    """Write the tables of a game in memory to files, and return where they are, as manifests tell."""
+    given = result.held.given if isinstance(result.held, LoadedScenario) else {}
+    tables = {name: table for name, table in given.items() if isinstance(table, pd.DataFrame)}
+    content = result.manifest["content"]
+    release = str(content.get("release", {}).get("path"))
+    if release not in tables:
+        return {}
+    write_given(tables, place)
+    files = {name: str(place / name) for name in tables}
+    hierarchies = {
+        name: files[section["hierarchy"]["file"]]
+        for name, section in content.get("attributes", {}).items()
+        if section["hierarchy"].get("file") in files
+    }
+    facts = {name: {"path": file, "sha256": sha256_of(Path(file))} for name, file in hierarchies.items()}
+    told = {"path": files[release], "sha256": sha256_of(Path(files[release])), "hierarchies": facts}
+    return {"release_file": told}
 
 
 def result_html(result: RunResult) -> str:

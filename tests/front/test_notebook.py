@@ -1,0 +1,161 @@
+"""A table in memory drafted, played, shared and reported in Python: the same as the command line on its file."""
+
+import gc
+import importlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import reidsim
+from reidsim.progress import watched
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+
+
+@pytest.fixture(scope="module")
+def patients():
+    rng = np.random.default_rng(2)
+    return pd.DataFrame(
+        {
+            "age": rng.integers(18, 60, 150),
+            "sex": rng.choice(["F", "M"], 150),
+            "ward": rng.choice(["a", "b", "c"], 150),
+            "insurance_no": [f"A{number:09d}" for number in range(150)],
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def draft(patients):
+    return reidsim.new(patients, quasi_identifiers=["age", "sex"], benefit=100, loss=300, cost=20, name="clinic")
+
+
+@pytest.fixture(scope="module")
+def result(draft):
+    return draft.run()
+
+
+@pytest.fixture
+def reidsim_command(monkeypatch, capsys):
+    from reidsim.cli import main
+
+    def command(*arguments):
+        monkeypatch.setattr("sys.argv", ["reidsim", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        assert stop.value.code in (0, None), capsys.readouterr().err
+        return capsys.readouterr().out
+
+    return command
+
+
+def test_drafting_and_sharing_a_table_is_what_the_command_line_does(
+    patients, draft, result, reidsim_command, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    patients.to_csv("clinic.csv", index=False)
+    options = ["--quasi-identifier", "age", "--quasi-identifier", "sex", "--benefit", 100, "--loss", 300, "--cost", 20]
+    reidsim_command("new", "clinic.csv", *options)
+    assert Path("clinic/clinic.toml").read_text().replace("../clinic.csv", "clinic.csv") == draft.text
+    reidsim_command("run", "clinic/clinic.toml", "-o", "out")
+    stored = pd.read_parquet("out/records.parquet")
+    pd.testing.assert_frame_equal(result.records, stored, check_categorical=False)
+    reidsim_command("share", "out", "--policy", "no-attack", "--keep", "ward", "-o", "shared.csv")
+    shared = result.share("no-attack", keep=["ward"])
+    assert shared.equals(pd.read_csv("shared.csv", dtype=str, keep_default_na=False))
+    by_command = json.loads(Path("shared.csv.json").read_text())
+    assert shared.attrs["sidecar"]["audit"] == by_command["audit"]
+
+
+def test_a_draft_is_shown_kept_and_gone(draft, result, tmp_path):
+    assert repr(draft) == "DraftedScenario('clinic': 150 records, age, sex)"
+    assert draft.columns["use"].tolist()[:2] == ["quasi-identifier"] * 2
+    assert all(name in draft._repr_html_() for name in ("insurance_no", "quasi-identifier", "150 records"))
+    scenario = draft.save(tmp_path / "kept")
+    pd.testing.assert_frame_equal(reidsim.run(scenario).summary, result.summary)
+    alone = reidsim.new(pd.DataFrame({"age": [30, 31, 50], "sex": ["F", "F", "M"]})).run()
+    folder = alone.held._folder
+    gc.collect()
+    # The records live as long as the result that is to be shared.
+    assert len(alone.share("suppress-all" if "suppress-all" in alone.summary.index else "no-attack")) <= 3
+    del alone
+    gc.collect()
+    assert not folder.exists()
+
+
+def test_policies_and_other_values_of_a_draft(draft):
+    dear = draft.run(["no-attack", "k-anonymity"], overrides={"economics.loss": 1000, "publisher.k": 5})
+    assert dear.summary.index.tolist() == ["no-attack", "k-anonymity"]
+    assert dear.manifest["content"]["economics"]["loss"] == 1000
+
+
+def test_results_are_shown_with_their_answer_and_their_measures(result):
+    html = result._repr_html_()
+    assert "Pays best: " in html
+    assert "Publisher&#x27;s payoff" in html
+    assert f"{result.summary['publisher_payoff'].max():,.2f}" in html
+    swept = reidsim.Game(
+        reidsim.Records(pd.DataFrame({"age": [30, 31, 50]}), {"age": "suppress"}),
+        adversary=reidsim.OneShot(gain=60, cost=4), benefit=100, loss=300, name="<script>",
+    ).sweep(loss=[10, 20])  # fmt: skip
+    html = swept._repr_html_()
+    assert "economics.loss" in html
+    assert "<script>" not in html
+
+
+def test_a_game_of_objects_is_shared_and_reported_too(patients):
+    levels = pd.DataFrame({0: ["a", "b", "c"], 1: ["ab", "ab", "c"], 2: ["*"] * 3})
+    records = reidsim.Records(patients, {"age": reidsim.intervals(5, 20), "ward": levels})
+    game = reidsim.Game(records, adversary=reidsim.OneShot(gain=60, cost=10), benefit=100, loss=300)
+    result = game.play(["basic", "no-attack"])
+    shared = result.share("no-attack", keep=["sex"])
+    of_policy = result.records[result.records["policy"] == "no-attack"]
+    assert shared["sex"].tolist() == patients["sex"].tolist()
+    assert shared["ward"].tolist() == of_policy["ward"].tolist()
+    assert shared.attrs["sidecar"]["audit"]["rows_that_do_not_fit_their_record"] == 0
+    assert set(shared["ward"]) <= {"a", "b", "c", "ab", "*"}
+    assert result.report().html.startswith("<!DOCTYPE html>")
+
+
+def test_what_a_table_shared_may_not_be_is_an_error(result, tmp_path):
+    with pytest.raises(reidsim.InputError, match="most people could be named by the column"):
+        result.share("no-attack", keep=["insurance_no"])
+    with pytest.raises(reidsim.InputError, match="the highest risk of a record"):
+        result.share("no-protection")
+    assert len(result.share("no-protection", accept_risk=True)) == 150
+    (tmp_path / "taken.csv").touch()
+    with pytest.raises(reidsim.InputError, match="exists already"):
+        result.share("no-attack", path=tmp_path / "taken.csv")
+    with pytest.raises(reidsim.InputError, match="no rows or no columns"):
+        reidsim.new(pd.DataFrame())
+    with pytest.raises(reidsim.InputError, match="No such file"):
+        reidsim.new(tmp_path / "none.csv")
+
+
+def test_a_report_is_one_page(result, tmp_path):
+    page = result.report(tmp_path / "clinic.html")
+    assert page.html == (tmp_path / "clinic.html").read_text(encoding="utf-8")
+    assert page._repr_html_().startswith("<iframe srcdoc=")
+    assert "<html" not in page._repr_html_()
+    result.save(tmp_path / "out")
+    assert reidsim.report(tmp_path / "out").html.count("<table") == page.html.count("<table")
+
+
+@pytest.mark.parametrize(
+    ("jupyter", "given", "shown"), [(True, None, True), (False, None, False), (True, print, False)]
+)
+def test_a_bar_is_shown_in_notebooks_unless_told_otherwise(monkeypatch, jupyter, given, shown):
+    monkeypatch.setattr("reidsim.progress.Console", lambda **given: type("C", (), {"is_jupyter": jupyter})())
+    assert (watched(lambda progress=None: type(progress).__name__)(progress=given) == "DelayedProgress") == shown
+
+
+@pytest.mark.deep
+def test_the_notebook_of_the_documentation_is_as_it_was_played(monkeypatch):
+    monkeypatch.syspath_prepend(SCRIPTS)
+    notebook = importlib.import_module("notebook")
+    shown = json.loads(notebook.NOTEBOOK.read_text(encoding="utf-8"))
+    assert sum(cell["cell_type"] == "code" for cell in shown["cells"]) >= 7
+    assert notebook.played(shown) == shown
