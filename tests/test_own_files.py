@@ -83,7 +83,7 @@ def test_an_export_of_a_hospital_is_drafted_run_and_shared(folder, reidsim_):
     assert "are read as a spreadsheet's number of days" in told
     assert f"column 'age': {(table['age'] == '999').sum()} rows with '999' read as missing" in told
     content = tomllib.loads((folder / "stays/stays.toml").read_text(encoding="utf-8"))
-    assert content["release"] == {"path": "../stays.csv", "delimiter": ";"}
+    assert content["release"] == {"path": "../stays.csv", "delimiter": ";", "person": "pid"}
     attributes = content["attributes"]
     assert attributes["dob"]["reading"]["type"] == "date"
     assert attributes["dob"]["hierarchy"] == {"rule": "dates", "levels": ["month", "year", "5 years", "10 years"]}
@@ -178,7 +178,7 @@ def test_a_file_in_another_encoding_is_read_in_it_and_shared_in_utf_8(folder, re
     assert "give its encoding, such as latin-1" in errors[0]
     reidsim_("new", "people.csv", "--encoding", "latin-1")
     reidsim_("run", "people/people.toml", "-o", "results")
-    reidsim_("share", "results", "-o", "shared.csv", "--policy", "no-protection")
+    reidsim_("share", "results", "-o", "shared.csv", "--policy", "no-protection", "--accept-risk")
     assert (folder / "shared.csv").read_text(encoding="utf-8") == "Alter;Wohnort\n" + "".join(rows)
 
 
@@ -206,9 +206,9 @@ def test_a_survey_with_labels_is_drafted_run_and_shared(folder, reidsim_, file):
         "new", file, "--quasi-identifier", "roof", *(f"--quasi-identifier={name}" for name in ("sex", "age", "hhcivil"))
     )
     content = tomllib.loads((folder / "survey/survey.toml").read_text(encoding="utf-8"))
-    assert content["release"] == {"path": f"../{file}"}
+    assert content["release"] == {"path": f"../{file}", "weight": "sampling_weight"}
     reidsim_("run", "survey/survey.toml", "-o", "results")
-    reidsim_("share", "results", "-o", "shared.csv", "--policy", "no-protection")
+    reidsim_("share", "results", "-o", "shared.csv", "--policy", "no-protection", "--accept-risk")
     shared = pd.read_csv("shared.csv", dtype=str, keep_default_na=False)
     for name in ("roof", "sex", "hhcivil"):
         assert (shared[name] == table[name].map(own_files.VALUE_LABELS[name])).all()
@@ -318,19 +318,19 @@ def test_a_column_most_of_whose_values_nobody_has_is_left_out(folder):
 # Missing values.
 
 
-def test_missing_values_are_a_value_of_whole_tables_where_the_scenario_says_so(folder):
+@pytest.mark.parametrize("reading", ["", 'reading = { type = "text", missing = [""] }\n'])
+def test_missing_values_are_a_value_of_whole_tables(folder, reading):
     (folder / "people.csv").write_text("age,sex\n30,F\n,M\n31,?\n30,F\n")
     text = (
-        '[release]\npath = "people.csv"\n[attributes.age]\n{age}hierarchy = {{ rule = "intervals", widths = [5] }}\n'
-        '[attributes.sex]\nreading = {{ type = "text", missing = ["?"] }}\nhierarchy = {{ rule = "suppress" }}\n'
+        '[release]\npath = "people.csv"\n[attributes.age]\n'
+        f'{reading}hierarchy = {{ rule = "intervals", widths = [5] }}\n'
+        '[attributes.sex]\nreading = { type = "text", missing = ["?"] }\nhierarchy = { rule = "suppress" }\n'
         '[economics]\nbenefit = 10\nloss = 10\ncost = 1\n[adversary]\nrisk = "prosecutor"\n'
         '[publisher]\nunit = "table"\n'
     )
-    (folder / "people.toml").write_text(text.format(age=""))
-    with pytest.raises(InputError, match="row 2, column 'age': value missing"):
-        build_study(load_scenario("people.toml"))
-    (folder / "people.toml").write_text(text.format(age='reading = { type = "text", missing = [""] }\n'))
-    assert build_study(load_scenario("people.toml")).lattice.domain["sex"].categories == ("", "F", "M")
+    (folder / "people.toml").write_text(text)
+    domain = build_study(load_scenario("people.toml")).lattice.domain
+    assert (domain["age"].categories, domain["sex"].categories) == (("", "30", "31"), ("", "F", "M"))
 
 
 def test_safe_harbor_suppresses_missing_values_and_names_the_row_that_it_cannot_take(folder):

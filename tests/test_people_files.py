@@ -71,7 +71,7 @@ def test_groups_of_the_draft_are_those_of_the_file(hospital, played):
 def test_what_is_shared_gives_a_persons_rows_one_form(hospital, played, tmp_path):
     run = open_results(hospital / "results")
     shared = shared_records(run, policy="no-attack", keep=["diagnosis"])
-    sidecar = write_shared(tmp_path / "shared.csv", run, shared)
+    sidecar, _ = write_shared(tmp_path / "shared.csv", run, shared)
     told = sidecar["expected"]["risk"]["definition"]
     assert "mean over all people" in told
     for key in ("pid", "hid"):

@@ -82,7 +82,7 @@ def test_a_file_of_share_says_what_its_policy_said(town, unit, risk):
     run = open_results(Path("results"))
     withheld = 0
     for policy in loaded.scenario.publisher.policies:
-        shared = shared_records(run, policy=policy, keep=["pid"])
+        shared = shared_records(run, policy=policy, keep_identifier=["pid"])
         path = Path(f"{policy}.csv")
         write_shared(path, run, shared)
         withheld += shared.withheld

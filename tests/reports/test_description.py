@@ -236,7 +236,7 @@ def test_whole_weights_are_no_counts_either(tmp_path):
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
-        (SURVEY, {"weight": "wt", "population_size": 100}, "neither --count nor --population-size besides"),
+        (SURVEY, {"weight": "wt", "population_size": 100}, "neither --count, --population-size nor --person besides"),
         (SURVEY, {"weight": "wt", "columns": ["age", "wt"]}, "the sampling weight is no attribute; found 'wt'"),
         (SURVEY, {"weight": "w"}, "column 'w': column missing"),
         (SURVEY.replace("30", "0.3"), {"weight": "wt"}, "row 3, column 'wt': not a sampling weight; found 0.3"),

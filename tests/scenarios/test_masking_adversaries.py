@@ -18,9 +18,9 @@ from reidsim.kinds.masking.kind import MASKING
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.reports.explanation import explanation
 from reidsim.reports.page.report import write_report
+from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.study import equilibria_of
-from reidsim.web.controls import controls_of
 
 ATTRIBUTES = ("age", "town", "blood")
 WEIGHTS = {"age": 3.0, "town": 2.0, "blood": 1.0}
@@ -336,6 +336,7 @@ def test_reports_explanations_and_the_page_in_the_browser_tell_who_comes(tmp_pat
     assert "adversaries (one a round, drawn by weight):" in said
     assert "curious: weight 0.25, planner multistage, gain 40, cost 20" in said
     assert "patient: weight 0.75, planner fmdp, gain 150, cost 20" in said
-    keys = [control.key for control in controls_of(load_scenario(path))]
+    scenario = load_scenario(path).scenario
+    keys = [control.key for control in kind_of(scenario).controls(scenario)]
     assert "economics.loss" in keys
     assert not [key for key in keys if key.startswith("adversary.")]

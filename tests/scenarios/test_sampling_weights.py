@@ -290,7 +290,7 @@ def test_weights_are_not_shared_unless_they_are_kept(tmp_path):
     run.save(tmp_path / "run")
     stored = open_results(tmp_path / "run")
     assert list(shared_records(stored, policy="no-attack").table.columns) == ["age", "zone"]
-    assert "w" in shared_records(stored, policy="no-attack", keep=["w"]).table.columns
+    assert "w" in shared_records(stored, policy="no-attack", keep_identifier=["w"]).table.columns
 
 
 def test_other_weights_are_other_data(tmp_path):
