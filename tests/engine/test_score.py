@@ -82,7 +82,7 @@ def test_a_file_of_share_says_what_its_policy_said(town, unit, risk):
     run = open_results(Path("results"))
     withheld = 0
     for policy in loaded.scenario.publisher.policies:
-        shared = shared_records(run, policy=policy, keep=["pid"])
+        shared = shared_records(run, policy=policy, keep_identifier=["pid"])
         path = Path(f"{policy}.csv")
         write_shared(path, run, shared)
         withheld += shared.withheld
@@ -319,6 +319,10 @@ def test_the_command_prints_the_file_beside_the_policies(town, monkeypatch, caps
     [
         ("score nowhere.csv --scenario town.toml", "nowhere.csv: no such file; expected a released file"),
         ("score people.csv --scenario wan2021", "released files are of tables; found 'masking'"),
+        (
+            "score people.csv --scenario town.toml --set adversary.direction=person",
+            "adversary.direction: a released file is played against who asks whose a row is",
+        ),
         ("score people.csv --scenario xia2021", "nobody decides what is shared"),
     ],
 )
