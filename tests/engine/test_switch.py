@@ -1,6 +1,5 @@
 """Switch points against the plainest way: play every policy at many values, and see which pays most."""
 
-import itertools
 import json
 from dataclasses import replace
 from pathlib import Path
