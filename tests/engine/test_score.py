@@ -297,6 +297,23 @@ def test_an_adversary_who_knows_more_is_played_on_hierarchies_only(town):
         score_loaded(loaded, Path("made.csv"))
 
 
+def test_estimated_groups_are_those_of_hierarchies(town):
+    frame = pd.read_csv("people.csv", dtype=str)
+    frame.assign(w="4").to_csv("people.csv", index=False)
+    loaded = load(town, risk="sample", release__weight="w")
+    frame.to_csv("made.csv", index=False)
+    result = score_loaded(loaded, Path("made.csv"))
+    np.testing.assert_allclose(
+        result.summary.loc["made.csv", MEASURES].to_numpy(float),
+        result.summary.loc["no-protection", MEASURES].to_numpy(float), atol=1e-12,
+    )  # fmt: skip
+    age = int(frame["age"][4])
+    frame.loc[4, "age"] = "{" + f"{age}, {20 if age != 20 else 25}" + "}"
+    frame.to_csv("made.csv", index=False)
+    with pytest.raises(InputError, match=r"adversary: the adversary links with more than .* and sample risk"):
+        score_loaded(loaded, Path("made.csv"))
+
+
 def test_the_command_prints_the_file_beside_the_policies(town, monkeypatch, capsys):
     load(town)
     pd.read_csv("people.csv", dtype=str).assign(sex="*").to_csv("made.csv", index=False)
@@ -319,6 +336,10 @@ def test_the_command_prints_the_file_beside_the_policies(town, monkeypatch, caps
     [
         ("score nowhere.csv --scenario town.toml", "nowhere.csv: no such file; expected a released file"),
         ("score people.csv --scenario wan2021", "released files are of tables; found 'masking'"),
+        (
+            "score people.csv --scenario town.toml --set adversary.direction=person",
+            "adversary.direction: a released file is played against who asks whose a row is",
+        ),
         ("score people.csv --scenario xia2021", "nobody decides what is shared"),
     ],
 )

@@ -1,7 +1,7 @@
 """Switch points against the plainest way: play every policy at many values, and see which pays most."""
 
-import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -311,15 +311,22 @@ def test_a_switch_is_told_with_its_ratio(clinic):
 
 
 def test_a_choice_that_stays_is_no_change(clinic):
-    """Where cost is next to nothing, forbidding attacks means sharing nothing, which the best reply does not."""
-    policies = ["basic", "no-attack"]
-    result = switch_loaded(clinic(publisher__unit="record", publisher__policies=policies), "economics.cost", high=400.0)
-    chosen = result.intervals["policy"].tolist()
-    assert len(result.switches) > sum(a != b for a, b in itertools.pairwise(chosen))
-    told = " ".join(switch_text(result))
-    for row in result.switches.to_dict("records"):
-        if row["below"] == row["above"]:
-            assert f"{row['value']:.6g}" not in told
+    """Where another policy begins to pay as much, the table says so, and the sentences do not."""
+    result = switch_loaded(clinic(publisher__unit="record", publisher__policies=["no-protection", "suppress-all"]))
+    row = {"value": 200.0, "precision": 0.0, "times_own": 2 / 3, "below": "suppress-all", "above": "suppress-all"}
+    best = {"best_below": "suppress-all", "best_above": "no-protection, suppress-all"}
+    told = list(switch_text(replace(result, switches=pd.DataFrame([{**row, **best}]))))
+    assert told[1] == "From 0 to 1,200 no-protection pays most throughout."
+    assert not any("200" in line and "1,200" not in line for line in told)
+
+
+def test_a_search_that_nobody_can_better_alone_need_not_find_the_best(clinic):
+    more = {"publisher__unit": "record", "publisher__policies": ["basic", "no-protection"]}
+    for direction, best in (("record", True), ("both", False)):
+        loaded = clinic(adversary__direction=direction, **more)
+        kind = kind_of(loaded.scenario)
+        assert kind.takes_best(loaded.scenario, "basic") is best
+        assert (kind.largest_group(kind.build(loaded)) is not None) is best
 
 
 def test_a_scenario_in_which_nobody_decides_is_refused(monkeypatch, capsys):

@@ -138,13 +138,14 @@ class ReleasedFile:
 
     def _require_people(self) -> None:
         for name, each in self.study.each.items():
-            if not each.own.links_with_everybody:
+            # How many people of a population are in a set is not estimated from a sample.
+            if not each.own.links_with_everybody or each.scenario.adversary.risk == "sample":
                 row = int((~self.is_of_hierarchies).argmax())
                 where = "adversary" if name is None else f"adversaries.{name}"
                 raise InputError(
                     "the adversary links with more than the people who fit a row, which is told of rows of the "
                     "scenario's hierarchies only", where=where, found=f"row {row + 1} of the released file",
-                    expected="an adversary without knowledge, stages and registry",
+                    expected="an adversary without knowledge, stages, registry and sample risk",
                 )  # fmt: skip
 
 

@@ -48,6 +48,11 @@ def read_released(study: TablesStudy, path: Path, key: str | None = None) -> Rel
     InputError
         If the file cannot be read, or its rows cannot be told apart; names row and column.
     """
+    if study.scenario.looks_up:
+        raise InputError(
+            "a released file is played against who asks whose a row is", source=study.loaded.path,
+            where="adversary.direction", found=study.scenario.adversary.direction, expected="record",
+        )  # fmt: skip
     if not path.is_file():
         raise InputError("no such file", source=path, expected="a released file")
     frame = read_table(path, delimiter=sniff_delimiter(path))

@@ -12,8 +12,11 @@ from reidsim.kinds.tables.study import TablesStudy
 def takes_best(scenario: TablesScenario, policy: str) -> bool:
     """Tell whether a policy takes the best of plans that are the same whatever sharing a record brings and costs.
 
-    Where only some records may be suppressed, which plans are allowed depends on which records pay.
+    Where only some records may be suppressed, which plans are allowed depends on which records pay. Where persons are
+    looked up in the shared rows, what is found is a release that no single record can better.
     """
+    if scenario.looks_up:
+        return False
     publisher, way = scenario.publisher, policy_named(policy).way
     if way == "unit" and publisher.unit == "record":
         return publisher.solver != "lattice-search"
@@ -28,7 +31,8 @@ def largest_group(study: TablesStudy) -> int | None:
     """Return the most people among whom a record may hide from a one-shot adversary; None against any other."""
     scenario = study.scenario
     adversary = scenario.plain_adversary
-    if adversary is None or adversary.planner != "one-shot" or not study.own.links_with_everybody:
+    everybody = study.own.links_with_everybody and not scenario.looks_up and "sample" not in scenario.risks
+    if adversary is None or adversary.planner != "one-shot" or not everybody:
         return None
     people = study.people(adversary.risk)
     if scenario.has_price_columns or not np.issubdtype(people.counts.dtype, np.integer):
