@@ -387,10 +387,12 @@ def test_a_file_of_20000_rows_is_drafted_and_checked_in_three_seconds_each(folde
 def test_a_file_of_20000_rows_is_run_and_shared_in_three_seconds_each(folder):
     own_files.write_hospital(folder / "stays.csv", own_files.hospital())
     cpu_seconds(folder, "new", "stays.csv")
-    share = ["share", "results", "-o", "shared.csv", "--policy", "no-attack"]
-    for arguments in (["run", "stays/stays.toml", "-o", "warm"], ["run", "stays/stays.toml", "-o", "results"], share):
-        seconds, _ = cpu_seconds(folder, *arguments)
-        assert arguments[-1] == "warm" or seconds < 3
+    runs = [cpu_seconds(folder, "run", "stays/stays.toml", "-o", name)[0] for name in ("compiled", "results")]
+    # What is compiled in the first run is not counted, nor what another program does to the caches in one of them.
+    assert min(runs) < 3
+    seconds, said = cpu_seconds(folder, "share", "results", "-o", "shared.csv", "--policy", "no-attack")
+    assert "20,000 of 20,000 records" in said
+    assert seconds < 3
 
 
 @pytest.mark.parametrize(
