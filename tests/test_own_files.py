@@ -381,6 +381,7 @@ def most_seconds(folder):
     return max(3, 2 * cpu_seconds(folder, "-c", libraries)[0])
 
 
+@pytest.mark.deep
 def test_a_file_of_20000_rows_is_drafted_and_checked_in_three_seconds_each(folder):
     own_files.write_hospital(folder / "stays.csv", own_files.hospital())
     for arguments in (["new", "stays.csv"], ["check", "stays/stays.toml"]):
