@@ -22,10 +22,10 @@ from reidsim.tables import require_columns
 MOST_TAKEN, MOST_NAMED = 8, 12
 # Columns of the last rank, and those whose name says nothing, are taken only where there are fewer than that.
 _ENOUGH, _ENOUGH_NAMED = 4, 2
-# Strategies of a draft, and strategies times distinct cells: two seconds of work. Large tables may take a minute, so
+# Strategies of a draft, and strategies times distinct cells: a second of work. Large tables may take a minute, so
 # that they have strategies enough.
-_MOST_STRATEGIES, _MOST_WORK = 10_000, 20_000_000
-_MOST_OF_LARGE, _MOST_WORK_OF_LARGE = 1_000, 600_000_000
+_MOST_STRATEGIES, _MOST_WORK = 10_000, 12_000_000
+_MOST_OF_LARGE, _MOST_WORK_OF_LARGE = 600, 600_000_000
 # Different values of a column that is taken by itself; of codes that others know, whose beginnings are few.
 _MOST_VALUES, _MOST_CODES = 50_000, 2_000_000
 # Cells that 64-bit keys tell apart.
