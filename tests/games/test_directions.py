@@ -226,7 +226,7 @@ def test_with_one_form_for_all_as_many_rows_fit_as_the_class_holds(plain):
 @examples(60)
 @given(st.data())
 def test_a_weighted_guess_prefers_rows_that_fit_fewer_people(data):
-    plain = data.draw(plain_releases(direction="person"))
+    plain = data.draw(plain_releases())
     strategies = released_as(data.draw, plain)
     found = directed(plain)[1].weighted(np.array(strategies))
 
@@ -240,7 +240,10 @@ def test_a_weighted_guess_prefers_rows_that_fit_fewer_people(data):
             for j, s in enumerate(strategies)
             if s >= 0 and plain.shown(plain.records[j], s) == plain.shown(me, s)
         ]
-        assert found[i] == pytest.approx(sum(fitting) * of_release(i) if strategies[i] >= 0 else 1.0)
+        size = sum(fitting) * of_release(i) if strategies[i] >= 0 else 1.0
+        if plain.direction == "both" and strategies[i] >= 0:
+            size = min(size, plain.people_that_fit(i, strategies[i]))
+        assert found[i] == pytest.approx(size)
 
 
 @examples(60)
@@ -269,6 +272,14 @@ def example(direction="both", **changes):
 def test_expected_counts_of_people_need_not_be_whole(direction):
     plain = example(direction)
     game, linker = directed(plain, expected=1.3)
+    everywhere = np.full(6, game.space.size - 1)
+    suppressed = evaluate(game, chosen(everywhere)).success_probability
+    # One attribute is never merged to one group: three records have its first value.
+    assert suppressed == pytest.approx([1 / 3] * 6)
+    rare = directed(replace(plain, people=plain.records), expected=0.7)[0]
+    # Of 3 people, 2.1 are expected.
+    size = 3 if direction == "person" else 2.1
+    assert evaluate(rare, chosen(everywhere)).success_probability == pytest.approx([1 / size] * 6)
     found = best_release(game, linker, branch_and_bound(by_record(game)))
     total = evaluate(game, found).publisher_payoff.sum()
     for _, form, other in plain.deviations(found.strategies.tolist()):
