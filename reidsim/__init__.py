@@ -31,10 +31,12 @@ if TYPE_CHECKING:
     from reidsim.engine.stress.run import stress
     from reidsim.errors import InputError
     from reidsim.front.adversaries import Always, Never, OneShot, Own, Random, Sequential
+    from reidsim.front.drafting import new
     from reidsim.front.game import Game
     from reidsim.front.hierarchies import groups, intervals, prefix, suppress
     from reidsim.front.masking import masking_game, solve_masking
     from reidsim.front.records import Records
+    from reidsim.front.results import report
     from reidsim.games.equilibrium import Equilibrium as Equilibrium
     from reidsim.games.masking.game import MaskingGame as MaskingGame
     from reidsim.games.record_game import Choice
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
     from reidsim.releases.lattice import GeneralizationLattice as GeneralizationLattice
     from reidsim.releases.masking import MaskingSpace as MaskingSpace
     from reidsim.reports.description import describe_file
-    from reidsim.reports.figures.outcome import plot
+    from reidsim.reports.illustration import plot
     from reidsim.scenarios.load import load_scenario
 
 
@@ -66,7 +68,9 @@ _VERBS = {
     "run_batch": "reidsim.engine.run",
     "cross_play": "reidsim.engine.cross_play",
     "stress": "reidsim.engine.stress.run",
-    "plot": "reidsim.reports.figures.outcome",
+    "plot": "reidsim.reports.illustration",
+    "new": "reidsim.front.drafting",
+    "report": "reidsim.front.results",
     "populate": "reidsim.populations.populate",
     "describe_file": "reidsim.reports.description",
     "load_scenario": "reidsim.scenarios.load",
@@ -120,6 +124,8 @@ __all__ = [  # noqa: RUF022 - verbs first
     "cross_play",
     "stress",
     "plot",
+    "new",
+    "report",
     "populate",
     "describe_file",
     "load_scenario",

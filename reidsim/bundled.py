@@ -16,7 +16,10 @@ from reidsim.errors import InputError, listed, nearest
 BUNDLED = "bundled:"
 
 # Endings of files that hold records, not a scenario.
-_TABLES = (".csv", ".tsv", ".tab", ".data", ".gz", ".bz2", ".parquet")
+_TABLES = (
+    ".csv", ".tsv", ".tab", ".data", ".gz", ".bz2", ".parquet", ".dta", ".sav", ".zsav", ".por", ".sas7bdat", ".xpt",
+    ".xlsx", ".xlsm",
+)  # fmt: skip
 
 _PACKAGE = Path(__file__).resolve().parent
 

@@ -11,6 +11,8 @@ from typing import Annotated, NoReturn, TextIO
 import typer
 
 from reidsim import __version__, interrupts
+from reidsim.commands.apply import apply
+from reidsim.commands.attributes import attributes
 from reidsim.commands.batch import rerun
 from reidsim.commands.catalogue import list_, reproduce, schema, show
 from reidsim.commands.cross_play import cross_play
@@ -20,9 +22,11 @@ from reidsim.commands.populations import describe, populate
 from reidsim.commands.reference import reference
 from reidsim.commands.report import gallery, report
 from reidsim.commands.run import check, run
+from reidsim.commands.score import score
 from reidsim.commands.serve import serve
 from reidsim.commands.share import share
 from reidsim.commands.stress import stress
+from reidsim.commands.switch import switch
 from reidsim.commands.upgrade import upgrade
 from reidsim.errors import InputError
 
@@ -38,6 +42,10 @@ app.command("list")(list_)
 app.command()(explain)
 app.command()(cross_play)
 app.command()(stress)
+app.command()(switch)
+app.command()(attributes)
+app.command()(score)
+app.command()(apply)
 app.command()(rerun)
 app.command()(upgrade)
 app.command(hidden=True)(reference)
@@ -76,6 +84,9 @@ def main() -> None:
         if not interrupt:
             raise
         _end(interrupts.message(), interrupts.exit_code())
+    except MemoryError:
+        # What was under way is let go by now, so that there is room to say so.
+        _end("not enough memory; reidsim check SCENARIO says how large it is", 2)
     except BrokenPipeError:
         _end_unread()
     except OSError as error:

@@ -10,6 +10,9 @@ import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
+# Characters of a value that a message shows.
+_LONGEST = 120
+
 
 class InputError(ValueError):
     """Something the user supplied cannot be used.
@@ -52,7 +55,8 @@ class InputError(ValueError):
         place = ": ".join(part for part in (self.source, self.where) if part)
         message = f"{place}: {self.problem}" if place else self.problem
         if self.found is not None:
-            message += f"; found {_shorten(repr(self.found))}"
+            found = repr(self.found)
+            message += f"; found {found if len(found) <= _LONGEST else found[: _LONGEST - 3] + '...'}"
         if self.expected is not None:
             message += f"; expected {self.expected}"
         if self.hint is not None:
@@ -80,12 +84,23 @@ def nearest(name: str, valid: Iterable[str]) -> str | None:
     return f"did you mean {by_lower[close[0]]!r}?" if close else None
 
 
+def not_among(
+    problem: str,
+    found: object,
+    known: Iterable[object],
+    *,
+    source: str | Path | None = None,
+    where: str | None = None,
+    shown: int = 8,
+) -> InputError:
+    """Return the error of a name that is not among those known: it lists these, and the nearest one."""
+    names = [str(name) for name in known]
+    expected, hint = f"one of {listed(names, shown)}", nearest(str(found), names)
+    return InputError(problem, source=source, where=where, found=found, expected=expected, hint=hint)
+
+
 def listed(names: Iterable[object], limit: int = 8) -> str:
     """Join names for an error message, cutting long lists."""
     items = [str(name) for name in names]
     shown = ", ".join(items[:limit])
     return shown if len(items) <= limit else f"{shown}, ... ({len(items)} in all)"
-
-
-def _shorten(text: str, limit: int = 120) -> str:
-    return text if len(text) <= limit else text[: limit - 3] + "..."

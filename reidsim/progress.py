@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import time
+from collections.abc import Callable
 from types import TracebackType
+from typing import ParamSpec, TypeVar
 
 from rich.console import Console
 from rich.progress import (
@@ -19,6 +22,8 @@ from rich.progress import (
 from rich.text import Text
 
 _PATIENCE_SECONDS = 2.0
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 class _Rate(ProgressColumn):
@@ -32,7 +37,7 @@ class _Rate(ProgressColumn):
 
 
 class DelayedProgress:
-    """Shows progress on a terminal once work has taken two seconds; silent anywhere else."""
+    """Shows progress on a terminal or in a notebook once work has taken two seconds; silent anywhere else."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -53,7 +58,10 @@ class DelayedProgress:
 
     def __call__(self, task: str, done: int, total: int) -> None:
         """Note that `done` of `total` steps of a task are done."""
-        if not self._console.is_terminal or time.monotonic() - self._since < _PATIENCE_SECONDS:
+        if (
+            not (self._console.is_terminal or self._console.is_jupyter)
+            or time.monotonic() - self._since < _PATIENCE_SECONDS
+        ):
             return
         if self._bar is None:
             self._bar = Progress(
@@ -69,3 +77,21 @@ class DelayedProgress:
         if task not in self._tasks:
             self._tasks[task] = self._bar.add_task(task, total=total)
         self._bar.update(self._tasks[task], completed=done, total=total)
+
+
+def watched(play: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Show a bar in a notebook while a function works that reports its progress, unless it is told how to.
+
+    The function has an argument ``progress``, called with what is being done, how much is done, and how much there is.
+    """
+
+    @functools.wraps(play)
+    def shown(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        console = Console(stderr=True)
+        if kwargs.get("progress") is not None or not console.is_jupyter:
+            return play(*args, **kwargs)
+        with DelayedProgress(console) as bar:
+            kwargs["progress"] = bar
+            return play(*args, **kwargs)
+
+    return shown

@@ -15,6 +15,7 @@ _STREAMS = (
     "agents",
     "cross-play",
     "stress",
+    "attributes",
 )
 
 

@@ -21,6 +21,7 @@ from pyarrow import compute, parquet
 from pyarrow import csv as arrow_csv
 
 from reidsim.errors import InputError, listed, nearest
+from reidsim.typed_files import ENDINGS, read_typed_file
 
 DELIMITERS = (",", ";", "\t", "|")
 
@@ -32,15 +33,22 @@ _OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
 
 
 def read_table(
-    path: Path, *, delimiter: str = ",", header: bool = True, comment: str | None = None, trim: bool = True
+    path: Path,
+    *,
+    delimiter: str = ",",
+    header: bool = True,
+    comment: str | None = None,
+    trim: bool = True,
+    encoding: str | None = None,
 ) -> pd.DataFrame:
-    """Read a delimited text file or a Parquet file, every value as text (nothing is guessed, empty stays empty).
+    """Read a delimited text file or one with types, every value as text (nothing is guessed, empty stays empty).
 
     Parameters
     ----------
     path : Path
-        Text in UTF-8, which may be compressed (``.gz``, ``.bz2``); or Parquet (``.parquet``), whose nulls become
-        empty and whose whole numbers have no decimals, to which the other parameters do not apply.
+        Text, which may be compressed (``.gz``, ``.bz2``); or Parquet (``.parquet``), or of the `reidsim.typed_files`,
+        whose nulls become empty and whose whole numbers have no decimals. The other parameters but `trim` do not apply
+        to these.
     delimiter : str
         One character.
     header : bool
@@ -49,6 +57,8 @@ def read_table(
         Character that starts lines to pass over at the top of the file.
     trim : bool
         Leave out the spaces around values.
+    encoding : str, optional
+        Of the text, where the user can say which; UTF-8 if not given. A byte order mark is no part of the text.
 
     Returns
     -------
@@ -61,7 +71,9 @@ def read_table(
     """
     if path.suffix == ".parquet":
         return _parquet(path, trim)
-    text = _text(path)
+    if path.suffix.lower() in ENDINGS:
+        return text_table(read_typed_file(path), str(path), trim=trim)
+    text = _text(path, encoding)
     above = itertools.takewhile(
         lambda line: not line.strip() or (comment is not None and line.startswith(comment)), _lines(text)
     )
@@ -150,6 +162,10 @@ def _as_text(column: pa.ChunkedArray, name: str, path: Path, trim: bool) -> pd.S
         raise InputError(
             "column that is not of single values", source=path, where=f"column {name!r}", found=str(column.type)
         ) from None
+    except pa.ArrowException as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"not text in UTF-8: {reason}", source=path, where=f"column {name!r}",
+                         found=str(column.type)) from None  # fmt: skip
     return _values(text, trim)
 
 
@@ -168,18 +184,22 @@ def _unreadable(path: Path, reason: str, broken: list[arrow_csv.InvalidRow], hea
     )
 
 
-def _text(path: Path) -> str:
+def _text(path: Path, encoding: str | None) -> str:
+    name = "utf-8-sig" if encoding is None else _encoding(path, encoding)
     try:
         opener: Callable[[Path, str], IO[Any]] = _OPENERS.get(path.suffix, open)
         with opener(path, "rb") as file:
             content: bytes = file.read()
-        text = content.decode("utf-8-sig")
+        text = content.decode(name)
     except FileNotFoundError:
         raise InputError("no such file", source=path) from None
     except IsADirectoryError:
         raise InputError("is a folder", source=path, expected="a file") from None
     except UnicodeDecodeError as error:
-        raise _not_utf8(path, content, error) from None
+        if name != "utf-8-sig":
+            line, found = content.count(b"\n", 0, error.start) + 1, f"byte 0x{content[error.start]:02x}"
+            raise InputError(f"not a text file in {name}", source=path, where=f"line {line}", found=found) from None
+        raise _not_utf8(path, content, error, chosen=encoding is not None) from None
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", source=path) from None
     except ValueError:
@@ -191,30 +211,45 @@ def _text(path: Path) -> str:
     return text
 
 
-def _not_utf8(path: Path, content: bytes, error: UnicodeDecodeError) -> InputError:
+def _encoding(path: Path, name: str) -> str:
+    """Return the codec of an encoding; that of UTF-8 takes a byte order mark off."""
+    try:
+        found = codecs.lookup(name)
+    except LookupError:
+        expected = "one such as utf-8, latin-1 or cp1252"
+        raise InputError("no such encoding", source=path, found=name, expected=expected) from None
+    if not found._is_text_encoding:
+        raise InputError("not an encoding of text", source=path, found=name)
+    return "utf-8-sig" if found.name == "utf-8" else found.name
+
+
+def _not_utf8(path: Path, content: bytes, error: UnicodeDecodeError, *, chosen: bool) -> InputError:
     """Tell a file that is no text, one in another encoding, and one in several encodings apart."""
     problem = "not a text file in UTF-8"
+    save = "save it as UTF-8"
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return InputError(problem, source=path, hint="it is in UTF-16: save it as UTF-8")
+        other = ", or give the encoding utf-16" if chosen else ""
+        return InputError(problem, source=path, hint=f"it is in UTF-16: {save}{other}")
     if b"\0" in content:
         return _not_text(path, content)
     # Positions of the codec that takes a byte order mark off are counted after it.
     start = error.start + (len(codecs.BOM_UTF8) if content.startswith(codecs.BOM_UTF8) else 0)
     line = content.count(b"\n", 0, start) + 1
     mixed = not content[:start].isascii()
-    hint = "earlier lines are UTF-8: the file mixes encodings" if mixed else "save it as UTF-8"
+    save += ", or give its encoding, such as latin-1" if chosen else ""
+    hint = "earlier lines are UTF-8: the file mixes encodings" if mixed else save
     return InputError(problem, source=path, where=f"line {line}", found=f"byte 0x{content[start]:02x}", hint=hint)
 
 
 def _not_text(path: Path, content: bytes) -> InputError:
     """Tell an archive from any other file with zero bytes; its header has some."""
     if content.startswith(_ZIP):
-        hint = "a zip archive, perhaps an Excel workbook: export it as CSV"
+        hint = "a zip archive, perhaps an Excel workbook: call it .xlsx, or export it as CSV"
         return InputError("not a text file", source=path, hint=hint)
     return InputError("not a text file", source=path, found="a zero byte")
 
 
-def sniff_delimiter(path: Path) -> str:
+def sniff_delimiter(path: Path, encoding: str | None = None) -> str:
     """Return the character of `DELIMITERS` that splits the first two lines of a file into the most columns.
 
     Parameters
@@ -222,11 +257,13 @@ def sniff_delimiter(path: Path) -> str:
     path : Path
         Text with a header, which may be compressed (``.gz``, ``.bz2``). The comma if it cannot be read: reading it
         says what is wrong.
+    encoding : str, optional
+        UTF-8 if not given.
     """
     try:
         with pa.input_stream(str(path), compression="detect") as stream:
-            beginning = stream.read(_BEGINNING).decode("utf-8-sig", errors="ignore")
-    except (OSError, ValueError):
+            beginning = stream.read(_BEGINNING).decode(encoding or "utf-8", errors="ignore").removeprefix("\ufeff")
+    except (OSError, ValueError, LookupError):
         return DELIMITERS[0]
     lines = [line for line in beginning.splitlines() if line.strip() and not line.startswith("#")][:2]
 
@@ -249,23 +286,21 @@ def delimited_line(cells: Iterable[str], delimiter: str = ",") -> str:
     return (delimiter.join(quoted) or '""') + "\n"
 
 
-def require_columns(frame: pd.DataFrame, columns: Iterable[str], source: Path) -> None:
-    """Check that a table has some columns.
+def require_columns(table: pd.DataFrame | Iterable[str], columns: Iterable[str], source: str | Path) -> None:
+    """Check that a table, or one with columns of these names, has some columns.
 
     Raises
     ------
     InputError
         For the first one missing; names the file, the column and the nearest one there is.
     """
+    names = [str(name) for name in (table.columns if isinstance(table, pd.DataFrame) else table)]
     for column in columns:
-        if column not in frame.columns:
+        if column not in names:
             raise InputError(
-                "column missing",
-                source=source,
-                where=f"column {column!r}",
-                expected=f"it among the columns, which are {listed(frame.columns, 20)}",
-                hint=nearest(column, map(str, frame.columns)),
-            )
+                "column missing", source=source, where=f"column {column!r}",
+                expected=f"it among the columns, which are {listed(names, 20)}", hint=nearest(column, names),
+            )  # fmt: skip
 
 
 def numbers(frame: pd.DataFrame, column: str, source: Path) -> pd.Series[float]:
@@ -289,7 +324,7 @@ def numbers(frame: pd.DataFrame, column: str, source: Path) -> pd.Series[float]:
     return values
 
 
-def text_table(frame: pd.DataFrame, source: str) -> pd.DataFrame:
+def text_table(frame: pd.DataFrame, source: str, *, trim: bool = True) -> pd.DataFrame:
     """Return a table in memory as `read_table` returns one of a file: every value as text, without spaces around it.
 
     Whole numbers have no decimals, whatever their type; missing values are empty.
@@ -299,6 +334,8 @@ def text_table(frame: pd.DataFrame, source: str) -> pd.DataFrame:
     frame : DataFrame
     source : str
         What messages call it.
+    trim : bool
+        Leave out the spaces around values.
 
     Raises
     ------
@@ -311,16 +348,18 @@ def text_table(frame: pd.DataFrame, source: str) -> pd.DataFrame:
         raise InputError("column named twice", source=source, found=repeated[0])
     if not len(frame) or not names:
         raise InputError("the table has no rows or no columns", source=source, expected="at least one of each")
-    columns = [text_column(frame.iloc[:, position]) for position in range(len(names))]
+    columns = [text_column(frame.iloc[:, position], trim=trim) for position in range(len(names))]
     return pd.DataFrame(dict(zip(names, columns, strict=True)))
 
 
-def text_column(column: pd.Series[Any]) -> pd.Series[str]:
+def text_column(column: pd.Series[Any], *, trim: bool = True) -> pd.Series[str]:
     """Return a column as text; see `text_table`."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(column.cat.categories.dtype)
     missing = column.isna().to_numpy()
-    text = column.astype("str").str.strip()
+    text = column.astype("str")
+    if trim:
+        text = text.str.strip()
     if pd.api.types.is_float_dtype(column.dtype):
         # Beyond 2**53 not every whole number is a float, and none has decimals to lose.
         whole = ((column == column.round()) & (column.abs() < 2**53)).fillna(False).to_numpy(dtype=bool)

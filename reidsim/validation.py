@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -18,6 +18,8 @@ class Section(BaseModel):
     """A part of a scenario or recipe: unknown keys are errors, values are of the exact type and never change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    # Keys that others have, with what is meant by them here.
+    elsewhere: ClassVar[Mapping[str, str]] = {}
 
 
 # What pydantic calls things, and what a user of TOML calls them.
@@ -30,18 +32,24 @@ _PLAIN = {
 }
 
 Model = TypeVar("Model", bound=BaseModel)
+_MOST_BYTES = 32 << 20
 
 
 def read_text(path: Path) -> str:
-    """Read a text file in UTF-8.
+    """Read a text file in UTF-8 that somebody wrote by hand, or that tells of a run: of 32 MiB at most.
 
     Raises
     ------
     InputError
-        If it cannot be read.
+        If it cannot be read, or is larger.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            # Of a device or pipe the size is not known before.
+            content = file.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise InputError("too large for such a file", source=path, expected=f"at most {_MOST_BYTES >> 20} MiB")
+        return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
         raise InputError("not a text file in UTF-8", source=path) from None
     except OSError as error:
@@ -94,8 +102,10 @@ def _first_error(error: ValidationError, model: type[BaseModel], source: str | P
     if kind == "json_invalid":
         return InputError("a value is not valid text", source=source)
     if kind == "extra_forbidden":
-        hint = nearest(keys[-1], valid)
-        return InputError("unknown key", source=source, where=path, expected=f"one of {listed(valid, 20)}", hint=hint)
+        meant: str | None = getattr(model, "elsewhere", {}).get(path)
+        hint = None if meant else nearest(keys[-1], valid)
+        expected = meant or f"one of {listed(valid, 20)}"
+        return InputError("unknown key", source=source, where=path, expected=expected, hint=hint)
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         tag = context["discriminator"].strip("'")
         tags = ", ".join(value for option in options for value in _tags(option, tag))

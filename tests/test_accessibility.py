@@ -15,9 +15,9 @@ from rich.console import Console
 
 import reidsim.progress
 from reidsim.cli import app, main
+from reidsim.figures import style
 from reidsim.interrupts import STOPPING
 from reidsim.progress import DelayedProgress
-from reidsim.reports.figures import style
 from reidsim.reports.page.stylesheet import STYLESHEET
 
 REPOSITORY = Path(__file__).resolve().parents[1]

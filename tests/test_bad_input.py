@@ -12,6 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from tiers import cases
 
@@ -540,7 +542,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(town, reidsim, monkeypatch, 
         path.write_bytes(b"the first half")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
-    monkeypatch.setattr(f"reidsim.engine.run_result.{writer}", fill)
+    monkeypatch.setattr(f"reidsim.engine.results.{writer}", fill)
     before = everything_in(town.parent)
 
     assert_one_line(*reidsim("run", SCENARIO, "-o", "results"), "results", "disk is full", "nothing was written")
@@ -630,3 +632,56 @@ def test_a_command_that_does_not_exist_ends_with_what_is_wrong(town, reidsim, ar
     assert err.splitlines()[-1].startswith("Error: ")
     assert says in err.splitlines()[-1]
     assert everything_in(town.parent) == before
+
+
+def test_a_number_of_thousands_of_digits_is_text_where_text_may_be_and_else_told(town, reidsim):
+    people = (town / PATIENTS).read_text().replace("P00,m,30,N1", f"P00,m,{'9' * 5_000},N1")
+    (town / PATIENTS).write_text(people)
+    NO_POPULATION(town)
+    code, out, err = reidsim("check", SCENARIO, "--set", 'adversary.risk="prosecutor"')
+    assert_one_line(code, out, err, "attribute 'age'", "not a whole number", "found '9999")
+    # A column that nothing is read from as a number.
+    (town / PATIENTS).write_text("\n".join(f"{line},{'8' * 5_000}" for line in people.splitlines()))
+    code, out, err = reidsim("describe", PATIENTS, "--column", "Alter", "--column", "Geschlecht")
+    assert (code, err) == (0, "")
+
+
+def test_bytes_that_are_no_text_are_told_with_their_column(town, reidsim):
+    table = pd.read_csv(town / PATIENTS)
+    table.assign(Alter=[b"\xff\xfe"] * len(table)).to_parquet(town / "patients.parquet")
+    code, out, err = reidsim("check", SCENARIO, "--set", 'release.path="patients.parquet"')
+    assert_one_line(code, out, err, "patients.parquet", "column 'Alter'", "not text in UTF-8")
+
+
+def test_a_scenario_of_hundreds_of_megabytes_is_refused_unread(town, reidsim):
+    with (town / SCENARIO).open("ab") as file:
+        file.truncate(200 << 20)
+    assert_one_line(*reidsim("check", SCENARIO), "town.toml", "too large for such a file", "at most 32 MiB")
+
+
+@pytest.mark.parametrize(("length", "says"), [(19, None), (3_000, "too long")])
+def test_scenarios_may_extend_one_another_in_short_chains(town, reidsim, length, says):
+    for number in range(length):
+        (town / f"{number}.toml").write_text(f'extends = "{number + 1}.toml"\n')
+    (town / SCENARIO).rename(town / f"{length}.toml")
+    code, out, err = reidsim("check", "0.toml")
+    if says is None:
+        assert (code, err) == (0, "")
+    else:
+        assert_one_line(code, out, err, "extends", says, "at most 20 scenarios")
+
+
+def test_a_circle_of_scenarios_is_told(town, reidsim):
+    for number in range(5):
+        (town / f"{number}.toml").write_text(f'extends = "{(number + 1) % 5}.toml"\n')
+    assert_one_line(*reidsim("check", "2.toml"), "1.toml", "extends", "a scenario cannot extend itself")
+
+
+def test_too_little_memory_is_one_line_and_leaves_nothing(town, reidsim, monkeypatch):
+    def full(*given, **named):
+        np.zeros(1 << 50)
+
+    monkeypatch.setattr("reidsim.engine.run.run_loaded", full)
+    before = everything_in(town)
+    assert_one_line(*reidsim("run", SCENARIO, "-o", "out"), "not enough memory")
+    assert everything_in(town) == before

@@ -694,7 +694,8 @@ def test_intervals_are_told_of_only_where_there_are_some(town, reidsim_):
         " ".join(reidsim_(*sweep, "--set", f"replications={number}", "-o", f"out{number}")[1].split())
         for number in (1, 2)
     )
-    assert "┘ other measures in statistics.parquet Results in" in alone
+    told = "economics.gain is not stated: it is economics.loss of each point"
+    assert f"┘ other measures in statistics.parquet {told} Results in" in alone
     assert "┘ means, with the half-width of their 95% interval; other measures in statistics.parquet" in repeated
 
 

@@ -8,7 +8,7 @@ from documented import parts, rows_of
 
 from reidsim.engine.cross_play import cross_play
 from reidsim.games.cross_play import ALL_TYPES, CROSS_PLAY_COLUMNS, WORST_TYPE
-from reidsim.reports.cross_play_table import illustrate_cross_play
+from reidsim.reports.illustration import illustrate
 from reidsim.scenarios.opponent_types import AVERAGE_TYPE, WORST_OF_TYPES
 from reidsim.scenarios.opponents import ADVERSARIES
 
@@ -66,7 +66,7 @@ def test_columns_and_what_is_planned_against_are_described(played):
 @pytest.mark.deep
 def test_files_are_described(played):
     result, _, folder = played
-    made = result.save(folder / "all", illustrate=illustrate_cross_play)
+    made = result.save(folder / "all", illustrate=illustrate)
     written = {path.relative_to(made).as_posix() for path in made.rglob("*.*")}
     named = set(re.findall(r"`([\w/-]+\.(?:json|png|parquet))`", parts(TEXT)["Results"]))
     assert named == written

@@ -11,7 +11,7 @@ from found import at_least
 
 from reidsim.engine.stress.result import TABLES
 from reidsim.engine.stress.run import stress
-from reidsim.reports.figures.stress import illustrate_stress
+from reidsim.reports.illustration import illustrate
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 TEXT = (REPOSITORY / "docs" / "stress.md").read_text(encoding="utf-8")
@@ -28,7 +28,7 @@ def everything(tmp_path_factory):
     for name, text in re.findall(r'^```\w+ title="([\w.]+)"\n(.*?)^```$', TEXT, re.MULTILINE | re.DOTALL):
         (folder / name).write_text(text, encoding="utf-8")
     result = stress(folder / "town.toml", overrides={"stress.sensitivity.samples": 4, "uncertainty.samples": 5})
-    return result, result.save(folder / "all", illustrate=illustrate_stress)
+    return result, result.save(folder / "all", illustrate=illustrate)
 
 
 def described_files():
@@ -66,7 +66,7 @@ def test_every_file_is_described(everything):
 @pytest.mark.deep
 def test_same_bytes_of_tables_and_figures(everything, tmp_path):
     result, folder = everything
-    again = result.save(tmp_path / "again", illustrate=illustrate_stress)
+    again = result.save(tmp_path / "again", illustrate=illustrate)
     for path in at_least(9, folder.rglob("*.p*")):
         assert path.read_bytes() == (again / path.relative_to(folder)).read_bytes(), path.name
     assert pd.read_parquet(again / "boxes.parquet").equals(result.tables["boxes"])

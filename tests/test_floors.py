@@ -45,8 +45,8 @@ def test_every_folder_has_a_floor():
 @pytest.mark.parametrize("part", sorted(FLOORS))
 def test_nothing_is_imported_from_a_floor_above(part):
     folder = PACKAGE / part
-    # The smallest folder has 8 modules.
-    paths = at_least(8, folder.rglob("*.py")) if folder.is_dir() else [PACKAGE / f"{part}.py"]
+    # The smallest folder has 7 modules.
+    paths = at_least(7, folder.rglob("*.py")) if folder.is_dir() else [PACKAGE / f"{part}.py"]
     above = [
         f"{path.relative_to(REPOSITORY)} imports {module}"
         for path in paths
@@ -54,3 +54,26 @@ def test_nothing_is_imported_from_a_floor_above(part):
         if FLOORS.get(part_of(module), 0) > FLOORS[part]
     ]
     assert above == []
+
+
+KINDS = at_least(3, sorted(path.name for path in (PACKAGE / "kinds").iterdir() if (path / "kind.py").is_file()))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kinds_do_not_import_each_other(kind):
+    others = tuple(f"reidsim.kinds.{other}." for other in KINDS if other != kind)
+    paths = at_least(8, (PACKAGE / "kinds" / kind).rglob("*.py"))
+    assert [str(path) for path in paths for module in imports(path) if module.startswith(others)] == []
+
+
+@pytest.mark.parametrize("part", ["agents", "games", "scenarios", "kinds", "engine"])
+def test_what_runs_does_not_wait_for_what_draws(part):
+    """Figures are imported by the functions that draw them, never with the module."""
+    paths = [path for path in (PACKAGE / part).rglob("*.py") if "figures" not in (path.parent.name, path.stem)]
+    drawing = [
+        f"{path.relative_to(REPOSITORY)}: {ast.unparse(node)}"
+        for path in at_least(8, paths)
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.Import | ast.ImportFrom) and re.search(r"matplotlib|\bfigures\b", ast.unparse(node))
+    ]
+    assert drawing == []

@@ -28,12 +28,12 @@ from reidsim.kinds.tables import kind as tables_kind
 from reidsim.kinds.tables.kind import TABLES, TablesKind
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.measures import Measure, columns_of, measures_among
+from reidsim.reports.measures_html import measures_table
 from reidsim.reports.page.report import report_text
 from reidsim.reports.summary_table import summary_tables
 from reidsim.scenarios import kind as kinds
 from reidsim.scenarios.kind import kind_named, kind_names, kind_of, kind_of_content
 from reidsim.scenarios.load import load_scenario
-from reidsim.web.measures import measures_table
 
 TESTS = Path(__file__).parent
 TOWN = TESTS / "scenarios" / "town" / "town.toml"

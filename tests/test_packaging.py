@@ -24,8 +24,11 @@ UNREACHABLE = (
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("wheel"))
+
+
+def build(folder):
     """Build the wheel in isolation, as pip does for everybody."""
-    folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "pip", "wheel", str(ROOT), "--no-deps", "--quiet", "--wheel-dir", str(folder)]
     built = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
     if built.returncode != 0 and any(reason in built.stderr for reason in UNREACHABLE):
@@ -33,6 +36,11 @@ def wheel(tmp_path_factory):
     assert built.returncode == 0, built.stderr
     (path,) = folder.glob("*.whl")
     return path
+
+
+@pytest.mark.deep
+def test_the_same_source_makes_the_same_wheel(wheel, tmp_path):
+    assert build(tmp_path).read_bytes() == wheel.read_bytes()
 
 
 @pytest.fixture(scope="module")

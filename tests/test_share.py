@@ -20,9 +20,9 @@ import reidsim
 from reidsim.cli import main
 from reidsim.errors import InputError
 from reidsim.kinds.masking.schema import GeneralizedAttribute
+from reidsim.kinds.masking.sharing import group_label
 from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.shared.file import SEAL, csv_bytes, sealed, sidecar_of, verify_shared, write_shared
-from reidsim.reports.shared.forms import group_label
 from reidsim.reports.shared.records import class_sizes, shared_records
 from reidsim.tables import delimited_line, read_table
 
@@ -114,8 +114,10 @@ def read_back(path):
 
 
 def test_the_records_are_in_their_forms_in_the_order_of_the_file(run, reidsim_):
-    code, out, err = reidsim_("share", "results", "-o", "shared.csv", "--policy", "basic", "--keep", "diagnosis")
-    assert (code, err) == (0, "")
+    code, out, err = reidsim_(
+        "share", "results", "-o", "shared.csv", "--policy", "basic", "--accept-risk", "--keep", "diagnosis"
+    )
+    assert (code, err.count("warning")) == (0, 1)
     assert "basic: 40 of 40 records in" in out
     header, rows = read_back("shared.csv")
     assert header == ["zip", "Geschlecht", "age", "diagnosis"]
@@ -141,7 +143,7 @@ def fits(value, form):
 @pytest.mark.parametrize("policy", ["no-protection", "basic", "no-attack"])
 def test_the_file_read_back_is_what_the_solver_said(run, policy):
     """People who fit each row, counted from the two files alone, give the success probabilities of the solver."""
-    sidecar = write_shared(Path("shared.csv"), run, shared_records(run, policy=policy))
+    sidecar, _ = write_shared(Path("shared.csv"), run, shared_records(run, policy=policy))
     header, rows = read_back("shared.csv")
     original = patients()
     people = list(zip(*(original[name] for name in header), strict=True))
@@ -158,7 +160,9 @@ def test_the_file_read_back_is_what_the_solver_said(run, policy):
 
 
 def test_cells_of_kept_columns_survive_unchanged(run, reidsim_):
-    code, _, err = reidsim_("share", "results", "-o", "shared.csv", "--policy", "no-attack", "--keep", "note")
+    code, _, err = reidsim_(
+        "share", "results", "-o", "shared.csv", "--policy", "no-attack", "--keep-identifier", "note"
+    )
     assert code == 0
     assert "cells of note begin as formulas do" in err
     header, rows = read_back("shared.csv")
@@ -175,9 +179,16 @@ def test_no_column_that_was_not_chosen_is_copied(run):
 
 
 def test_direct_identifiers_are_kept_only_if_named_and_with_a_warning(run, reidsim_):
-    code, _, err = reidsim_("share", "results", "-o", "shared.csv", "--policy", "basic", "--keep", "patient")
+    share = ("share", "results", "-o", "shared.csv", "--policy", "no-attack")
+    code, out, err = reidsim_(*share, "--keep", "patient")
+    assert (code, out, sorted(os.listdir())) == (2, "", ["patients.csv", "patients.toml", "results"])
+    assert err == (
+        "reidsim: patients.csv: --keep: most people could be named by the column: its name says record number; found "
+        "'patient'; expected a column that names nobody (--keep-identifier patient copies it all the same)\n"
+    )
+    code, _, err = reidsim_(*share, "--keep-identifier", "patient")
     assert code == 0
-    assert err == "warning: column 'patient' is kept and looks like a direct identifier: its name says record number\n"
+    assert "warning: column 'patient' is kept as asked, and most people could be named by it: its name says" in err
     assert [row[1] for row in read_back("shared.csv")[1]] == patients()["patient"]
 
 
@@ -205,7 +216,7 @@ def test_the_sidecar_says_how_the_file_came_about(run):
 def test_the_same_run_gives_the_same_bytes(run):
     for name in ("a", "b"):
         Path(name).mkdir()
-        write_shared(Path(name, "shared.csv"), run, shared_records(run, policy="basic", keep=["note"]))
+        write_shared(Path(name, "shared.csv"), run, shared_records(run, policy="basic", keep_identifier=["note"]))
     for file in ("shared.csv", "shared.csv.json"):
         assert Path("a", file).read_bytes() == Path("b", file).read_bytes()
 
@@ -214,7 +225,7 @@ def test_records_that_are_withheld_are_left_out(folder, reidsim_):
     """At this cost an attack pays even against a record that hides among all 40."""
     reidsim.run("patients.toml", overrides={"economics.cost": 1, "publisher.policies": ["no-attack"]}).save("results")
     run = open_results(Path("results"))
-    sidecar = write_shared(Path("shared.csv"), run, shared_records(run, keep=["diagnosis"]))
+    sidecar, _ = write_shared(Path("shared.csv"), run, shared_records(run, keep=["diagnosis"]))
     assert sidecar["records"] == {"release": N, "shared": 0, "withheld": N}
     assert Path("shared.csv").read_text() == "zip,Geschlecht,age,diagnosis\n"
     assert sidecar["classes"]["classes_of_size"] == {}
@@ -233,7 +244,7 @@ def test_a_file_that_holds_records_gives_no_warning_of_none(run):
 def test_one_class_is_one_class(folder, reidsim_):
     write_csv("patients.csv", {name: [values[0]] * 5 for name, values in patients().items()})
     reidsim.run("patients.toml", overrides={"publisher.policies": ["no-protection"]}).save("results")
-    out = reidsim_("share", "results", "-o", "shared.csv")[1]
+    out = reidsim_("share", "results", "-o", "shared.csv", "--accept-risk")[1]
     assert out.startswith("no-protection: 5 of 5 records in 1 equivalence class, the smallest of 5\n")
 
 
@@ -249,7 +260,7 @@ def test_a_gap_without_a_bound_is_no_number(run):
     manifest["policies"]["basic"]["gap"] = float("inf")
     Path("results/manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     run = open_results(Path("results"))
-    sidecar = write_shared(Path("shared.csv"), run, shared_records(run, policy="basic"))
+    sidecar, _ = write_shared(Path("shared.csv"), run, shared_records(run, policy="basic"))
     assert sidecar["solver"]["gap"] is None
     assert verify_shared(Path("shared.csv")) == sidecar
 
@@ -264,7 +275,7 @@ def test_a_dataset_generalized_in_one_way_has_the_classes_of_its_solver(folder):
     withheld = 0
     for policy in ("basic", "no-attack"):
         path = Path(f"{policy}.csv")
-        sidecar = write_shared(path, run, shared_records(run, policy=policy))
+        sidecar, _ = write_shared(path, run, shared_records(run, policy=policy))
         released = run.table("released")
         released = released[(released["policy"] == policy).to_numpy()]
         solver = Counter(released.loc[released["class_size"] > 0, "class_size"].tolist())
@@ -298,7 +309,7 @@ def unheaded(folder):
 def test_columns_of_a_file_without_a_header_are_numbered_from_one(unheaded, reidsim_):
     reidsim.run("unheaded.toml", overrides={"publisher.policies": ["no-protection"]}).save("results")
     run = open_results(Path("results"))
-    shared = shared_records(run, keep=["6", "2"])
+    shared = shared_records(run, keep=["6"], keep_identifier=["2"])
     assert shared.records == len(shared.table) == N
     assert shared.quasi_identifiers == {"zip": "zip", "sex": "sex", "age": "age"}
     original = patients()
@@ -309,7 +320,7 @@ def test_columns_of_a_file_without_a_header_are_numbered_from_one(unheaded, reid
         "age": original["age"],
         "6": original["diagnosis"],
     }
-    sidecar = write_shared(Path("shared.csv"), run, shared)
+    sidecar, _ = write_shared(Path("shared.csv"), run, shared)
     header, rows = read_back("shared.csv")
     assert header == list(expected)
     assert rows == [list(row) for row in zip(*expected.values(), strict=True)]
@@ -329,7 +340,7 @@ def test_a_kept_column_does_not_take_the_name_of_a_quasi_identifier(unheaded):
     run = open_results(Path("results"))
     with pytest.raises(InputError, match="--keep: a quasi-identifier has this name; found '2'"):
         shared_records(run, keep=["2"])
-    shared = shared_records(run, keep=["3"])
+    shared = shared_records(run, keep_identifier=["3"])
     assert shared.table.columns.tolist() == ["zip", "3", "2", "age"]
     assert set(shared.table["2"]) == {"F", "M"}
 
@@ -385,7 +396,7 @@ def subjects(tmp_path, monkeypatch):
 
 def test_masked_values_are_stars_and_groups_do_not_tell_the_value(subjects):
     run = open_results(Path("results"))
-    sidecar = write_shared(Path("shared.csv"), run, shared_records(run, policy="masking"))
+    sidecar, _ = write_shared(Path("shared.csv"), run, shared_records(run, policy="masking"))
     header, rows = read_back("shared.csv")
     assert header == ["job", "age", "town"]
     records = run.table("records")
@@ -416,7 +427,7 @@ def test_who_does_not_take_part_is_left_out_with_all_columns(subjects):
     """Only those of the two larger towns hide among enough people to take part."""
     reidsim.run("masking.toml", overrides={"economics.loss": 900, "adversary.stages.0.on": ["town"]}).save("costly")
     run = open_results(Path("costly"))
-    shared = shared_records(run, policy="opt-in", keep=["surname"])
+    shared = shared_records(run, policy="opt-in", keep_identifier=["surname"])
     out = [town == "Coldham" for town in subjects["town"]]
     assert 0 < shared.withheld == sum(out) < len(out)
     assert shared.table["surname"].tolist() == [n for n, left in zip(subjects["surname"], out, strict=True) if not left]
@@ -426,12 +437,12 @@ def test_who_stayed_away_in_the_last_round_of_agents_is_left_out(folder):
     rounds = {"agents.rounds": 3, "agents.participation.reward": 1, "agents.participation.harm": 4}
     reidsim.run("patients.toml", overrides={**rounds, "publisher.policies": ["no-protection"]}).save("rounds")
     run = open_results(Path("rounds"))
-    shared = shared_records(run, policy="no-protection", keep=["patient"])
+    shared = shared_records(run, policy="no-protection", keep_identifier=["patient"])
     stays = run.table("records")["participates"].to_numpy()
     assert 0 < shared.withheld == (~stays).sum() < N
     assert shared.table["patient"].tolist() == [f"P{i:03}" for i in np.flatnonzero(stays)]
     assert shared.withheld / N == pytest.approx(1 - run.table("rounds")["participation"].iloc[-1])
-    sidecar = write_shared(Path("shared.csv"), run, shared)
+    sidecar, _ = write_shared(Path("shared.csv"), run, shared)
     assert sidecar["parameters"]["agents"]["rounds"] == 3
 
 
@@ -445,7 +456,7 @@ def test_with_agents_the_numbers_are_those_of_the_round_whose_forms_are_shared(f
     ).save("rounds")
     run = open_results(Path("rounds"))
     for policy in ("no-protection", "basic"):
-        code, out, _ = reidsim_("share", "rounds", "-o", f"{policy}.csv", "--policy", policy)
+        code, out, _ = reidsim_("share", "rounds", "-o", f"{policy}.csv", "--policy", policy, "--accept-risk")
         sidecar = json.loads(Path(f"{policy}.csv.json").read_text(encoding="utf-8"))
         records = run.table("records")
         records = records[(records["policy"] == policy).to_numpy()]
@@ -462,13 +473,13 @@ def test_with_agents_the_numbers_are_those_of_the_round_whose_forms_are_shared(f
             mean = run.runs.set_index("policy").loc[policy]
             assert mean["participation"] > expected["participation"]
             assert mean["risk"] != pytest.approx(risk)
-    assert reidsim_("share", "--verify", "basic.csv")[1].endswith("in round 3, the last\n")
+    assert "in round 3, the last\n" in reidsim_("share", "--verify", "basic.csv")[1]
 
 
 def test_drawn_outcomes_are_called_drawn(folder, reidsim_):
     rounds = {"agents.rounds": 3, "agents.draws": 2, "agents.mode": "sampling", "publisher.policies": ["basic"]}
     reidsim.run("patients.toml", overrides=rounds).save("rounds")
-    out = reidsim_("share", "rounds", "-o", "shared.csv")[1]
+    out = reidsim_("share", "rounds", "-o", "shared.csv", "--max-risk", "1")[1]
     sidecar = json.loads(Path("shared.csv.json").read_text(encoding="utf-8"))
     table = open_results(Path("rounds")).table("rounds")
     last = table[((table["draw"] == 0) & (table["round"] == 3)).to_numpy()].iloc[0]
@@ -483,7 +494,7 @@ def test_subjects_of_the_masking_game_have_the_numbers_of_their_last_round(subje
     rounds = {"agents.rounds": 4, "agents.participation.reward": 1, "agents.participation.harm": 4}
     reidsim.run("masking.toml", overrides=rounds).save("rounds")
     run = open_results(Path("rounds"))
-    sidecar = write_shared(Path("shared.csv"), run, shared_records(run, policy="opt-in"))
+    sidecar, _ = write_shared(Path("shared.csv"), run, shared_records(run, policy="opt-in"))
     table = run.table("rounds")
     last = table[((table["policy"] == "opt-in") & (table["round"] == 4)).to_numpy()].iloc[0]
     assert sidecar["round"]["number"] == 4
@@ -493,7 +504,7 @@ def test_subjects_of_the_masking_game_have_the_numbers_of_their_last_round(subje
 
 
 def test_a_game_that_is_played_once_has_no_round(run, reidsim_):
-    sidecar = write_shared(Path("shared.csv"), run, shared_records(run, policy="basic"))
+    sidecar, _ = write_shared(Path("shared.csv"), run, shared_records(run, policy="basic"))
     assert sidecar["round"] is None
     assert "round" not in reidsim_("share", "--verify", "shared.csv")[1]
 
@@ -649,7 +660,7 @@ def test_data_that_was_moved_can_be_named(run, reidsim_):
     code, _, err = reidsim_("share", "results", "-o", "new.csv", "--policy", "basic")
     assert code == 2
     assert "name the file with --data" in err
-    assert reidsim_("share", "results", "-o", "new.csv", "--policy", "basic", "--data", "moved.csv")[0] == 0
+    assert reidsim_("share", "results", "-o", "new.csv", "--policy", "no-attack", "--data", "moved.csv")[0] == 0
 
 
 def test_a_disk_that_is_full_leaves_nothing(run, monkeypatch):

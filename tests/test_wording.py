@@ -1,8 +1,8 @@
-"""Numbers in sentences."""
+"""Numbers in sentences, and whole numbers in text."""
 
 import pytest
 
-from reidsim.wording import counted
+from reidsim.wording import counted, whole_number
 
 
 @pytest.mark.parametrize(
@@ -18,3 +18,12 @@ from reidsim.wording import counted
 )
 def test_one_of_them_is_in_the_singular(number, words, text):
     assert counted(number, *words) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("0", 0), ("007", 7), ("-5", -5), ("90+", 90), ("9" * 18, 10**18 - 1)]
+    + [(text, None) for text in ("", "+", "-", "1.0", " 1", "1e3", "--1", "1-", "x", "\u00b2", "9" * 19, "9" * 5000)],
+)
+def test_whole_numbers_are_read_as_far_as_they_fit(text, number):
+    assert whole_number(text) == number

@@ -21,6 +21,9 @@ AllowCodeOption = Annotated[
     bool,
     typer.Option("--allow-code", help="Run modules that the scenario names as adversary or policy, if you trust them."),
 ]
+GroupReadableOption = Annotated[
+    bool, typer.Option("--group-readable", help="Let your group read the results; else nobody but you can.")
+]
 
 # As the name of a file to write.
 STANDARD_OUTPUT = Path("-")
@@ -38,3 +41,12 @@ def print_warnings(warnings: Sequence[str]) -> None:
     console = Console(stderr=True)
     for warning in warnings:
         console.print(f"warning: {warning}", soft_wrap=True, markup=False, highlight=False)
+
+
+def tell_results(folder: Path, *, group_readable: bool) -> None:
+    """Say where results are, once those may read them who are to."""
+    from reidsim.engine.results import open_to_group
+
+    if group_readable:
+        open_to_group(folder)
+    typer.echo(f"Results in {folder}")

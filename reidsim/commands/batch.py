@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from reidsim import interrupts
-from reidsim.commands.arguments import AllowCodeOption, print_warnings
+from reidsim.commands.arguments import AllowCodeOption, GroupReadableOption, print_warnings, tell_results
 from reidsim.errors import InputError
 from reidsim.progress import DelayedProgress
 
@@ -32,7 +32,9 @@ class ExecutorName(StrEnum):
 ExecutorOption = Annotated[
     ExecutorName | None, typer.Option("--executor", help="Where runs are done (default: auto).", show_choices=True)
 ]
-WorkersOption = Annotated[int | None, typer.Option("--workers", help="Processes (default: one per core).", min=1)]
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", help="Processes (default and most: one per core).", min=1)
+]
 SchedulerOption = Annotated[
     str | None, typer.Option("--scheduler", help="Dask cluster, such as tcp://10.0.0.1:8786.", metavar="ADDRESS")
 ]
@@ -59,6 +61,7 @@ def rerun(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="New folder for the results of the run, records included.")
     ] = None,
+    group_readable: GroupReadableOption = False,
     allow_code: AllowCodeOption = False,
 ) -> None:
     """Repeat one run of a batch alone, print its measures and compare them with those in the folder.
@@ -84,11 +87,17 @@ def rerun(
     print_warnings(repeated.warnings)
     if output is not None and repeated.result is not None:
         repeated.result.save(output, illustrate=illustrate)
-        typer.echo(f"Results in {output}")
+        tell_results(output, group_readable=group_readable)
 
 
 def run_several(
-    loaded: LoadedScenario[ScenarioHead], folder: Path | None, executor: Executor, *, resume: bool, rerun_failed: bool
+    loaded: LoadedScenario[ScenarioHead],
+    folder: Path | None,
+    executor: Executor,
+    *,
+    resume: bool,
+    rerun_failed: bool,
+    group_readable: bool,
 ) -> None:
     """Run a batch, print its means and write its results folder; see `reidsim.commands.run.run`."""
     from reidsim.engine.batch.batch_run import run_batch_loaded
@@ -126,7 +135,7 @@ def run_several(
     for table in tables:
         Console().print(table)
     print_warnings(result.warnings)
-    typer.echo(f"Results in {folder}")
+    tell_results(folder, group_readable=group_readable)
 
 
 def refuse_options_of_batches(source: Path, options: dict[str, Any]) -> None:

@@ -10,11 +10,13 @@ from rich.console import Console
 
 from reidsim.commands.arguments import (
     AllowCodeOption,
+    GroupReadableOption,
     ScenarioArgument,
     SeedOption,
     SetOption,
     overrides_of,
     print_warnings,
+    tell_results,
 )
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
@@ -46,6 +48,7 @@ def cross_play(
             help="What is printed: publisher_payoff, adversary_payoff, utility, share_attacked, risk or regret."
         ),
     ] = "publisher_payoff",
+    group_readable: GroupReadableOption = False,
     allow_code: AllowCodeOption = False,
 ) -> None:
     """Play every defender against every adversary of a scenario, and write a results folder.
@@ -56,7 +59,8 @@ def cross_play(
     from reidsim.engine.cross_play import cross_play_loaded
     from reidsim.engine.results import next_free_folder, require_free
     from reidsim.games.cross_play import require_measure
-    from reidsim.reports.cross_play_table import cross_play_tables, illustrate_cross_play
+    from reidsim.reports.cross_play_table import cross_play_tables
+    from reidsim.reports.illustration import illustrate
     from reidsim.scenarios.load import load_scenario
 
     stop_if_interrupted()
@@ -70,8 +74,8 @@ def cross_play(
         )
         stop_if_interrupted()
         progress("drawing and writing", 0, 1)
-        result.save(folder, illustrate=illustrate_cross_play)
+        result.save(folder, illustrate=illustrate)
     for table in cross_play_tables(result, measure):
         Console().print(table)
     print_warnings(result.warnings)
-    typer.echo(f"Results in {folder}")
+    tell_results(folder, group_readable=group_readable)

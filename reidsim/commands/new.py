@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -10,10 +11,16 @@ import typer
 from rich.console import Console
 
 from reidsim.commands.arguments import print_warnings
+from reidsim.errors import InputError
 
 
 def new(
-    data: Annotated[Path, typer.Argument(help="CSV with a header (may be compressed), or Parquet.", metavar="DATA")],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="CSV with a header (may be compressed), Parquet, Excel, Stata, SPSS or SAS.", metavar="DATA"
+        ),
+    ],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="New folder for the draft (default: the file's name).")
     ] = None,
@@ -37,6 +44,19 @@ def new(
         str | None,
         typer.Option(help="Between columns of a CSV file; if none, the comma, semicolon, tab or bar that fits."),
     ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="Of a CSV file, such as latin-1; UTF-8 if none.", metavar="NAME")
+    ] = None,
+    merge: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--merge", help="A column in which values of nearly the same spelling are the same.", metavar="COLUMN"
+        ),
+    ] = None,
+    age_on: Annotated[
+        str | None,
+        typer.Option(help="Day, as 2024-06-30, on which dates of birth become ages.", metavar="DAY"),
+    ] = None,
     benefit: Annotated[
         float | None, typer.Option(help="Of sharing a record as it is; 1200 if none, as in Wan et al. 2015.")
     ] = None,
@@ -50,6 +70,9 @@ def new(
 
     Example: reidsim new patients.csv
     """
+    if not os.path.exists(data):
+        raise InputError("no such file", source=data)
+    # Imported late so that a mistyped name does not wait for numerical libraries.
     from reidsim.drafts.draft import draft_scenario, name_of
     from reidsim.drafts.scenario_text import Prices
     from reidsim.engine.results import require_free, write_results
@@ -67,6 +90,9 @@ def new(
         delimiter=delimiter,
         population=population,
         prices=Prices(benefit, loss, gain, cost),
+        encoding=encoding,
+        merged=merge or (),
+        age_on=age_on,
     )
     write_results(folder, draft.write)
     Console().print(draft_table(draft, data.name))

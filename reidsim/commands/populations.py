@@ -59,6 +59,10 @@ def describe(
     count: Annotated[
         str | None, typer.Option(help="Column with the number of records of each row; each row is one without it.")
     ] = None,
+    weight: Annotated[
+        str | None,
+        typer.Option(help="Column with sampling weights: how many people of the population each record stands for."),
+    ] = None,
     person: Annotated[
         str | None,
         typer.Option(help="Column that says whose each record is, where people have several: people are counted."),
@@ -79,7 +83,7 @@ def describe(
     from reidsim.reports.description_table import description_tables
 
     description = describe_file(
-        file, columns=columns, count=count, person=person, population_size=population_size, level=level
+        file, columns=columns, count=count, weight=weight, person=person, population_size=population_size, level=level
     )
     for table in description_tables(description):
         Console().print(table)

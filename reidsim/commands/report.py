@@ -33,6 +33,9 @@ def report(
     scenario: Annotated[
         Path | None, typer.Option("--scenario", help="The scenario's file, for comments written after the run.")
     ] = None,
+    no_cells: Annotated[
+        bool, typer.Option("--no-cells", help="Leave out the list of cells at the highest risk, which shows values.")
+    ] = False,
 ) -> None:
     """Write a report of a run to hand over: one HTML page that needs nothing else, or Markdown.
 
@@ -41,12 +44,21 @@ def report(
     from reidsim.reports.page.report import report_text, write_report
 
     if output == STANDARD_OUTPUT:
-        text = report_text(folder, file_format=file_format.value if file_format else "html", scenario_file=scenario)
+        text = report_text(
+            folder,
+            file_format=file_format.value if file_format else "html",
+            scenario_file=scenario,
+            cells=not no_cells,
+        )
         # Reports are in UTF-8, whatever the terminal is in.
         typer.echo(text.encode(), nl=False)
         return
     written = write_report(
-        folder, output, file_format=file_format.value if file_format else None, scenario_file=scenario
+        folder,
+        output,
+        file_format=file_format.value if file_format else None,
+        scenario_file=scenario,
+        cells=not no_cells,
     )
     typer.echo(f"Report in {written}")
 

@@ -8,13 +8,16 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from reidsim.bundled import resolve
 from reidsim.commands.arguments import (
     AllowCodeOption,
+    GroupReadableOption,
     ScenarioArgument,
     SeedOption,
     SetOption,
     overrides_of,
     print_warnings,
+    tell_results,
 )
 from reidsim.commands.batch import (
     ExecutorOption,
@@ -43,13 +46,15 @@ def run(
     timeout: TimeoutOption = None,
     resume: ResumeOption = False,
     rerun_failed: RerunFailedOption = False,
+    group_readable: GroupReadableOption = False,
     allow_code: AllowCodeOption = False,
 ) -> None:
     """Run a scenario, print its measures by policy and write a results folder.
 
     Example: reidsim run wan2015 --set economics.loss=600 -o results/doubled-loss
     """
-    # Imported late so that --help and errors in the scenario do not wait for numerical libraries.
+    resolve(scenario, "scenarios", "scenario")
+    # Imported late so that --help and a mistyped name do not wait for numerical libraries.
     from reidsim.engine.batch.design import has_several_runs
     from reidsim.engine.batch.executors.choice import executor_named
     from reidsim.engine.results import next_free_folder, require_free
@@ -65,7 +70,7 @@ def run(
         named = executor_named(
             "auto" if executor is None else executor.value, workers=workers, scheduler=scheduler, timeout=timeout
         )
-        run_several(loaded, output, named, resume=resume, rerun_failed=rerun_failed)
+        run_several(loaded, output, named, resume=resume, rerun_failed=rerun_failed, group_readable=group_readable)
         return
     refuse_options_of_batches(
         loaded.path,
@@ -89,7 +94,7 @@ def run(
     for table in summary_tables(result.summary, title, result.measures, units=units):
         Console().print(table)
     print_warnings(result.warnings)
-    typer.echo(f"Results in {folder}")
+    tell_results(folder, group_readable=group_readable)
 
 
 def check(scenario: ScenarioArgument, set_: SetOption = None, allow_code: AllowCodeOption = False) -> None:
@@ -97,6 +102,7 @@ def check(scenario: ScenarioArgument, set_: SetOption = None, allow_code: AllowC
 
     Example: reidsim check my.toml
     """
+    resolve(scenario, "scenarios", "scenario")
     from reidsim.engine.run import describe
     from reidsim.scenarios.load import load_scenario
 

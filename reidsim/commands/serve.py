@@ -12,7 +12,7 @@ from reidsim.commands.arguments import AllowCodeOption, SetOption, overrides_of
 def serve(
     scenario: Annotated[
         str,
-        typer.Argument(help="Scenario about tables or masking: a bundled name or a TOML file.", metavar="SCENARIO"),
+        typer.Argument(help="Scenario in which somebody decides: a bundled name or a TOML file.", metavar="SCENARIO"),
     ] = "wan2015",
     set_: SetOption = None,
     port: Annotated[int, typer.Option(help="On this machine; 0 for any that is free.", min=0, max=65_535)] = 8765,

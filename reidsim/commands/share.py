@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from reidsim.commands.arguments import print_warnings
+from reidsim.commands.arguments import AllowCodeOption, print_warnings
 from reidsim.errors import InputError
 from reidsim.wording import counted
 
@@ -30,21 +30,45 @@ def share(
         list[str] | None,
         typer.Option("--keep", help="A column to copy as it is besides the quasi-identifiers.", metavar="COLUMN"),
     ] = None,
+    keep_identifier: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep-identifier", help="A column to copy though most people could be named by it.", metavar="COLUMN"
+        ),
+    ] = None,
+    max_risk: Annotated[
+        float | None,
+        typer.Option(
+            "--max-risk",
+            help="Highest risk of a record that is written; that of the run's best no-attack policy, else 1/11.",
+        ),
+    ] = None,
+    accept_risk: Annotated[
+        bool, typer.Option("--accept-risk", help="Write the file though its highest risk is above that.")
+    ] = False,
     data: Annotated[
         Path | None, typer.Option(help="The file of the records, if it was moved; its content must be that of the run.")
+    ] = None,
+    rulebook: Annotated[
+        Path | None,
+        typer.Option(
+            "--rulebook", help="New CSV file of what was decided of every cell, for `reidsim apply`; not to be shared."
+        ),
     ] = None,
     verify: Annotated[
         Path | None, typer.Option(help="Check a shared file and its sidecar instead.", metavar="FILE")
     ] = None,
+    allow_code: AllowCodeOption = False,
 ) -> None:
-    """Write the records in the forms that a policy of a run chose, with a sidecar.
+    """Write the records in the forms that a policy of a run chose, read them back, and write a sidecar.
 
     Example: reidsim share results/patients-001 -o shared.csv --policy no-attack
     """
-    from reidsim.reports.shared.file import require_new_files, sidecar_of, verify_shared, write_shared
+    from reidsim.reports.shared.file import require_new_files, sidecar_of, verify_shared
 
     if verify is not None:
-        if any(given not in (None, []) for given in (folder, output, policy, keep, data)):
+        options = (folder, output, policy, keep, keep_identifier, data, max_risk, rulebook)
+        if any(given not in (None, []) for given in options) or accept_risk:
             raise InputError(
                 "a check takes no results and writes nothing", where="--verify", expected="no more options"
             )
@@ -56,27 +80,60 @@ def share(
         where, expected = ("DIR", "a results folder") if folder is None else ("-o", "the name of a new file")
         raise InputError("missing", where=where, expected=expected, hint="or --verify FILE")
     from reidsim.reports.page.stored_run import open_results
-    from reidsim.reports.shared.records import shared_records
+    from reidsim.reports.shared.sharing import share_run
 
+    # What cannot be written is told before results are opened.
     require_new_files(output)
-    run = open_results(folder)
-    shared = shared_records(run, policy=policy, keep=keep or (), data=data)
-    sidecar = write_shared(output, run, shared)
-    print_warnings(shared.warnings)
+    sidecar, warnings = share_run(
+        open_results(folder),
+        output,
+        policy=policy,
+        keep=keep or (),
+        keep_identifier=keep_identifier or (),
+        data=data,
+        max_risk=max_risk,
+        accept_risk=accept_risk,
+        rulebook=rulebook,
+        allow_code=allow_code,
+    )
+    print_warnings(warnings)
     typer.echo(_in_words(sidecar))
     typer.echo(f"Written: {output} and {sidecar_of(output)}")
 
 
 def _in_words(sidecar: dict[str, Any]) -> str:
+    from reidsim.reports.shared.audited import audit_lines
+
+    lines = [_of_classes(sidecar)]
+    # Sidecars of earlier versions say nothing of the highest risk, and were not audited.
+    if "risk" in sidecar:
+        lines.append(_of_highest(sidecar["risk"]))
+    if "audit" in sidecar:
+        lines += audit_lines(sidecar["audit"])
+    return "\n".join(lines)
+
+
+def _of_highest(risk: dict[str, Any]) -> str:
+    told = f"highest risk of a record, were it attacked: {risk['highest']:.4f}"
+    if "limit" not in risk:
+        return told
+    return (
+        f"{told}, {'ABOVE' if risk['above_limit'] else 'within'} the limit of {risk['limit']:.4f} ({risk['limit_is']})"
+    )
+
+
+def _of_classes(sidecar: dict[str, Any]) -> str:
     records, classes = sidecar["records"], sidecar["classes"]
-    risk, utility = (sidecar["expected"][measure]["value"] for measure in ("risk", "utility"))
     smallest = f", the smallest of {classes['smallest']:,}" if classes["number"] else ""
     # Sidecars of earlier versions say nothing of rounds.
     last = sidecar.get("round")
     drawn = ", as drawn" if last and last["outcomes"] == "drawn" else ""
     in_round = f" in round {last['number']:,}, the last{drawn}" if last else ""
+    named = {"risk": "re-identification risk", "utility": "utility"}
+    expected = {column: sidecar["expected"].get(column, {}).get("value") for column in named}
+    measures = [f"{named[column]} {value:.4f}" for column, value in expected.items() if value is not None]
     return (
         f"{sidecar['policy']}: {records['shared']:,} of {counted(records['release'], 'record')} in "
         f"{counted(classes['number'], 'equivalence class', 'equivalence classes')}{smallest}\n"
-        f"re-identification risk {risk:.4f}, utility {utility:.4f}{in_round}"
+        f"{', '.join(measures)}{in_round}"
     )

@@ -11,11 +11,13 @@ from rich.console import Console
 
 from reidsim.commands.arguments import (
     AllowCodeOption,
+    GroupReadableOption,
     ScenarioArgument,
     SeedOption,
     SetOption,
     overrides_of,
     print_warnings,
+    tell_results,
 )
 from reidsim.commands.batch import ExecutorOption, SchedulerOption, TimeoutOption, WorkersOption
 from reidsim.interrupts import stop_if_interrupted, tell_kept
@@ -51,6 +53,7 @@ def stress(
     timeout: TimeoutOption = None,
     set_: SetOption = None,
     seed: SeedOption = None,
+    group_readable: GroupReadableOption = False,
     allow_code: AllowCodeOption = False,
 ) -> None:
     """Work out what uncertain parameters mean for the decision: sensitivity, robustness, mistaken beliefs.
@@ -66,7 +69,7 @@ def stress(
     from reidsim.engine.batch.journal import keeps_runs
     from reidsim.engine.results import next_free_folder, require_free
     from reidsim.engine.stress.run import stress_loaded, with_method
-    from reidsim.reports.figures.stress import illustrate_stress
+    from reidsim.reports.illustration import illustrate
     from reidsim.reports.stress_tables import stress_tables
 
     stop_if_interrupted()
@@ -79,7 +82,7 @@ def stress(
             result = stress_loaded(loaded, executor=named, progress=progress, runs=runs)
             stop_if_interrupted()
             progress("drawing and writing", 0, 1)
-            result.save(folder, illustrate=illustrate_stress)
+            result.save(folder, illustrate=illustrate)
     except BaseException:
         if runs is not None and keeps_runs(runs):
             tell_kept(f"runs that ended are kept in {runs}: the same command with --runs {runs} goes on from there")
@@ -87,4 +90,4 @@ def stress(
     for table in stress_tables(result, loaded.name):
         Console().print(table)
     print_warnings(result.warnings)
-    typer.echo(f"Results in {folder}")
+    tell_results(folder, group_readable=group_readable)

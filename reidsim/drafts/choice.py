@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from reidsim.audit.identifiers import why_values_identify
 from reidsim.drafts.hierarchies import DraftHierarchy, draft_hierarchy, levels_wanted
 from reidsim.drafts.population_match import ColumnMatch, match_columns
 from reidsim.drafts.profile import ColumnProfile
+from reidsim.drafts.spellings import spelled
 from reidsim.errors import InputError, listed
 from reidsim.populations.population import Population
 from reidsim.tables import require_columns
@@ -20,8 +22,10 @@ from reidsim.tables import require_columns
 MOST_TAKEN, MOST_NAMED = 8, 12
 # Columns of the last rank, and those whose name says nothing, are taken only where there are fewer than that.
 _ENOUGH, _ENOUGH_NAMED = 4, 2
-# Strategies of a draft, and strategies times distinct cells: about a minute of work.
-_MOST_STRATEGIES, _MOST_WORK = 1_000, 600_000_000
+# Strategies of a draft, and strategies times distinct cells: two seconds of work. Large tables may take a minute, so
+# that they have strategies enough.
+_MOST_STRATEGIES, _MOST_WORK = 10_000, 20_000_000
+_MOST_OF_LARGE, _MOST_WORK_OF_LARGE = 1_000, 600_000_000
 # Different values of a column that is taken by itself; of codes that others know, whose beginnings are few.
 _MOST_VALUES, _MOST_CODES = 50_000, 2_000_000
 # Cells that 64-bit keys tell apart.
@@ -139,16 +143,24 @@ def choose(
             hint=_why_none(profiles, left_out),
         )
     taken, cells = _countable(taken, frame, source, removable=not named)
+    taken = [profile if profile.name in matches else spelled(profile) for profile in taken]
     # Hierarchies are over everybody's values, where there is a population.
     everybody = [matches[profile.name].profile if matches else profile for profile in taken]
     levels = dict(zip((profile.name for profile in taken), _levels(everybody, cells), strict=True))
+    with_spellings = {profile.name: profile for profile in taken}
     chosen = tuple(
-        ChosenColumn(profile, levels[profile.name], matches.get(profile.name))
+        ChosenColumn(with_spellings[profile.name], levels[profile.name], matches.get(profile.name))
         for profile in profiles
         if profile.name in levels
     )
     others = [profile for profile in profiles if profile.name not in levels]
-    possible = tuple(profile.name for profile in others if not left_out[profile.name])
+    # Nobody is invited to take a column by which most people could be named, unless its name says that others know it.
+    possible = tuple(
+        profile.name
+        for profile in others
+        if not left_out[profile.name]
+        and (profile.hint is not None or not why_values_identify(profile.name, profile.labels, profile.counts))
+    )
     return Choice(chosen, {p.name: left_out[p.name] or _why_not_taken(p) for p in others}, possible, cells)
 
 
@@ -254,7 +266,9 @@ def _countable(
 
 def _levels(taken: Sequence[ColumnProfile], cells: int) -> list[DraftHierarchy]:
     """Draft the hierarchies, with so many levels that the game can be solved."""
-    most = min(_MOST_STRATEGIES, max(_MOST_WORK // cells, 2 ** len(taken)))
+    most = max(
+        min(_MOST_STRATEGIES, _MOST_WORK // cells), min(_MOST_OF_LARGE, _MOST_WORK_OF_LARGE // cells), 2 ** len(taken)
+    )
     drafts = [draft_hierarchy(profile, levels_wanted(profile)) for profile in taken]
     while math.prod(levels := [draft.n_levels for draft in drafts]) > most and max(levels) > 2:
         # The least likely of those with the most levels gives one up.

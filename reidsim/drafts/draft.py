@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import math
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import date
 from pathlib import Path
 
 from reidsim.bundled import bundled_names, resolve
 from reidsim.drafts.choice import Choice, ChosenColumn, choose, names_look_like_values
 from reidsim.drafts.people import people_keys
 from reidsim.drafts.profile import ColumnProfile, profile_table
-from reidsim.drafts.scenario_text import Prices, scenario_text
-from reidsim.errors import InputError
+from reidsim.drafts.scenario_text import Prices, scenario_text, toml_text
+from reidsim.drafts.spellings import spelled
+from reidsim.drafts.weights import weight_column, with_weight
+from reidsim.errors import InputError, listed
 from reidsim.populations.catalogue import load_population
-from reidsim.tables import delimited_line, read_table, sniff_delimiter
+from reidsim.tables import delimited_line, read_table, require_columns, sniff_delimiter
+from reidsim.typed_files import ENDINGS, column_labels
+from reidsim.wording import counted
 
 COLUMNS_FILE = "columns.csv"
+SPELLINGS_FILE = "spellings.csv"
 HIERARCHIES = "hierarchies"
-_ENDINGS = (".gz", ".bz2", ".csv", ".tsv", ".txt", ".tab", ".data", ".parquet")
+_ENDINGS = (".gz", ".bz2", ".csv", ".tsv", ".txt", ".tab", ".data", ".parquet", *ENDINGS)
 # Names of columns that are told in a warning.
 _MOST_TOLD = 10
 
@@ -80,13 +87,16 @@ def draft_scenario(
     delimiter: str | None = None,
     prices: Prices | None = None,
     population: str | None = None,
+    encoding: str | None = None,
+    merged: Sequence[str] = (),
+    age_on: str | None = None,
 ) -> Draft:
     """Look at a file of records and draft a scenario of the record-level game.
 
     Parameters
     ----------
     data : Path
-        CSV with a header, or Parquet.
+        CSV with a header, Parquet, Excel, Stata, SPSS or SAS.
     folder : Path
         Where the draft is going to be: the scenario names the file as seen from there.
     named : sequence of str
@@ -99,6 +109,12 @@ def draft_scenario(
         Those of Wan et al. 2015, if not given.
     population : str, optional
         Name or recipe of the population that the file is from, for journalist risk; prosecutor risk if not given.
+    encoding : str, optional
+        Of the CSV file; UTF-8 if not given.
+    merged : sequence of str
+        Quasi-identifiers in which values of nearly the same spelling are the same.
+    age_on : str, optional
+        Day, as ``2024-06-30``, on which dates of birth become ages.
 
     Returns
     -------
@@ -113,43 +129,87 @@ def draft_scenario(
     for key, value in asdict(prices).items():
         if value is not None and not 0 <= value < math.inf:
             raise InputError("not an amount", source=f"--{key}", found=value, expected="0 or more")
-    is_parquet = data.suffix == ".parquet"
-    if delimiter is not None and (is_parquet or len(delimiter) != 1 or delimiter in '"\r\n'):
-        expected = "no delimiter for a Parquet file" if is_parquet else "one character"
+    has_types = data.suffix.lower() in (".parquet", *ENDINGS)
+    if delimiter is not None and (has_types or len(delimiter) != 1 or delimiter in '"\r\n'):
+        expected = "no delimiter for a file with types" if has_types else "one character"
         raise InputError("not a delimiter", source="--delimiter", found=delimiter, expected=expected)
-    given, delimiter = delimiter, delimiter or sniff_delimiter(data)
-    frame = read_table(data, delimiter=delimiter)
+    if encoding is not None and has_types:
+        raise InputError("not a file in an encoding", source="--encoding", found=encoding, expected="a CSV file")
+    given, delimiter = delimiter, delimiter or sniff_delimiter(data, encoding)
+    frame = read_table(data, delimiter=delimiter, encoding=encoding or "utf-8")
     if given is not None and len(frame.columns) == 1:
-        _require_no_other_delimiter(data, given)
-    profiles = profile_table(frame)
+        _require_no_other_delimiter(data, given, encoding)
+    profiles = profile_table(frame, column_labels(data), None if age_on is None else _day(age_on))
+    if merged:
+        require_columns(frame, merged, data)
+        profiles = tuple(spelled(each, merge=True) if each.name in merged else each for each in profiles)
     recipe = None if population is None else resolve(population, "populations", "population")
     people = None if recipe is None else load_population(recipe)
-    choice = choose(profiles, frame, data, named=named, dropped=dropped, population=people)
+    weight, told = weight_column(profiles, (*named, *dropped), None if people is None else people.total)
+    weights = () if weight is None else (weight,)
+    choice = choose(profiles, frame, data, named=named, dropped=(*dropped, *weights), population=people)
+    choice.left_out.update(dict.fromkeys(weights, "sampling weight: how many people the record stands for"))
+    _require_use(choice, data, merged, age_on)
     hierarchy_files = _hierarchy_files(choice)
     keys = people_keys(frame, profiles, [column.profile.name for column in choice.chosen])
     name = name_of(data)
     text = scenario_text(
         data.name,
         _path_from(folder, data),
-        None if is_parquet else delimiter,
+        None if has_types else delimiter,
         choice,
         {column: path for column, (path, _) in hierarchy_files.items()},
         prices,
         None if population is None or recipe is None else _recipe_from(folder, population, recipe),
+        encoding,
         keys.keys,
     )
+    if weight is not None:
+        text = with_weight(text, toml_text(weight), frame[weight].astype(float).sum())
     files = {f"{name}.toml": text, COLUMNS_FILE: _columns_table(profiles, choice), **dict(hierarchy_files.values())}
+    if any(column.profile.spellings for column in choice.chosen):
+        files[SPELLINGS_FILE] = _spellings_table(choice)
     for path, content in files.items():
         _require_text(path + content, data)
-    warnings = (*keys.warnings(), *_warnings(profiles, choice, dropped))
+    warnings = (*keys.warnings(), *_warnings(profiles, choice, (*dropped, *weights)), *told)
     return Draft(name, len(frame), profiles, choice, warnings, files)
 
 
-def _require_no_other_delimiter(data: Path, given: str) -> None:
-    """Check that a file that is one column with the delimiter given is not several with another."""
-    other = sniff_delimiter(data)
+def _day(text: str) -> date:
     try:
-        several = len(read_table(data, delimiter=other).columns)
+        return date.fromisoformat(text)
+    except ValueError:
+        raise InputError("not a day", source="--age-on", found=text, expected="one as 2024-06-30") from None
+
+
+def _require_use(choice: Choice, data: Path, merged: Sequence[str], age_on: str | None) -> None:
+    """Check that what was asked for columns could be done to a quasi-identifier."""
+    chosen = {column.profile.name: column.profile for column in choice.chosen}
+    for name in merged:
+        if name not in chosen:
+            problem, expected = "not a quasi-identifier", f"one of {listed(chosen)}"
+            raise InputError(problem, source=data, where="--merge", found=name, expected=expected)
+        if not chosen[name].merged:
+            raise InputError("no values of nearly the same spelling", source=data, where="--merge", found=name)
+    if age_on is not None and not any("age_on" in profile.found.content for profile in chosen.values()):
+        expected = "a quasi-identifier that holds dates of birth"
+        raise InputError("nothing becomes an age", source=data, where="--age-on", found=age_on, expected=expected)
+
+
+def _spellings_table(choice: Choice) -> str:
+    lines = [("column", "spelling", "rows", "usual spelling", "its rows")]
+    for column in choice.chosen:
+        rows = dict(zip(column.profile.labels, column.profile.counts, strict=True))
+        for spelling, usual in column.profile.spellings.items():
+            lines.append((column.profile.name, spelling, str(rows[spelling]), usual, str(rows[usual])))
+    return "".join(map(delimited_line, lines))
+
+
+def _require_no_other_delimiter(data: Path, given: str, encoding: str | None) -> None:
+    """Check that a file that is one column with the delimiter given is not several with another."""
+    other = sniff_delimiter(data, encoding)
+    try:
+        several = len(read_table(data, delimiter=other, encoding=encoding).columns)
     except InputError:
         return
     if several > 1:
@@ -224,7 +284,9 @@ def _warnings(profiles: Sequence[ColumnProfile], choice: Choice, dropped: Sequen
         and not profile.is_direct
         and profile.name not in (*choice.possible, *dropped)
     ][:_MOST_TOLD]
-    warnings += [_told_unlike(column) for column in choice.chosen if column.hierarchy.unlike]
+    for column in choice.chosen:
+        warnings += [f"column {column.profile.name!r}: {note}" for note in column.profile.found.notes]
+        warnings += _told_of_values(column)
     single = [name for name, profile in chosen.items() if profile.distinct < 2]
     if single:
         warnings.append(f"column {single[0]!r} has one value: nothing is gained by generalizing it")
@@ -233,14 +295,31 @@ def _warnings(profiles: Sequence[ColumnProfile], choice: Choice, dropped: Sequen
     return tuple(warnings)
 
 
-def _told_unlike(column: ChosenColumn) -> str:
-    """Tell of values that the hierarchy of a column cannot generalize as it does the others."""
+def _told_of_values(column: ChosenColumn) -> list[str]:
+    """Tell of values that the hierarchy of a column cannot generalize as it does the others, or that may be others."""
+    name, told = column.profile.name, []
     of = column.profile if column.match is None else column.match.profile
-    unlike = column.hierarchy.unlike
-    return (
-        f"column {column.profile.name!r}: {len(unlike)} of {of.distinct} values unlike {of.kind}s, such as "
-        f"{unlike[0]!r:.40}; its hierarchy has one group for them"
-    )
+    unlike, near = column.hierarchy.unlike, column.profile.spellings
+    if unlike:
+        others = "places that are known" if of.kind == "category" else f"{of.kind}s"
+        told.append(
+            f"column {name!r}: {len(unlike)} of {of.distinct} values unlike {others}, such as {unlike[0]!r:.40}; its "
+            "hierarchy has one group for them"
+        )
+    if near:
+        shown = [f"{spelling!r:.40} and {usual!r:.40}" for spelling, usual in list(near.items())[:2]]
+        told.append(
+            f"column {name!r}: {len(near)} of {of.distinct} values are nearly spelled as others, such as "
+            f"{' or '.join(shown)}; they stay apart: see {SPELLINGS_FILE}, --merge {shlex.quote(name)} merges them"
+        )
+    if column.match is not None and column.match.unknown:
+        rows = dict(zip(column.profile.labels, column.profile.counts, strict=True))
+        strange = column.match.unknown
+        told.append(
+            f"column {name!r}: {counted(sum(rows[value] for value in strange), 'row')} with a value that nobody of "
+            f"the population has, such as {strange[0] or 'a missing one'!r:.40}; they count as nobody's"
+        )
+    return told
 
 
 def _require_text(text: str, data: Path) -> None:

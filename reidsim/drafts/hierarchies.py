@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,17 +11,11 @@ from typing import Any
 import pandas as pd
 
 from reidsim.drafts.profile import ColumnProfile
-from reidsim.drafts.values import (
-    MISSING_MARKS,
-    NUMBER,
-    WHOLE_NUMBER,
-    as_number,
-    date_format,
-    is_ambiguous_date,
-    parse_date,
-)
+from reidsim.drafts.regions import regions_of
+from reidsim.drafts.values import MISSING_MARKS, NUMBER, WHOLE_NUMBER, as_number
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute
+from reidsim.releases.calendar import NOT_A_DATE, date_levels
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.releases.hierarchy_rules import interval_levels
 
@@ -30,13 +25,15 @@ _POSTAL_DIGITS = (3, 2, 4, 1)
 _US_POSTAL_LENGTH = 5
 # Of long ones, such as 37203-1234.
 _LONG_POSTAL_DIGITS, _LONG_POSTAL_LENGTH = (3, 5, 2), 9
-# Characters of a day written as 1985-03-31 that tell this much, and which of them are kept at so many levels.
-_DATE_PARTS = {10: "day", 7: "month", 4: "year", 3: "decade"}
-_DATE_DIGITS = {1: (4,), 2: (7, 4), 3: (7, 4, 3)}
+_OF_BIRTHS = ("year", "10 years", "5 years", "month")
+_OF_EVENTS = ("month", "year", "5 years", "10 years")
 # Intervals of numbers split their range into so many parts at most, at least, and best.
 _MOST_PARTS, _FEWEST_PARTS, _GOOD_PARTS = 100, 3, 10
-# Categories with a smaller share of the rows, or fewer rows, are rare.
-_RARE_SHARE, _RARE_ROWS = 0.01, 5
+# Categories with a smaller share of the rows, or fewer rows, are rare; of many, those below a larger one come next.
+_RARE_SHARE, _RARE_ROWS, _UNCOMMON_SHARE = 0.01, 5, 0.05
+_MANY_CATEGORIES = 10
+# Of an ICD-10 code: the category and the letter of the chapter.
+_ICD_CODE, _ICD_PARTS = re.compile(r"[A-Z]\d[0-9A-Z](\.?[0-9A-Z]{1,4})?"), (3, 1)
 # Groups of rare values are named by their members up to this length.
 _LONGEST_GROUP = 60
 
@@ -84,7 +81,9 @@ def draft_hierarchy(column: ColumnProfile, most_between: int) -> DraftHierarchy:
 
 def levels_wanted(column: ColumnProfile) -> int:
     """Return how many levels a column should have between a value and its suppression, if there is room."""
-    return {"whole number": 3, "number": 2, "date": 3, "code": 3, "category": 1}.get(column.kind, 0)
+    if column.kind == "category":
+        return 2 if column.distinct > _MANY_CATEGORIES else 1
+    return {"whole number": 3, "number": 2, "date": 4, "code": 3}.get(column.kind, 0)
 
 
 def _of_whole_numbers(column: ColumnProfile, most: int) -> DraftHierarchy | None:
@@ -97,7 +96,7 @@ def _of_whole_numbers(column: ColumnProfile, most: int) -> DraftHierarchy | None
         return None
     start = min(numbers) // widths[-1] * widths[-1]
     comment = f"intervals of {_joined(widths)}, suppressed"
-    if len(fitting) == len(column.labels):
+    if len(fitting) == len([label for label in column.labels if label]):
         return DraftHierarchy({"rule": "intervals", "widths": widths, "start": start}, len(widths) + 2, comment)
     attribute = Attribute(column.name, natural_categories(pd.Series(fitting, dtype="str")))
     levels = interval_levels(attribute, widths, start=start)
@@ -141,32 +140,20 @@ def _of_numbers(column: ColumnProfile, most: int) -> DraftHierarchy | None:
 
 
 def _of_dates(column: ColumnProfile, most: int) -> DraftHierarchy | None:
-    values = column.values
-    form = date_format(values)
-    if form is None:
+    useful: tuple[str, ...] = _OF_BIRTHS if column.concept == "birth date" else _OF_EVENTS
+    if not column.found.certain:
+        useful = tuple(level for level in useful if level != "month")
+    attribute = Attribute(column.name, column.labels)
+    years = zip(column.labels, date_levels(attribute, ["year"])[0], strict=True)
+    unlike = tuple(value for value, year in years if year == NOT_A_DATE)
+    telling = [level for level in useful if len(set(date_levels(attribute, [level])[0]) - {"", NOT_A_DATE}) > 1]
+    levels = sorted(telling[:most], key=_OF_EVENTS.index)
+    if not levels:
         return None
-    digits = _DATE_DIGITS[min(most, 3)]
-    days = {value: parse_date(value, form) for value in column.labels}
-    lengths = {len(label) for label in column.labels}
-    if form == "%Y-%m-%d" and len(lengths) == 1 and all(days.values()):
-        if max(lengths) > 10:
-            digits = (10, *digits)[:most] if most > 2 else digits
-        return DraftHierarchy({"rule": "prefix", "digits": list(digits)}, len(digits) + 2, _date_comment(digits))
-    if is_ambiguous_date(values, form):
-        digits = tuple(kept for kept in digits if kept < 7)
-
-    def between(value: str) -> list[str] | None:
-        day = days[value]
-        if day is None:
-            return None
-        parts = {7: f"{day:%Y-%m}", 4: f"{day:%Y}", 3: f"{day.year // 10 * 10}s"}
-        return [parts[kept] for kept in digits]
-
-    return _table(column, len(digits), between, _date_comment(digits), pools=True)
-
-
-def _date_comment(digits: Sequence[int]) -> str:
-    return f"{_joined(_DATE_PARTS[kept] for kept in digits)}, suppressed"
+    comment = f"{_joined(levels)}, suppressed"
+    if unlike:
+        comment += f"; {len(unlike)} other values in one group"
+    return DraftHierarchy({"rule": "dates", "levels": levels}, len(levels) + 2, comment, unlike=unlike)
 
 
 def _of_codes(column: ColumnProfile, most: int) -> DraftHierarchy | None:
@@ -176,12 +163,14 @@ def _of_codes(column: ColumnProfile, most: int) -> DraftHierarchy | None:
     if postal:
         useful = _POSTAL_DIGITS if longest < _LONG_POSTAL_LENGTH else _LONG_POSTAL_DIGITS
         digits = sorted([kept for kept in useful if kept < longest][:most], reverse=True)
+    elif column.values and all(_ICD_CODE.fullmatch(value) for value in column.values):
+        digits = [kept for kept in _ICD_PARTS if kept < longest][:most]
     else:
         digits = sorted({max(1, longest * part // (most + 1)) for part in range(1, most + 1)} - {longest}, reverse=True)
     if not digits:
         return None
     comment = f"first {_joined(digits)} characters, suppressed"
-    if len(lengths) == 1 and len(column.values) == len(column.labels):
+    if len(lengths) == 1 and len(column.values) == len([label for label in column.labels if label]):
         return DraftHierarchy({"rule": "prefix", "digits": digits}, len(digits) + 2, comment)
     # Spreadsheets take leading zeros of postal codes away.
     shortened = postal and longest == _US_POSTAL_LENGTH and all(value.isdecimal() for value in column.values)
@@ -196,22 +185,41 @@ def _of_codes(column: ColumnProfile, most: int) -> DraftHierarchy | None:
 
 
 def _of_categories(column: ColumnProfile, most: int) -> DraftHierarchy | None:
+    regions = regions_of(column.values)
+    if regions is not None:
+        levels, found = regions.levels[-most:], regions.region_of
+        comment = f"{_joined(levels)} by name, suppressed"
+
+        def region(value: str) -> Sequence[str] | None:
+            return found[value][-most:] if value in found else None
+
+        return _table(column, len(levels), region, comment, pools=True)
     rows = sum(column.counts)
-    least = max(_RARE_ROWS, _RARE_SHARE * rows)
-    rare = [
-        label
+    # What may be a slip of the hand is no rare value.
+    counts = {
+        label: count
         for label, count in zip(column.labels, column.counts, strict=True)
-        if count < least and label not in MISSING_MARKS
-    ]
-    if len(rare) < 2 or column.distinct - len(rare) < 2:
+        if label not in MISSING_MARKS and label not in column.spellings
+    }
+    shares = [_RARE_SHARE] if column.distinct <= _MANY_CATEGORIES else [_RARE_SHARE, _UNCOMMON_SHARE][:most]
+    joined = []
+    for share in shares:
+        members = sorted(label for label, count in counts.items() if count < max(_RARE_ROWS, share * rows))
+        if 1 < len(members) < column.distinct - 1 and members not in joined:
+            joined.append(members)
+    if not joined:
         return None
-    rare.sort()
-    comment = f"{len(rare)} rare values in one group, suppressed"
-    if sum(map(len, rare)) <= _LONGEST_GROUP:
-        return DraftHierarchy({"rule": "groups", "groups": [[rare]]}, 3, comment)
+    told = _joined(f"{len(members)} values of few rows in one group" for members in joined)
+    comment = f"by frequency: {told}, suppressed"
+    if len(joined) == 1 and sum(map(len, joined[0])) <= _LONGEST_GROUP:
+        return DraftHierarchy({"rule": "groups", "groups": [joined]}, 3, comment)
     name = _other_than(column.labels)
-    members = set(rare)
-    return _table(column, 1, lambda value: [name] if value in members else None, comment)
+
+    def between(value: str) -> list[str] | None:
+        at = [value in members for members in joined]
+        return [name if is_in else value for is_in in at] if any(at) else None
+
+    return _table(column, len(joined), between, comment)
 
 
 def _table(

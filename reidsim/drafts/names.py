@@ -113,6 +113,22 @@ def hint_of(name: str) -> Hint | None:
     return next((hint for phrase, hint in _PHRASES if phrase in text), None)
 
 
+# Words of names whose whole numbers count or measure something, where the name says no more.
+_QUANTITIES = frozenset(
+    (
+        "age", "amount", "anzahl", "charges", "children", "cost", "count", "days", "dias", "expend", "expenditure",
+        "hours", "index", "jahre", "length", "los", "minutes", "months", "n", "number", "percent", "price", "rate",
+        "rooms", "salary", "savings", "score", "size", "sum", "tage", "total", "value", "visits", "weeks", "year",
+        "years", "zahl",
+    )
+)  # fmt: skip
+
+
+def names_quantity(name: str) -> bool:
+    """Tell whether a column's name says that its whole numbers count or measure something, and are no codes."""
+    return not _QUANTITIES.isdisjoint(words_of(name))
+
+
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 
 

@@ -23,17 +23,22 @@ class ColumnMatch:
         Of the column, with the categories of the population in the place of its values: hierarchies are over them.
     values : dict of str to str
         Category of each value that is written in another way.
+    unknown : tuple of str
+        Values that nobody of the population has.
     """
 
     attribute: str
     profile: ColumnProfile
     values: dict[str, str]
+    unknown: tuple[str, ...] = ()
 
 
 def match_columns(
     profiles: Sequence[ColumnProfile], population: Population
 ) -> tuple[dict[str, ColumnMatch], dict[str, str]]:
     """Find the attribute of each column: the one of its name, or of the same meaning.
+
+    At least half of the rows that have a value must have one of the population's.
 
     Parameters
     ----------
@@ -58,10 +63,12 @@ def match_columns(
             values, strange = _renamed(profile, population.domain[attribute].categories)
             if profile.name in matches:
                 continue
-            if strange:
-                reasons[profile.name] = f"{listed(strange, 3)}: no value of {attribute!r} in {population.name}"
+            if _rows_of(profile, strange) * 2 > sum(profile.counts) - profile.missing:
+                shown = listed([value or "missing values" for value in strange], 3)
+                reasons[profile.name] = f"{shown}: no value of {attribute!r} in {population.name}"
                 continue
-            matches[profile.name] = ColumnMatch(attribute, _in_population(profile, population, attribute), values)
+            everybody = _in_population(profile, population, attribute, strange)
+            matches[profile.name] = ColumnMatch(attribute, everybody, values, tuple(strange))
             reasons.pop(profile.name)
             break
     return matches, reasons
@@ -79,12 +86,21 @@ def _renamed(profile: ColumnProfile, categories: tuple[str, ...]) -> tuple[dict[
         if label not in MISSING_MARKS and label.casefold() in folded:
             values[label] = folded[label.casefold()]
         else:
-            strange.append(label or "missing values")
+            strange.append(label)
     return values, strange
 
 
-def _in_population(profile: ColumnProfile, population: Population, attribute: str) -> ColumnProfile:
+def _rows_of(profile: ColumnProfile, values: Sequence[str]) -> int:
+    """Return the number of rows that have one of some values and are not missing."""
+    rows = zip(profile.labels, profile.counts, strict=True)
+    return sum(number for value, number in rows if value in values and value not in MISSING_MARKS)
+
+
+def _in_population(
+    profile: ColumnProfile, population: Population, attribute: str, unknown: Sequence[str]
+) -> ColumnProfile:
     marginal = population.marginal([attribute])
     people = dict(zip(marginal.cells[:, 0].tolist(), marginal.counts.tolist(), strict=True))
     categories = marginal.domain.attributes[0].categories
-    return replace(profile, labels=categories, counts=tuple(round(people.get(at, 0)) for at in range(len(categories))))
+    counts = tuple(round(people.get(at, 0)) for at in range(len(categories)))
+    return replace(profile, labels=(*categories, *unknown), counts=(*counts, *(0 for _ in unknown)))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
 from typing import Literal
 
 import pandas as pd
 import pyarrow as pa
 from pyarrow import compute
 
-from reidsim.drafts.names import Hint, hint_of
+from reidsim.drafts.names import Hint, hint_of, names_quantity
+from reidsim.drafts.readings import AS_IT_IS, FoundReading, find_reading
 from reidsim.drafts.values import (
     CODE,
     MISSING_MARKS,
@@ -18,7 +21,6 @@ from reidsim.drafts.values import (
     NUMBER,
     SAMPLE,
     WHOLE_NUMBER,
-    date_format,
     direct_pattern,
     is_free_text,
     share_matching,
@@ -34,6 +36,12 @@ _FEW_ROWS = 20
 _LIKE_PHONE_NUMBERS = ("postal code", "birth date", "date of an event")
 # Codes of few values are categories: nothing is gained by shortening them.
 _FEW_CODES = 10
+# What names speak of that is a quantity, or has no order and is a category even where it is written in numbers.
+_QUANTITIES = ("age", "birth year", "household", "income", "body", "birth date", "date of an event")
+# What is coded by numbers of one length, the first digits of which say less.
+_CODED = ("occupation", "place")
+# Whole numbers of no more values are categories where the name says nothing.
+_MOST_NOMINAL = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,13 +56,19 @@ class ColumnProfile:
     missing : int
         Rows in which nothing, or a mark such as ``NA``, stands.
     labels : tuple of str
-        Different values that occur, missing ones included, without spaces around them.
+        Different values that occur, as they are read, missing ones included, without spaces around them.
     counts : tuple of int
         Rows with each of them.
     hint : Hint or None
         What the name says.
     reason : str
         Why the column is taken for an identifier; empty if it is not.
+    found : FoundReading
+        How its values are read.
+    spellings : dict of str to str
+        Usual spelling of each value that is nearly spelled as another one, and is not merged with it.
+    merged : dict of str to str
+        Usual spelling that each value was merged with.
     """
 
     name: str
@@ -64,6 +78,9 @@ class ColumnProfile:
     counts: tuple[int, ...]
     hint: Hint | None
     reason: str = ""
+    found: FoundReading = AS_IT_IS
+    spellings: Mapping[str, str] = field(default_factory=dict)
+    merged: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def values(self) -> list[str]:
@@ -86,34 +103,51 @@ class ColumnProfile:
         return self.kind == "identifier"
 
 
-def profile_table(frame: pd.DataFrame) -> tuple[ColumnProfile, ...]:
+def profile_table(
+    frame: pd.DataFrame, labels: Mapping[str, str] | None = None, age_on: date | None = None
+) -> tuple[ColumnProfile, ...]:
     """Tell what every column of a table of text holds.
 
     Parameters
     ----------
     frame : DataFrame
         As `reidsim.tables.read_table` returns it.
+    labels : mapping of str to str, optional
+        What columns are called in full, which counts where their names say nothing.
+    age_on : date, optional
+        Day on which dates of birth become ages.
 
     Returns
     -------
     tuple of ColumnProfile
         In the order of the table.
     """
-    return tuple(_profile(str(name), frame[name]) for name in frame.columns)
+    return tuple(_profile(str(name), (labels or {}).get(str(name), ""), frame[name], age_on) for name in frame.columns)
 
 
-def _profile(name: str, column: pd.Series[str]) -> ColumnProfile:
+def _profile(name: str, label: str, column: pd.Series[str], age_on: date | None) -> ColumnProfile:
     counted = compute.value_counts(pa.chunked_array(pa.array(column, type=pa.large_string())))
-    labels = tuple(counted.field("values").to_pylist())
-    counts = tuple(counted.field("counts").to_pylist())
-    missing = sum(count for label, count in zip(labels, counts, strict=True) if label in MISSING_MARKS)
-    values = [label for label in labels if label not in MISSING_MARKS]
-    hint = hint_of(name)
-    kind, reason = kind_of(values, len(column) - missing, hint)
-    return ColumnProfile(name, kind, missing, labels, counts, hint, reason)
+    rows = dict(zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True))
+    hint = hint_of(name) or hint_of(label)
+    found = AS_IT_IS
+    if hint is None or hint.role != "direct":
+        found = find_reading(rows, hint, age_on)
+    read: Counter[str] = Counter()
+    for value, number in rows.items():
+        read[found.label(value)] += number
+    is_date = found.content.get("type") == "date"
+    if is_date and "age_on" in found.content:
+        hint, is_date = Hint("age", "known", 1), False
+    missing = sum(number for value, number in read.items() if value in MISSING_MARKS)
+    values = [value for value in read if value not in MISSING_MARKS]
+    quantity = names_quantity(name) or names_quantity(label)
+    kind, reason = kind_of(values, len(column) - missing, hint, is_date=is_date, is_quantity=quantity)
+    return ColumnProfile(name, kind, missing, tuple(read), tuple(read.values()), hint, reason, found)
 
 
-def kind_of(values: Sequence[str], present: int, hint: Hint | None) -> tuple[Kind, str]:
+def kind_of(
+    values: Sequence[str], present: int, hint: Hint | None, *, is_date: bool = False, is_quantity: bool = False
+) -> tuple[Kind, str]:
     """Return the type of a column, and why it is an identifier if it is one.
 
     Parameters
@@ -124,6 +158,10 @@ def kind_of(values: Sequence[str], present: int, hint: Hint | None) -> tuple[Kin
         Rows that have one.
     hint : Hint or None
         What the name of the column says.
+    is_date : bool
+        Whether values were read as dates.
+    is_quantity : bool
+        Whether the name says that whole numbers count or measure something.
     """
     if not values:
         return "empty", ""
@@ -131,8 +169,13 @@ def kind_of(values: Sequence[str], present: int, hint: Hint | None) -> tuple[Kin
         return "identifier", f"its name says {hint.concept}"
     if len(values) == 1:
         return "constant", ""
+    if is_date:
+        return "date", ""
     sample = values if len(values) <= SAMPLE else values[:: len(values) // SAMPLE]
     kind = _kind_of_values(sample, hint)
+    if kind == "whole number" and not is_quantity and _is_nominal(values, hint):
+        coded = hint is not None and hint.concept in _CODED and len(values) > _FEW_CODES and _of_one_length(values)
+        kind = "code" if coded else "category"
     pattern = direct_pattern(sample) if kind in ("code", "category", "free text") else None
     if pattern == "phone number" and hint is not None and hint.concept in _LIKE_PHONE_NUMBERS:
         pattern = None
@@ -146,10 +189,6 @@ def kind_of(values: Sequence[str], present: int, hint: Hint | None) -> tuple[Kin
 
 def _kind_of_values(sample: Sequence[str], hint: Hint | None) -> Kind:
     postal = hint is not None and hint.concept == "postal code"
-    dated = hint is not None and hint.concept in ("birth date", "date of an event")
-    form = date_format(sample)
-    if form is not None and (form != "%Y%m%d" or dated):
-        return "date"
     whole = share_matching(WHOLE_NUMBER, sample) >= MOSTLY
     if whole and (postal or _padded(sample)):
         return "code"
@@ -164,6 +203,15 @@ def _kind_of_values(sample: Sequence[str], hint: Hint | None) -> Kind:
     return "category"
 
 
+def _is_nominal(values: Sequence[str], hint: Hint | None) -> bool:
+    """Tell whether whole numbers are codes without an order, so that intervals of them mean nothing."""
+    return len(values) <= _MOST_NOMINAL if hint is None else hint.concept not in _QUANTITIES
+
+
+def _of_one_length(values: Sequence[str]) -> bool:
+    return len({len(value) for value in values}) == 1
+
+
 def _padded(sample: Sequence[str]) -> bool:
     """Tell whether numbers are codes of one length, as leading zeros show."""
-    return len({len(value) for value in sample}) == 1 and len(sample[0]) > 1 and any(v[0] == "0" for v in sample)
+    return _of_one_length(sample) and len(sample[0]) > 1 and any(value[0] == "0" for value in sample)

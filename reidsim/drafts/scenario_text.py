@@ -56,6 +56,7 @@ def scenario_text(
     files: Mapping[str, str],
     prices: Prices,
     population: str | None = None,
+    encoding: str | None = None,
     keys: Mapping[str, str] | None = None,
 ) -> str:
     """Return the scenario.
@@ -66,19 +67,23 @@ def scenario_text(
     data : str
         Path of the records, from the folder of the scenario.
     delimiter : str or None
-        Of the records; None if they are Parquet.
+        Of the records; None if their file has types.
     choice : Choice
     files : mapping of str to str
         Hierarchy file of a column, from the same folder, where it has one.
     prices : Prices
     population : str, optional
         Its recipe, for journalist risk; prosecutor risk if not given.
+    encoding : str, optional
+        Of the records; UTF-8 if not given.
     keys : mapping of str to str, optional
         Columns that say whose a record is, by their key.
     """
     release = [f"path = {toml_text(data)}"]
     if delimiter not in (None, ","):
         release.append(f"delimiter = {toml_text(str(delimiter))}")
+    if encoding is not None:
+        release.append(f"encoding = {toml_text(encoding)}")
     release += [f"{key} = {toml_text(column)} # {_KEYS[key]}" for key, column in (keys or {}).items()]
     parts = [
         _HEAD.format(title=toml_text(f"What to share of {title}")),
@@ -132,14 +137,28 @@ def _attributes(choice: Choice, files: Mapping[str, str]) -> list[str]:
         if names[profile.name] != profile.name:
             why = "of the records" if column.match else "of the records; results have a column of that name"
             lines.append(f"column = {toml_text(profile.name)} # {why}")
-        if column.match is not None and column.match.values:
-            lines.append(f"values = {toml_value(column.match.values)} # value in the records = in the population")
+        if profile.found.content:
+            lines.append(f"reading = {toml_value(profile.found.content)}")
+        if column.match is not None and column.match.unknown:
+            lines.append('unknown = "nobody" # of the population has some of the values')
         rule = dict(draft.rule)
         if profile.name in files:
             rule["file"] = files[profile.name]
         lines.append(f"hierarchy = {toml_value(rule)}")
+        lines += _values(column, names[profile.name])
         sections.append("\n".join(lines))
     return sections
+
+
+def _values(column: ChosenColumn, attribute: str) -> list[str]:
+    """Return the lines of what values of the records are taken for: a section of its own, at the end of that above."""
+    category = {} if column.match is None else column.match.values
+    values = {value: category.get(usual, usual) for value, usual in column.profile.merged.items()}
+    values = {value: of for value, of in (category | values).items() if value != of}
+    if not values:
+        return []
+    head = f"[attributes.{toml_key(attribute)}.values] # value in the records = what it is taken for"
+    return [head, *(f"{toml_key(value)} = {toml_text(of)}" for value, of in values.items())]
 
 
 def _possible(names: Sequence[str]) -> str:

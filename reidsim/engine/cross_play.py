@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
-import reidsim
 from reidsim.deprecation import formerly
-from reidsim.engine.results import Clock, make_manifest, measures_told, write_json, write_parquet, write_results
+from reidsim.engine.results import Clock, Result, make_manifest, measures_told
 from reidsim.errors import InputError
 from reidsim.games.cross_play import REGRET, CrossPlay
 from reidsim.games.cross_play import cross_play as play_all
 from reidsim.linkage.number_checks import check_share
 from reidsim.measures import Measure, measures_among
+from reidsim.progress import watched
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 from reidsim.wording import counted
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-
-# Draws the figures of a result into a folder; returns the files' names.
-CrossPlayIllustrator = Callable[["CrossPlayResult", Path], list[str]]
-
 
 @dataclass(frozen=True, eq=False)
-class CrossPlayResult:
+class CrossPlayResult(Result):
     """What came of every defender against every adversary of a scenario.
 
     Parameters
@@ -44,15 +37,12 @@ class CrossPlayResult:
         What made the result.
     warnings : tuple of str
         Adversaries and defenders that cannot play, with the reason.
-    defender : str
-        Who decides what is shared.
     """
 
     name: str
     play: CrossPlay
     manifest: dict[str, Any]
     warnings: tuple[str, ...]
-    defender: str
 
     @property
     def table(self) -> pd.DataFrame:
@@ -74,31 +64,13 @@ class CrossPlayResult:
             f"{counted(self.table['adversary'].nunique(), 'adversary', 'adversaries')})"
         )
 
-    def plot(self) -> Figure:
-        """Draw payoff and risk, defenders against adversaries; see `reidsim.plot`."""
-        figure: Figure = reidsim.plot(self)
-        return figure
-
-    def save(self, folder: str | Path, *, illustrate: CrossPlayIllustrator | None = None) -> Path:
-        """Write the results folder: manifest, table, and figures if `illustrate` is given.
-
-        Raises
-        ------
-        InputError
-            If the folder holds something or cannot be written; then nothing is left behind.
-        """
-        folder = Path(folder)
-
-        def write(into: Path) -> None:
-            write_parquet(into / "cross_play.parquet", self.table)
-            figures = [] if illustrate is None else illustrate(self, into / "figures")
-            write_json(into / "manifest.json", {**self.manifest, "figures": figures, "warnings": list(self.warnings)})
-
-        write_results(folder, write)
-        return folder
+    def stored_tables(self) -> dict[str, pd.DataFrame]:
+        """Return the one table."""
+        return {"cross_play": self.table}
 
 
 @formerly(overrides="set")
+@watched
 def cross_play(
     scenario: str | Path,
     *,
@@ -190,7 +162,7 @@ def cross_play_loaded(
     facts = {"cross_play": options, "own_adversary": opponents.own, **kind.facts(study)}
     manifest = make_manifest(loaded, clock.laps, facts)
     warnings = (*_not_played(loaded.scenario), *opponents.left_out, *play.left_out)
-    return CrossPlayResult(loaded.name, play, manifest, warnings, kind.decides)
+    return CrossPlayResult(loaded.name, play, manifest, warnings)
 
 
 def _not_played(scenario: ScenarioHead) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
+from typing import Any
 
 from reidsim.bundled import BUNDLED, data_file
 from reidsim.errors import InputError
@@ -16,20 +17,35 @@ from reidsim.scenarios.schema import ScenarioHead
 _BUNDLED_AMONG = "scenarios"
 
 
-def release_file_facts(loaded: LoadedScenario[ScenarioHead]) -> dict[str, dict[str, str]]:
+def release_file_facts(loaded: LoadedScenario[ScenarioHead]) -> dict[str, dict[str, Any]]:
     """Return the path and SHA-256 of the file whose records a scenario shares; nothing if they come from elsewhere.
 
     Returns
     -------
     dict
-        Empty, or the key ``release_file`` with ``path``, as seen from the working folder, and ``sha256``.
+        Empty, or the key ``release_file`` with ``path``, as seen from the working folder, and ``sha256``; and where the
+        labels of attributes stand in files, ``hierarchies`` with the same of each.
     """
-    text = kind_of(loaded.scenario).release_file(loaded.scenario)
+    kind, scenario = kind_of(loaded.scenario), loaded.scenario
+    text = kind.release_file(scenario)
     if text is None or text in loaded.given:
         return {}
-    path = data_file(text, loaded.folder, _BUNDLED_AMONG)
-    shown = text if text.startswith(BUNDLED) else _shown(path)
-    return {"release_file": {"path": shown, "sha256": sha256_of(path)}}
+    facts: dict[str, Any] = _facts(data_file(text, loaded.folder, _BUNDLED_AMONG), text)
+    try:
+        files = kind.shared_columns(scenario).hierarchies or {}
+    except InputError:
+        # Records that are not those of their file are not shared.
+        return {"release_file": facts}
+    hierarchies = {
+        name: _facts(loaded.folder / file.path, file.path)
+        for name, file in files.items()
+        if file.path not in loaded.given
+    }
+    return {"release_file": {**facts, **({"hierarchies": hierarchies} if hierarchies else {})}}
+
+
+def _facts(path: Path, text: str) -> dict[str, str]:
+    return {"path": text if text.startswith(BUNDLED) else _shown(path), "sha256": sha256_of(path)}
 
 
 def find_release_file(shown: str) -> Path:

@@ -10,21 +10,27 @@ import platform
 import shutil
 import tempfile
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+import reidsim
 from reidsim.errors import InputError
 from reidsim.measures import Measure
 from reidsim.scenarios.kind import is_of_package, kind_of, kind_of_content
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.people import PERSON, counted_units
 from reidsim.scenarios.schema import ScenarioHead
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Draws the figures of a result into a folder; returns the files' names.
+Illustrator = Callable[[Any, Path], list[str]]
 _RECORDED_VERSIONS = ("reidsim", "numpy", "pandas", "numba", "pyarrow", "pydantic")
 
 _ROWS_PER_PART = 100_000
@@ -33,7 +39,8 @@ _ROWS_PER_PART = 100_000
 def write_results(folder: Path, write: Callable[[Path], None]) -> None:
     """Fill a results folder so that it appears complete or not at all.
 
-    Everything is written to a hidden folder beside it, which takes its name once all is on disk.
+    Everything is written to a hidden folder beside it, which takes its name once all is on disk. Nobody but the user
+    can read it: results tell of people, see `open_to_group`.
 
     Parameters
     ----------
@@ -55,13 +62,38 @@ def write_results(folder: Path, write: Callable[[Path], None]) -> None:
         raise _not_written(folder, error) from None
     try:
         write(unfinished)
-        _sync(unfinished)
-        unfinished.chmod(0o777 & ~_umask())
+        sync(unfinished)
+        keep_private(unfinished)
         unfinished.replace(folder)
     except OSError as error:
         raise _not_written(folder, error) from None
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def keep_private(folder: Path) -> None:
+    """Let nobody but the user read a folder and what is in it, whatever new files are by default."""
+    _set_permissions(folder, of_folders=0o700, of_files=0o600)
+
+
+def open_to_group(folder: Path) -> None:
+    """Let the group of a folder read it and what is in it, too.
+
+    Raises
+    ------
+    InputError
+        If the system does not allow it.
+    """
+    try:
+        _set_permissions(folder, of_folders=0o750, of_files=0o640)
+    except OSError as error:
+        raise _not_written(folder, error) from None
+
+
+def _set_permissions(folder: Path, *, of_folders: int, of_files: int) -> None:
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            path.chmod(of_folders if path.is_dir() else of_files)
 
 
 def require_free(folder: Path) -> None:
@@ -101,6 +133,22 @@ def _require_free(folder: Path) -> None:
             raise InputError("folder is not empty", source=folder, expected="a new folder: results are not overwritten")
     elif folder.exists() or folder.is_symlink():
         raise InputError("is a file", source=folder, expected="a folder for results")
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those that it is in, unless they are there; one with nothing in it is the user's alone.
+
+    Raises
+    ------
+    InputError
+        If it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not any(folder.iterdir()):
+            keep_private(folder)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", source=folder) from None
 
 
 def next_free_folder(parent: Path, name: str) -> Path:
@@ -148,12 +196,40 @@ def measures_told(manifest: Mapping[str, Any]) -> tuple[Measure, ...]:
     return tuple(Measure(**{name: str(each[name]) for name in names}) for each in told)
 
 
-def once_each(records: pd.DataFrame, content: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the outcomes of records with one row for each who counts: a person's are the same in all its records."""
-    if counted_units(content)[0] == "record" or PERSON not in records:
-        return records
-    groups = [column for column in ("policy", "knowledge", PERSON) if column in records]
-    return records.drop_duplicates(groups)
+class Result(ABC):
+    """What was found, which is drawn and kept in a results folder the same way whatever it is of."""
+
+    name: str
+    manifest: dict[str, Any]
+    warnings: tuple[str, ...]
+
+    @abstractmethod
+    def stored_tables(self) -> Mapping[str, pd.DataFrame]:
+        """Return the tables of the results folder, by name."""
+
+    def plot(self) -> Figure:
+        """Draw the figure that tells most of it; see `reidsim.plot`."""
+        figure: Figure = reidsim.plot(self)
+        return figure
+
+    def save(self, folder: str | Path, *, illustrate: Illustrator | None = None) -> Path:
+        """Write the results folder: manifest, tables, and figures if `illustrate` is given.
+
+        Raises
+        ------
+        InputError
+            If the folder holds something or cannot be written; then nothing is left behind.
+        """
+        folder = Path(folder)
+        write_results(folder, lambda into: write_json(into / "manifest.json", self.write_tables(into, illustrate)))
+        return folder
+
+    def write_tables(self, folder: Path, illustrate: Illustrator | None = None) -> dict[str, Any]:
+        """Write tables and figures into a folder that is there; return the manifest that belongs to them."""
+        for name, table in self.stored_tables().items():
+            write_parquet(folder / f"{name}.parquet", table)
+        figures = [] if illustrate is None else illustrate(self, folder / "figures")
+        return {**self.manifest, "figures": figures, "warnings": list(self.warnings)}
 
 
 def scenario_hash(content: Mapping[str, Any]) -> str:
@@ -190,17 +266,12 @@ class Clock:
         self._last = now
 
 
-def _sync(folder: Path) -> None:
+def sync(folder: Path) -> None:
+    """Let all files of a folder reach the disk."""
     for path in folder.rglob("*"):
         if path.is_file():
             with path.open("rb") as file:
                 os.fsync(file.fileno())
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _not_written(folder: Path, error: OSError) -> InputError:

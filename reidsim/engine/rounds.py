@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from reidsim.agents.measures import PARTICIPATION, ROUND_MEASURES
 from reidsim.agents.profile import AdversaryProfile, Setting
-from reidsim.engine.run_result import Played, run_table
+from reidsim.engine.run_result import run_table
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import MEASURES
 from reidsim.measures import columns_of
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.people import PERSON
-from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, Study, equilibria_of
+from reidsim.scenarios.study import AnalysisTables, Played, PolicyOutcome, Progress, Study, equilibria_of
 from reidsim.wording import counted
 
 # Measures of runs.parquet: means over all rounds.

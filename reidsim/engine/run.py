@@ -13,6 +13,7 @@ from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import describe_once, run_once
 from reidsim.engine.stress.checks import check_stress
 from reidsim.errors import InputError
+from reidsim.progress import watched
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
@@ -20,6 +21,7 @@ from reidsim.wording import counted
 
 
 @formerly(overrides="set")
+@watched
 def run(
     scenario: str | Path,
     *,
@@ -69,6 +71,7 @@ def run_loaded(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | Non
 
 
 @formerly(overrides="set")
+@watched
 def run_batch(
     scenario: str | Path,
     *,

@@ -2,44 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 import reidsim
-from reidsim.engine.results import measures_told, write_json, write_parquet, write_results
+from reidsim.engine.results import Result, measures_told
 from reidsim.measures import Measure
 from reidsim.scenarios.study import AnalysisTables
 from reidsim.wording import counted
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from reidsim.front.results import Report
 
 # Columns of a run that say which run it is and how it ended; the others are measures.
 RUN_COLUMNS = ("scenario", "point", "replication", "policy", "state", "seed")
 
-# Draws the figures of a result into a folder; returns the files' names.
-Illustrator = Callable[["RunResult", Path], list[str]]
-
 
 @dataclass(frozen=True, eq=False)
-class Played:
-    """What came of playing a study: the parts of a `RunResult` that its kind knows of."""
-
-    runs: pd.DataFrame
-    records: pd.DataFrame
-    analysis: AnalysisTables
-    facts: dict[str, Any]
-    warnings: tuple[str, ...]
-    by: tuple[str, ...] = ("policy",)
-    measured: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class RunResult:
+class RunResult(Result):
     """What a run of a scenario found.
 
     Parameters
@@ -57,12 +41,12 @@ class RunResult:
         What made the result.
     warnings : tuple of str
         What a reader of the result should know.
-    defender : str
-        Who decides what is shared.
     by : tuple of str
         Columns of `runs` that tell apart what is averaged.
     measured : tuple of str
         Columns of `runs` that are averaged; all that are measures, if not given.
+    held : object
+        What the files that it tells of live in, and so has to live as long.
     """
 
     name: str
@@ -71,9 +55,9 @@ class RunResult:
     analysis: AnalysisTables
     manifest: dict[str, Any]
     warnings: tuple[str, ...]
-    defender: str = "publisher"
     by: tuple[str, ...] = ("policy",)
     measured: tuple[str, ...] = ()
+    held: object = None
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -91,32 +75,20 @@ class RunResult:
         policies = ", ".join(map(str, self.runs["policy"].unique())) if "policy" in self.runs else ""
         return f"{type(self).__name__}({self.name!r}: {policies or counted(len(self.runs), 'row')})"
 
-    def plot(self) -> Figure:
-        """Draw the payoffs by policy, or along what was swept; see `reidsim.plot`."""
-        figure: Figure = reidsim.plot(self)
-        return figure
+    def report(self, path: str | Path | None = None) -> Report:
+        """Write the report of the result; see `reidsim.report`."""
+        page: Report = reidsim.report(self, path)
+        return page
 
-    def save(self, folder: str | Path, *, illustrate: Illustrator | None = None) -> Path:
-        """Write the results folder: manifest, tables, and figures if `illustrate` is given.
+    def _repr_html_(self) -> str:
+        # Of a floor above, as are figures and reports.
+        text: str = import_module("reidsim.front.results").result_html(self)
+        return text
 
-        Raises
-        ------
-        InputError
-            If the folder holds something or cannot be written; then nothing is left behind.
-        """
-        folder = Path(folder)
-        write_results(folder, lambda into: write_json(into / "manifest.json", self.write_tables(into, illustrate)))
-        return folder
-
-    def write_tables(self, folder: Path, illustrate: Illustrator | None = None) -> dict[str, Any]:
-        """Write tables and figures into a folder that is there; return the manifest that belongs to them."""
-        write_parquet(folder / "runs.parquet", self.runs)
-        if len(self.records.columns):
-            write_parquet(folder / "records.parquet", self.records)
-        for name, table in self.analysis.tables().items():
-            write_parquet(folder / f"{name}.parquet", table)
-        figures = [] if illustrate is None else illustrate(self, folder / "figures")
-        return {**self.manifest, "figures": figures, "warnings": list(self.warnings)}
+    def stored_tables(self) -> dict[str, pd.DataFrame]:
+        """Return runs, records if there are any, and the tables behind figures."""
+        records = {"records": self.records} if len(self.records.columns) else {}
+        return {"runs": self.runs, **records, **self.analysis.tables()}
 
 
 def run_table(name: str, seed: int, replication: int, summary: pd.DataFrame) -> pd.DataFrame:

@@ -10,12 +10,12 @@ import pandas as pd
 from reidsim.engine.release_file import release_file_facts
 from reidsim.engine.results import Clock, make_manifest
 from reidsim.engine.rounds import describe_rounds, play_rounds
-from reidsim.engine.run_result import Played, RunResult, run_table
+from reidsim.engine.run_result import RunResult, run_table
 from reidsim.errors import InputError
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.study import Progress, Study, equilibria_of
+from reidsim.scenarios.study import Played, Progress, Study, equilibria_of
 
 
 def run_once(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | None = None) -> RunResult:
@@ -46,9 +46,8 @@ def run_once(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | None 
     facts = {**(kind.facts(study) if kind.decides else {}), **release_file_facts(loaded), **played.facts}
     manifest = make_manifest(loaded, clock.laps, facts)
     return RunResult(
-        loaded.name, played.runs, played.records, played.analysis, manifest, played.warnings,
-        kind.decides or "publisher", played.by, played.measured,
-    )  # fmt: skip
+        loaded.name, played.runs, played.records, played.analysis, manifest, played.warnings, played.by, played.measured
+    )
 
 
 def describe_once(loaded: LoadedScenario[ScenarioHead]) -> str:
@@ -101,4 +100,4 @@ def _assess(study: Study[Any], report: Progress) -> Played:
     found = kind_of(study.scenario).assess(study, report)
     runs = found.runs.assign(state="complete", seed=study.scenario.seed)
     runs.insert(0, "scenario", study.loaded.name)
-    return Played(runs, found.records, found.analysis, found.facts, found.warnings, found.by, found.measures)
+    return replace(found, runs=runs)

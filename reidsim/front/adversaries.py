@@ -20,7 +20,8 @@ from reidsim.scenarios.given import replies
 
 # One amount for all records, a column of the records, or one amount for each.
 Amount = float | str | ArrayLike
-Risk = Literal["journalist", "prosecutor"]
+Risk = Literal["journalist", "prosecutor", "sample"]
+Direction = Literal["record", "person", "both"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +31,7 @@ class _Links:
     knowledge: str | Path | None = None
     stages: str | Path | None = None
     risk: Risk | None = None
+    direction: Direction = "record"
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +49,12 @@ class OneShot(_Links):
         Knowledge recipe: what it knows about people; everything if not given.
     stages : str or Path, optional
         Attack recipe: what it infers before it links.
-    risk : {"journalist", "prosecutor"}, optional
-        Whether groups are counted in the population or in the released records; in the population if the game has one.
+    risk : {"journalist", "prosecutor", "sample"}, optional
+        Whether groups are counted in the population, in the released records, or in the population as estimated from
+        the records and their weights; in the population if the game has one, else in the records.
+    direction : {"record", "person", "both"}
+        Whether it takes a shared row and asks who it is, takes a person and asks which of the shared rows that fit is
+        theirs, or does for each person whichever succeeds more.
     """
 
     planner: ClassVar[str] = "one-shot"
@@ -87,7 +93,7 @@ class Sequential(_Links):
         When the fine is paid.
     detection_ends_attack : bool
         Whether a detected exploit is the last one.
-    knowledge, stages, risk
+    knowledge, stages, risk, direction
         As of `OneShot`.
     """
 
@@ -168,7 +174,7 @@ class Always(_Links):
     ----------
     gain, cost : float
         Worth of naming the right person, and price of an attempt.
-    knowledge, stages, risk
+    knowledge, stages, risk, direction
         As of `OneShot`.
     """
 
@@ -227,7 +233,7 @@ class Own(_Links):
         gain is the loss if the object has none either.
     name : str, optional
         What results call it; that of its class or function if not given.
-    knowledge, stages, risk
+    knowledge, stages, risk, direction
         As of `OneShot`.
     """
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.errors import InputError, listed, nearest
-from reidsim.front.adversaries import Amount, AnyAdversary, Own, Random, Sequential
+from reidsim.errors import InputError, not_among
+from reidsim.front.adversaries import Amount
 from reidsim.front.arguments import GAME
+from reidsim.front.opponents import Opponents
 from reidsim.front.records import Records
 from reidsim.overrides import override
 from reidsim.populations.population import Population
@@ -32,8 +32,8 @@ class Parts:
     content : dict
     tables : dict of str to DataFrame
     populations : dict of str to Population
-    adversary : dict of str to object
-        Empty, or the planner's name and what makes it.
+    planners : dict of str to object
+        What makes the user's own adversaries, by the name of the planner.
     policies : dict of str to object
         The user's own policies by name.
     """
@@ -41,19 +41,19 @@ class Parts:
     content: dict[str, Any]
     tables: dict[str, pd.DataFrame]
     populations: dict[str, Population]
-    adversary: dict[str, Any]
+    planners: dict[str, Any]
     policies: dict[str, Any]
 
     @property
     def given(self) -> dict[str, Any]:
         """All that is given in memory, by name."""
-        return {**self.tables, **self.populations, **self.adversary, **self.policies}
+        return {**self.tables, **self.populations, **self.planners, **self.policies}
 
 
 def parts_of(
     records: Records,
     population: Population | str | None,
-    adversary: AnyAdversary,
+    opponents: Opponents,
     amounts: Mapping[str, Amount | None],
     unit: str,
     policies: Sequence[object],
@@ -64,14 +64,15 @@ def parts_of(
 
     Parameters
     ----------
-    records, population, adversary, unit, policies, overrides
+    records, population, unit, policies, overrides
         As of `Game`.
+    opponents : Opponents
     amounts : mapping of str to Amount or None
-        Benefit, loss, gain and cost.
+        Benefit and loss.
     prefix : str
         Of the names of tables and populations.
     """
-    economics, columns = _economics(amounts, records, unit)
+    economics, columns = _economics({**amounts, **opponents.amounts}, records, unit)
     content, tables = records.content(prefix, columns)
     populations: dict[str, Population] = {}
     if isinstance(population, Population):
@@ -79,28 +80,12 @@ def parts_of(
         content["population"] = {"recipe": f"{prefix}people.toml"}
     elif population is not None:
         content["population"] = {"recipe": population}
-    risk = adversary.risk or ("prosecutor" if population is None else "journalist")
-    section: dict[str, Any] = {"risk": risk}
-    if isinstance(adversary, Sequential):
-        plan = adversary.section()
-        if adversary.registry is not None:
-            registry = population_of(adversary.registry, "registry", "argument 'adversary', registry")
-            plan["registry"] = registry if isinstance(registry, str) else f"{prefix}registry.toml"
-            if isinstance(registry, Population):
-                populations[f"{prefix}registry.toml"] = registry
-        section |= {"sequential": plan} if plan else {}
-    if adversary.planner != "one-shot":
-        section["planner"] = adversary.planner
-    if isinstance(adversary, Random):
-        section["rate"] = adversary.rate
-    for name in ("knowledge", "stages"):
-        value = getattr(adversary, name)
-        section |= {} if value is None else {name: path_text(value)}
+    risk = "prosecutor" if population is None else "journalist"
+    content |= opponents.content(risk, populations, prefix)
     own = own_policies(policies)
     content = {
         **content,
         "economics": economics,
-        "adversary": section,
         "publisher": {
             "unit": unit,
             "policies": [policy if isinstance(policy, str) else name_of(policy) for policy in policies],
@@ -109,8 +94,7 @@ def parts_of(
     given = {*tables, *populations}
     content = _anchored(content, given)
     override(content, {key: _plain(value) for key, value in overrides.items()})
-    made = {adversary.planner: adversary.make} if isinstance(adversary, Own) else {}
-    return Parts(content, tables, populations, made, own)
+    return Parts(content, tables, populations, opponents.planners, own)
 
 
 def own_policies(policies: Sequence[object]) -> dict[str, Any]:
@@ -143,32 +127,6 @@ def name_of(policy: object) -> str:
     return str(getattr(policy, "name", type(policy).__name__))
 
 
-def population_of(given: object, name: str, argument: str) -> Population | str:
-    """Return people: as given, counted from a table, or the name or file of a recipe.
-
-    Raises
-    ------
-    InputError
-        If it is none of these.
-    """
-    if isinstance(given, Population):
-        return given
-    if isinstance(given, pd.DataFrame):
-        return Population.from_frame(given, name=name)
-    if isinstance(given, str | Path):
-        return path_text(given)
-    raise InputError(
-        "no population", source=GAME, where=argument, found=type(given).__name__,
-        expected="a Population, a DataFrame, or the name or file of a recipe",
-    )  # fmt: skip
-
-
-def path_text(given: str | Path) -> str:
-    """Return a path as absolute text; a name as it is."""
-    is_file = isinstance(given, Path) or bool(re.search(r"[/\\]|\.(toml|parquet)$", given))
-    return str(Path(given).absolute()) if is_file else str(given)
-
-
 def _economics(
     amounts: Mapping[str, Amount | None], records: Records, unit: str
 ) -> tuple[dict[str, Any], dict[str, pd.Series[str]]]:
@@ -197,10 +155,7 @@ def _column(amount: Any, name: str, records: Records, argument: str) -> tuple[st
     own = records.columns or ()
     if isinstance(amount, str):
         if records.columns is not None and amount not in own:
-            raise InputError(
-                "no such column", source=GAME, where=argument, found=amount, expected=f"one of {listed(own, 20)}",
-                hint=nearest(amount, own),
-            )  # fmt: skip
+            raise not_among("no such column", amount, own, source=GAME, where=argument, shown=20)
         return amount, None
     values = np.asarray(amount)
     if values.shape != (records.n_records,) or values.dtype.kind not in "iuf":

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from reidsim.errors import InputError
-from reidsim.front.adversaries import AnyAdversary, Own
 from reidsim.front.arguments import GAME
 from reidsim.front.content import Parts
 from reidsim.populations.population import Population
@@ -19,7 +18,7 @@ from reidsim.scenarios.load import load_scenario
 COUNT = "people"
 
 
-def write_scenario(path: Path, parts: Parts, adversary: AnyAdversary) -> Path:
+def write_scenario(path: Path, parts: Parts) -> Path:
     """Write a game as a scenario file, with its tables as CSV files and its people as recipes beside it.
 
     Raises
@@ -30,7 +29,7 @@ def write_scenario(path: Path, parts: Parts, adversary: AnyAdversary) -> Path:
     """
     if path.suffix != ".toml":
         raise InputError("not the name of a scenario", source=path, expected="a name that ends in .toml")
-    content = _named(parts, adversary)
+    content = _named(parts)
     texts: dict[Path, Any] = {path: content}
     rows: dict[Path, tuple[list[str] | None, list[list[str]]]] = {}
     for name, table in parts.tables.items():
@@ -48,7 +47,7 @@ def write_scenario(path: Path, parts: Parts, adversary: AnyAdversary) -> Path:
             _write_table(file, header, lines)
         for file, said in texts.items():
             file.write_text(toml_text(said), encoding="utf-8")
-        if not (parts.policies or isinstance(adversary, Own)):
+        if not (parts.policies or parts.planners):
             load_scenario(path)
     except (OSError, InputError) as error:
         for file in (*texts, *rows):
@@ -81,17 +80,28 @@ def reference(part: object, argument: str) -> str:
     return f"{module}:{names[0]}"
 
 
-def _named(parts: Parts, adversary: AnyAdversary) -> dict[str, Any]:
+def _named(parts: Parts) -> dict[str, Any]:
     """Return the content with references in place of what is given in memory."""
-    content = {**parts.content, "adversary": dict(parts.content["adversary"])}
-    if isinstance(adversary, Own):
-        content["adversary"]["planner"] = reference(adversary.adversary, "argument 'adversary'")
+    content = dict(parts.content)
+    if "adversaries" in content:
+        content["adversaries"] = {
+            name: _planned(section, parts, f"argument 'adversaries', {name}")
+            for name, section in content["adversaries"].items()
+        }
+    else:
+        content["adversary"] = _planned(content["adversary"], parts, "argument 'adversary'")
     publisher = content["publisher"]
     named = [
         reference(parts.policies[policy], "argument 'policies'") if policy in parts.policies else policy
         for policy in publisher["policies"]
     ]
     return {**content, "publisher": {**publisher, "policies": named}}
+
+
+def _planned(section: Mapping[str, Any], parts: Parts, argument: str) -> dict[str, Any]:
+    """Return the section of an adversary with a reference in place of one that is given in memory."""
+    own = parts.planners.get(str(section.get("planner")))
+    return dict(section) if own is None else {**section, "planner": reference(own, argument)}
 
 
 def _recipe(people: Population, file: str) -> tuple[dict[str, Any], tuple[list[str], list[list[str]]]]:

@@ -17,20 +17,20 @@ from reidsim.engine.run import run_loaded
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.result import StressResult
 from reidsim.engine.stress.run import stress_loaded
-from reidsim.errors import InputError, listed, nearest
-from reidsim.front.adversaries import Amount, AnyAdversary, Own, Random
+from reidsim.errors import InputError, listed, nearest, not_among
+from reidsim.front.adversaries import Amount
 from reidsim.front.arguments import GAME, named_arguments
-from reidsim.front.content import UNITS, Parts, parts_of, population_of
+from reidsim.front.content import UNITS, Parts, parts_of
 from reidsim.front.files import write_scenario
+from reidsim.front.opponents import Opponents, population_of
 from reidsim.front.records import Records
-from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.population import Population
-from reidsim.scenarios.given import replies, validated_with
+from reidsim.progress import watched
+from reidsim.scenarios.given import validated_with
+from reidsim.scenarios.kind import DEFAULT_KIND, kind_named, kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.study import Progress
+from reidsim.scenarios.study import Progress, Study
 
 _PRICES = ("benefit", "loss", "gain", "cost")
 _DEFAULT_POLICIES = ("basic", "no-attack")
@@ -51,6 +51,11 @@ class Game:
         hide among the released ones.
     adversary : OneShot, Sequential, Always, Never, Random, Own or object
         An object with a method ``respond(linkage, rows)`` is one of the user's own; see `Own`.
+    adversaries : mapping of str to the same, optional
+        In place of `adversary`, several by name, of whom the records meet one. Each has one gain, the loss if None, and
+        one cost, which the publisher knows.
+    weights : mapping of str to float, optional
+        How likely each of them comes, in sum 1; all alike if not given.
     benefit, loss : float, str or array
         The publisher's benefit of sharing a record as it is, and its loss if the record is re-identified: one amount,
         a column of the records, or one amount per record.
@@ -84,7 +89,9 @@ class Game:
 
     records: Records
     population: Population | pd.DataFrame | str | Path | None = None
-    adversary: Any = field(kw_only=True)
+    adversary: Any = field(default=None, kw_only=True)
+    adversaries: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    weights: Mapping[str, float] | None = field(default=None, kw_only=True)
     benefit: Amount = field(kw_only=True)
     loss: Amount = field(kw_only=True)
     unit: Literal["record", "table"] = field(default="record", kw_only=True)
@@ -99,8 +106,7 @@ class Game:
             raise InputError("no records", source=GAME, where="argument 'records'", found=type(self.records).__name__,
                              expected="Records(table, hierarchies)")  # fmt: skip
         if self.unit not in UNITS:
-            raise InputError("value not allowed", source=GAME, where="argument 'unit'", found=self.unit,
-                             expected=f"one of {listed(UNITS)}", hint=nearest(str(self.unit), UNITS))  # fmt: skip
+            raise not_among("value not allowed", self.unit, UNITS, source=GAME, where="argument 'unit'")
         if self.population is not None:
             people = population_of(self.population, "people", "argument 'population'")
             object.__setattr__(self, "_people", people)
@@ -110,7 +116,7 @@ class Game:
         size = repr(self.records).removeprefix("Records(").partition(",")[0] if self.records.n_records is None else (
             f"{self.records.n_records:,} records"
         )  # fmt: skip
-        return f"Game({size}, {self._opponent.planner}, unit={self.unit!r})"
+        return f"Game({size}, {self._opponents.words}, unit={self.unit!r})"
 
     # What it is.
 
@@ -132,15 +138,15 @@ class Game:
             parts = self._parts(policies)
             content = {**parts.content, "seed": self.seed if seed is None else seed, **sections}
             path = Path(GAME)
-            checked = validated_with(parts.given, TablesScenario, content, path)
+            checked = validated_with(parts.given, kind_named(DEFAULT_KIND).schema, content, path)
             return LoadedScenario(self.name, path, checked, content, given=parts.given)
 
     @property
-    def study(self) -> TablesStudy:
+    def study(self) -> Study[Any]:
         """Everything put together: cells, hierarchies, linkage; what the engines solve."""
         loaded = self.scenario()
         with named_arguments():
-            return build_study(loaded)
+            return kind_of(loaded.scenario).build(loaded)
 
     @property
     def fingerprint(self) -> str:
@@ -149,6 +155,7 @@ class Game:
 
     # What is played.
 
+    @watched
     def play(
         self, policies: Sequence[object] | None = None, seed: int | None = None, *, progress: Progress | None = None
     ) -> RunResult:
@@ -172,6 +179,7 @@ class Game:
         with named_arguments():
             return run_loaded(loaded, progress=progress)
 
+    @watched
     def sweep(
         self,
         *,
@@ -192,24 +200,25 @@ class Game:
             As of `play`.
         **values : iterable
             Values of ``benefit``, ``loss``, ``gain`` or ``cost``, or of any other key of a scenario with ``__`` in
-            place of dots: ``adversary__sequential__penalty=[0, 100]``.
+            place of dots: ``adversary__sequential__penalty=[0, 100]``, or ``adversaries__broker__gain=[50, 400]``.
 
         Returns
         -------
         RunResult
             A `BatchResult`: `summary` has a row per point and policy.
         """
-        listed_values = {_key(name): _listed(name, given) for name, given in values.items()}
+        listed_values = {self._key(name): _listed(name, given) for name, given in values.items()}
         if not listed_values:
             raise InputError("nothing to sweep", source="Game.sweep", expected="values, such as loss=range(0, 500, 50)")
         in_turn = list(values) if one_at_a_time is True else list(one_at_a_time or ())
         section: dict[str, Any] = {"values": listed_values}
         if in_turn:
-            section["one_at_a_time"] = [_key(name) for name in in_turn]
+            section["one_at_a_time"] = [self._key(name) for name in in_turn]
         loaded = self.scenario(policies, seed, sweep=section)
         with named_arguments():
             return run_batch_loaded(loaded, self._executor(policies), progress=progress)
 
+    @watched
     def cross_play(
         self,
         policies: Sequence[object] | None = None,
@@ -229,10 +238,11 @@ class Game:
             As of `reidsim.cross_play`.
         """
         loaded = self.scenario(policies, seed)
-        rate = self._opponent.rate if isinstance(self._opponent, Random) else 0.5
+        rate = self._opponents.rate
         with named_arguments():
             return cross_play_loaded(loaded, knowledge=knowledge, stages=stages, attack_rate=rate, progress=progress)
 
+    @watched
     def stress(
         self,
         *,
@@ -261,7 +271,7 @@ class Game:
             raise InputError("nothing uncertain", source="Game.stress", expected="ranges, such as loss=(100, 500)")
         sections: dict[str, object] = {} if parts is None else {"stress": dict(parts)}
         if ranges:
-            uncertain: dict[str, Any] = {_key(name): _distribution(name, given) for name, given in ranges.items()}
+            uncertain: dict[str, Any] = {self._key(name): _distribution(name, given) for name, given in ranges.items()}
             sections["uncertainty"] = {"parameters": uncertain} | ({} if samples is None else {"samples": samples})
         loaded = self.scenario(policies, seed, **sections)
         with named_arguments():
@@ -292,39 +302,35 @@ class Game:
         with named_arguments():
             parts = self._parts(policies, f"{path.stem}-")
             parts.content["seed"] = self.seed
-            return write_scenario(path, parts, self._opponent)
+            return write_scenario(path, parts)
 
     # What it is made of.
 
     @property
-    def _opponent(self) -> AnyAdversary:
-        """The adversary, an own one as such."""
-        if isinstance(self.adversary, AnyAdversary):
-            return self.adversary
-        if not replies(self.adversary):
-            raise InputError(
-                "no adversary", source=GAME, where="argument 'adversary'", found=self.adversary,
-                expected="OneShot(...), Sequential(...), Always, Never, Random, or an object with a method "
-                "respond(linkage, rows)",
-                hint="Own(...) takes a class or function that makes one",
-            )  # fmt: skip
-        return Own(self.adversary)
+    def _opponents(self) -> Opponents:
+        """The adversaries, own ones as such."""
+        return Opponents.of(self.adversary, self.adversaries, self.weights)
 
     def _parts(self, policies: Sequence[object] | None, prefix: str = "") -> Parts:
-        opponent = self._opponent
-        gain, cost = (
-            (opponent.amount(name) if isinstance(opponent, Own) else getattr(opponent, name)) for name in _PRICES[2:]
-        )
-        amounts = {"benefit": self.benefit, "loss": self.loss, "gain": gain, "cost": cost}
+        amounts = {"benefit": self.benefit, "loss": self.loss}
         chosen = self.policies if policies is None else policies
         if isinstance(chosen, str):
             chosen = [chosen]
-        return parts_of(self.records, self._people, opponent, amounts, self.unit, chosen, self.overrides, prefix)
+        return parts_of(self.records, self._people, self._opponents, amounts, self.unit, chosen, self.overrides, prefix)
 
     def _executor(self, policies: Sequence[object] | None) -> Executor | None:
         """Return where runs are done: here, if there is something that other processes may not know."""
         parts = self._parts(policies)
-        return SerialExecutor() if parts.policies or isinstance(self._opponent, Own) else None
+        return SerialExecutor() if parts.policies or parts.planners else None
+
+    def _key(self, name: str) -> str:
+        """Return the key path of a parameter."""
+        if name in ("gain", "cost") and self.adversaries:
+            raise InputError(
+                "each adversary has its own", source=GAME, where=f"argument {name!r}",
+                expected=listed(f"adversaries__{each}__{name}" for each in self.adversaries),
+            )  # fmt: skip
+        return _key(name)
 
 
 def _key(name: str) -> str:

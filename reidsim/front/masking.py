@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from reidsim.adversaries.multistage.attack import two_stage_attack
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, not_among
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.masking.fixed_policies import MASKING_POLICIES, PublishedPolicy, solve_policy
 from reidsim.games.masking.game import MaskingGame
@@ -123,10 +123,7 @@ def _published(policy: str) -> PublishedPolicy:
     for known in MASKING_POLICIES:
         if policy == known:
             return known
-    raise InputError(
-        "no such policy", source="solve_masking", where="argument 'policies'", found=policy,
-        expected=f"one of {listed(MASKING_POLICIES)}", hint=nearest(policy, MASKING_POLICIES),
-    )  # fmt: skip
+    raise not_among("no such policy", policy, MASKING_POLICIES, source="solve_masking", where="argument 'policies'")
 
 
 def _columns(table: Columns) -> dict[str, Any]:

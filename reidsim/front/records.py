@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, not_among
 from reidsim.front.hierarchies import HierarchyLike, hierarchy_content
 from reidsim.tables import sniff_delimiter, text_table
 
@@ -30,6 +32,9 @@ class Records:
         `suppress`, ``"suppress"``, a table with a row per value and a column per level (a DataFrame, or a file as ARX
         writes it), or a `Hierarchy`. Or a mapping with the keys that scenario files have for an attribute, such as
         ``{"hierarchy": intervals(5), "in_loss": False}``.
+    weight : str or array, optional
+        Sampling weights: how many people of the population each record stands for, 1 or more. A column of the table,
+        or one number for each record; adversaries with ``risk="sample"`` link with them.
     person : str, optional
         Column that says whose each record is, where people have several: then people are counted, and all records of a
         person get one generalization. It is never shared.
@@ -39,7 +44,7 @@ class Records:
     Raises
     ------
     InputError
-        If the table is empty, or lacks an attribute or a key, or a hierarchy is none.
+        If the table is empty, or lacks an attribute, a key or its weights, or a hierarchy is none.
 
     Examples
     --------
@@ -51,9 +56,11 @@ class Records:
 
     data: pd.DataFrame | str | Path
     attributes: Mapping[str, HierarchyLike | Mapping[str, Any]]
+    weight: str | ArrayLike | None = None
     person: str | None = field(default=None, kw_only=True)
     household: str | None = field(default=None, kw_only=True)
     _table: pd.DataFrame | None = field(init=False, repr=False, default=None)
+    _weights: pd.Series[str] | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
         if not isinstance(self.data, pd.DataFrame | str | Path):
@@ -70,13 +77,31 @@ class Records:
             for name, given in self.attributes.items():
                 if not (isinstance(given, Mapping) and given.get("draw")):
                     named.append(("attributes", given.get("column", name) if isinstance(given, Mapping) else name))
+            if isinstance(self.weight, str):
+                named.append(("weight", self.weight))
             for argument, column in named:
                 if column not in table:
-                    raise InputError(
-                        "no such column", source="Records", where=f"argument '{argument}'", found=column,
-                        expected=f"one of {listed(table.columns, 20)}", hint=nearest(str(column), table.columns),
-                    )  # fmt: skip
+                    raise not_among(
+                        "no such column",
+                        column,
+                        table.columns,
+                        source="Records",
+                        where=f"argument '{argument}'",
+                        shown=20,
+                    )
+        if self.weight is not None and not isinstance(self.weight, str):
+            object.__setattr__(self, "_weights", self._given_weights())
         self.content("", {})
+
+    def _given_weights(self) -> pd.Series[str]:
+        weights = np.asarray(self.weight)
+        if weights.shape != (self.n_records,) or weights.dtype.kind not in "iuf":
+            raise InputError(
+                "not a weight for each record", source="Records", where="argument 'weight'",
+                found=f"{weights.dtype} of shape {weights.shape}",
+                expected="a column, or numbers of the shape of a table in memory",
+            )  # fmt: skip
+        return pd.Series([repr(float(weight)) for weight in weights], dtype="str")
 
     def __repr__(self) -> str:
         size = Path(self.data).name if self._table is None else f"{len(self._table):,} records"  # type: ignore[arg-type]
@@ -108,7 +133,11 @@ class Records:
                 release["delimiter"] = sniff_delimiter(path)
         else:
             release = {"path": f"{prefix}records.csv"}
-            tables[release["path"]] = self._table.assign(**columns) if columns else self._table
+            name = self._weight_column()
+            further = {**columns, **({} if self._weights is None else {str(name): self._weights})}
+            tables[release["path"]] = self._table.assign(**further) if further else self._table
+        if self.weight is not None:
+            release["weight"] = str(self._weight_column())
         of_people = {"person": self.person, "household": self.household}
         release |= {key: column for key, column in of_people.items() if column is not None}
         attributes: dict[str, dict[str, Any]] = {}
@@ -123,6 +152,14 @@ class Records:
             attributes[name] = {_HIERARCHY: section, **keys}
             tables.update(named)
         return {"release": release, "attributes": attributes}, tables
+
+    def _weight_column(self) -> str | None:
+        if self.weight is None or isinstance(self.weight, str):
+            return self.weight
+        name = "weight"
+        while self._table is not None and name in self._table:
+            name += " of the records"
+        return name
 
     @property
     def n_records(self) -> int | None:

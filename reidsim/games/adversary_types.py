@@ -8,15 +8,15 @@ so the solvers of the record game find the publisher's best reply to the types w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
 
 from reidsim.adversaries.response import Adversary, Linkage, Response
 from reidsim.errors import InputError
-from reidsim.games.record_game import Linker, RecordGame
-from reidsim.releases.strategy_space import Floats, Rows, StrategySpace
+from reidsim.games.record_game import JointLinker, Linker, RecordGame
+from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 
 Together = Literal["one-of", "all", "worst"]
 
@@ -267,6 +267,13 @@ class TypesGame(RecordGame):
             if each.name == name:
                 return RecordGame(self.space, each.linker, each.adversary, self.benefit, self.loss)
         raise InputError("no such type", found=name, expected=f"one of {', '.join(t.name for t in self.types)}")
+
+    def given(self, strategies: Strategies) -> TypesGame:
+        """Return the game in which everybody is linked as all records are shared; see `RecordGame`."""
+        joint = {id(each.linker): each.linker for each in self.types if isinstance(each.linker, JointLinker)}
+        given = {key: linker.given(strategies) for key, linker in joint.items()}
+        types = [replace(each, linker=given.get(id(each.linker), each.linker)) for each in self.types]
+        return self.with_types(types) if given else self
 
     def with_types(self, types: Sequence[AdversaryType], together: Together | None = None) -> TypesGame:
         """Return the same publisher's game against other types."""

@@ -95,6 +95,7 @@ def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
     """
     n = game.n_records
     strategies = choice.strategies
+    game = game.given(strategies)
     publisher, adversary, success, utility = (np.zeros(n) for _ in range(4))
     attacked = np.zeros(n, dtype=np.bool_)
     frequency: Floats | None = None

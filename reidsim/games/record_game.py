@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,15 @@ class Linker(Protocol):
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Link all records, or those of `rows`, shared as `strategy`."""
+        ...
+
+
+@runtime_checkable
+class JointLinker(Linker, Protocol):
+    """Tells what linkage yields where that depends on how all are shared; `link`, as if they were shared alike."""
+
+    def given(self, strategies: Strategies) -> Linker:
+        """Return what links records if each is shared as `strategies` (n_records,) say; -1 where it is not shared."""
         ...
 
 
@@ -49,7 +58,7 @@ class PopulationLinker:
         true = self.group_sizes.at(strategy, rows)
         believed = true if self.believed_group_sizes is None else self.believed_group_sizes.at(strategy, rows)
         if self.population is None:
-            return Linkage(true, believed)
+            return Linkage(true, believed, by_chance=self.group_sizes.by_chance)
         everybody = true if self.population is self.group_sizes else self.population.at(strategy, rows)
         return Linkage(true, believed, np.asarray(everybody / self.population.total))
 
@@ -111,6 +120,11 @@ class RecordGame:
     def n_records(self) -> int:
         """Number of records."""
         return self.space.n_records
+
+    def given(self, strategies: Strategies) -> RecordGame:
+        """Return the game in which everybody is linked as all records are shared, (n_records,); mostly the same."""
+        linker = self.linker
+        return replace(self, linker=linker.given(strategies)) if isinstance(linker, JointLinker) else self
 
     def tie(self, rows: Rows | None = None) -> Floats:
         """Return the difference below which two of the publisher's payoffs are equal, per record."""

@@ -336,29 +336,6 @@ def keep_groups(
     return kept[:place].copy(), ends[: groups + 1].copy()
 
 
-def group_sizes_on(elements: Elements, attributes: Sequence[int]) -> Integers:
-    """Return how many records, or people, each person matches when these attributes are known, shape (n_persons,).
-
-    Raises
-    ------
-    InputError
-        If a person matches none: its own record is not among the released ones.
-    """
-    split = whole(elements)
-    order, starts = split.order, split.starts
-    for attribute in attributes:
-        column = elements.columns[attribute]
-        order, starts = split_groups(order, starts, column, np.zeros(int(column.max()) + 1, dtype=np.int64))
-    matches = np.zeros(elements.n_persons, dtype=np.int64)
-    everybody = np.ones(elements.n_persons, dtype=np.bool_)
-    if len(elements.holders.start):
-        matching_people(order, starts, elements.asks, elements.holders, everybody, matches)
-    else:
-        matching_records(order, starts, elements.asks, elements.records, everybody, matches)
-    require_matches(matches)
-    return matches
-
-
 def require_matches(matches: Integers) -> None:
     """Check that everybody matches a record.
 

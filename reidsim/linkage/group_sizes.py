@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numba
 import numpy as np
@@ -70,6 +71,9 @@ class GroupSizes:
     holds_records : bool
         Whether every record's person is in the population.
     """
+
+    # Whether sizes are one over the probability that a guess is right, rather than counts of people.
+    by_chance: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, not_among
 from reidsim.populations.domain import Attribute, Codes
 from reidsim.releases.hierarchy import Hierarchy
 
@@ -159,11 +159,10 @@ class ValueTree:
         nodes = pd.Index(list(self.labels), dtype="str").get_indexer(pd.Index(labels)).astype(np.int32)
         if (nodes < 0).any():
             row = int((nodes < 0).argmax())
-            raise InputError(
+            raise not_among(
                 f"value that the value tree of {self.attribute.name!r} does not cover",
-                where=f"row {row + 1}, column {(column or self.attribute.name)!r}",
-                found=labels.iloc[row],
-                expected=f"one of {listed(self.labels)}",
-                hint=nearest(str(labels.iloc[row]), self.labels),
+                labels.iloc[row],
+                self.labels,
+                where=f"row {row + 1}, column {column or self.attribute.name!r}",
             )
         return nodes

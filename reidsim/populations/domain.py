@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, nearest, not_among
+from reidsim.wording import whole_number
 
 Codes = NDArray[np.int32]
 
@@ -128,12 +129,7 @@ class Domain:
         try:
             return self.names.index(name)
         except ValueError:
-            raise InputError(
-                "no such attribute",
-                found=name,
-                expected=f"one of {listed(self.names)}",
-                hint=nearest(name, self.names),
-            ) from None
+            raise not_among("no such attribute", name, self.names) from None
 
     def select(self, names: Sequence[str]) -> Domain:
         """Return the domain of some attributes, in the order given."""
@@ -201,10 +197,11 @@ def unique_rows(codes: Codes, shape: Sequence[int]) -> tuple[NDArray[np.intp], N
 
 def natural_categories(values: pd.Series[str]) -> tuple[str, ...]:
     """Return the distinct labels of a column in natural order: whole numbers by size, anything else as text."""
-    labels = [str(label).strip() for label in values.unique()]
-    if all(label.removesuffix("+").removeprefix("-").isdecimal() for label in labels):
-        return tuple(sorted(set(labels), key=lambda label: (int(label.removesuffix("+")), label)))
-    return tuple(sorted(set(labels)))
+    labels = {str(label).strip() for label in values.unique()}
+    numbers = {label: number for label in labels if (number := whole_number(label)) is not None}
+    if len(numbers) == len(labels):
+        return tuple(sorted(labels, key=lambda label: (numbers[label], label)))
+    return tuple(sorted(labels))
 
 
 def _as_labels(values: Iterable[object]) -> pd.Series[str]:

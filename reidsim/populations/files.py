@@ -7,7 +7,7 @@ import errno
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -67,12 +67,29 @@ def replace_table(path: Path, table: pa.Table) -> None:
     InputError
         If it cannot be written.
     """
+    _replace(path, lambda unfinished: pq.write_table(table, unfinished, compression="zstd"))
+
+
+def write_new_file(path: Path, content: bytes) -> None:
+    """Write a file so that it appears complete or not at all.
+
+    Raises
+    ------
+    InputError
+        If there is something at the path, or it cannot be written.
+    """
+    require_new_file(path)
+    _replace(path, lambda unfinished: Path(unfinished).write_bytes(content))
+
+
+def _replace(path: Path, write: Callable[[str], object]) -> None:
+    """Put what `write` makes of the name of an unfinished file at a path."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, unfinished = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
         os.close(handle)
         try:
-            pq.write_table(table, unfinished, compression="zstd")
+            write(unfinished)
             with open(unfinished, "rb") as file:
                 os.fsync(file.fileno())
             mask = os.umask(0)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, not_among
 from reidsim.populations.individuals import Individuals
 from reidsim.populations.recipe import RecipeHead, Share
 from reidsim.populations.resources import ANYONE, ExternalResource, draw_people, draw_resource
@@ -103,11 +103,5 @@ def _codes(world: Individuals, attribute: str, values: tuple[str, ...], where: s
     categories = world.domain[attribute].categories
     for value in values:
         if value not in categories:
-            raise InputError(
-                f"not a value of {attribute!r}",
-                where=where,
-                found=value,
-                expected=f"one of {listed(categories)}",
-                hint=nearest(value, categories),
-            )
+            raise not_among(f"not a value of {attribute!r}", value, categories, where=where)
     return [categories.index(value) for value in values]

@@ -140,7 +140,7 @@ def _read_header(path: Path) -> list[_ZctaRecord]:
             continue
         zcta, people = line[_ZCTA5], line[_POP100].strip()
         for field, value in (("ZCTA5", zcta), ("POP100", people)):
-            if not value.isdecimal():
+            if not value.isdecimal() or len(value) > _CELL_DIGITS:
                 raise InputError(f"{field} is not a number", source=path, where=f"line {number}", found=value)
         records.append(_ZctaRecord(zcta, line[_LOGRECNO], int(people)))
     if not records:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from reidsim.bundled import resolve
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, not_among
 from reidsim.populations.recipe import RecipeHead
 from reidsim.populations.value_groups import number_range
 from reidsim.validation import Section, read_toml, validated
@@ -194,13 +194,7 @@ class SocialMediaModel:
         """
         figures = self.recipe.attributes.get(attribute)
         if figures is None:
-            raise InputError(
-                "no such attribute",
-                source=self.name,
-                found=attribute,
-                expected=f"one of {listed(self.attributes)}",
-                hint=nearest(attribute, self.attributes),
-            )
+            raise not_among("no such attribute", attribute, self.attributes, source=self.name)
         return self.use(age) * self._probability(figures, f"attributes.{attribute}", age)
 
     def _probability(self, figures: FiguresByAge, where: str, age: int | Ages | None) -> float | Floats:

@@ -15,13 +15,14 @@ from pydantic import Field
 
 from reidsim.errors import InputError, listed, nearest
 from reidsim.populations.domain import Attribute
+from reidsim.wording import whole_number
 
 # The members of a group: values, ranges of whole numbers ("18..24", "75..", "..17"), or what no other group has.
 Members = Annotated[tuple[str, ...], Field(min_length=1)]
 Groups = dict[str, Members]
 
 REST = "otherwise"
-_RANGE = re.compile(r"(\d*)\.\.(\d*)")
+_RANGE = re.compile(r"(\d{0,18})\.\.(\d{0,18})")
 
 _TOO_MANY_COMBINATIONS = 10**7
 
@@ -114,7 +115,8 @@ class Combinations:
 def values_in_order(column: pd.Series[str]) -> tuple[str, ...]:
     """Return the distinct values of a column: whole numbers by size, anything else in the order of the file."""
     values = [str(value) for value in column.unique()]
-    return tuple(sorted(values, key=int)) if all(value.isdecimal() for value in values) else tuple(values)
+    numbers = {v: number for v in values if v.isdecimal() and (number := whole_number(v)) is not None}
+    return tuple(sorted(values, key=numbers.__getitem__)) if len(numbers) == len(values) else tuple(values)
 
 
 def number_range(text: str) -> tuple[int, int | None] | None:
@@ -224,5 +226,8 @@ def positions_of(attribute: Attribute, member: str, where: str, *, also: str = "
     return [
         position
         for position, value in enumerate(attribute.categories)
-        if value.isdecimal() and first <= int(value) and (last is None or int(value) <= last)
+        if value.isdecimal()
+        and (number := whole_number(value)) is not None
+        and first <= number
+        and (last is None or number <= last)
     ]

@@ -19,6 +19,7 @@ from reidsim.populations.value_groups import Combinations, GroupedAttribute, Gro
 from reidsim.populations.voter_profiles import VoterProfile, voter_profile
 from reidsim.tables import numbers, read_table, require_columns
 from reidsim.validation import Section
+from reidsim.wording import whole_number
 
 VOTING_AGE = 18
 
@@ -224,12 +225,13 @@ def _profile(recipe: VoterListRecipe) -> VoterProfile:
 
 
 def _whole_numbers(attribute: Attribute) -> NDArray[np.int64]:
-    for category in attribute.categories:
-        if not category.removesuffix("+").isdecimal():
+    numbers = [whole_number(category) for category in attribute.categories]
+    for category, number in zip(attribute.categories, numbers, strict=True):
+        if number is None or number < 0:
             raise InputError(
                 "not a whole number, so adults cannot be told", where=f"attribute {attribute.name!r}", found=category
             )
-    return np.array([int(category.removesuffix("+")) for category in attribute.categories])
+    return np.array(numbers, dtype=np.int64)
 
 
 def _listed(counts: Counts, shares: Floats, expected: bool, name: str, seed: int) -> Counts:

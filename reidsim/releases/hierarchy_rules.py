@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from reidsim.errors import InputError, listed, nearest
 from reidsim.populations.domain import Attribute
 from reidsim.releases.hierarchy import SUPPRESSED
+from reidsim.wording import whole_number
 
 
 def interval_levels(
@@ -19,7 +20,8 @@ def interval_levels(
     Parameters
     ----------
     attribute : Attribute
-        Categories are whole numbers; a trailing ``+`` (``"90+"``) is allowed.
+        Categories are whole numbers; a trailing ``+`` (``"90+"``) is allowed. An empty one, a missing value, keeps to
+        itself.
     widths : sequence of int
         Width of the intervals at each level; each a multiple of the one before, so that levels nest.
     start : int, optional
@@ -32,7 +34,8 @@ def interval_levels(
     list of list of str
         Per level, the label of each category.
     """
-    numbers = whole_numbers(attribute)
+    number_of = dict(zip(present := _present(attribute), whole_numbers(attribute, present), strict=True))
+    numbers = number_of.values()
     top = max(numbers)
     low = min(numbers) if start is None else start
     if min(numbers) < low:
@@ -48,9 +51,26 @@ def interval_levels(
         if absorb_remainder and len(starts) > 1 and top - starts[-1] + 1 < width:
             starts.pop()
         ends = [following - 1 for following in starts[1:]] + [top]
-        at = [bisect.bisect_right(starts, number) - 1 for number in numbers]
-        levels.append([f"{starts[i]}-{ends[i]}" if starts[i] < ends[i] else str(starts[i]) for i in at])
+        at = {value: bisect.bisect_right(starts, number) - 1 for value, number in number_of.items()}
+        interval = {
+            value: f"{starts[i]}-{ends[i]}" if starts[i] < ends[i] else str(starts[i]) for value, i in at.items()
+        }
+        levels.append([interval.get(value, value) for value in attribute.categories])
     return levels
+
+
+def _present(attribute: Attribute) -> tuple[str, ...]:
+    """Return the categories of an attribute that are no missing value.
+
+    Raises
+    ------
+    InputError
+        If all are missing.
+    """
+    present = tuple(category for category in attribute.categories if category)
+    if not present:
+        raise InputError("no value that is not missing", where=f"attribute {attribute.name!r}")
+    return present
 
 
 def prefix_levels(attribute: Attribute, digits: Sequence[int], *, pool: Sequence[str] = ()) -> list[list[str]]:
@@ -59,14 +79,14 @@ def prefix_levels(attribute: Attribute, digits: Sequence[int], *, pool: Sequence
     Parameters
     ----------
     attribute : Attribute
-        Categories all of one length.
+        Categories all of one length; an empty one, a missing value, keeps to itself.
     digits : sequence of int
         Characters kept at each level, decreasing.
     pool : sequence of str
         Prefixes whose codes are grouped with each other (and with no others) at every level that keeps no more
         characters than they have: the sparsely populated ZIP3 areas of Safe Harbor.
     """
-    lengths = {len(category) for category in attribute.categories}
+    lengths = {len(category) for category in _present(attribute)}
     if len(lengths) != 1:
         raise InputError(
             "codes of several lengths", where=f"attribute {attribute.name!r}", found=sorted(lengths), expected="one"
@@ -95,7 +115,7 @@ def prefix_levels(attribute: Attribute, digits: Sequence[int], *, pool: Sequence
             [
                 pooled_label
                 if kept <= pooled_from and category.startswith(tuple(pool))
-                else _masked(category[:kept], length)
+                else _masked(category[:kept], length if category else 0)
                 for category in attribute.categories
             ]
         )
@@ -140,16 +160,16 @@ def suppression_level(attribute: Attribute) -> list[str]:
     return [SUPPRESSED] * attribute.size
 
 
-def whole_numbers(attribute: Attribute) -> list[int]:
-    """Read the categories of an attribute as whole numbers; ``"90+"`` reads as 90."""
+def whole_numbers(attribute: Attribute, categories: Sequence[str] | None = None) -> list[int]:
+    """Read the categories of an attribute, or some of them, as whole numbers; ``"90+"`` reads as 90."""
     numbers = []
-    for category in attribute.categories:
-        text = category.removesuffix("+")
-        if not text.removeprefix("-").isdecimal():
+    for category in attribute.categories if categories is None else categories:
+        number = whole_number(category)
+        if number is None:
             raise InputError(
                 "not a whole number", where=f"attribute {attribute.name!r}", found=category, expected="48 or 90+"
             )
-        numbers.append(int(text))
+        numbers.append(number)
     return numbers
 
 

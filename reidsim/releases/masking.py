@@ -107,11 +107,6 @@ class MaskingSpace:
         """The strategy that shares everything."""
         return 0
 
-    @property
-    def most_masked(self) -> int:
-        """The strategy that masks everything."""
-        return self.size - 1
-
     def levels(self, strategies: Strategies | int) -> NDArray[np.int64]:
         """Return the level of each attribute, shape (..., n_attributes)."""
         return np.asarray(np.asarray(strategies)[..., None] // self._place % np.array(self.shape))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from reidsim.errors import InputError, listed, nearest
-from reidsim.populations.domain import Codes, Domain
+from reidsim.errors import InputError
+from reidsim.populations.domain import Codes
 from reidsim.populations.population import Population
 from reidsim.populations.sampling import UNKNOWN, complete_records
 from reidsim.releases.hierarchy_rules import whole_numbers
+from reidsim.tables import require_columns
 
 
 def records_of(table: Population) -> pd.DataFrame:
@@ -24,7 +26,11 @@ def records_of(table: Population) -> pd.DataFrame:
 
 
 def select_columns(
-    frame: pd.DataFrame, columns: Mapping[str, str], values: Mapping[str, Mapping[str, str]], source: str | Path
+    frame: pd.DataFrame,
+    columns: Mapping[str, str],
+    values: Mapping[str, Mapping[str, str]],
+    source: str | Path,
+    readings: Mapping[str, Callable[[str], str]] | None = None,
 ) -> pd.DataFrame:
     """Take the columns that hold the quasi-identifiers, under the attributes' names and with the domain's labels.
 
@@ -37,47 +43,47 @@ def select_columns(
         Per attribute, the label that stands for a value; values not named stay.
     source : str or Path
         For messages.
+    readings : mapping of str to callable, optional
+        Per attribute, the label that a value is read as; values of the others are read as they are.
 
     Raises
     ------
     InputError
-        If a column is missing.
+        If a column is missing, or a value cannot be read.
     """
     chosen = {}
+    require_columns(frame, columns.values(), source)
     for attribute, column in columns.items():
-        if column not in frame.columns:
-            raise InputError(
-                "column missing",
-                source=source,
-                where=f"column {column!r}",
-                expected=f"it among the columns, which are {listed(frame.columns, 20)}",
-                hint=nearest(column, map(str, frame.columns)),
-            )
         labels = frame[column].str.strip()
-        chosen[attribute] = labels.replace(dict(values[attribute])) if values.get(attribute) else labels
+        if readings and attribute in readings:
+            labels = read_labels(labels, readings[attribute], source, column)
+        renamed = values.get(attribute)
+        chosen[attribute] = read_labels(labels, partial(_renamed, renamed), source, column) if renamed else labels
     return pd.DataFrame(chosen)
 
 
-def code_records(
-    frame: pd.DataFrame, domain: Domain, source: str | Path, columns: Mapping[str, str] | None = None
-) -> Codes:
-    """Return codes over `domain`, ``UNKNOWN`` in the columns that the frame lacks, shape (n_records, n_attributes).
+def _renamed(names: Mapping[str, str], value: str) -> str:
+    return names.get(value, value)
 
-    `columns` tells what the source calls the attributes' columns.
+
+def read_labels(
+    values: pd.Series[str], reading: Callable[[str], str], source: str | Path, column: str
+) -> pd.Series[str]:
+    """Return the label that each value of a column is read as.
 
     Raises
     ------
     InputError
-        If a value is not in its domain; names the file, the row, the column and the value.
+        For the first value that cannot be read; names the file, row and column.
     """
-    codes = np.full((len(frame), len(domain.attributes)), UNKNOWN, dtype=np.int32)
-    for position, attribute in enumerate(domain.attributes):
-        if attribute.name in frame.columns:
-            try:
-                codes[:, position] = attribute.encode(frame[attribute.name], (columns or {}).get(attribute.name))
-            except InputError as error:
-                raise error.located(source) from None
-    return codes
+    labels = {}
+    for value in values.unique():
+        try:
+            labels[value] = reading(value)
+        except InputError as error:
+            row = int(values.eq(value).to_numpy().argmax()) + 1
+            raise error.located(source, f"row {row}, column {column!r}") from None
+    return values.map(labels).astype("str")
 
 
 def redraw_top_code(population: Population, codes: Codes, attribute: str, top: int, rng: np.random.Generator) -> Codes:

@@ -13,9 +13,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute, parquet
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError
+from reidsim.linkage.uniqueness.sample_cells import require_weights
 from reidsim.populations.files import population_metadata
-from reidsim.tables import read_table, sniff_delimiter
+from reidsim.tables import read_table, require_columns, sniff_delimiter
 
 MISSING = 0
 
@@ -57,6 +58,8 @@ class CodedFile:
         At least one.
     counts : ndarray of int64, shape (n_rows,), or None
         Records in each row, 0 or more; None when each row is one record.
+    weights : ndarray of float64, shape (n_rows,), or None
+        People of the population that each record stands for, if a column says so.
     """
 
     path: Path
@@ -65,9 +68,12 @@ class CodedFile:
     source: str
     columns: tuple[CodedColumn, ...]
     counts: NDArray[np.int64] | None
+    weights: NDArray[np.float64] | None = None
 
 
-def read_coded_file(path: Path, *, columns: Sequence[str] | None = None, count: str | None = None) -> CodedFile:
+def read_coded_file(
+    path: Path, *, columns: Sequence[str] | None = None, count: str | None = None, weight: str | None = None
+) -> CodedFile:
     """Read a file of people.
 
     Parameters
@@ -79,6 +85,8 @@ def read_coded_file(path: Path, *, columns: Sequence[str] | None = None, count: 
         Attributes to read. All those that the file names as such, or else all columns but the counts, if not given.
     count : str, optional
         Column that holds the number of records in a row. The one that the file names as such, if any, if not given.
+    weight : str, optional
+        Column that holds sampling weights.
 
     Returns
     -------
@@ -101,17 +109,20 @@ def read_coded_file(path: Path, *, columns: Sequence[str] | None = None, count: 
         )
         names = table.column_names
     count = count if count is not None else says.get("count")
+    besides = [name for name in (count, weight) if name is not None]
     if columns is None:
-        columns = [name for name in says.get("attributes") or names if name != count]
-    _require_names([*columns, *([] if count is None else [count])], names, path)
+        columns = [name for name in says.get("attributes") or names if name not in besides]
+    require_columns(names, [*columns, *besides], path)
     if not columns:
         raise InputError("no attributes", source=path, expected="a column besides the counts")
     if len(set(columns)) < len(columns):
         raise InputError("column named twice", source=path, found=list(columns))
     if count in columns:
         raise InputError("the column of counts is no attribute", source=path, found=count)
+    if weight in columns:
+        raise InputError("the sampling weight is no attribute", source=path, found=weight)
     if is_parquet:
-        table = _read_parquet(path, [*columns, *([] if count is None else [count])])
+        table = _read_parquet(path, [*columns, *besides])
     return CodedFile(
         path=path,
         kind=says.get("kind"),
@@ -119,6 +130,7 @@ def read_coded_file(path: Path, *, columns: Sequence[str] | None = None, count: 
         source=says.get("source") or "",
         columns=tuple(_coded(name, table[name], path) for name in columns),
         counts=None if count is None else _counts(table[count], count, path),
+        weights=None if weight is None else _weights(table[weight], weight, path),
     )
 
 
@@ -151,18 +163,6 @@ def _read_parquet(path: Path, names: list[str]) -> pa.Table:
     if table.num_rows == 0:
         raise InputError("the file has no rows", source=path, expected="at least one")
     return table
-
-
-def _require_names(wanted: Sequence[str], names: Sequence[str], path: Path) -> None:
-    for name in wanted:
-        if name not in names:
-            raise InputError(
-                "column missing",
-                source=path,
-                where=f"column {name!r}",
-                expected=f"it among the columns, which are {listed(names, 20)}",
-                hint=nearest(name, names),
-            )
 
 
 def _coded(name: str, column: pa.ChunkedArray, path: Path) -> CodedColumn:
@@ -201,11 +201,26 @@ def _codes_of_values(values: pa.Array) -> tuple[NDArray[np.int32], int]:
     return codes, len(distinct.dictionary) + 1
 
 
-def _counts(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int64]:
-    """Return counts as integers; names the first row that is not one."""
+def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    values = pd.to_numeric(column.to_pandas(), errors="coerce").to_numpy(dtype=np.float64)
+    values: NDArray[np.float64] = pd.to_numeric(column.to_pandas(), errors="coerce").to_numpy(dtype=np.float64)
+    return values
+
+
+def _weights(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.float64]:
+    """Return sampling weights; names the first row that has none."""
+    values = _numbers(column)
+    try:
+        require_weights(values, f"row {{row}}, column {name!r}")
+    except InputError as error:
+        raise error.located(path) from None
+    return values
+
+
+def _counts(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int64]:
+    """Return counts as integers; names the first row that is not one."""
+    values = _numbers(column)
     wrong = ~((values >= 0) & (values < _INEXACT) & (values == np.floor(values)))
     if wrong.any():
         row = int(wrong.argmax())
@@ -214,6 +229,9 @@ def _counts(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int64]
             source=path,
             where=f"row {row + 1}, column {name!r}",
             found=column[row].as_py(),
+            hint="sampling weights are no counts: --weight takes them"
+            if ((values >= 1) & (values < _INEXACT)).all()
+            else None,
         )
     counts = values.astype(np.int64)
     if not counts.any():

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pandas as pd
 from rich.table import Table
-from rich.text import Text
 
 from reidsim.engine.cross_play import CrossPlayResult
-from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
 from reidsim.measures import Measure
-from reidsim.reports.figures.cross_play import cross_play_maps
-from reidsim.reports.figures.saving import save_figure
+from reidsim.reports.terminal_table import titled_table
 
 _WIDTH = 80
 
@@ -36,18 +32,7 @@ def cross_play_tables(result: CrossPlayResult, measure: str) -> Iterator[Table]:
 
 
 def _table(shown: pd.DataFrame, name: str, measure: Measure) -> Table:
-    table = Table(title=Text(f"{name}: {measure.in_text}"), title_justify="left")
-    table.add_column("defender", no_wrap=True)
-    for adversary in shown.columns:
-        table.add_column(str(adversary), justify="right", no_wrap=True)
+    table = titled_table(f"{name}: {measure.in_text}", ["defender", *shown.columns])
     for defender, row in shown.iterrows():
         table.add_row(str(defender), *row)
     return table
-
-
-def illustrate_cross_play(result: CrossPlayResult, folder: Path) -> list[str]:
-    """Draw the heat map of a result into a folder; return the names of the files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    figure = cross_play_maps(result.matrix(PUBLISHER_PAYOFF.column), result.matrix(RISK.column))
-    save_figure(figure, folder / "cross-play.png")
-    return ["cross-play.png"]

@@ -9,15 +9,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.drafts.weights import may_name_weight, names_weight
 from reidsim.errors import InputError, listed, nearest
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.k_anonymity import KAnonymityProfile
 from reidsim.linkage.people import RowSets
-from reidsim.linkage.uniqueness.estimate import UniquenessEstimate
-from reidsim.linkage.uniqueness.estimators import UniquenessMethod, estimate_uniqueness
+from reidsim.linkage.uniqueness.estimate import UniquenessEstimate, require_usable
+from reidsim.linkage.uniqueness.of_sample import Uniqueness, uniqueness_of_sample
+from reidsim.linkage.uniqueness.sample_cells import SampleCells
 from reidsim.reports.coded_file import MISSING, CodedColumn, CodedFile, read_coded_file
 
-_METHODS: tuple[UniquenessMethod, ...] = ("pitman", "ewens", "zayatz")
 # 64-bit keys tell fewer cells apart than this.
 _TOO_MANY_CELLS = 2**62
 
@@ -63,8 +64,8 @@ class FileDescription:
         of each the smallest group that the person has a record in, and uniques are people. None if it does not say.
     population_size : int or None
         People in the population that the file is a sample of; None if the file is taken as the population.
-    estimates : tuple of UniquenessEstimate
-        Of population uniqueness by each method; none if the file is taken as the population.
+    uniqueness : Uniqueness or None
+        In the population by each method, and which to take; None if the file is taken as the population.
     warnings : tuple of str
         What may make these figures mislead.
     """
@@ -79,8 +80,13 @@ class FileDescription:
     attributes: tuple[AttributeDescription, ...]
     people: int | None
     population_size: int | None
-    estimates: tuple[UniquenessEstimate, ...]
+    uniqueness: Uniqueness | None
     warnings: tuple[str, ...]
+
+    @property
+    def estimates(self) -> tuple[UniquenessEstimate, ...]:
+        """Of population uniqueness by each method; none if the file is taken as the population."""
+        return () if self.uniqueness is None else self.uniqueness.estimates
 
     @property
     def records(self) -> int:
@@ -103,6 +109,7 @@ def describe_file(
     *,
     columns: Sequence[str] | None = None,
     count: str | None = None,
+    weight: str | None = None,
     person: str | None = None,
     population_size: int | None = None,
     seed: int = 0,
@@ -118,6 +125,8 @@ def describe_file(
         Attributes that an attacker may know; all of the file's, if not given.
     count : str, optional
         Column with the number of records in each row; each row is one record, if not given and the file does not say.
+    weight : str, optional
+        Column with the sampling weight of each record: how many people of the population it stands for.
     person : str, optional
         Column that says whose each record is, where people have several: groups are then of different people.
     population_size : int, optional
@@ -135,8 +144,8 @@ def describe_file(
     Raises
     ------
     InputError
-        If the file cannot be read, lacks a column, its counts are not whole numbers, or the population is smaller
-        than the file.
+        If the file cannot be read, lacks a column, its counts are not whole numbers or are sampling weights, a weight
+        is below 1, or the population is smaller than the file.
     """
     if Path(path).suffix == ".toml":
         raise InputError(
@@ -144,7 +153,18 @@ def describe_file(
         )
     if not 0 < level < 1:
         raise InputError("confidence level out of range", source="--level", found=level, expected="above 0 and below 1")
-    file = read_coded_file(Path(path), columns=None if columns is None else _with(columns, person), count=count)
+    if count is not None and may_name_weight(count):
+        raise InputError(
+            "sampling weights are no counts of records", source=path, where="--count", found=count,
+            hint=f"--weight {count} takes them",
+        )  # fmt: skip
+    if weight is not None and (count is not None or population_size is not None or person is not None):
+        raise InputError(
+            "weights say how many people each record stands for", source=path, where="--weight", found=weight,
+            expected="neither --count, --population-size nor --person besides",
+        )  # fmt: skip
+    columns = None if columns is None else _with(columns, person)
+    file = read_coded_file(Path(path), columns=columns, count=count, weight=weight)
     if person is None:
         frequencies = GroupFrequencies.from_group_sizes(group_sizes(file.columns, file.counts))
         profile, n_people = KAnonymityProfile.of_file(frequencies), None
@@ -153,14 +173,11 @@ def describe_file(
         frequencies, profile = _by_people(file.columns, of_record)
         n_people = profile.total
     attributes = tuple(_described(column, file.counts) for column in file.columns)
-    estimates: tuple[UniquenessEstimate, ...] = ()
-    if population_size is not None:
+    uniqueness = None
+    if file.weights is not None or population_size is not None:
         rng = np.random.default_rng(np.random.SeedSequence(seed))
         try:
-            estimates = tuple(
-                estimate_uniqueness(frequencies, population_size, method=method, level=level, rng=rng)
-                for method in _METHODS
-            )
+            uniqueness = uniqueness_of_sample(_cells(file, frequencies, population_size), rng=rng, level=level)
         except InputError as error:
             raise error.located(path) from None
     return FileDescription(
@@ -173,8 +190,8 @@ def describe_file(
         profile=profile,
         attributes=attributes,
         people=n_people,
-        population_size=population_size,
-        estimates=estimates,
+        population_size=population_size if file.weights is None else round(float(file.weights.sum())),
+        uniqueness=uniqueness,
         warnings=_warnings(file, attributes, frequencies),
     )
 
@@ -249,6 +266,16 @@ def _by_people(
     return GroupFrequencies.from_group_sizes(sizes), KAnonymityProfile.of_records(smallest[set_of_person])
 
 
+def _cells(file: CodedFile, frequencies: GroupFrequencies, population_size: int | None) -> SampleCells:
+    """Return the cells of a file; with a population size, all records stand for the same number of people."""
+    weights = file.weights
+    if weights is None:
+        assert population_size is not None  # noqa: S101 - held by the caller, said for the type checker
+        require_usable(frequencies, population_size, 0.5)
+        weights = np.full(len(file.columns[0].codes), population_size / frequencies.records)
+    return SampleCells.of_records([column.codes for column in file.columns], weights, file.counts)
+
+
 def _described(column: CodedColumn, counts: NDArray[np.int64] | None) -> AttributeDescription:
     if counts is None:
         missing, codes = int((column.codes == MISSING).sum()), column.codes
@@ -270,4 +297,9 @@ def _warnings(
         )
     if file.counts is None and any(column.name.lower() in ("count", "counts", "n") for column in file.columns):
         warnings.append("each row is taken as one record: name the column of counts if rows have one")
+    named = [column.name for column in file.columns if names_weight(column.name)]
+    if named and file.weights is None:
+        warnings.append(
+            f"column {named[0]!r} looks like a sampling weight, and is taken for an attribute: see --weight"
+        )
     return tuple(warnings)

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 from rich.table import Table
 from rich.text import Text
 
 from reidsim.linkage.k_anonymity import THRESHOLDS
+from reidsim.linkage.uniqueness.of_sample import Uniqueness
 from reidsim.reports.description import FileDescription
+from reidsim.reports.terminal_table import titled_table
 
-_METHOD_NAMES = {"pitman": "Pitman", "ewens": "Ewens", "zayatz": "Zayatz"}
+_METHOD_NAMES = {
+    "log-linear-independence": "Independence",
+    "log-linear": "Some pairs",
+    "log-linear-pairs": "All pairs",
+    "benedetti-franconi": "Ben.-Franconi",
+    "pitman": "Pitman",
+    "ewens": "Ewens",
+    "zayatz": "Zayatz",
+}
 
 
 def description_tables(description: FileDescription) -> Iterator[Table]:
@@ -19,15 +30,14 @@ def description_tables(description: FileDescription) -> Iterator[Table]:
     yield _attributes(description)
     yield _group_sizes(description)
     yield _thresholds(description)
-    if description.estimates:
-        yield _uniqueness(description)
+    if description.uniqueness is not None:
+        yield _uniqueness(description.uniqueness)
+        yield _groups(description.uniqueness)
 
 
 def _overview(description: FileDescription) -> Table:
     profile = description.profile
-    table = _table(description.title or description.path.name)
-    table.add_column("")
-    table.add_column("", justify="right")
+    table = titled_table(description.title or description.path.name, ["", "number"])
     table.show_header = False
     one, several = _units(description)
     table.add_row("Records", f"{description.records:,}")
@@ -42,7 +52,7 @@ def _overview(description: FileDescription) -> Table:
     if description.population_size is None:
         table.caption = (
             "the file is taken as the population: its uniques are the population's (of a sample, give "
-            "--population-size)"
+            "--population-size, or --weight)"
         )
     else:
         table.caption = f"the file is taken as a sample of {description.population_size:,} people"
@@ -50,10 +60,7 @@ def _overview(description: FileDescription) -> Table:
 
 
 def _attributes(description: FileDescription) -> Table:
-    table = _table("Attributes")
-    table.add_column("")
-    table.add_column("Distinct values", justify="right")
-    table.add_column("Records without", justify="right")
+    table = titled_table("Attributes", ["", "Distinct values", "Records without"])
     for attribute in description.attributes:
         missing = f"{attribute.missing:,} ({attribute.missing / description.records:.2%})"
         table.add_row(Text(attribute.name), f"{attribute.distinct:,}", missing if attribute.missing else "-")
@@ -64,9 +71,9 @@ def _attributes(description: FileDescription) -> Table:
 
 def _group_sizes(description: FileDescription) -> Table:
     several = _units(description)[1]
-    table = _table("Records that look alike" if description.people is None else "People by their smallest group")
-    for name in ("Group size", "Cells", several.capitalize(), f"Share of {several}"):
-        table.add_column(name, justify="right")
+    title = "Records that look alike" if description.people is None else "People by their smallest group"
+    table = titled_table(title, ["Group size", "Cells", several.capitalize(), f"Share of {several}"])
+    table.columns[0].justify = "right"
     for band in description.profile.bands():
         if band.records:
             cells = description.frequencies.groups_between(band.smallest, band.largest)
@@ -75,20 +82,14 @@ def _group_sizes(description: FileDescription) -> Table:
 
 
 def _thresholds(description: FileDescription) -> Table:
-    table = _table(f"{_units(description)[1].capitalize()} in groups smaller than k")
-    table.add_column("k =")
-    for k in THRESHOLDS:
-        table.add_column(str(k), justify="right")
+    table = titled_table(f"{_units(description)[1].capitalize()} in groups smaller than k", ["k =", *THRESHOLDS])
     table.add_row("Share", *(f"{description.profile.share_below(k):.2%}" for k in THRESHOLDS))
     return table
 
 
-def _uniqueness(description: FileDescription) -> Table:
-    table = _table("Unique in the population")
-    table.add_column("")
-    table.add_column("Expected people", justify="right")
-    table.add_column("P(unique | unique in file)", justify="right")
-    for estimate in description.estimates:
+def _uniqueness(uniqueness: Uniqueness) -> Table:
+    table = titled_table("Unique in the population", ["", "Expected people", "P(unique | unique in file)"])
+    for estimate in uniqueness.estimates:
         uniques = f"{estimate.uniques_low:,.0f} to {estimate.uniques_high:,.0f}"
         table.add_row(
             _METHOD_NAMES[estimate.method],
@@ -98,23 +99,37 @@ def _uniqueness(description: FileDescription) -> Table:
             else "-",
         )
     notes: dict[str, str] = {}
-    for estimate in description.estimates:
+    for estimate in uniqueness.estimates:
         name = _METHOD_NAMES[estimate.method]
         if estimate.note:
             notes[estimate.note] = f"{notes[estimate.note]}, {name}" if estimate.note in notes else name
-    level = description.estimates[0].level
+    level = uniqueness.estimates[0].level
     caption = [] if level == 1 else [f"in brackets: {level:.0%} confidence intervals, if the method's model holds"]
-    table.caption = "\n".join([*caption, *(f"{names}: {note}" for note, names in notes.items())])
+    taken = f"take {_METHOD_NAMES[uniqueness.taken]}: {uniqueness.reason}"
+    table.caption = "\n".join([*caption, *(f"{names}: {note}" for note, names in notes.items()), taken])
+    return table
+
+
+def _groups(uniqueness: Uniqueness) -> Table:
+    cells = uniqueness.cells
+    columns = ["Risk of a uniform guess", "Average", "Highest", "Unique in file"]
+    table = titled_table("Groups in the population, estimated", columns)
+    for method, risk in uniqueness.risks.items():
+        alone = f"{risk[cells.unique].mean():.4f}" if cells.unique.any() else "-"
+        average = float(np.average(risk, weights=cells.records))
+        table.add_row(_METHOD_NAMES[method], f"{average:.4f}", f"{risk.max():.4f}", alone)
+    order = np.argsort(cells.people)
+    middle = np.searchsorted(np.cumsum(cells.records[order]), cells.records.sum() / 2)
+    table.caption = (
+        f"the records stand for {cells.population_size:,.0f} people; groups that they stand for: smallest "
+        f"{cells.people.min():,.1f}, median of a record {cells.people[order][middle]:,.1f}"
+    )
     return table
 
 
 def _units(description: FileDescription) -> tuple[str, str]:
     """Return what is counted, one and several."""
     return ("record", "records") if description.people is None else ("person", "people")
-
-
-def _table(title: str) -> Table:
-    return Table(title=Text(title), title_justify="left", caption_justify="left")
 
 
 def _range(smallest: int, largest: int | None) -> str:

@@ -6,19 +6,13 @@ from collections.abc import Iterator
 from typing import Literal
 
 from reidsim.agents.phases import FIRST_STREAMS, PHASES, Phase
-from reidsim.errors import InputError
-from reidsim.kinds.masking.schema import MaskingScenario
-from reidsim.kinds.tables.policies import policy_named
-from reidsim.kinds.tables.schema import TablesEconomicsSection, TablesScenario
-from reidsim.scenarios.adversary_schema import PlannerSection
-from reidsim.scenarios.agents import OWN_ADVERSARY, among_adversaries
+from reidsim.errors import InputError, listed
+from reidsim.scenarios.agents import types_of
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
-from reidsim.scenarios.kind import kind_of
+from reidsim.scenarios.kind import Kind, kind_named, kind_names, kind_of
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.schema import ScenarioHead
-
-# Scenarios that may have agents.
-Playable = TablesScenario | MaskingScenario
+from reidsim.scenarios.schema import ScenarioHead, economics_of
+from reidsim.wording import counted
 
 
 def explanation(loaded: LoadedScenario[ScenarioHead]) -> str:
@@ -30,38 +24,36 @@ def explanation(loaded: LoadedScenario[ScenarioHead]) -> str:
         If the scenario is of a game that has no agents.
     """
     scenario = loaded.scenario
-    if not isinstance(scenario, Playable):
+    kind = kind_of(scenario)
+    if not kind.decides or not hasattr(scenario, "economics"):
         raise InputError(
             "a scenario of a game without agents", source=loaded.path, where="game",
-            found=getattr(scenario, "game", None), expected="tables or masking",
+            found=getattr(scenario, "game", None),
+            expected=listed([name for name in kind_names() if kind_named(name).decides]),
         )  # fmt: skip
-    return "\n".join([*_agents(loaded.name, scenario), "", *_phases(scenario)]) + "\n"
+    agents = kind.agents_of(scenario)
+    return "\n".join([*_agents(loaded.name, kind, scenario, agents), "", *_phases(kind, scenario, agents)]) + "\n"
 
 
-def _agents(name: str, scenario: Playable) -> Iterator[str]:
-    adversaries = scenario.adversaries if isinstance(scenario, TablesScenario) else {}
-    agents = among_adversaries(scenario.agents or AgentsSection(), adversaries)
-    rounds = "1 round" if agents.rounds == 1 else f"{agents.rounds:,} rounds"
-    draws = "one draw" if agents.draws == 1 else f"{agents.draws:,} draws"
+def _agents(name: str, kind: Kind, scenario: ScenarioHead, agents: AgentsSection) -> Iterator[str]:
+    draws = "one draw" if agents.draws == 1 else counted(agents.draws, "draw")
     outcomes = "expected outcomes" if agents.mode == "expectation" else f"drawn outcomes, {draws}"
-    yield f"{name}: {rounds}, {outcomes}"
+    yield f"{name}: {counted(agents.rounds, 'round')}, {outcomes}"
     yield ""
-    kind = kind_of(scenario)
     who = "data subjects, each for itself" if kind.decides == "subject" else "publisher"
     yield f"{who}: {', '.join(kind.policies_of(scenario))}, each on its own"
     if agents.learning is not None:
         noticed = agents.learning.noticed
         yield f"  learns the weights of the adversaries from attacks, of which it notices {noticed:.0%}"
     together = "one a round, drawn by weight" if agents.together == "one-of" else "each there with its probability"
-    types = agents.types or {OWN_ADVERSARY: AgentTypeSection()}
+    types = types_of(agents)
     yield "adversary:" if len(types) == 1 else f"adversaries ({together}):"
     for adversary, section in types.items():
-        own = adversaries.get(adversary, scenario.adversary)
-        yield f"  {adversary}: {', '.join(_traits(section, scenario, own))}"
+        yield f"  {adversary}: {', '.join(_traits(adversary, section, kind, scenario))}"
     rules = agents.enforcement
     if rules.detection:
         answers = [f"fine {rules.fine:,g}"] if rules.fine else []
-        answers += [f"excluded for {rules.exclusion} round{'s' * (rules.exclusion > 1)}"] if rules.exclusion else []
+        answers += [f"excluded for {counted(rules.exclusion, 'round')}"] if rules.exclusion else []
         yield f"environment: detects {rules.detection:.2%} of exploits; {', '.join(answers) or 'no answer'}"
     taking_part = agents.participation
     if taking_part is not None:
@@ -71,15 +63,14 @@ def _agents(name: str, scenario: Playable) -> Iterator[str]:
         )
 
 
-def _traits(section: AgentTypeSection, scenario: Playable, own: PlannerSection) -> Iterator[str]:
+def _traits(name: str, section: AgentTypeSection, kind: Kind, scenario: ScenarioHead) -> Iterator[str]:
+    planner, knowledge = kind.attacker(scenario, name)
     yield f"weight {section.weight:g}"
-    planner = "multistage" if isinstance(scenario, MaskingScenario) else own.planner
-    knowledge = section.knowledge or getattr(own, "knowledge", None)
     yield f"planner {section.planner or planner}"
-    yield f"gain {_amount('gain', section.gain, scenario)}"
-    yield f"cost {_amount('cost', section.cost, scenario)}"
-    if knowledge is not None:
-        yield f"knows {knowledge}"
+    yield f"gain {_amount('gain', section.gain, kind, scenario)}"
+    yield f"cost {_amount('cost', section.cost, kind, scenario)}"
+    if section.knowledge or knowledge:
+        yield f"knows {section.knowledge or knowledge}"
     if section.holds:
         yield f"holds {' and '.join(section.holds)}"
     if section.buys:
@@ -90,25 +81,21 @@ def _traits(section: AgentTypeSection, scenario: Playable, own: PlannerSection) 
         yield f"expects {section.expected_accuracy:.0%} of entries to be right"
 
 
-def _amount(price: Literal["gain", "cost"], own: float | None, scenario: Playable) -> str:
+def _amount(price: Literal["gain", "cost"], own: float | None, kind: Kind, scenario: ScenarioHead) -> str:
     """Return a price of a type in words: its own, or else the scenario's."""
-    economics = scenario.economics
-    if own is None and isinstance(economics, TablesEconomicsSection):
-        columns = economics.columns
-        follows_loss = price == "gain" and economics.gain is None and columns.loss is not None
-        if getattr(columns, price) is not None or follows_loss:
-            return "by record"
+    if own is None and kind.is_by_record(scenario, price):
+        return "by record"
+    economics, _ = economics_of(scenario)
     of_all = economics.adversary_gain if price == "gain" else economics.cost
     return f"{of_all if own is None else own:,g}"
 
 
-def _phases(scenario: Playable) -> Iterator[str]:
-    agents = scenario.agents or AgentsSection()
+def _phases(kind: Kind, scenario: ScenarioHead, agents: AgentsSection) -> Iterator[str]:
     sampled = agents.mode == "sampling"
     for number, phase in enumerate(PHASES, start=1):
-        actors, decision, information = _acting(phase, agents, subjects_share=kind_of(scenario).decides == "subject")
-        if phase.name == "publish" and _shares_alike(scenario):
-            decision = "one form for all records, and which of them to suppress: its best reply under the policy"
+        actors, decision, information = _acting(phase, agents, subjects_share=kind.decides == "subject")
+        if phase.name == "publish":
+            decision = kind.decision(scenario) or decision
         yield f"{number}. {phase.name}: {actors}"
         if information:
             yield f"   decides      {decision}"
@@ -149,13 +136,6 @@ def _acting(phase: Phase, agents: AgentsSection, *, subjects_share: bool) -> tup
         return "nobody, since beliefs are given and everybody takes part", "", ""
     decisions = "; ".join(f"{name}: {decision}" for name, (decision, _) in actors.items())
     return ", ".join(actors), decisions, "; ".join(f"{name}: {knowing}" for name, (_, knowing) in actors.items())
-
-
-def _shares_alike(scenario: Playable) -> bool:
-    """Tell whether the policies that look at adversaries give all records the same form."""
-    if not isinstance(scenario, TablesScenario) or scenario.publisher.unit != "table":
-        return False
-    return not any(policy_named(policy).way == "record-level" for policy in scenario.publisher.policies)
 
 
 def _is_drawn(stream: str, agents: AgentsSection) -> bool:

@@ -1,46 +1,32 @@
-"""Drawing every figure that a result has the tables for."""
+"""The figures of a result, whatever it is of: those of its kind, of rounds of agents, of what ran it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
 from matplotlib.figure import Figure
 
 from reidsim.engine.batch.result import BatchResult
-from reidsim.engine.results import once_each
+from reidsim.engine.cross_play import CrossPlayResult
+from reidsim.engine.results import Result, measures_told
 from reidsim.engine.rounds import AgentAnalysis
 from reidsim.engine.run_result import RunResult
-from reidsim.kinds.assessment.assessing import RiskAnalysis
-from reidsim.kinds.masking.outcomes import MaskingAnalysis
-from reidsim.kinds.tables.full_domain_nodes import FullDomainTables
-from reidsim.kinds.tables.record_figures import RecordFigures
-from reidsim.reports.figures import (
-    belief_risks,
-    capability_reductions,
-    effectiveness,
-    exploits_by_group_size,
-    payoff_by_group_size,
-    payoff_difference_histogram,
-    payoff_difference_scatter,
-    payout_front,
-    risk_by_group_size,
-    risk_maps,
-    risk_reductions,
-    save_figure,
-    strategy_map,
-    strategy_payoffs,
-)
-from reidsim.reports.figures.agents import beliefs_by_round, rounds_by_policy
-from reidsim.reports.figures.masking import masks_by_attribute
-from reidsim.reports.figures.outcome import plot
-from reidsim.reports.figures.sweep import sweep_figures
-from reidsim.scenarios.study import AnalysisTables
-
-_REFERENCE = "safe-harbor"
+from reidsim.engine.stress.outcomes import outputs_among
+from reidsim.engine.stress.result import StressResult
+from reidsim.errors import InputError
+from reidsim.figures.agents import beliefs_by_round, rounds_by_policy
+from reidsim.figures.by_policy import figures_by_policy, payoffs_by_policy
+from reidsim.figures.cross_play import cross_play_maps
+from reidsim.figures.saving import save_figure
+from reidsim.figures.stress import belief_curves, policy_map, regret_curves, sensitivity_bars
+from reidsim.figures.sweep import sweep_figures
+from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
+from reidsim.scenarios.kind import kind_of_content
 
 
-def illustrate(result: RunResult, folder: Path) -> list[str]:
+def illustrate(result: Result, folder: Path) -> list[str]:
     """Draw the figures of a result into a folder.
 
     Returns
@@ -56,23 +42,52 @@ def illustrate(result: RunResult, folder: Path) -> list[str]:
     return names
 
 
-def figures_of(result: RunResult) -> Iterator[tuple[str, Figure]]:
+def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
     """Yield name and figure for everything that the result's tables allow."""
-    if isinstance(result.analysis, RecordFigures):
-        yield from _record_figures(result, result.analysis)
-    if isinstance(result.analysis, FullDomainTables):
-        yield from _full_domain_figures(result.analysis)
-    if isinstance(result.analysis, MaskingAnalysis):
-        yield from _masking_figures(result)
-    if isinstance(result.analysis, RiskAnalysis):
-        yield from _risk_figures(result, result.analysis)
-    if isinstance(result.analysis, AgentAnalysis):
-        yield from _agent_figures(result.analysis)
-    if type(result.analysis) is AnalysisTables:
-        # Of a kind that has no tables of its own.
-        yield "payoffs", plot(result)
+    if isinstance(result, CrossPlayResult):
+        yield "cross-play", cross_play_maps(result.matrix(PUBLISHER_PAYOFF.column), result.matrix(RISK.column))
+    elif isinstance(result, StressResult):
+        yield from _stress_figures(result)
+    elif isinstance(result, RunResult):
+        yield from _run_figures(result)
+
+
+def plot(result: Result) -> Figure:
+    """Draw the figure that tells most of a result; the results folder has them all.
+
+    Parameters
+    ----------
+    result : RunResult, BatchResult, CrossPlayResult or StressResult
+
+    Returns
+    -------
+    Figure
+        Payoffs by policy; of a sweep, along what was swept; of cross-play, payoff and risk of every defender against
+        every adversary; of a stress test, its first figure.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to draw.
+    """
+    if not isinstance(result, RunResult) or isinstance(result, BatchResult):
+        for _, figure in figures_of(result):
+            return figure
+    if not isinstance(result, RunResult) or not {"policy", PUBLISHER_PAYOFF.column} <= set(result.runs.columns):
+        raise InputError("nothing to draw", source=result.name, expected="payoffs of policies")
+    return payoffs_by_policy(result.summary.reset_index(), result.measures)
+
+
+def _run_figures(result: RunResult) -> Iterator[tuple[str, Figure]]:
+    kind = kind_of_content(result.manifest["content"])
     if isinstance(result, BatchResult):
-        yield from sweep_figures(result)
+        swept = kind.sweep_figures(result)
+        yield from sweep_figures(result) if swept is None else swept
+    elif isinstance(result.analysis, AgentAnalysis):
+        yield from _agent_figures(result.analysis)
+    else:
+        drawn = kind.figures(result)
+        yield from figures_by_policy(result) if drawn is None else drawn
 
 
 def _agent_figures(analysis: AgentAnalysis) -> Iterator[tuple[str, Figure]]:
@@ -82,42 +97,21 @@ def _agent_figures(analysis: AgentAnalysis) -> Iterator[tuple[str, Figure]]:
         yield "beliefs", beliefs_by_round(analysis.adversaries)
 
 
-def _risk_figures(result: RunResult, analysis: RiskAnalysis) -> Iterator[tuple[str, Figure]]:
-    # Maps are of one release; the smallest shows the risks best.
-    smallest = result.records["records"].min()
-    yield "risk-maps", risk_maps(result.records[result.records["records"] == smallest])
-    yield "risk-reductions", risk_reductions(analysis.reductions)
-    if not analysis.settings.empty:
-        yield "capability-reductions", capability_reductions(analysis.settings)
-
-
-def _masking_figures(result: RunResult) -> Iterator[tuple[str, Figure]]:
-    yield "effectiveness", effectiveness(result.runs, result.records)
-    mapped = masks_by_attribute(result.records["policy"])
-    if mapped:
-        yield "strategy-map", strategy_map(result.records, mapped)
-
-
-def _full_domain_figures(analysis: FullDomainTables) -> Iterator[tuple[str, Figure]]:
-    if not analysis.front.empty:
-        yield "payout-front", payout_front(analysis.front, analysis.optima)
-
-
-def _record_figures(result: RunResult, analysis: RecordFigures) -> Iterator[tuple[str, Figure]]:
-    if not analysis.strategies.empty:
-        yield "strategies", strategy_payoffs(analysis.strategies)
-    games = [policy for policy in result.summary.index if policy not in (_REFERENCE, "no-protection", "suppress-all")]
-    if _REFERENCE in result.summary.index and games:
-        records = once_each(result.records, result.manifest["content"])
-        yield "payoff-differences", payoff_difference_histogram(records, _REFERENCE)
-        yield "payoff-scatter", payoff_difference_scatter(records, _REFERENCE)
-    yield from _sequential_figures(analysis)
-
-
-def _sequential_figures(analysis: RecordFigures) -> Iterator[tuple[str, Figure]]:
-    if not analysis.attacks.empty:
-        yield "risk-by-group-size", risk_by_group_size(analysis.attacks)
-        yield "payoff-by-group-size", payoff_by_group_size(analysis.attacks)
-        yield "exploits-by-group-size", exploits_by_group_size(analysis.attacks)
-    if not analysis.beliefs.empty:
-        yield "belief-risks", belief_risks(analysis.beliefs)
+def _stress_figures(result: StressResult) -> Iterator[tuple[str, Figure]]:
+    tables = result.tables
+    measures = {measure.column: measure for measure in outputs_among(measures_told(result.manifest))}
+    if "sensitivity" in tables and tables["sensitivity"]["value"].notna().any():
+        yield "sensitivity", sensitivity_bars(tables["sensitivity"], measures)
+    if "regrets" in tables and tables["regrets"]["regret"].notna().any():
+        yield "regrets", regret_curves(tables["regrets"])
+    if "belief_curves" in tables:
+        curves = tables["belief_curves"]
+        for number, key in enumerate(curves["key"].unique(), start=1):
+            own = curves[(curves["key"] == key) & curves["error"].notna() & curves["publisher_payoff"].notna()]
+            if len(own):
+                yield f"beliefs-{number}", belief_curves(own, measures[PUBLISHER_PAYOFF.column])
+    if "policy_map" in tables and pd.api.types.is_numeric_dtype(tables["policy_map"]["x"]):
+        chart = tables["policy_map"]
+        if pd.api.types.is_numeric_dtype(chart["y"]) and chart[["x", "y"]].nunique().min() > 1:
+            section = result.manifest["content"]["stress"]["map"]
+            yield "policy-map", policy_map(chart, section["x"]["key"], section["y"]["key"])

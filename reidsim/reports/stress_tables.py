@@ -7,13 +7,13 @@ from typing import Any
 
 import pandas as pd
 from rich.table import Table
-from rich.text import Text
 
 from reidsim.engine.results import measures_told
 from reidsim.engine.stress.outcomes import outputs_among
 from reidsim.engine.stress.result import StressResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.measures import Measure
+from reidsim.reports.terminal_table import titled_table
 
 # Columns of the robustness table, and what is printed above them.
 _ROBUSTNESS = {
@@ -49,11 +49,9 @@ def _sensitivity(indices: pd.DataFrame, title: str, measures: Mapping[str, Measu
     method = "sobol" if "total" in set(indices["index"]) else "morris"
     first, second = _INDICES[method]
     for output, rows in indices.groupby("output", sort=False):
-        table = _titled(f"{title}: {measures[str(output)].in_text}", f"{first} ({second}){_MEANINGS[method]}")
-        table.add_column("", no_wrap=True)
         policies = rows["policy"].unique()
-        for policy in policies:
-            table.add_column(str(policy), justify="right")
+        heading = f"{title}: {measures[str(output)].in_text}"
+        table = titled_table(heading, ["", *policies], f"{first} ({second}){_MEANINGS[method]}")
         wide = rows[rows["other"] == ""].pivot(index=["index", "parameter"], columns="policy", values="value")
         for parameter in rows["parameter"].unique():
             shown = _index if method == "sobol" else _number
@@ -67,13 +65,8 @@ def _sensitivity(indices: pd.DataFrame, title: str, measures: Mapping[str, Measu
 
 def _robustness(robustness: pd.DataFrame, title: str, measures: Mapping[str, Measure]) -> Iterator[Table]:
     points = int(robustness["points"].iloc[0])
-    table = _titled(
-        f"{title}: robustness",
-        f"{measures[PUBLISHER_PAYOFF.column].in_text} over {points:,} points; * best by this criterion",
-    )
-    table.add_column("", no_wrap=True)
-    for name in _ROBUSTNESS.values():
-        table.add_column(name, justify="right")
+    caption = f"{measures[PUBLISHER_PAYOFF.column].in_text} over {points:,} points; * best by this criterion"
+    table = titled_table(f"{title}: robustness", ["", *_ROBUSTNESS.values()], caption)
     for row in robustness.to_dict("records"):
         cells = []
         for column in _ROBUSTNESS:
@@ -86,9 +79,9 @@ def _robustness(robustness: pd.DataFrame, title: str, measures: Mapping[str, Mea
 
 def _boxes(boxes: pd.DataFrame, title: str, measures: Mapping[str, Measure]) -> Iterator[Table]:
     output = measures[str(boxes["output"].iloc[0])]
-    table = _titled(f"{title}: where {output.in_text} is bad", "boxes of a classification tree")
-    for name in ("policy", "bad points", "box", "coverage", "density"):
-        table.add_column(name, justify="left" if name in ("policy", "box") else "right")
+    columns = ("policy", "bad points", "box", "coverage", "density")
+    heading = f"{title}: where {output.in_text} is bad"
+    table = titled_table(heading, columns, "boxes of a classification tree", left=("box",))
     for (policy, number), rows in boxes.groupby(["policy", "box"], sort=False):
         first = rows.iloc[0]
         words = "none" if number == 0 else " and ".join(bound_in_words(row) for row in rows.to_dict("records"))
@@ -99,11 +92,9 @@ def _boxes(boxes: pd.DataFrame, title: str, measures: Mapping[str, Measure]) -> 
 
 
 def _guarantee(guarantee: pd.DataFrame, title: str, _: Mapping[str, Measure]) -> Iterator[Table]:
-    table = _titled(
-        f"{title}: errors that break a promise", "first value at which a record taken for safe is worth an attack"
-    )
-    for name in ("policy", "safe records", "parameter", "believed", "breaking", "error"):
-        table.add_column(name, justify="left" if name in ("policy", "parameter") else "right")
+    columns = ("policy", "safe records", "parameter", "believed", "breaking", "error")
+    caption = "first value at which a record taken for safe is worth an attack"
+    table = titled_table(f"{title}: errors that break a promise", columns, caption, left=("parameter",))
     for row in guarantee.to_dict("records"):
         numbers = [_number(row[column]) for column in ("believed", "breaking", "error")]
         table.add_row(row["policy"], _share(row["share_safe"]), row["parameter"], *numbers)
@@ -117,10 +108,6 @@ def bound_in_words(bound: Mapping[Hashable, Any]) -> str:
     left = "" if pd.isna(bound["low"]) else f"{bound['low']:.4g} < "
     right = "" if pd.isna(bound["high"]) else f" <= {bound['high']:.4g}"
     return f"{left}{bound['parameter']}{right}"
-
-
-def _titled(title: str, caption: str) -> Table:
-    return Table(title=Text(title), title_justify="left", caption=caption, caption_justify="left")
 
 
 def _number(value: float) -> str:

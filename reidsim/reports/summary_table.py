@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import pandas as pd
 from rich.table import Table
-from rich.text import Text
 
 from reidsim.engine.batch.result import BatchResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.measures import Measure, measures_among
+from reidsim.reports.terminal_table import titled_table
 from reidsim.scenarios.people import counted_units
+from reidsim.scenarios.varied_gain import GAIN, LOSS, gain_goes_with_loss
 
 _WIDTH = 80
 _SHORTEST_VALUE = 8
@@ -84,7 +85,10 @@ def batch_tables(result: BatchResult, title: str) -> Iterator[Table]:
         units = counted_units(result.manifest["content"])
         yield from summary_tables(means, title, measures.values(), half_widths=halves, units=units)
         return
-    yield _sweep_table(measures[order[0]], means[order[0]], halves[order[0]], groups, title)
+    table = _sweep_table(measures[order[0]], means[order[0]], halves[order[0]], groups, title)
+    if gain_goes_with_loss(result.manifest["content"], swept):
+        table.caption = f"{table.caption}\n{GAIN} is not stated: it is {LOSS} of each point"
+    yield table
 
 
 def _sweep_table(
@@ -96,21 +100,16 @@ def _sweep_table(
         index=means.index,
         dtype=object,
     )
-    keys = [level for level in means.index.names if level not in groups]
+    keys = [str(level) for level in means.index.names if level not in groups]
     wide = texts.unstack(groups, sort=False)
-    table = Table(title=Text(f"{title}\n{measure.label}"), title_justify="left")
-    for key in keys:
-        table.add_column(str(key))
-    for group in wide.columns:
-        parts = group if isinstance(group, tuple) else (group,)
-        table.add_column(", ".join(map(str, parts)), justify="right")
+    names = [", ".join(map(str, group if isinstance(group, tuple) else (group,))) for group in wide.columns]
+    table = titled_table(f"{title}\n{measure.label}", [*keys, *names], left=keys)
     for values, row in zip(wide.index, wide.to_numpy()[:_MOST_POINTS], strict=False):
         place = values if isinstance(values, tuple) else (values,)
         table.add_row(*(f"{value:,g}" if isinstance(value, float) else str(value) for value in place), *row)
     left = len(wide) - _MOST_POINTS
     shown = "" if halves.isna().all() else "means, with the half-width of their 95% interval; "
     table.caption = f"{shown}other measures in statistics.parquet" + (f", as {left:,} more points" if left > 0 else "")
-    table.caption_justify = "left"
     return table
 
 
@@ -130,17 +129,9 @@ def _table(
     """Lay out the measures of a run, one row each, one column per policy; see `summary_tables`."""
     has_payoffs = PUBLISHER_PAYOFF.column in summary
     has_intervals = half_widths is not None and not half_widths.isna().all(axis=None)
-    table = Table(
-        title=Text(title),
-        title_justify="left",
-        caption=f"means over all {units[1]}"
-        + (f"; payoffs per {units[0]}" if has_payoffs else "")
-        + ("\n± half-width of the 95% confidence interval" if has_intervals else ""),
-        caption_justify="left",
-    )
-    table.add_column("", no_wrap=True)
-    for policy in summary.index:
-        table.add_column(str(policy), justify="right")
+    caption = f"means over all {units[1]}" + (f"; payoffs per {units[0]}" if has_payoffs else "")
+    caption += "\n± half-width of the 95% confidence interval" if has_intervals else ""
+    table = titled_table(title, ["", *summary.index], caption)
     for column, measure in measures.items():
         halves = [None] * len(summary) if half_widths is None else half_widths.loc[summary.index, column]
         values = [_shown(measure, value, half) for value, half in zip(summary[column], halves, strict=True)]

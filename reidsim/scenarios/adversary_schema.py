@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
@@ -12,7 +12,9 @@ from reidsim.errors import InputError, listed, nearest
 from reidsim.scenarios.amounts import Money
 from reidsim.validation import Section
 
-Risk = Literal["prosecutor", "journalist"]
+Risk = Literal["prosecutor", "journalist", "sample"]
+# Who is this row, which row is this person, or the worse of both.
+Direction = Literal["record", "person", "both"]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 # Planners of the package; any other is an object of a module, or an entry point of an installed package.
@@ -44,9 +46,9 @@ def _known_planner(name: str) -> str:
     )  # fmt: skip
 
 
-def names_schema(names: Iterable[str]) -> WithJsonSchema:
-    """Return the JSON schema of a key that takes one of these names, or an object of a module."""
-    pattern = {"type": "string", "pattern": f"^(?:{_OBJECT.pattern})$"}
+def names_schema(names: Iterable[str], *patterns: str) -> WithJsonSchema:
+    """Return the JSON schema of a key that takes one of these names or patterns, or an object of a module."""
+    pattern = {"type": "string", "pattern": f"^(?:{'|'.join((_OBJECT.pattern, *patterns))})$"}
     return WithJsonSchema({"anyOf": [{"enum": list(names)}, pattern]})
 
 
@@ -67,7 +69,7 @@ class SequentialSection(Section):
     registry: str | None = Field(
         default=None,
         description="population (name or recipe) of those whom the adversary can look up; everybody if not given; "
-        "not under prosecutor risk",
+        "under journalist risk alone",
     )
     belief: Literal["known", "unknown"] = Field(
         default="known",
@@ -140,7 +142,16 @@ class PlannerSection(Section):
 class AdversarySection(PlannerSection):
     """How the adversary links and plans."""
 
-    risk: Risk = Field(default="journalist", description="groups counted in the population, or in the released records")
+    risk: Risk = Field(
+        default="journalist",
+        description="groups counted in the population, in the released records, or in the population as estimated from "
+        "the records and their sampling weights",
+    )
+    direction: Direction = Field(
+        default="record",
+        description="whether it takes a shared row and asks who it is, takes a person and asks which of the shared "
+        "rows that fit is theirs, or does for each person whichever succeeds more",
+    )
     knowledge: str | None = Field(
         default=None,
         description='knowledge recipe (name or file): what it knows about people, such as `"tennessee-voters"`; '
@@ -158,9 +169,15 @@ class AdversarySection(PlannerSection):
                 "both a knowledge recipe and an attack in stages say what is linked on", where="stages",
                 found=self.stages, expected="either adversary.knowledge or adversary.stages",
             )  # fmt: skip
-        if self.risk == "prosecutor" and self.sequential.registry is not None:
-            raise InputError("a registry is not attacked under prosecutor risk", where="sequential.registry")
+        if self.risk != "journalist" and self.sequential.registry is not None:
+            raise InputError(f"a registry is not attacked under {self.risk} risk", where="sequential.registry")
+        if self.risk == "sample" and self.plans_sequentially and self.sequential.belief == "unknown":
+            raise InputError(
+                "beliefs of unknown groups need a population that is counted", where="sequential.belief",
+                found="unknown", expected="known",
+            )  # fmt: skip
         linked = "knowledge" if self.knowledge is not None else "stages" if self.stages is not None else None
+        self._looks_up_consistently(linked)
         if linked is not None and self.plans_sequentially:
             if self.sequential.registry is not None:
                 raise InputError(
@@ -174,9 +191,27 @@ class AdversarySection(PlannerSection):
                 )  # fmt: skip
         return self
 
+    @property
+    def looks_up(self) -> bool:
+        """Whether it looks persons up in the shared rows, so that how one record is shared matters to others."""
+        return self.direction != "record"
 
-class WeightedAdversarySection(AdversarySection):
-    """One of several adversaries, of whom the records meet one: how it links and plans."""
+    def _looks_up_consistently(self, linked: str | None) -> None:
+        """Check that whoever looks persons up knows their values, and how many rows fit."""
+        found = linked
+        if self.plans_sequentially and self.sequential.registry is not None:
+            found = "sequential.registry"
+        elif self.plans_sequentially and self.sequential.belief == "unknown":
+            found = 'sequential.belief = "unknown"'
+        if self.looks_up and found is not None:
+            raise InputError(
+                f"who looks persons up compares their true values with the shared rows, without {found}",
+                where="direction", found=self.direction, expected="record",
+            )  # fmt: skip
+
+
+class WeightedSection(Section):
+    """What one of several adversaries says besides how it links and plans."""
 
     weight: Annotated[float, Field(gt=0, le=1)] = Field(
         description="probability that it is the one whom the records meet; those of all adversaries sum to 1"
@@ -190,24 +225,34 @@ class WeightedAdversarySection(AdversarySection):
     )
 
     @property
-    def alone(self) -> AdversarySection:
-        """The section of the same adversary as the only one."""
-        return AdversarySection(**{name: getattr(self, name) for name in AdversarySection.model_fields})
-
-    @property
     def amounts(self) -> dict[str, float]:
         """The gain and cost that it has of its own."""
         return {name: amount for name in ("gain", "cost") if (amount := getattr(self, name)) is not None}
 
 
-def check_adversaries(adversaries: Mapping[str, WeightedAdversarySection]) -> None:
-    """Check that adversaries by name can be told from others, and that one of them comes.
+class WeightedAdversarySection(WeightedSection, AdversarySection):
+    """One of several adversaries, of whom the records meet one: how it links and plans."""
+
+
+def check_adversaries(adversaries: Mapping[str, WeightedSection], given: Collection[str]) -> None:
+    """Check that a scenario says in one way who attacks, by names that can be told from others, and that one comes.
+
+    Parameters
+    ----------
+    adversaries : mapping of str to WeightedSection
+    given : collection of str
+        Sections that the scenario gives.
 
     Raises
     ------
     InputError
         Names the key.
     """
+    if adversaries and "adversary" in given:
+        raise InputError(
+            "both adversary and adversaries say who attacks", where="adversary",
+            expected="either [adversary] or [adversaries]",
+        )  # fmt: skip
     for name in adversaries:
         if name in (*ADVERSARIES, TOGETHER):
             raise InputError("name of a column of cross-play", where=f"adversaries.{name}", expected="another name")

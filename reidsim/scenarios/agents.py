@@ -19,7 +19,7 @@ from reidsim.agents.profile import (
     ParticipationRule,
 )
 from reidsim.errors import InputError, listed, nearest
-from reidsim.scenarios.adversary_schema import WeightedAdversarySection
+from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
 from reidsim.scenarios.schema import EconomicsSection
 
@@ -32,7 +32,7 @@ def types_of(agents: AgentsSection) -> dict[str, AgentTypeSection]:
     return dict(agents.types) or {OWN_ADVERSARY: AgentTypeSection()}
 
 
-def among_adversaries(agents: AgentsSection, adversaries: Mapping[str, WeightedAdversarySection]) -> AgentsSection:
+def among_adversaries(agents: AgentsSection, adversaries: Mapping[str, WeightedSection]) -> AgentsSection:
     """Return agents whose types are the adversaries of the scenario, if it has several."""
     if not adversaries:
         return agents

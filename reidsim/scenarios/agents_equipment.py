@@ -8,7 +8,7 @@ import numpy as np
 
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
 from reidsim.adversaries.response import Adversary
-from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
+from reidsim.adversaries.simple_behaviours import simple_adversary
 from reidsim.agents.profile import Holdings
 from reidsim.errors import InputError, listed
 from reidsim.random_streams import random_stream
@@ -31,17 +31,9 @@ def simple_planner(
     agents : AgentsSection
         Whose mode says if attacks at random are drawn, or what is to be expected of them.
     """
-    gain, cost = own.adversary_gain, own.cost
-    if section.planner == "always":
-        return AlwaysAttacks(gain, cost)
-    if section.planner == "never":
-        return NeverAttacks(gain, cost)
-    if section.planner == "random":
-        drawn = agents.mode == "sampling"
-        return RandomAttacks(
-            gain, cost, section.rate, int(random_stream(seed, "agents").integers(2**63)) if drawn else None
-        )
-    return None
+    drawn = section.planner == "random" and agents.mode == "sampling"
+    number = int(random_stream(seed, "agents").integers(2**63)) if drawn else None
+    return simple_adversary(section.planner, own.adversary_gain, own.cost, section.rate, number)
 
 
 def knowledge_held(agents: AgentsSection, holds: Holdings, names: Sequence[str], n: int) -> Knowledge:

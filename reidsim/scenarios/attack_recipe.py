@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, not_among
 from reidsim.scenarios.adversary_schema import Share
 from reidsim.scenarios.attack_stages import InferSurnameSection, StageSection
 from reidsim.validation import Section, read_toml, validated
@@ -59,10 +59,7 @@ class AttackRecipe(Section):
     def _consistent(self) -> AttackRecipe:
         for number, stage in enumerate(self.stages):
             if stage.resource not in self.resources:
-                raise InputError(
-                    "no such resource", where=f"stages[{number}].resource", found=stage.resource,
-                    expected=f"one of {listed(self.resources)}", hint=nearest(stage.resource, self.resources),
-                )  # fmt: skip
+                raise not_among("no such resource", stage.resource, self.resources, where=f"stages[{number}].resource")
             if isinstance(stage, InferSurnameSection) and stage.loci is None:
                 raise InputError("key missing", where=f"stages[{number}].loci", expected="the loci to infer from")
         for name in self.columns:
@@ -108,13 +105,6 @@ def require_recipe(path: Path, where: str) -> Path:
 def recipe_of_scenario(stages: str | None, folder: Path) -> Path | None:
     """Return the path of the recipe that a scenario in a folder names, if any; see `require_recipe`."""
     return None if stages is None else require_recipe(folder / stages, "adversary.stages")
-
-
-def check_attack_recipe(stages: str | None, folder: Path) -> None:
-    """Read the recipe that a scenario names, if any; see `load_attack_recipe`."""
-    recipe = recipe_of_scenario(stages, folder)
-    if recipe is not None:
-        load_attack_recipe(recipe)
 
 
 def load_attack_recipe(path: Path) -> AttackRecipe:

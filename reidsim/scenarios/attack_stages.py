@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from reidsim.scenarios.adversary_schema import Share
 from reidsim.scenarios.amounts import Money
 from reidsim.tables import numbers, read_table, require_columns
 from reidsim.validation import Section
+
+if TYPE_CHECKING:
+    from reidsim.adversaries.multistage.stages import Stage
 
 Floats = NDArray[np.float64]
 
@@ -71,6 +74,23 @@ class IdentifySection(Section):
 
 
 StageSection = Annotated[InferSurnameSection | InferByLinkageSection | IdentifySection, Field(discriminator="stage")]
+
+
+def stage_of(section: StageSection, folder: Path, loci: tuple[str, ...] = ()) -> Stage:
+    """Return a stage; that which infers a surname, from these loci, or those that its section names."""
+    # Not needed by those who only read scenarios.
+    from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname
+    from reidsim.linkage.surname_inference.tmrca import Ancestry
+
+    if isinstance(section, IdentifySection):
+        return Identify(section.on, section.resource)
+    if isinstance(section, InferByLinkageSection):
+        return InferByLinkage(section.infers, section.resource, section.on, section.price)
+    loci = loci or section.loci or ()
+    ancestry = Ancestry(mutation_rates(section.mutation_rates, folder, loci), section.effective_population)
+    return InferSurname(
+        loci, ancestry, section.resource, section.infers, section.method, section.candidate_share, section.price
+    )
 
 
 def mutation_rates(file: str | None, folder: Path, loci: tuple[str, ...]) -> Floats:

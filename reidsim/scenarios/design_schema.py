@@ -11,7 +11,7 @@ from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, not_among
 from reidsim.validation import Section
 
 # Keys that make a batch, say what is worked out of a single run, or tell the game: the same at every point.
@@ -133,8 +133,7 @@ class SweepSection(Section):
         where = "one_at_a_time"
         for key in self.one_at_a_time:
             if key not in self.values:
-                raise InputError("key without values", where=where, found=key, expected=f"one of {listed(self.values)}",
-                                 hint=nearest(key, self.values))  # fmt: skip
+                raise not_among("key without values", key, self.values, where=where)
         if len(self.one_at_a_time) == 1 or len(set(self.one_at_a_time)) < len(self.one_at_a_time):
             raise InputError("not several keys", where=where, found=list(self.one_at_a_time), expected="two or more")
         for group in self.together:
@@ -292,13 +291,7 @@ class UncertaintySection(Section):
             where = f"correlations[{number}]"
             for key in correlation.keys:
                 if key not in self.parameters:
-                    raise InputError(
-                        "no such uncertain parameter",
-                        where=where,
-                        found=key,
-                        expected=f"one of {listed(self.parameters)}",
-                        hint=nearest(key, self.parameters),
-                    )
+                    raise not_among("no such uncertain parameter", key, self.parameters, where=where)
             pair = frozenset(correlation.keys)
             if len(pair) < 2 or pair in pairs:
                 problem = "correlation given twice" if pair in pairs else "correlation of a parameter with itself"

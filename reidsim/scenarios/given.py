@@ -28,6 +28,7 @@ from reidsim.populations.population import Population
 from reidsim.releases.hierarchy_file import read_hierarchy_rows
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.hierarchy_schema import Table
+from reidsim.scenarios.parts import told_in_a_line
 from reidsim.validation import Section, validated
 
 Given = Mapping[str, Any]
@@ -46,23 +47,37 @@ def validated_with(given: Given, model: type[S], content: Mapping[str, Any], sou
     InputError
         As `validated` does, and if the game has no key for what is given.
     """
-    planner = _section(content, "adversary").get("planner")
+    named = _section(content, "adversaries")
+    own = [name for name in named if _section(named, name).get("planner") in given]
+    alone = _section(content, "adversary").get("planner") in given
     policies = _section(content, "publisher").get("policies", ())
-    own = isinstance(planner, str) and planner in given
-    if not own and not any(policy in given for policy in policies):
+    if not (alone or own or any(policy in given for policy in policies)):
         return validated(model, content, source)
     known = dict(content)
     changes: dict[str, dict[str, Any]] = {}
+    if alone:
+        known["adversary"] = _unplanned(content["adversary"])
+        changes["adversary"] = {"planner": content["adversary"]["planner"]}
     if own:
-        known["adversary"] = {k: v for k, v in content["adversary"].items() if k not in ("planner", "rate")}
-        changes["adversary"] = {"planner": planner}
+        known["adversaries"] = {name: _unplanned(named[name]) if name in own else named[name] for name in named}
     if any(policy in given for policy in policies):
         others = [policy for policy in policies if policy not in given]
         known["publisher"] = {**content["publisher"], "policies": others or [_ANY_POLICY]}
         changes["publisher"] = {"policies": tuple(policies)}
     scenario = validated(model, known, source)
-    sections = {name: _with(getattr(scenario, name, None), values, name, source) for name, values in changes.items()}
+    sections: dict[str, Any] = {
+        name: _with(getattr(scenario, name, None), values, name, source) for name, values in changes.items()
+    }
+    if own:
+        adversaries = getattr(scenario, "adversaries")  # noqa: B009 - of kinds that have it, as it was valid
+        sections["adversaries"] = adversaries | {
+            name: adversaries[name].model_copy(update={"planner": named[name]["planner"]}) for name in own
+        }
     return scenario.model_copy(update=sections)
+
+
+def _unplanned(section: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in section.items() if key not in ("planner", "rate")}
 
 
 def given_table(given: Given, name: str) -> pd.DataFrame:
@@ -109,13 +124,8 @@ def made_adversary(
     if replies(part):
         own = part
     else:
-        try:
+        with told_in_a_line("cannot be made", name, where):
             own = part(gain=gain, cost=cost, **parameters)
-        except InputError:
-            raise
-        except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
-            raise InputError(f"cannot be made: {reason}", where=where, found=name) from None
     if not replies(own):
         raise InputError("not an adversary", where=where, found=name, expected="an object with respond(linkage, rows)")
     adversary: Adversary = own
@@ -132,13 +142,8 @@ def made_policy(part: Any, name: str, where: str) -> GivenPolicy:
     """
     own = part
     if isinstance(part, type) or not callable(getattr(part, "choose", None)):
-        try:
+        with told_in_a_line("cannot be made", name, where):
             own = part()
-        except InputError:
-            raise
-        except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
-            raise InputError(f"cannot be made: {reason}", where=where, found=name) from None
     if not callable(getattr(own, "choose", None)):
         raise InputError("not a policy", where=where, found=name, expected="an object with choose(game)")
     return GivenPolicy(name, own)

@@ -62,6 +62,18 @@ class Groups(LevelsWithTop):
     )
 
 
+class Dates(LevelsWithTop):
+    """Days by ever longer parts of the calendar."""
+
+    rule: Literal["dates"] = Field(
+        description='days by the calendar, of a column read as `"date"`; values that are no days share one group'
+    )
+    levels: tuple[str, ...] = Field(
+        min_length=1,
+        description='`"month"`, `"year"` or a number of years such as `"5 years"`, each a multiple of the one before',
+    )
+
+
 class Table(LevelsWithTop):
     """A file with one row per value and one column per level."""
 
@@ -72,4 +84,4 @@ class Table(LevelsWithTop):
     suppress: bool = Field(default=False, description="add a level of `*`")
 
 
-HierarchySection = Annotated[Suppress | Intervals | Prefix | Groups | Table, Field(discriminator="rule")]
+HierarchySection = Annotated[Suppress | Intervals | Prefix | Groups | Dates | Table, Field(discriminator="rule")]

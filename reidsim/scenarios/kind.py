@@ -12,17 +12,31 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import pandas as pd
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.agents.measures import PARTICIPATION
+from reidsim.errors import InputError, not_among
 from reidsim.games.measures import MEASURES
 from reidsim.measures import Measure, columns_of
+from reidsim.scenarios.faces import Faces
 from reidsim.scenarios.former_keys import FORMER_GAMES
+from reidsim.scenarios.parts import told_in_a_line
 from reidsim.scenarios.policy import Policy
-from reidsim.scenarios.study import AmountPoints, AnalysisTables, Assessed, PolicyOutcome, Progress, Study, solver_facts
+from reidsim.scenarios.record_sharing import RecordSharing
+from reidsim.scenarios.study import (
+    AmountPoints,
+    AnalysisTables,
+    DroppedColumns,
+    Played,
+    PolicyOutcome,
+    Progress,
+    Study,
+    solver_facts,
+)
 from reidsim.wording import counted
 
 if TYPE_CHECKING:
@@ -41,12 +55,14 @@ _OWN = {
 }
 DEFAULT_KIND = "tables"
 _GROUP = "reidsim.kinds"
-# By the schema of its scenarios, every kind that was made.
-_MADE: dict[type, Kind] = {}
+# Every kind that was made, by the schema of its scenarios; those of users' modules by what scenarios call them, too.
+_MADE: dict[type | str, Kind] = {}
 
 
-class Kind(ABC):
+class Kind(Faces, RecordSharing, ABC):
     """A kind of scenario; a kind of one's own says the attributes, `build`, and what else differs.
+
+    How its records are shared is said by `RecordSharing`.
 
     Attributes
     ----------
@@ -72,7 +88,7 @@ class Kind(ABC):
     schema: ClassVar[type[ScenarioHead]]
     policies: ClassVar[Mapping[str, Policy]] = {}
     decides: ClassVar[str] = "publisher"
-    measures: ClassVar[tuple[Measure, ...]] = MEASURES
+    measures: ClassVar[tuple[Measure, ...]] = (*MEASURES, PARTICIPATION)
     numbers_draws: ClassVar[bool] = False
     amount_keys: ClassVar[tuple[str, ...]] = ()
 
@@ -86,7 +102,7 @@ class Kind(ABC):
         """The section of whoever decides; empty where nobody does."""
         return {"publisher": "publisher", "subject": "subjects"}.get(self.decides, "")
 
-    def policies_of(self, scenario: ScenarioHead) -> tuple[str, ...]:
+    def policies_of(self, scenario: Any) -> tuple[str, ...]:
         """Return the policies that a scenario compares.
 
         Raises
@@ -101,16 +117,9 @@ class Kind(ABC):
 
     def policy(self, name: str) -> Policy:
         """Return a policy by its name; any that the kind does not have is somebody's own."""
-        if name in self.policies:
-            return self.policies[name]
-        from reidsim.scenarios.own_policies import own_defender
+        from reidsim.scenarios.own_policies import policy_among
 
-        maker = own_defender(name, f"{self.decider}.policies")
-        return Policy(name, name, "a policy of one's own", maker, by_agents=False)
-
-    def release_file(self, scenario: ScenarioHead) -> str | None:
-        """Return the file whose records a scenario shares, as the scenario names it; None if they have none."""
-        return None
+        return policy_among(self.policies, Policy, name, f"{self.decider}.policies")
 
     def measures_of(self, content: Mapping[str, Any]) -> tuple[Measure, ...]:
         """Return the measures in the words of a scenario with this content."""
@@ -237,9 +246,9 @@ class Kind(ABC):
 
     def facts(self, study: Any) -> dict[str, Any]:
         """Return facts about a study for manifests."""
-        game = study.world(0).truth
-        n_records = int(study.world(0).weights.sum())
-        return {"records": n_records, "strategies": game.space.size, "data_hash": study.fingerprint}
+        world = study.world(0)
+        size = world.truth.space.size
+        return {"records": int(world.weights.sum()), "strategies": size, "data_hash": study.fingerprint}
 
     def facts_of_policies(self, study: Any, outcomes: Mapping[str, PolicyOutcome]) -> dict[str, dict[str, Any]]:
         """Say by policy how its choice was found."""
@@ -250,7 +259,7 @@ class Kind(ABC):
         """Yield what a reader of the outcomes should know."""
         yield from ()
 
-    def assess(self, study: Any, report: Progress) -> Assessed:
+    def assess(self, study: Any, report: Progress) -> Played:
         """Work out a scenario in which nobody decides; an `InputError` if the kind does not say how."""
         raise InputError("nobody decides, and nothing is assessed", where="game", found=self.name)
 
@@ -259,12 +268,16 @@ class Kind(ABC):
     def settings(self, study: Any) -> Callable[[str, int, int], Setting]:
         """Return what makes the world of agents: of a policy, a draw of the study, and a run of all rounds on it.
 
+        By default adversaries differ in amounts and planners, and who takes part changes no linkage.
+
         Raises
         ------
         InputError
             If the kind is not played in rounds.
         """
-        raise InputError("not played in rounds", source=study.loaded.path, where="game", found=self.name)
+        from reidsim.scenarios.agents_setting import settings_of
+
+        return settings_of(self, study)
 
     def describe_setting(self, setting: Setting) -> str:
         """Say in a line how large a world of agents is."""
@@ -298,12 +311,12 @@ class Kind(ABC):
         return study, opponents_by_planner(study, knowledge=knowledge, stages=stages, rate=rate)
 
     def opponent_types(self, study: Any) -> TypeOpponents:
-        """Return the types of adversary that the scenario's agents may meet; none if it names none."""
-        from reidsim.scenarios.opponent_types import TypeOpponents, types_of_setting
+        """Return the types of adversary that the scenario's agents may meet, and what may be planned on of several."""
+        from reidsim.scenarios.opponent_types import ideas_of_several, types_of_setting
 
         agents = getattr(study.scenario, "agents", None)
         if agents is None or not agents.types:
-            return TypeOpponents()
+            return ideas_of_several(study)
         first = self.policies_of(study.scenario)[0]
         return types_of_setting(self.settings(study)(first, 0, 0), agents.together)
 
@@ -313,11 +326,11 @@ class Kind(ABC):
 
     # Many points
 
-    def amounts_at_once(self, scenario: ScenarioHead, keys: Sequence[str]) -> bool:
+    def amounts_at_once(self, scenario: Any, keys: Sequence[str]) -> bool:
         """Tell whether points of these keys take milliseconds each, by `amount_points`."""
         return False
 
-    def plans_under_amounts(self, scenario: ScenarioHead) -> bool:
+    def plans_under_amounts(self, scenario: Any) -> bool:
         """Tell whether studies of a scenario have `amount_points`."""
         return False
 
@@ -325,7 +338,49 @@ class Kind(ABC):
         """Return what plans a study under any amounts of money; None if the kind cannot."""
         return None
 
-    def points_at_once(self, scenario: ScenarioHead, keys: Sequence[str]) -> int:
+    # Columns
+
+    def dropped_columns(self, study: Any) -> DroppedColumns:
+        """Return what plays the study without some of its quasi-identifiers.
+
+        Raises
+        ------
+        InputError
+            If the kind shares no table, or no policy can be played so.
+        """
+        raise InputError(
+            "columns are dropped from a table", source=study.loaded.path, where="game", found=self.name,
+            expected="tables",
+        )  # fmt: skip
+
+    # Released files
+
+    def play_released(self, study: Any, path: Path, key: str | None = None) -> tuple[Equilibrium, tuple[str, ...]]:
+        """Return what comes of a released file, by record, and what to know about it.
+
+        Raises
+        ------
+        InputError
+            If the kind shares no table, or the file cannot be read.
+        """
+        raise InputError(
+            "released files are of tables", source=study.loaded.path, where="game", found=self.name, expected="tables"
+        )
+
+    # Along an amount
+
+    def takes_best(self, scenario: Any, policy: str) -> bool:
+        """Tell whether a policy takes the best of plans that are the same whatever sharing brings and costs."""
+        return False
+
+    def largest_group(self, study: Any) -> int | None:
+        """Return among how many people a record may hide, where attacks depend on that whole number alone; else None.
+
+        An attack then pays if the gain, divided by the number of people, exceeds the cost.
+        """
+        return None
+
+    def points_at_once(self, scenario: Any, keys: Sequence[str]) -> int:
         """Return how many points of these keys are best solved together; 1 if each is on its own."""
         return 1
 
@@ -349,14 +404,11 @@ def kind_named(name: object) -> Kind:
     """
     if isinstance(name, str) and name in _OWN:
         module, _, attribute = _OWN[name].partition(":")
-        kind: Kind = getattr(import_module(module), attribute)
-        return kind
+        return cast("Kind", getattr(import_module(module), attribute))
     for entry in entry_points(group=_GROUP):
         if entry.name == name:
             return made_kind(entry.load(), str(name))
-    names = kind_names()
-    hint = nearest(name, names) if isinstance(name, str) else None
-    raise InputError("value not allowed", where="game", found=name, expected=f"one of {listed(names)}", hint=hint)
+    raise not_among("value not allowed", name, kind_names(), where="game")
 
 
 def made_kind(part: object, name: str) -> Kind:
@@ -367,13 +419,10 @@ def made_kind(part: object, name: str) -> Kind:
     InputError
         If it is none; names the key ``game``.
     """
-    try:
+    with told_in_a_line("cannot be made", name, "game"):
         own = part() if isinstance(part, type) and issubclass(part, Kind) else part
-    except Exception as error:
-        # Whatever a foreign class does when it is made is the user's to know, in one line.
-        reason = f"{type(error).__name__}: {error}"
-        raise InputError(f"cannot be made: {reason}", where="game", found=name) from None
     if isinstance(own, Kind):
+        _MADE[name] = own
         return own
     raise InputError("not a kind of scenario", where="game", found=name, expected="a class derived from Kind")
 
@@ -385,8 +434,7 @@ def is_of_package(name: str) -> bool:
 
 def kind_of(scenario: ScenarioHead) -> Kind:
     """Return the kind of a scenario that has been read."""
-    made = _MADE.get(type(scenario))
-    return kind_named(getattr(scenario, "game", None)) if made is None else made
+    return _MADE.get(type(scenario)) or kind_named(getattr(scenario, "game", None))
 
 
 def kind_of_content(content: Mapping[str, Any]) -> Kind:
@@ -398,7 +446,12 @@ def kind_of_content(content: Mapping[str, Any]) -> Kind:
         If there is no such kind.
     """
     game = content.get("game", DEFAULT_KIND)
-    return kind_named(DEFAULT_KIND if game in FORMER_GAMES else game)
+    return _MADE.get(str(game)) or kind_named(DEFAULT_KIND if game in FORMER_GAMES else game)
+
+
+def kinds_at_hand() -> tuple[Kind, ...]:
+    """Return the kinds of all packages, and those of users' modules whose scenarios were read."""
+    return tuple(dict.fromkeys((*map(kind_named, kind_names()), *_MADE.values())))
 
 
 def schemas() -> dict[str, type[ScenarioHead]]:

@@ -31,6 +31,7 @@ _PATH_KEYS = (
     "resources.*.file",
     "trees.*.file",
     "adversary.stages.*.mutation_rates",
+    "adversaries.*.stages.*.mutation_rates",
 )
 # Keys whose value is the name of a bundled population, or a recipe file.
 RECIPE_KEYS = (
@@ -46,6 +47,7 @@ RECIPE_KEYS = (
     "agents.types.*.knowledge",
 )
 # Sections of which a scenario has one.
+_LONGEST_CHAIN = 20
 _WHO_ATTACKS = ("adversary", "adversaries")
 # Sections that give values to key paths, and those whose `key` is a key path, with the keys that give it values.
 _VALUES_BY_KEY = ("sweep.values", "uncertainty.parameters")
@@ -218,6 +220,9 @@ def scenario_content(path: Path, needed_by: tuple[Path, ...] = ()) -> dict[str, 
     needed_by = (*needed_by, path.resolve())
     if base.resolve() in needed_by:
         raise InputError("a scenario cannot extend itself", source=path, where="extends", found=extends)
+    if len(needed_by) > _LONGEST_CHAIN:
+        expected = f"at most {_LONGEST_CHAIN} scenarios, each extending the next"
+        raise InputError("a chain of scenarios that is too long", source=path, where="extends", expected=expected)
     inherited = scenario_content(base, needed_by)
     for section, other in (_WHO_ATTACKS, _WHO_ATTACKS[::-1]):
         if section in content:

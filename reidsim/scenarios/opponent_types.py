@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.agents.profile import AdversaryProfile, Setting
@@ -13,11 +13,12 @@ from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
 from reidsim.games.cross_play import Opponent
 from reidsim.games.defenders.defender import Game
 from reidsim.games.record_game import RecordGame
-from reidsim.games.type_replies import average_type
+from reidsim.games.type_replies import averaged
 from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Floats, StrategySpace
 from reidsim.scenarios.adversary_schema import TOGETHER
 from reidsim.scenarios.opponents import Opponents
+from reidsim.scenarios.study import Study
 
 # The column of all types together, and what a defender may plan against besides.
 TYPES, AVERAGE_TYPE, WORST_OF_TYPES = TOGETHER, "average-type", "worst-of-types"
@@ -83,10 +84,7 @@ def types_of_setting(setting: Setting, together: Together, space: StrategySpace 
     losses: dict[_View, Floats] = {"truth": setting.loss, "belief": setting.believed_loss}
 
     def game(of: Sequence[AdversaryType], view: _View, together: Together) -> RecordGame:
-        parts = [part for each in of for part in _parts(each, together)]
-        if len(parts) == 1 and together == "one-of":
-            return RecordGame(space, parts[0].linker, parts[0].adversary, setting.benefit, losses[view])
-        return TypesGame(space, parts, setting.benefit, losses[view], together)
+        return _played(space, of, setting.benefit, losses[view], together)
 
     opponents = []
     for true, believed in zip(types["truth"], types["belief"], strict=True):
@@ -100,16 +98,39 @@ def types_of_setting(setting: Setting, together: Together, space: StrategySpace 
         return TypeOpponents(tuple(opponents), {}, (LEFT_OUT, *left_out))
     mix = game(types["truth"], "truth", together), game(types["belief"], "belief", together)
     opponents.append(Opponent(TYPES, *mix, among_all=False))
-    ideas: dict[str, Game] = {}
+    ideas, no_average = _ideas(space, types["belief"], setting.benefit, losses["belief"], together)
+    return TypeOpponents(tuple(opponents), ideas, (LEFT_OUT, *no_average))
+
+
+def ideas_of_several(study: Study[Any]) -> TypeOpponents:
+    """Return what a defender may plan on where a scenario has several adversaries by name; nothing where it has one."""
+    game = study.world(0).belief
+    if not isinstance(game, TypesGame):
+        return TypeOpponents()
+    ideas, no_average = _ideas(game.space, game.types, game.benefit, game.loss, game.together)
+    return TypeOpponents((), ideas, no_average)
+
+
+def _ideas(
+    space: StrategySpace, types: Sequence[AdversaryType], benefit: Floats, loss: Floats, together: Together
+) -> tuple[dict[str, Game], tuple[str, ...]]:
+    """Return the games of planning against the average of types and the worst of them, and why one is left out."""
+    ideas: dict[str, Game] = {WORST_OF_TYPES: _played(space, types, benefit, loss, "worst")}
     try:
-        average = average_type(tuple(types["belief"]))
-        ideas[AVERAGE_TYPE] = game(
-            [replace(average, name=each.name, weight=each.weight) for each in types["belief"]], "belief", together
-        )
+        average = _played(space, averaged(tuple(types)), benefit, loss, together)
     except InputError as error:
-        left_out.append(f"nobody plans against {AVERAGE_TYPE!r}: {error}")
-    ideas[WORST_OF_TYPES] = game(types["belief"], "belief", "worst")
-    return TypeOpponents(tuple(opponents), ideas, (LEFT_OUT, *left_out))
+        return ideas, (f"nobody plans against {AVERAGE_TYPE!r}: {error}",)
+    return {AVERAGE_TYPE: average, **ideas}, ()
+
+
+def _played(
+    space: StrategySpace, types: Sequence[AdversaryType], benefit: Floats, loss: Floats, together: Together
+) -> RecordGame:
+    """Return the game against types."""
+    parts = [part for each in types for part in _parts(each, together)]
+    if len(parts) == 1 and together == "one-of":
+        return RecordGame(space, parts[0].linker, parts[0].adversary, benefit, loss)
+    return TypesGame(space, parts, benefit, loss, together)
 
 
 def _equipped(profile: AdversaryProfile, view: _View, space: StrategySpace) -> AdversaryType:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import not_among
 from reidsim.scenarios.adversary_schema import names_object
 from reidsim.scenarios.given import made_policy
 from reidsim.scenarios.parts import installed
+from reidsim.scenarios.policy import Policy
 
 if TYPE_CHECKING:
     from reidsim.games.defenders.defender import Defender
+
+P = TypeVar("P", bound=Policy)
 
 
 def known_policy(names: Collection[str]) -> Callable[[str], str]:
@@ -23,10 +26,16 @@ def known_policy(names: Collection[str]) -> Callable[[str], str]:
         every = (*names, *installed("policies"))
         if name in every:
             return name
-        expected, hint = f"one of {listed(every, 20)}", nearest(name, every)
-        raise InputError("value not allowed", found=name, expected=expected, hint=hint)
+        raise not_among("value not allowed", name, every, shown=20)
 
     return known
+
+
+def policy_among(policies: Mapping[str, P], made: type[P], name: str, where: str) -> P:
+    """Return a policy by its name; any that is not among these is of a user's module or an installed package."""
+    if name in policies:
+        return policies[name]
+    return made(name, name, "a policy of one's own", own_defender(name, where), by_agents=False)
 
 
 def own_defender(name: str, where: str) -> Callable[[Any, int], Defender]:

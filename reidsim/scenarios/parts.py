@@ -71,7 +71,8 @@ def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: 
     """
     for entry in _entry_points(group):
         if entry.name == name:
-            return _imported(entry.load, name, where)
+            with told_in_a_line("cannot be imported", name, where):
+                return entry.load()
     module, separator, attribute = name.partition(":")
     if not separator:
         known = installed(group)
@@ -98,15 +99,15 @@ def made_by(part: object) -> dict[str, str]:
     return {"module": module}
 
 
-def _imported(load: Any, name: str, where: str) -> Any:
+@contextmanager
+def told_in_a_line(problem: str, name: str, where: str) -> Iterator[None]:
+    """Make an `InputError` of whatever foreign code raises, which its user has to know."""
     try:
-        return load()
+        yield
     except InputError:
         raise
     except Exception as error:
-        # Whatever a foreign module does when it is imported is the user's to know, in one line.
-        reason = f"{type(error).__name__}: {error}"
-        raise InputError(f"cannot be imported: {reason}", where=where, found=name) from None
+        raise InputError(f"{problem}: {type(error).__name__}: {error}", where=where, found=name) from None
 
 
 def _module(module: str, name: str, *, where: str, folder: Path) -> Any:
@@ -127,8 +128,8 @@ def _module(module: str, name: str, *, where: str, folder: Path) -> Any:
         _BESIDE_SCENARIOS.add(top)
         # A file may be newer than what is remembered of its folder.
         invalidate_caches()
-    with _importing_from(folder):
-        return _imported(lambda: import_module(module), name, where)
+    with _importing_from(folder), told_in_a_line("cannot be imported", name, where):
+        return import_module(module)
 
 
 def _is_of(module: object, path: Path) -> bool:

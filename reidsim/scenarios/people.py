@@ -29,6 +29,14 @@ def counted_units(content: Mapping[str, Any]) -> tuple[str, str]:
     return ("person", "people") if keyed else ("record", "records")
 
 
+def once_each(records: pd.DataFrame, content: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the outcomes of records with one row for each who counts: a person's are the same in all its records."""
+    if counted_units(content)[0] == "record" or PERSON not in records:
+        return records
+    groups = [column for column in ("policy", "knowledge", PERSON) if column in records]
+    return records.drop_duplicates(groups)
+
+
 def keys_of_records(frame: pd.DataFrame, column: str, source: str | Path) -> Keys:
     """Return the numbers of the values of a column that says who a record is of, in order of appearance, (n_records,).
 

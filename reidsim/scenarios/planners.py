@@ -11,7 +11,7 @@ from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess
-from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
+from reidsim.adversaries.simple_behaviours import simple_adversary
 from reidsim.errors import InputError
 from reidsim.scenarios.adversary_schema import PlannerSection, SequentialSection
 from reidsim.scenarios.given import Amount, made_adversary
@@ -53,12 +53,9 @@ def planner(
         return made_adversary(part, gain, cost, section.parameters, where="adversary", name=section.planner)
     if section.planner == "one-shot":
         return OneShotAdversary(gain, cost)
-    if section.planner == "always":
-        return AlwaysAttacks(gain, cost)
-    if section.planner == "never":
-        return NeverAttacks(gain, cost)
-    if section.planner == "random":
-        return RandomAttacks(gain, cost, section.rate)
+    simple = simple_adversary(section.planner, gain, cost, section.rate)
+    if simple is not None:
+        return simple
     if section.planner == "fmdp":
         signal = section.sequential.unconfirmed
         seen = None if signal is None else UnconfirmedSuccess(**signal.model_dump())

@@ -2,12 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
+
+from pydantic import Field, PlainValidator, WithJsonSchema
+
+from reidsim.errors import InputError
 
 if TYPE_CHECKING:
     from reidsim.games.defenders.defender import Defender
+
+# The policy of which a scenario may ask for several, each with a k of its own in its name.
+K_ANONYMITY = "k-anonymity"
+ANONYMITY_PATTERN = rf"{K_ANONYMITY}-[1-9]\d*"
+
+
+def _checked_k(given: object) -> int | tuple[int, ...]:
+    several = list(given) if isinstance(given, list | tuple) else [given]
+    checked: list[int] = []
+    for k in several or [given]:
+        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+            raise InputError("value not allowed", found=k, expected="a whole number of 1 or more, or a list of some")
+        checked.append(k)
+    return tuple(checked) if isinstance(given, list | tuple) else checked[0]
+
+
+_AtLeastOne = Annotated[int, Field(ge=1)]
+_K_SCHEMA: dict[str, Any] = {"type": "integer", "minimum": 1}
+# One k, or several.
+AnonymityK = Annotated[
+    _AtLeastOne | tuple[_AtLeastOne, ...],
+    # Of a union the error would say of which part.
+    PlainValidator(_checked_k),
+    WithJsonSchema({"anyOf": [_K_SCHEMA, {"type": "array", "items": _K_SCHEMA, "minItems": 1}]}),
+]
 
 
 @dataclass(frozen=True)
@@ -52,6 +82,8 @@ class Policy:
         Whether its payoffs accrue against another adversary than those of the others, so that they do not compare.
     look : Look, optional
         How figures draw it; they find a look for a policy that has none.
+    k : int, optional
+        Of k-anonymity, where its name says it; else the scenario does.
     """
 
     name: str
@@ -64,3 +96,57 @@ class Policy:
     by_agents: bool = True
     in_another_game: bool = False
     look: Look | None = None
+    k: int | None = None
+
+
+P = TypeVar("P", bound=Policy)
+
+
+class Policies(dict[str, P], Generic[P]):
+    """The policies of a kind by name; besides those listed, ``k-anonymity-5`` and the like for any k.
+
+    Parameters
+    ----------
+    policies : iterable of Policy
+    anonymous : callable
+        Makes the policy of k-anonymity of a name and a k.
+    """
+
+    def __init__(self, policies: Iterable[P], anonymous: Callable[[str, int], P]) -> None:
+        super().__init__((policy.name, policy) for policy in policies)
+        self._anonymous = anonymous
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or (isinstance(name, str) and _k_in(name) is not None)
+
+    def __missing__(self, name: str) -> P:
+        k = _k_in(name)
+        if k is None:
+            raise KeyError(name)
+        return self._anonymous(name, k)
+
+
+def with_each_k(names: Sequence[str], k: int | Sequence[int]) -> tuple[str, ...]:
+    """Put a policy for each k in the place of ``k-anonymity``, if there are several."""
+    each = [K_ANONYMITY] if isinstance(k, int) else [f"{K_ANONYMITY}-{one}" for one in k]
+    return tuple(named for name in names for named in (each if name == K_ANONYMITY else [name]))
+
+
+def k_of(policy: Policy, k: int | Sequence[int], where: str) -> int:
+    """Return the k of a policy of k-anonymity: that of its name, or the one that a scenario gives at a key.
+
+    Raises
+    ------
+    InputError
+        If the scenario gives several.
+    """
+    if policy.k is not None:
+        return policy.k
+    if not isinstance(k, int):
+        expected = "a policy for each, such as k-anonymity-5"
+        raise InputError("several k", where=where, found=list(k), expected=expected)
+    return k
+
+
+def _k_in(name: str) -> int | None:
+    return int(name.rpartition("-")[2]) if re.fullmatch(ANONYMITY_PATTERN, name) else None

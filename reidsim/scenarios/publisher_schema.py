@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from reidsim.errors import InputError
 from reidsim.scenarios.adversary_schema import AdversarySection
+from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.validation import Section
 
@@ -27,3 +29,16 @@ class PublisherScenario(ScenarioHead):
     )
     adversary: AdversarySection = Field(default=AdversarySection(), description="how the adversary links and plans")
     publisher: PoliciesSection = Field(description="what the publisher may do")
+    agents: AgentsSection | None = Field(
+        default=None, description="several adversaries, data subjects and rounds; one analytic game if not given"
+    )
+
+    @model_validator(mode="after")
+    def _looks_rows_up(self) -> PublisherScenario:
+        """Refuse what a kind of one's own does not do; one that does has a method of this name."""
+        if self.adversary.looks_up:
+            raise InputError(
+                "persons are looked up in tables alone", where="adversary.direction", found=self.adversary.direction,
+                expected="record",
+            )  # fmt: skip
+        return self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
@@ -151,21 +151,21 @@ class AnalysisTables:
 
 
 @dataclass(frozen=True, eq=False)
-class Assessed:
-    """What came of a scenario in which nobody decides.
+class Played:
+    """What came of a study: the parts of a result that its kind, or rounds of agents, tell.
 
     Parameters
     ----------
     runs, records : DataFrame
-        As results folders keep them, without the scenario's name, state and seed.
+        As results folders keep them.
     analysis : AnalysisTables
     facts : dict
         For the manifest.
     warnings : tuple of str
     by : tuple of str
         Columns of runs that tell apart what is averaged.
-    measures : tuple of str
-        Columns of runs that are averaged.
+    measured : tuple of str
+        Columns of runs that are averaged; all that are measures, if not given.
     """
 
     runs: pd.DataFrame
@@ -173,8 +173,8 @@ class Assessed:
     analysis: AnalysisTables
     facts: dict[str, Any]
     warnings: tuple[str, ...]
-    by: tuple[str, ...]
-    measures: tuple[str, ...]
+    by: tuple[str, ...] = ("policy",)
+    measured: tuple[str, ...] = ()
 
 
 class Plan(Protocol):
@@ -192,6 +192,30 @@ class Plan(Protocol):
 
     def equilibrium(self, truth: EconomicsSection) -> Equilibrium:
         """Return what the strategies lead to under the truth."""
+        ...
+
+
+class DroppedColumns(Protocol):
+    """Plays the policies of a study without some of its quasi-identifiers.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The quasi-identifiers.
+    policies : tuple of str
+        Those that can be played so.
+    """
+
+    names: tuple[str, ...]
+    policies: tuple[str, ...]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know about the outcomes."""
+        ...
+
+    def play(self, kept: Collection[str]) -> Mapping[str, Equilibrium]:
+        """Return what policies lead to if only some columns may be told, by policy."""
         ...
 
 

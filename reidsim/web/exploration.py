@@ -14,11 +14,11 @@ from reidsim.agents.model import ReidentificationModel
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError
 from reidsim.overrides import override, validated_after
+from reidsim.scenarios.faces import Value
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.schema import RECORD_COLUMNS, ScenarioHead
-from reidsim.web.controls import Value
 
 Values = Mapping[str, Value]
 
@@ -133,6 +133,4 @@ def world_of(loaded: LoadedScenario[ScenarioHead], policy: str) -> Reidentificat
 
 
 def _without(loaded: LoadedScenario[ScenarioHead], *keys: str) -> LoadedScenario[ScenarioHead]:
-    content = {key: value for key, value in loaded.content.items() if key not in keys}
-    scenario = validated_after({}, type(loaded.scenario), content, loaded.path)
-    return replace(loaded, scenario=scenario, content=content)
+    return loaded.with_content({key: value for key, value in loaded.content.items() if key not in keys})

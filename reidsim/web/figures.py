@@ -6,85 +6,20 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
 
-from reidsim.agents.measures import PARTICIPATION
-from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
-from reidsim.palette import BLUE, GREEN, GREY, ORANGE, VERMILION
-from reidsim.reports.figures.style import (
-    UNIT,
+from reidsim.figures.style import (
     label_axes,
     legend_below,
     new_figure,
-    number_ticks,
-    ordered_policies,
     policy_name,
-    zero_line,
 )
+from reidsim.palette import BLUE, GREY, ORANGE, VERMILION
 
 FORMS = ("as it is", "generalized", "suppressed", "withheld")
 _FORM_COLOURS = (BLUE, ORANGE, VERMILION, GREY)
 _PANEL = (5.2, 3.0)
 _MASKED = "*"
 _WITHHELD = "withheld"
-
-
-def payoff_bars(runs: pd.DataFrame) -> Figure:
-    """Draw both players' mean payoff under each policy.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        With columns ``policy``, ``publisher_payoff`` and ``adversary_payoff``, money per record.
-    """
-    means = runs.groupby("policy", sort=False, observed=True)[[PUBLISHER_PAYOFF.column, ADVERSARY_PAYOFF.column]].mean()
-    policies = ordered_policies(means.index)
-    figure, [[publisher, adversary]] = new_figure(1, 2, panel=(_PANEL[0] * 0.6, _PANEL[1]))
-    places = np.arange(len(policies))
-    for axes, column, colour, title in (
-        (publisher, PUBLISHER_PAYOFF.column, BLUE, "Who shares"),
-        (adversary, ADVERSARY_PAYOFF.column, VERMILION, "Adversary"),
-    ):
-        axes.barh(places, means.loc[policies, column], color=colour)
-        axes.set_yticks(places, [policy_name(policy) for policy in policies] if axes is publisher else [])
-        axes.invert_yaxis()
-        number_ticks(axes.xaxis)
-        label_axes(axes, title=title, x=UNIT)
-    return figure
-
-
-def risk_distribution(records: pd.DataFrame, policies: list[str]) -> Figure:
-    """Draw for each policy the share of records whose risk of re-identification is at least so high.
-
-    Parameters
-    ----------
-    records : DataFrame
-        With columns ``policy``, ``attacked`` and ``success_probability``.
-    policies : list of str
-        Those to draw.
-    """
-    figure, [[axes]] = new_figure(1, 1, panel=_PANEL)
-    colours = (VERMILION, BLUE, GREEN, ORANGE, GREY)
-    lines, highest = [], 0.0
-    for number, policy in enumerate(ordered_policies(policies)):
-        chosen = records[records["policy"] == policy]
-        risk = np.sort(np.where(chosen["attacked"], chosen["success_probability"], 0.0))[::-1]
-        share = np.arange(1, len(risk) + 1) / max(len(risk), 1)
-        highest = max(highest, float(np.mean(risk > 0)))
-        (line,) = axes.step(
-            [1.0, *risk, 0.0],
-            [0.0, *share, 1.0],
-            color=colours[number % len(colours)],
-            linestyle=("-", "--", "-.", ":")[number % 4],
-            label=policy_name(policy),
-        )
-        lines.append(line)
-    axes.set_xlim(0, 1)
-    axes.set_ylim(0, min(1.0, 1.1 * highest) or 1.0)
-    label_axes(axes, title="Risk by record", x="Probability of being re-identified", y="Share of records at or above")
-    # Names of many policies are long ones.
-    legend_below(figure, lines, columns=3 if len(lines) <= 4 else 2)
-    return figure
 
 
 def form_shares(records: pd.DataFrame, attributes: list[str], policy: str) -> pd.DataFrame:
@@ -144,28 +79,4 @@ def form_bars(shares: pd.DataFrame, policy: str) -> Figure:
     axes.set_xlim(0, 1)
     label_axes(axes, title=f"How attributes are shared: {policy_name(policy)}", x="Share of records")
     legend_below(figure, handles, columns=2)
-    return figure
-
-
-def round_lines(rounds: pd.DataFrame) -> Figure:
-    """Draw both players' payoff, participation and risk over the rounds played so far."""
-    figure, [[payoffs, shares]] = new_figure(1, 2, panel=(_PANEL[0] * 0.6, _PANEL[1]))
-    handles = []
-    for axes, lines in (
-        (payoffs, ((PUBLISHER_PAYOFF, BLUE, "-"), (ADVERSARY_PAYOFF, VERMILION, "--"))),
-        (shares, ((PARTICIPATION, GREEN, "-"), (SHARE_ATTACKED, VERMILION, "--"), (RISK, GREY, "-."))),
-    ):
-        for measure, colour, dashes in lines:
-            if measure.column in rounds:
-                (line,) = axes.plot(
-                    rounds["round"], rounds[measure.column], color=colour, linestyle=dashes, marker="o", markersize=3,
-                    label=measure.label,
-                )  # fmt: skip
-                handles.append(line)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        title, unit = ("Payoffs by round", UNIT) if axes is payoffs else ("Subjects and records by round", "Share")
-        label_axes(axes, title=title, x="Round", y=unit)
-    zero_line(payoffs)
-    shares.set_ylim(-0.02, 1.02)
-    legend_below(figure, handles, columns=3)
     return figure

@@ -11,12 +11,15 @@ from matplotlib.figure import Figure
 from mesa.visualization import SolaraViz
 from mesa.visualization.utils import update_counter
 
-from reidsim.engine.results import once_each
-from reidsim.reports.figures.style import policy_name
+from reidsim.figures.agents import rounds_by_policy
+from reidsim.figures.by_policy import payoffs_by_policy, risks_by_policy
+from reidsim.figures.style import policy_name
+from reidsim.reports.measures_html import answer, best_policy, measures_table
+from reidsim.scenarios.faces import Choice, Control, Value
+from reidsim.scenarios.kind import kind_of
+from reidsim.scenarios.people import once_each
 from reidsim.web import figures, served
-from reidsim.web.controls import Choice, Control, Value, controls_of
 from reidsim.web.exploration import Exploration
-from reidsim.web.measures import answer, best_policy, measures_table
 
 # A card with nothing in it is not shown: mesa has one for parameters of its own, which are set in another here.
 _STYLE = """
@@ -47,7 +50,7 @@ def Page() -> None:  # noqa: N802 - solara's name for the component that is serv
 
     with solara.Sidebar(), solara.Card("Scenario"):
         solara.Text(f"{loaded.name}: {loaded.scenario.title}")
-        for control in controls_of(loaded):
+        for control in kind_of(loaded.scenario).controls(loaded.scenario):
             _control(control, values.value.get(control.key, control.value), change)
         solara.Select("Policy of forms and rounds", values=shown.policies, value=shown.policy, on_value=choose)
 
@@ -97,17 +100,23 @@ def _measures(model: Exploration) -> None:
 @solara.component
 def _payoffs(model: Exploration) -> None:
     best = policy_name(best_policy(model.measures, model.content))
-    _image(figures.payoff_bars(model.result.runs), f"Mean payoffs by policy; {best} pays best")
+    _image(
+        payoffs_by_policy(model.measures.reset_index(), model.result.measures),
+        f"Mean payoffs by policy; {best} pays best",
+    )
 
 
 @solara.component
 def _risk(model: Exploration) -> None:
-    figure = figures.risk_distribution(once_each(model.result.records, model.content), model.policies)
+    figure = risks_by_policy(once_each(model.result.records, model.content))
     _image(figure, "Share of records at or above each risk, by policy")
 
 
 @solara.component
 def _forms(model: Exploration) -> None:
+    if not model.attributes:
+        # Records of some kinds have no attributes, and are shared as they are or not.
+        return
     shares = figures.form_shares(model.result.records, model.attributes, model.policy)
     _image(figures.form_bars(shares, model.policy), f"How each attribute is shared under {policy_name(model.policy)}")
 
@@ -120,7 +129,7 @@ def _rounds(model: Exploration) -> None:
     if rounds.empty:
         solara.Info("Step plays a round of the agents; the button with the arrow plays one after the other.")
     else:
-        _image(figures.round_lines(rounds), f"Rounds played so far: {len(rounds)}")
+        _image(rounds_by_policy(rounds.assign(policy=model.policy)), f"Rounds played so far: {len(rounds)}")
 
 
 def _image(figure: Figure, description: str) -> None:

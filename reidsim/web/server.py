@@ -1,4 +1,4 @@
-"""The server of the web page: on this machine only, and with nothing fetched from anywhere else."""
+"""The server of the web page: on this machine only, for its user, and with nothing fetched from anywhere else."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from reidsim.errors import InputError
+from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.web import served
-from reidsim.web.controls import controls_of
+from reidsim.web.guard import Guard
 
 HOST = "127.0.0.1"
 _PAGE = "reidsim.web.page"
@@ -29,7 +30,7 @@ def serve(loaded: LoadedScenario[ScenarioHead], port: int, started: Callable[[st
     port : int
         On the loopback interface; 0 for any that is free.
     started : callable
-        Called with the page's address once the server listens.
+        Called with the page's address, the token included without which nobody is let in, once the server listens.
 
     Raises
     ------
@@ -38,10 +39,10 @@ def serve(loaded: LoadedScenario[ScenarioHead], port: int, started: Callable[[st
     """
     if any(find_spec(name) is None for name in _NEEDED):
         raise InputError("the web page is not installed", expected="pip install 'reidsim[web]'")
-    if not controls_of(loaded):
+    if not any(kind_of(loaded.scenario).controls(loaded.scenario)):
         raise InputError(
             "a scenario without prices cannot be explored", source=loaded.path, where="economics",
-            expected="a scenario of tables or masking",
+            expected="a scenario of a kind in which somebody decides",
         )  # fmt: skip
     served.offer(loaded)
     listener = _listen(port)
@@ -50,11 +51,11 @@ def serve(loaded: LoadedScenario[ScenarioHead], port: int, started: Callable[[st
         import uvicorn
         from solara.server import starlette
 
-        address = f"http://{HOST}:{listener.getsockname()[1]}"
-        server = uvicorn.Server(uvicorn.Config(starlette.app, log_level="error", lifespan="on"))
+        guard = Guard(starlette.app, HOST, listener.getsockname()[1])
+        server = uvicorn.Server(uvicorn.Config(guard, log_level="error", lifespan="on"))
         # What cannot be imported is told here, before the address is.
         import_module(_PAGE)
-        started(address)
+        started(guard.address)
         server.run(sockets=[listener])
 
 
@@ -82,6 +83,9 @@ def _stay_on_this_machine() -> None:
             "SOLARA_MODE": "production",
             "SOLARA_THEME_SHOW_BANNER": "false",
             "SOLARA_SESSION_SAME_SITE": "lax",
+            # What a page that was closed has worked out is dropped, and there are not many at a time.
+            "SOLARA_KERNEL_CULL_TIMEOUT": "10m",
+            "SOLARA_KERNEL_MAX_COUNT": "8",
             # mesa's page breaks a rule of solara's that does no harm.
             "SOLARA_CHECK_HOOKS": "off",
         }

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, event, example, given
 from hypothesis import strategies as st
+from simulated_attacks import exploit_policy, simulate_attacks
 from tiers import examples
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
@@ -21,7 +22,6 @@ from reidsim.adversaries.sequential.planning import (
     plan_known,
     plan_unknown,
 )
-from reidsim.adversaries.sequential.simulation import exploit_policy, simulate_attacks
 from reidsim.errors import InputError
 
 

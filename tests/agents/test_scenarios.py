@@ -98,7 +98,7 @@ def test_what_cannot_be_is_refused_in_one_line(changes, message, town_file):
         ({"agents.resources.genealogy.coverage": 0.5}, "a price only"),
         ({"agents.resources.gossip.price": 1}, "no such resource"),
         ({"agents.types.broker.buys": ["gossip"]}, "no such resource; found 'gossip'"),
-        ({"subjects.policies": ["same-strategy"]}, "not against several adversaries"),
+        ({"subjects.policies": ["greedy-masking"]}, "not against several adversaries"),
     ],
 )
 def test_what_a_masking_scenario_refuses(changes, message, families_file):

@@ -85,6 +85,40 @@ def test_tables_are_the_same_bytes_on_1_2_and_4_workers(town):
     assert not Path("on-4/journal.jsonl").exists()
 
 
+@pytest.mark.parametrize("changes", [DRAWN, {"replications": 3, "attributes.sex.draw": True}])
+def test_a_complete_batch_is_not_run_again(town, monkeypatch, changes):
+    first = reidsim.run_batch(town, overrides=changes, folder="out")
+    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in Path("out").rglob("*") if path.is_file()}
+    monkeypatch.setattr("reidsim.engine.batch.batch_run.run_tasks", lambda *given, **named: pytest.fail("runs again"))
+    for options in ({"resume": True}, {"rerun_failed": True}):
+        again = reidsim.run_batch(town, overrides=changes, folder="out", **options)
+        assert type(again) is type(first)
+        pd.testing.assert_frame_equal(again.runs, first.runs)
+        pd.testing.assert_frame_equal(again.summary, first.summary)
+        assert again.warnings == first.warnings
+    assert before == {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in before}
+    assert len(before) == sum(path.is_file() for path in Path("out").rglob("*"))
+    Path("out/runs.parquet").write_bytes(b"PAR1" + bytes(100))
+    with pytest.raises(InputError, match=r"out/runs\.parquet: cannot be read"):
+        reidsim.run_batch(town, overrides=changes, folder="out", resume=True)
+
+
+def test_damaged_lines_of_a_journal_are_told(town, monkeypatch):
+    def stops(folder, write):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("reidsim.engine.batch.batch_run.finish", stops)
+        with pytest.raises(KeyboardInterrupt):
+            reidsim.run_batch(town, overrides=SWEEP, folder="out")
+    path = Path("out/journal.jsonl")
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([b"123\n", *lines[1:]]))
+    result = reidsim.run_batch(town, overrides=SWEEP, folder="out", resume=True)
+    assert "1 line of journal.jsonl could not be read; what they told of was run once more" in result.warnings
+    pd.testing.assert_frame_equal(result.runs, reidsim.run_batch(town, overrides=SWEEP).runs)
+
+
 KILLED_BATCH = """
 import reidsim
 values = {"economics.loss": {"from": 1, "to": 200, "points": 400}}

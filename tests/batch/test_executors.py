@@ -195,6 +195,8 @@ def test_a_scheduler_that_is_not_there_is_told_within_seconds(address):
         ("dask", {"timeout": 1}, "runs cannot be given up there"),
         ("auto", {"timeout": 0}, "not a time"),
         ("auto", {"workers": 0}, "not a number of processes"),
+        ("processes", {"workers": 99_999_999_999_999_999_999}, "too many processes.*or fewer: this computer has"),
+        ("dask", {"workers": 100_000}, "too many processes.*or fewer: this computer has"),
     ],
 )
 def test_options_that_do_not_fit(name, options, message):

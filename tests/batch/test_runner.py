@@ -16,7 +16,7 @@ from tiers import examples
 
 from reidsim.engine.batch.design import Design
 from reidsim.engine.batch.executors.serial import SerialExecutor
-from reidsim.engine.batch.journal import JOURNAL, read_journal, read_places
+from reidsim.engine.batch.journal import JOURNAL, damaged_lines, read_journal, read_places
 from reidsim.engine.batch.lock import only_writer
 from reidsim.engine.batch.runner import run_tasks
 from reidsim.engine.batch.tables import batch_tables
@@ -111,6 +111,36 @@ def test_a_line_cut_short_is_dropped_and_its_run_done_again(tmp_path, cut):
     assert sorted(runs) == [task.key for task in tasks(6)]
 
 
+@pytest.mark.parametrize("damage", [b"123\n", b"null\n", b"[]\n", b"{}\n", b"\xff\xfe\n", b"[" * 100_000 + b"\n"])
+def test_a_damaged_line_costs_its_own_run_alone(tmp_path, damage):
+    run_tasks(Square(), tasks(6), SerialExecutor(), folder=tmp_path)
+    path = tmp_path / JOURNAL
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:2], damage, *lines[3:]]))
+    work = Counting(Square())
+    outcomes = run_tasks(work, tasks(6), SerialExecutor(), folder=tmp_path)
+    assert work.runs == damaged_lines(path) == 1
+    assert bytes_of(outcomes, tmp_path / "mended") == bytes_of(
+        run_tasks(Square(), tasks(6), SerialExecutor()), tmp_path
+    )
+
+
+@examples(50)
+@given(
+    st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(1, 255)), min_size=1, max_size=3),
+    st.floats(0, 1) | st.just(1.0),
+)
+def test_no_changed_byte_of_a_journal_changes_a_table(tmp_path_factory, changes, kept):
+    folder = tmp_path_factory.mktemp("batch")
+    plain = bytes_of(run_tasks(Square(), tasks(5), SerialExecutor(), folder=folder), folder)
+    path = folder / JOURNAL
+    journal = bytearray(path.read_bytes())
+    for place, change in changes:
+        journal[int(place * len(journal))] ^= change
+    path.write_bytes(journal[: int(kept * len(journal))])
+    assert bytes_of(run_tasks(Square(), tasks(5), SerialExecutor(), folder=folder), folder / "again") == plain
+
+
 def test_a_reader_sees_whole_runs_only(tmp_path):
     run_tasks(Square(), tasks(3), SerialExecutor(), folder=tmp_path)
     path = tmp_path / JOURNAL
@@ -137,7 +167,7 @@ def test_a_full_disk_stops_the_batch_which_can_go_on(tmp_path):
     """A limit on the size of files stands in for a disk; the system reports both to the writer."""
     plain = bytes_of(run_tasks(Square(), tasks(200), Grouped()), tmp_path / "plain")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (12_000, hard))
     try:
         with pytest.raises(InputError, match=r"the disk is full.*--resume"):
             run_tasks(Square(), tasks(200), Grouped(), folder=tmp_path)

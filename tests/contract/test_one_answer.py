@@ -86,6 +86,7 @@ recipe = "people.toml"
 holds_release = false
 [release]
 path = "patients.csv"
+sampling_fraction = 0.25
 [attributes.age]
 hierarchy = {{ rule = "intervals", widths = [20] }}
 [attributes.sex]
@@ -147,14 +148,22 @@ stage = "identify"
 resource = "register"
 on = ["age", "job"]
 """
-_LINKED_RECORDS = {"plain": "", "knowledge": 'knowledge = "club.toml"\n', "stages": 'stages = "attack.toml"\n'}
+_LINKED_RECORDS = {
+    "plain": "",
+    "knowledge": 'knowledge = "club.toml"\n',
+    "stages": 'stages = "attack.toml"\n',
+    "sample": 'risk = "sample"\n',
+    "sample-knowledge": 'risk = "sample"\nknowledge = "club.toml"\n',
+}
 _LINKED_SUBJECTS = {
     "plain": IDENTIFY,
     "knowledge": 'knowledge = "club.toml"\nresource = "people"\n',
     "stages": IN_STAGES,
 }
-_TABLE_POLICIES = ["basic", "no-attack", "full-domain", "record-level", "opt-in", "k-anonymity", "no-protection"]
-_SUBJECT_POLICIES = ["masking", "no-attack-masking", "opt-in", "same-strategy", "no-protection"]
+_TABLE_POLICIES = [
+    "basic", "no-attack", "full-domain", "record-level", "opt-in", "k-anonymity", "k-anonymity-3", "no-protection",
+]  # fmt: skip
+_SUBJECT_POLICIES = ["masking", "no-attack-masking", "opt-in", "same-strategy", "no-protection", "k-anonymity-3"]
 # Name of a world: what is written, the linkages that it knows and the policies played.
 WORLDS = {
     "records": (TABLES, {"unit": "record", "safe_class": "at-least"}, _LINKED_RECORDS, _TABLE_POLICIES),
@@ -215,6 +224,9 @@ FEW = [
     ("table", "one-shot", "plain", "informed"),
     ("table", "random", "knowledge", "mistaken"),
     ("table-above", "one-shot", "plain", "mistaken"),
+    ("records", "one-shot", "sample", "mistaken"),
+    ("table", "one-shot", "sample", "informed"),
+    ("table-above", "fmdp", "sample-knowledge", "informed"),
     ("subjects", "one-shot", "stages", "informed"),
     ("subjects", "fmdp", "knowledge", "mistaken"),
 ]
@@ -228,10 +240,43 @@ def test_every_runner_gives_the_answer_of_a_run(tmp_path, world, planner, linkag
     assert differing(run, path) == []
 
 
-def differing(run: pd.DataFrame, path: Path) -> list[object]:
+# Rounds of agents take each record on its own, so nobody is looked up in them.
+_FEW_LOOKED_UP = [
+    ("records", "one-shot", "both", "mistaken"),
+    ("records", "fmdp", "person", "informed"),
+    ("table", "one-shot", "both", "informed"),
+    ("table-above", "random", "person", "mistaken"),
+]
+
+
+@pytest.mark.parametrize(
+    ("world", "planner", "direction", "beliefs"),
+    cases(
+        itertools.product(["records", "table", "table-above"], PLANNERS, ["person", "both"], BELIEFS), _FEW_LOOKED_UP
+    ),
+)
+def test_every_runner_gives_the_answer_of_a_run_that_looks_persons_up(tmp_path, world, planner, direction, beliefs):
+    path = write(tmp_path, world, planner, "plain", beliefs)
+    path.write_text(path.read_text().replace("[adversary]", f'[adversary]\ndirection = "{direction}"'))
+    run = reidsim.run(path).summary[MEASURES]
+    assert list(run.index) == WORLDS[world][3]
+    others = {name: runner for name, runner in RUNNERS.items() if name != "agents"}
+    assert differing(run, path, others) == []
+
+
+@pytest.mark.parametrize("world", ["records", "table"])
+def test_direction_record_is_what_nothing_is_said_of(tmp_path, world):
+    path = write(tmp_path, world, "one-shot", "plain", "mistaken")
+    run = reidsim.run(path)
+    said = reidsim.run(path, overrides={"adversary.direction": "record"})
+    pd.testing.assert_frame_equal(said.records, run.records, rtol=0, atol=0)
+    pd.testing.assert_frame_equal(said.summary, run.summary, rtol=0, atol=0)
+
+
+def differing(run: pd.DataFrame, path: Path, runners: dict[str, object] = RUNNERS) -> list[object]:
     """Return what a runner gives of a policy of a scenario where it is not what a run has given."""
     differing: list[object] = []
-    for name, runner in RUNNERS.items():
+    for name, runner in runners.items():
         found = runner(path)
         for policy in at_least(5, run.index):
             other = found.loc[policy, MEASURES].astype(float)
@@ -243,12 +288,13 @@ def differing(run: pd.DataFrame, path: Path) -> list[object]:
 
 @pytest.mark.parametrize(
     ("world", "planner", "linkage", "beliefs"),
-    cases([case for case in EVERY if case[0] != "subjects"], [case for case in FEW[1:4] if case[0] != "subjects"]),
+    cases(EVERY, [*FEW[1:4], FEW[5]]),
 )
 def test_one_adversary_by_a_name_gets_the_same_answer(tmp_path, world, planner, linkage, beliefs):
     path = write(tmp_path, world, planner, linkage, beliefs)
     run = reidsim.run(path).summary[MEASURES]
-    path.write_text(path.read_text().replace("[adversary]", "[adversaries.solo]\nweight = 1"))
+    text = path.read_text().replace("[adversary]", "[adversaries.solo]\nweight = 1")
+    path.write_text(text.replace("[adversary.", "[adversaries.solo."))
     pd.testing.assert_frame_equal(reidsim.run(path).summary[MEASURES], run, rtol=0, atol=0)
     assert differing(run, path) == []
 
@@ -258,7 +304,7 @@ SEVERAL = {
     "amounts": "[adversaries.curious]\nweight = 0.7\ngain = 60\n[adversaries.broker]\nweight = 0.3\ncost = 45\n",
     "linkages": "".join(
         f"[adversaries.{name}]\nweight = {weight}\n{linked}"
-        for (name, linked), weight in zip(_LINKED_RECORDS.items(), (0.5, 0.2, 0.3), strict=True)
+        for (name, linked), weight in zip(_LINKED_RECORDS.items(), (0.4, 0.2, 0.2, 0.1, 0.1), strict=True)
     ),
     "planners": "".join(
         f'[adversaries.a-{planner}]\nweight = {weight}\nplanner = "{planner}"\n'
@@ -281,6 +327,36 @@ def test_every_runner_gives_the_answer_of_a_run_against_several(tmp_path, world,
     path.write_text(path.read_text().replace('[adversary]\nplanner = "one-shot"\n', SEVERAL[several]))
     run = reidsim.run(path).summary[MEASURES]
     assert list(run.index) == WORLDS[world][3]
+    assert differing(run, path) == []
+
+
+# The same of subjects, each with the stages or the knowledge that it needs.
+OF_SUBJECTS = {
+    "amounts": {"curious": ("weight = 0.7\ngain = 60\n", "plain"), "broker": ("weight = 0.3\ncost = 45\n", "plain")},
+    "linkages": {
+        name: (f"weight = {weight}\n", name)
+        for name, weight in zip(_LINKED_SUBJECTS, (0.5, 0.2, 0.3), strict=True)
+    },
+    "planners": {
+        f"a-{planner}": (f'weight = {weight}\nplanner = "{planner}"\n', linkage)
+        for planner, weight, linkage in zip(
+            PLANNERS, (0.3, 0.2, 0.1, 0.15, 0.25), ("stages", "plain", "stages", "plain", "knowledge"), strict=True
+        )
+    },
+}  # fmt: skip
+_EVERY_OF_SUBJECTS = list(itertools.product(OF_SUBJECTS, BELIEFS))
+
+
+@pytest.mark.parametrize(("several", "beliefs"), cases(_EVERY_OF_SUBJECTS, _EVERY_OF_SUBJECTS[3:5]))
+def test_every_runner_gives_the_answer_of_a_run_against_several_who_attack_subjects(tmp_path, several, beliefs):
+    path = write(tmp_path, "subjects", "one-shot", "plain", beliefs)
+    sections = "".join(
+        f"[adversaries.{name}]\n{said}" + _LINKED_SUBJECTS[linkage].replace("[adversary.", f"[adversaries.{name}.")
+        for name, (said, linkage) in OF_SUBJECTS[several].items()
+    )
+    path.write_text(path.read_text().replace(f'[adversary]\nplanner = "one-shot"\n{IDENTIFY}', sections))
+    run = reidsim.run(path).summary[MEASURES]
+    assert list(run.index) == _SUBJECT_POLICIES
     assert differing(run, path) == []
 
 

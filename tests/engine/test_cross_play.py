@@ -19,7 +19,8 @@ from reidsim.games.masking.game import MaskingGame
 from reidsim.kinds.masking.opponents import opponents_of_subjects
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.kinds.tables.kind import TABLES
-from reidsim.reports.cross_play_table import cross_play_tables, illustrate_cross_play
+from reidsim.reports.cross_play_table import cross_play_tables
+from reidsim.reports.illustration import illustrate
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.opponents import ADVERSARIES
 
@@ -126,7 +127,6 @@ def test_attacks_in_stages_on_masked_records_are_wan2021(masking):
 
 def test_every_model_with_what_it_needs_plays_on_masked_records(masking):
     assert list(masking.matrix("risk").columns) == [name for name in ADVERSARIES if name != "partial-knowledge"]
-    assert masking.defender == "subject"
     assert masking.warnings == (
         "adversary 'partial-knowledge' cannot play: the scenario names no knowledge recipe; expected "
         "adversary.knowledge, or the option --knowledge",
@@ -336,7 +336,7 @@ def test_the_results_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     told = []
     result = cross_play(TOWN, attack_rate=0.25, progress=lambda *now: told.append(now[0]))
-    folder = result.save("played", illustrate=illustrate_cross_play)
+    folder = result.save("played", illustrate=illustrate)
     assert sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.*")) == [
         "cross_play.parquet", "figures/cross-play.png", "manifest.json",
     ]  # fmt: skip

@@ -10,6 +10,7 @@ from test_people_planners import KNOWN, RECIPE
 
 import reidsim
 from reidsim.errors import InputError
+from reidsim.linkage.equivalence import matching_people, split_groups, whole
 from reidsim.scenarios.load import load_scenario
 
 SCENARIO = """
@@ -186,9 +187,22 @@ def test_keys_of_samples_are_an_error(tmp_path):
         load_scenario(path)
 
 
+def group_sizes_on(elements, attributes):
+    """How many people each person matches when these attributes are known."""
+    split = whole(elements)
+    order, starts = split.order, split.starts
+    for attribute in attributes:
+        column = elements.columns[attribute]
+        order, starts = split_groups(order, starts, column, np.zeros(int(column.max()) + 1, dtype=np.int64))
+    matches = np.zeros(elements.n_persons, dtype=np.int64)
+    everybody = np.ones(elements.n_persons, dtype=np.bool_)
+    matching_people(order, starts, elements.asks, elements.holders, everybody, matches)
+    return matches
+
+
 def test_distinct_people_are_counted_in_every_group():
     # Of 2 x 2 groups with all shapes of owners.
-    from reidsim.linkage.equivalence import group_sizes_on, make_elements
+    from reidsim.linkage.equivalence import make_elements
     from reidsim.linkage.people import RowSets
 
     rng = np.random.default_rng(5)

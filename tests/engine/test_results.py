@@ -30,7 +30,7 @@ import pandas as pd
 import pytest
 
 import reidsim
-from reidsim.engine.results import next_free_folder, require_free, write_results
+from reidsim.engine.results import next_free_folder, open_to_group, require_free, write_results
 from reidsim.errors import InputError
 
 TOWN = Path(__file__).parent.parent / "scenarios" / "town"
@@ -424,13 +424,25 @@ def test_results_do_not_show_before_they_are_whole(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permission bits are those of POSIX")
-def test_results_have_the_permissions_of_any_new_folder(tmp_path):
-    before = os.umask(0o027)
+def test_results_are_private_whatever_new_files_are(tmp_path):
+    def fill_deep(folder):
+        fill(folder)
+        (folder / "figures").mkdir()
+        (folder / "figures" / "one").touch()
+        (folder / "elsewhere").symlink_to(outside)
+
+    outside = tmp_path / "outside"
+    outside.touch(0o644)
+    before = os.umask(0o022)
     try:
-        write_results(tmp_path / "out", fill)
+        write_results(tmp_path / "out", fill_deep)
     finally:
         os.umask(before)
-    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o750
+    names = ("", "table", "figures", "figures/one", "elsewhere")
+    for opened, modes in ((False, (0o700, 0o600, 0o700, 0o600, 0o644)), (True, (0o750, 0o640, 0o750, 0o640, 0o644))):
+        if opened:
+            open_to_group(tmp_path / "out")
+        assert [(tmp_path / "out" / name).stat().st_mode & 0o777 for name in names] == list(modes)
 
 
 @pytest.mark.parametrize("trouble", [KeyboardInterrupt(), ValueError("a bug"), OSError(errno.EIO, "broken disk")])

@@ -5,11 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reidsim.web.measures import answer
 from typer.testing import CliRunner
 
 import reidsim
 from reidsim.cli import app
 from reidsim.errors import InputError
+from reidsim.scenarios.kind import kind_of
+from reidsim.web.exploration import Exploration
 
 FOLDER = Path(__file__).parent
 SIZES = [1, 2, 4, 8, 40]
@@ -27,12 +30,10 @@ policies = ["basic", "share-all"]
 UNCERTAIN = """
 [uncertainty]
 samples = 8
-[uncertainty.parameters]
-"economics.cost" = { distribution = "uniform", low = 5, high = 20 }
+parameters = { "economics.cost" = { distribution = "uniform", low = 5, high = 20 } }
 [stress]
 outputs = ["publisher_payoff", "risk"]
-[stress.robustness]
-samples = 8
+robustness = { samples = 8 }
 """
 
 
@@ -118,4 +119,29 @@ def test_commands_run_report_and_plot_it(scenario):
     assert reported.exit_code == 0, reported.output
     text = Path("out/report.html").read_text()
     assert "share-all" in text
-    assert list(Path("out/figures").glob("*.png"))
+    assert {path.stem for path in Path("out/figures").glob("*.png")} == {"payoffs", "risks"}
+    explained = command.invoke(app, ["explain", "few.toml", "--allow-code"]).output
+    assert (
+        "publisher: basic, share-all, each on its own\nadversary:\n  adversary: weight 1, planner one-shot" in explained
+    )
+
+
+def test_the_page_changes_its_amounts_and_plays_its_rounds(scenario):
+    loaded = reidsim.load_scenario(scenario, allow_code=True)
+    controls = kind_of(loaded.scenario).controls(loaded.scenario)
+    assert [each.key for each in controls] == ["economics.benefit", "economics.loss", "economics.cost"]
+    shown = Exploration(loaded, lambda: {"economics.loss": 30.0}, "share-all")
+    shown.step()
+    assert shown.rounds["publisher_payoff"].tolist() == pytest.approx([payoffs(30).mean()], rel=1e-12)
+    assert "Pays best: Basic game" in answer(shown.measures, shown.content)
+
+
+@pytest.mark.parametrize("planner", ["always", "one-shot"])
+def test_agents_of_several_types_meet_its_records(scenario, planner):
+    types = {"keen": {"weight": 0.25, "cost": 2, "planner": planner}, "own": {"weight": 0.75}}
+    result = reidsim.run(scenario, overrides={"agents": {"rounds": 2, "types": types}}, allow_code=True)
+    expected = 0.25 * payoffs(cost=-1 if planner == "always" else 2) + 0.75 * payoffs()
+    found = result.summary["publisher_payoff"].to_dict()
+    assert found == pytest.approx({"basic": np.maximum(expected, 0).mean(), "share-all": expected.mean()}, rel=1e-12)
+    with pytest.raises(InputError, match=r"own\.holds: this kind of scenario tells nothing of resources"):
+        reidsim.run(scenario, overrides={"agents.types.own.holds": []}, allow_code=True)

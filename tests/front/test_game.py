@@ -331,3 +331,118 @@ def test_a_row_that_cannot_be_used_is_told():
     records = reidsim.Records(PATIENTS.assign(age=99), {"age": reidsim.intervals(5), "sex": "suppress"})
     with pytest.raises(reidsim.InputError, match=r"row 1, column 'age'.*found '99'"):
         reidsim.Game(records, PEOPLE, adversary=reidsim.OneShot(60, 12), **PRICES).play()
+
+
+# Several adversaries.
+
+SEVERAL = {
+    "curious": reidsim.OneShot(25, 12),
+    "broker": reidsim.OneShot(None, 30),
+    "patient": reidsim.Sequential(90, 4),
+}
+SHARES = {"curious": 0.5, "broker": 0.2, "patient": 0.3}
+
+
+def against_several(adversaries=None, weights=None, **changes):
+    records = reidsim.Records(PATIENTS, {"age": reidsim.intervals(5, 15), "sex": "suppress"})
+    several = SEVERAL if adversaries is None else adversaries
+    return reidsim.Game(records, PEOPLE, adversaries=several, weights=weights, **{**PRICES, **changes})
+
+
+@pytest.mark.parametrize("unit", ["record", "table"])
+def test_several_adversaries_are_those_of_the_scenario_that_is_written(unit, tmp_path):
+    game = against_several(weights=SHARES, unit=unit)
+    path = game.to_scenario(tmp_path / "several.toml")
+    sections = reidsim.load_scenario(path).content["adversaries"]
+    assert sections == {
+        "curious": {"weight": 0.5, "risk": "journalist", "gain": 25.0, "cost": 12.0},
+        "broker": {"weight": 0.2, "risk": "journalist", "cost": 30.0},
+        "patient": {"weight": 0.3, "risk": "journalist", "planner": "fmdp", "gain": 90.0, "cost": 4.0},
+    }
+    assert built(path).fingerprint == game.fingerprint
+    played = game.play(seed=2)
+    pd.testing.assert_frame_equal(reidsim.run(path, seed=2).summary, played.summary)
+    by_hand = {
+        "curious": {"weight": 0.5, "gain": 25, "cost": 12},
+        "broker": {"weight": 0.2, "cost": 30},
+        "patient": {"weight": 0.3, "planner": "fmdp", "gain": 90, "cost": 4},
+    }
+    again = reidsim.run(path, overrides={"adversaries": by_hand}, seed=2).summary
+    pd.testing.assert_frame_equal(again, played.summary)
+    assert repr(game) == f"Game(40 records, curious, broker, patient, unit={unit!r})"
+    matrix = game.cross_play(["basic"]).matrix("publisher_payoff")
+    assert list(matrix.columns)[-4:] == ["curious", "broker", "patient", "types"]
+
+
+def test_one_of_several_is_the_adversary():
+    one = against_several({"solo": reidsim.OneShot(60, 12)}).play().summary
+    pd.testing.assert_frame_equal(one, game_of().play().summary)
+
+
+def test_adversaries_without_weights_are_equally_likely():
+    alike = against_several({"a": reidsim.OneShot(10, 12), "b": reidsim.OneShot(90, 12)})
+    said = against_several({"a": reidsim.OneShot(10, 12), "b": reidsim.OneShot(90, 12)}, {"a": 0.5, "b": 0.5})
+    pd.testing.assert_frame_equal(alike.play().summary, said.play().summary)
+
+
+def test_amounts_of_one_of_several_are_swept():
+    runs = against_several(weights=SHARES).sweep(adversaries__broker__cost=[30, 1]).runs
+    expected = against_several(weights=SHARES).play().summary["publisher_payoff"]
+    found = runs[runs["adversaries.broker.cost"] == 30].set_index("policy")["publisher_payoff"]
+    np.testing.assert_allclose(found.loc[expected.index], expected, rtol=0, atol=1e-12)
+
+
+def test_own_adversaries_are_among_several(tmp_path, monkeypatch):
+    several = {"theirs": Own(OneShotAgain, 60, 12), "mine": OneShotAgain(25, 5), "plain": reidsim.OneShot(60, 12)}
+    with pytest.raises(reidsim.InputError, match="argument 'adversaries': two of the user's own of one name"):
+        against_several(several)
+    several["mine"] = Own(OneShotAgain(25, 5), name="mine")
+    game = against_several(several)
+    plain = {**several, "theirs": reidsim.OneShot(60, 12), "mine": reidsim.OneShot(25, 5)}
+    pd.testing.assert_frame_equal(game.play().summary, against_several(plain).play().summary)
+    module = types.ModuleType("theirs_of_several")
+    module.OneShotAgain, OneShotAgain.__module__ = OneShotAgain, "theirs_of_several"
+    monkeypatch.setitem(sys.modules, "theirs_of_several", module)
+    several.pop("mine")
+    path = against_several(several).to_scenario(tmp_path / "own.toml")
+    assert '"theirs_of_several:OneShotAgain"' in path.read_text()
+
+
+def test_registries_of_several_are_files_of_their_own(tmp_path):
+    listed = {name: reidsim.Sequential(90, 4, registry=PEOPLE.head(n)) for name, n in (("a", 200), ("b", 250))}
+    game = against_several(listed)
+    path = game.to_scenario(tmp_path / "two.toml")
+    pd.testing.assert_frame_equal(reidsim.run(path).summary, game.play().summary)
+    assert {"two-registry-1.toml", "two-registry-2.toml"} <= {file.name for file in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"adversaries": {}}, "argument 'adversary': nobody attacks; expected either adversary or adversaries"),
+        (
+            {"adversary": reidsim.OneShot(60, 12)},
+            "argument 'adversary': both adversary and adversaries say who attacks",
+        ),
+        ({"weights": {"curious": 1.0}}, "argument 'weights': not a weight for each adversary; found 'curious'; expe"),
+        ({"weights": {**SHARES, "broker": 0.0}}, "argument 'weights', broker: value not allowed; found 0"),
+        ({"weights": {**SHARES, "broker": 0.9}}, "argument 'weights': weights of the adversaries do not sum to 1"),
+        ({"adversaries": {"x": 3}}, "argument 'adversaries', x: no adversary; found 3"),
+        ({"adversaries": {"x": reidsim.OneShot("worth", 1)}}, "argument 'adversaries', x, gain: not one amount"),
+        (
+            {"adversaries": {"types": reidsim.OneShot(1, 1)}},
+            "argument 'adversaries', types: name of a column of cross-play",
+        ),
+    ],
+)
+def test_what_several_adversaries_cannot_be(changes, message):
+    with pytest.raises(reidsim.InputError, match=message) as caught:
+        against_several(**changes)
+    assert "\n" not in str(caught.value)
+
+
+def test_gain_and_cost_of_several_are_swept_by_their_names():
+    with pytest.raises(
+        reidsim.InputError, match="argument 'cost': each adversary has its own; expected adversaries__cur"
+    ):
+        against_several().sweep(cost=[1, 2])

@@ -156,3 +156,37 @@ def test_a_result_without_policies_has_no_figure():
     result = reidsim.RunResult("r", pd.DataFrame({"a": [1]}), pd.DataFrame(), None, {}, ())
     with pytest.raises(reidsim.InputError, match="r: nothing to draw"):
         result.plot()
+
+
+@pytest.mark.parametrize("weight", ["w", [10, 12.5, 3, 4, 50], (10, 12.5, 3, 4, 50)])
+def test_weights_of_records(weight):
+    table = pd.DataFrame({"age": [30, 34, 52, 30, 61], "sex": list("FFMFM"), "w": [10, 12.5, 3, 4, 50]})
+    records = reidsim.Records(table, {"age": reidsim.intervals(5, 15), "sex": "suppress"}, weight=weight)
+    adversary = reidsim.OneShot(gain=100, cost=4, risk="sample")
+    study = reidsim.Game(records, adversary=adversary, benefit=100, loss=100).study
+    # A model counts those who are not sampled, so the sum is near that of the weights.
+    assert study.people("sample").total == pytest.approx(79.5, rel=0.01)
+    assert records.content("", {})[0]["release"]["weight"] == ("w" if weight == "w" else "weight")
+
+
+@pytest.mark.parametrize(
+    ("weight", "said"),
+    [
+        ("x", "argument 'weight': no such column; found 'x'; expected one of age, w"),
+        ([1, 2], "argument 'weight': not a weight for each record; found 'int64 of shape (2,)'"),
+        (["a", "b", "c"], "argument 'weight': not a weight for each record"),
+    ],
+)
+def test_weights_that_are_none(weight, said):
+    table = pd.DataFrame({"age": [30, 34, 52], "w": [1, 2, 3]})
+    with pytest.raises(reidsim.InputError) as error:
+        reidsim.Records(table, {"age": reidsim.intervals(5)}, weight=weight)
+    assert said in str(error.value)
+
+
+def test_a_column_of_weights_does_not_take_the_place_of_another():
+    table = pd.DataFrame({"age": [30, 34, 52], "weight": [70, 80, 90]})
+    records = reidsim.Records(table, {"age": reidsim.intervals(5)}, weight=[4, 5, 6])
+    content, tables = records.content("", {})
+    assert content["release"]["weight"] == "weight of the records"
+    assert tables["records.csv"]["weight"].tolist() == ["70", "80", "90"]

@@ -84,7 +84,7 @@ def test_the_space_holds_the_strategies_that_share_the_first_attributes(small):
         assert list(space.successors(strategy)) == [s for s in whole.successors(strategy) if s in allowed]
         np.testing.assert_array_equal(space.utility(strategy), whole.utility(strategy))
     nothing = np.zeros((1, len(space.attributes)), dtype=bool)
-    assert space.masking(nothing).tolist() == [space.most_masked]
+    assert space.masking(nothing).tolist() == [space.size - 1]
 
 
 @given(small_worlds())

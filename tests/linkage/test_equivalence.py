@@ -8,13 +8,36 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.errors import InputError
-from reidsim.linkage.equivalence import NOBODY, distinct_rows, group_sizes_on, keep_groups, make_elements
+from reidsim.linkage.equivalence import (
+    NOBODY,
+    distinct_rows,
+    keep_groups,
+    make_elements,
+    matching_records,
+    require_matches,
+    split_groups,
+    whole,
+)
 from reidsim.linkage.value_tree import TOP, ValueTree
 
 TREES = (
     ValueTree.from_groups("a", {"xy": ["x", "y"], "all": ["xy", "z"]}),
     ValueTree.from_groups("b", {"all": ["p", "q"]}),
 )
+
+
+def group_sizes_on(elements, attributes):
+    """How many records each person matches when these attributes are known."""
+    split = whole(elements)
+    order, starts = split.order, split.starts
+    for attribute in attributes:
+        column = elements.columns[attribute]
+        order, starts = split_groups(order, starts, column, np.zeros(int(column.max()) + 1, dtype=np.int64))
+    matches = np.zeros(elements.n_persons, dtype=np.int64)
+    everybody = np.ones(elements.n_persons, dtype=np.bool_)
+    matching_records(order, starts, elements.asks, elements.records, everybody, matches)
+    require_matches(matches)
+    return matches
 
 
 def includes(tree: ValueTree, group: int, value: int) -> bool:

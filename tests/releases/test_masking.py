@@ -36,7 +36,6 @@ def test_numbers_are_the_order_of_levels(space):
         assert tuple(space.levels(number).tolist()) == expected
         assert space.number(np.array(expected)) == number
     assert space.most_specific == 0
-    assert space.most_masked == space.size - 1
 
 
 @given(spaces())

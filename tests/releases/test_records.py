@@ -6,7 +6,7 @@ from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.populations.sampling import UNKNOWN
-from reidsim.releases.records import code_records, records_of, redraw_top_code, select_columns
+from reidsim.releases.records import records_of, redraw_top_code, select_columns
 
 DOMAIN = Domain((Attribute("age", ("88", "89", "90", "91", "92")), Attribute("sex", ("F", "M"))))
 
@@ -36,20 +36,6 @@ def test_a_missing_column_is_told_with_the_nearest():
     frame = pd.DataFrame({"Alter": ["88"], "Geschlecht": ["F"]})
     with pytest.raises(InputError, match=r"patients.csv: column 'Altr': column missing.*did you mean 'Alter'"):
         select_columns(frame, {"age": "Altr"}, {}, "patients.csv")
-
-
-def test_columns_that_the_records_lack_are_unknown():
-    codes = code_records(pd.DataFrame({"sex": ["M", "F"]}), DOMAIN, "patients.csv")
-    assert codes.tolist() == [[UNKNOWN, 1], [UNKNOWN, 0]]
-    assert codes.dtype == np.int32
-
-
-def test_a_value_outside_the_domain_is_told_with_file_row_and_column():
-    frame = pd.DataFrame({"age": ["88", "108"], "sex": ["F", "F"]})
-    with pytest.raises(InputError, match=r"patients.csv: row 2, column 'age': value outside .* found '108'"):
-        code_records(frame, DOMAIN, "patients.csv")
-    with pytest.raises(InputError, match=r"patients.csv: row 2, column 'Alter': value outside .* found '108'"):
-        code_records(frame, DOMAIN, "patients.csv", {"age": "Alter"})
 
 
 def test_only_values_at_the_top_code_are_redrawn_and_only_from_that_age_on():

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reidsim.reports.figures.cross_play import cross_play_maps
-from reidsim.reports.figures.saving import save_figure
+from reidsim.figures.cross_play import cross_play_maps
+from reidsim.figures.saving import save_figure
 
 
 def table(values):

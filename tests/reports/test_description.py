@@ -97,7 +97,11 @@ def test_without_a_population_the_file_is_one(patients):
 
 def test_with_a_population_uniqueness_in_it_is_estimated(patients):
     description = describe_file(patients, population_size=1000, level=0.9, seed=3)
-    pitman, ewens, zayatz = description.estimates
+    independence, pairs, weights, pitman, ewens, zayatz = description.estimates
+    assert [each.method for each in (independence, pairs, weights)] == [
+        "log-linear-independence", "log-linear-pairs", "benedetti-franconi"
+    ]  # fmt: skip
+    assert weights.p_unique_given_sample_unique == pytest.approx(7 / 1000)
     assert pitman == pitman_uniqueness(description.frequencies, 1000, level=0.9)
     assert ewens == ewens_uniqueness(description.frequencies, 1000, level=0.9)
     assert zayatz.method == "zayatz"
@@ -114,8 +118,8 @@ def test_the_seed_moves_the_bootstrap_alone(tmp_path):
     path.write_text("n\n" + "".join(f"{i % (10 + i // 4)}\n" for i in range(200)), encoding="utf-8")
     one, again, other = (describe_file(path, population_size=5000, seed=seed) for seed in (1, 1, 2))
     assert one.estimates == again.estimates
-    assert one.estimates[:2] == other.estimates[:2]
-    assert one.estimates[2].high != other.estimates[2].high
+    assert one.estimates[:-1] == other.estimates[:-1]
+    assert one.estimates[-1].high != other.estimates[-1].high
 
 
 def test_a_population_smaller_than_the_file_is_named(patients):
@@ -177,4 +181,72 @@ def test_where_no_record_is_unique_none_can_stay_so(tmp_path):
     text = printed(describe_file(path, population_size=100))
     rows = [[cell.strip() for cell in line.strip("│ ").split("│")] for line in text.splitlines()]
     assert [row[2] for row in rows if row[0] in ("Pitman", "Ewens", "Zayatz")] == ["-"] * 3
-    assert "Pitman, Ewens" in text or "Ewens: no record" in " ".join(text.split())
+    assert "no record of the sample is unique" in " ".join(text.split())
+
+
+SURVEY = "age,town,wt\n40,A,12.5\n40,A,7.5\n41,A,30\n40,B,2.25\n41,B,1\n"
+
+
+def test_weights_say_how_many_people_the_records_stand_for(tmp_path):
+    path = tmp_path / "survey.csv"
+    path.write_text(SURVEY, encoding="utf-8")
+    description = describe_file(path, weight="wt")
+    assert description.population_size == 53
+    assert [attribute.name for attribute in description.attributes] == ["age", "town"]
+    uniqueness = description.uniqueness
+    assert uniqueness.cells.people.tolist() == [20.0, 2.25, 30.0, 1.0]
+    found = {estimate.method: estimate for estimate in description.estimates}
+    assert found["benedetti-franconi"].p_unique_given_sample_unique == pytest.approx((1 / 2.25 + 1 / 30 + 1) / 3)
+    text = " ".join(printed(description).split())
+    assert "the file is taken as a sample of 53 people" in text
+    assert "the records stand for 53 people; groups that they stand for: smallest 1.0, median of a record 20.0" in text
+    assert "take Independence: independent attributes leave a bias of z = " in text
+    assert description.warnings == ()
+    assert printed(description).count("Ben.-Franconi") == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("wt", "sampling weights are no counts of records; found 'wt' (--weight wt takes them)"),
+        ("weight", "sampling weights are no counts of records"),
+        ("grossed", "not a whole number of 0 or more; found '12.5' (sampling weights are no counts: --weight takes"),
+    ],
+)
+def test_weights_are_no_counts(tmp_path, name, said):
+    path = tmp_path / "survey.csv"
+    path.write_text(SURVEY.replace("wt", name, 1), encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        describe_file(path, count=name)
+    assert said in str(error.value)
+
+
+def test_whole_weights_are_no_counts_either(tmp_path):
+    path = tmp_path / "survey.csv"
+    path.write_text("age,sampling_weight\n40,100\n41,200\n", encoding="utf-8")
+    with pytest.raises(InputError, match="--count: sampling weights are no counts of records"):
+        describe_file(path, count="sampling_weight")
+    assert describe_file(path, weight="sampling_weight").population_size == 300
+    (warning,) = [each for each in describe_file(path).warnings if "weight" in each and "--weight" in each]
+    assert (
+        warning == "column 'sampling_weight' looks like a sampling weight, and is taken for an attribute: see --weight"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        (SURVEY, {"weight": "wt", "population_size": 100}, "neither --count nor --population-size besides"),
+        (SURVEY, {"weight": "wt", "columns": ["age", "wt"]}, "the sampling weight is no attribute; found 'wt'"),
+        (SURVEY, {"weight": "w"}, "column 'w': column missing"),
+        (SURVEY.replace("30", "0.3"), {"weight": "wt"}, "row 3, column 'wt': not a sampling weight; found 0.3"),
+        (SURVEY.replace("30", "x"), {"weight": "wt"}, "row 3, column 'wt': not a sampling weight; found nan"),
+    ],
+)
+def test_weights_that_cannot_be_used_are_named(tmp_path, text, options, said):
+    path = tmp_path / "survey.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        describe_file(path, **options)
+    assert str(error.value).startswith(str(path))
+    assert said in str(error.value)

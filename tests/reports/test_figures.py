@@ -19,17 +19,14 @@ from matplotlib.patches import StepPatch
 from PIL import Image
 
 from reidsim.errors import InputError
-from reidsim.reports.figures import (
-    parameter_maps,
-    payoff_difference_histogram,
-    payoff_difference_scatter,
-    save_figure,
-    search_deviation,
-    sensitivity_lines,
-    strategy_payoffs,
-)
-from reidsim.reports.figures.spacing import cell_edges, is_geometric
-from reidsim.reports.figures.style import looks, money_text, number_text
+from reidsim.figures.lines import sensitivity_lines
+from reidsim.figures.maps import parameter_maps
+from reidsim.figures.saving import save_figure
+from reidsim.figures.spacing import cell_edges, is_geometric
+from reidsim.figures.style import looks, money_text, number_text
+from reidsim.kinds.tables.figures.differences import payoff_difference_histogram, payoff_difference_scatter
+from reidsim.kinds.tables.figures.strategies import strategy_payoffs
+from reidsim.kinds.tables.figures.sweeps import search_deviation
 
 POLICIES = ("safe-harbor", "basic", "no-attack", "sh-friendly")
 CASE = (1200.0, 300.0)
@@ -279,7 +276,8 @@ def test_no_figure_touches_pyplot_or_the_settings_of_the_user(tmp_path: Path) ->
     program = (
         "import sys, matplotlib, pandas\n"
         "before = matplotlib.rcParams.copy()\n"
-        "from reidsim.reports.figures import save_figure, search_deviation\n"
+        "from reidsim.figures.saving import save_figure\n"
+        "from reidsim.kinds.tables.figures.sweeps import search_deviation\n"
         "row = {'parameter': 'loss', 'value': 1.0, 'publisher_payoff_difference': 0.0, 'share_optimal': 1.0}\n"
         f"save_figure(search_deviation(pandas.DataFrame([row])), {str(tmp_path / 'figure.png')!r})\n"
         "assert 'matplotlib.pyplot' not in sys.modules, 'pyplot'\n"

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from reidsim.errors import InputError
-from reidsim.reports.figures import full_domain_runtimes, payout_curves, payout_front
+from reidsim.kinds.tables.figures.full_domain import full_domain_runtimes, payout_curves, payout_front
 
 
 def curves(policies=("safe-harbor", "basic", "no-attack", "record-level"), risks=("prosecutor", "journalist")):

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from reidsim.errors import InputError
-from reidsim.reports.figures import effectiveness, save_figure, strategy_map
-from reidsim.reports.figures.masking import masks_by_attribute
+from reidsim.figures.saving import save_figure
+from reidsim.kinds.masking.figures.subjects import effectiveness, masks_by_attribute, strategy_map
 
 RUNS = pd.DataFrame(
     {

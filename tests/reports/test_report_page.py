@@ -161,11 +161,11 @@ def test_the_report_of_a_run_tells_its_numbers_with_their_definitions(town, tmp_
     for measure in at_least(9, measures_among(kind_named("tables").measures, runs.columns).values()):
         assert f"{measure.label}{measure.definition}" in page.text
     best = runs["publisher_payoff"].idxmax()
-    assert re.search(
-        rf"Of the 3 policies, {best} pays the publisher most: {runs.loc[best, 'publisher_payoff']:,.2f} ", page.text
-    )
-    assert f"attacks {runs.loc[best, 'share_attacked']:.2%} of the records" in page.text
-    assert "It does not mean that no record can be re-identified." in page.text
+    assert "The choice is between 3 policies. no-attack exposes nobody to this adversary" in page.text
+    assert f"{best} pays most, {runs.loc[best, 'publisher_payoff']:,.2f}, which is " in page.text
+    assert f"exposes {runs.loc[best, 'share_attacked']:.2%} of the records to an attack: about " in page.text
+    assert "not that no record can be re-identified" in page.text
+    assert "Prices per record, as the scenario states them: benefit 100, loss 60, gain 60, cost 10." in page.text
     for part in (
         "Success gains 60, an attempt costs 10",
         "brings the publisher 100",
@@ -231,9 +231,82 @@ def answer_of(folder):
 def test_policies_that_pay_the_same_share_the_first_place(tmp_path):
     runs = rows_of(("a", 5.0, 0.0, 0.0), ("b", 7.0, 0.5, 0.25), ("c", 7.0 + 1e-12, 0.0, 0.0))
     text = answer_of(folder_of(tmp_path / "r", runs=runs))
-    assert "Of the 3 policies, c and b pay the publisher most, and the same: 7.00 per record." in text
-    assert "b pays 7.00, the same. 50.00% of the records are attacked, and the risk is 0.2500: about 1.0 of 4" in text
-    assert "a pays 5.00, 2.00 less. No record is attacked, and the risk is 0." in text
+    lead = "c exposes nobody to this adversary, to whom no attack pays, and pays the publisher most, 7.00 per record"
+    assert f"The choice is between 3 policies. {lead}, as much as b." in text
+    # Payoff, given up, share attacked, risk, expected.
+    assert "b7.00-50.00%0.25001.0" in text
+    assert "a5.002.000.00%0.00000" in text
+
+
+def records_of(policy, success, attacked):
+    """Rows of records.parquet, of one quasi-identifier."""
+    return pd.DataFrame(
+        {
+            "record": np.arange(len(success)), "policy": policy, "strategy": "age 0", "age": [f"{20 + i % 3}" for i in
+            range(len(success))], "success_probability": success, "attacked": attacked,
+        }
+    )  # fmt: skip
+
+
+def test_how_many_are_expected_and_how_many_in_95_of_100_cases(tmp_path):
+    """Two attempts that succeed surely, one in two of two, one that is not made: 3 expected, 4 in one case of four."""
+    success, attacked = np.array([1.0, 1.0, 0.5, 0.5, 0.25]), np.array([True, True, True, True, False])
+    runs = rows_of(("a", 5.0, 0.8, 3 / 5), ("b", 4.0, 0.0, 0.0))
+    records = pd.concat([records_of("a", success, attacked), records_of("b", success / 4, attacked & False)])
+    folder = folder_of(tmp_path / "r", runs=runs, records=records, manifest={"records": 5})
+    text = answer_of(folder)
+    assert (
+        "a pays most, 5.00, which is 1.00 more, and exposes 80.00% of the records to an attack: about 3.0 of 5" in text
+    )
+    assert "are expected to be re-identified, and no more than 4 in 95 of 100 cases" in text
+    assert "a5.00-80.00%0.60003.041.0000" in text
+    assert "b4.001.000.00%0.0000000.2500" in text
+    # Where probabilities of attacks are not told by the records, no number of cases is.
+    runs[0]["risk"] = 0.5
+    other = answer_of(folder_of(tmp_path / "s", runs=runs, records=records, manifest={"records": 5}))
+    assert "a5.00-80.00%0.50002.5-1.0000" in other
+    assert "95 of 100 cases." not in other
+
+
+def test_prices_of_the_paper_are_marked_as_defaults_before_anything_else_is_told(tmp_path):
+    runs = rows_of(("a", 5.0, 0.0, 0.0))
+    economics = {"benefit": 1200, "loss": 300, "cost": 4}
+    text = answer_of(folder_of(tmp_path / "r", runs=runs, content={"economics": economics}))
+    marked = text.index("are defaults: those of the paper, Wan et al. 2015, PLoS ONE 10(3): e0120592")
+    assert text.index("One policy was played") < marked < text.index("What was asked", text.index("One policy"))
+    other = answer_of(folder_of(tmp_path / "s", runs=runs, content={"economics": {**economics, "cost": 5}}))
+    assert "are defaults" not in other
+    assert "Prices per record, as the scenario states them: benefit 1,200, loss 300, gain 300, cost 5." in other
+
+
+def test_the_cells_at_the_highest_risk_are_listed_with_their_records(tmp_path):
+    success = np.array([0.5, 0.1, 0.25, 0.5, 0.1, 0.25, 0.5])
+    records = records_of("a", success, success > 0.2)
+    content = {
+        "game": "tables", "release": {"path": "r.csv"}, "attributes": {"age": {"hierarchy": {"rule": "suppress"}}},
+        "adversary": {"risk": "prosecutor"},
+    }  # fmt: skip
+    folder = folder_of(tmp_path / "r", runs=rows_of(("a", 5.0, 0.5, 0.3)), records=records, content=content)
+    page = as_html(report_page(open_results(folder)))
+    text = Parsed(page).text
+    cells = re.findall(r"age (\d+)(\d)(0\.\d{4})", text)
+    assert cells == [("20", "3", "0.5000"), ("22", "2", "0.2500"), ("21", "2", "0.1000")]
+    assert "Cells at the highest risk" not in Parsed(as_html(report_page(open_results(folder), cells=False))).text
+    assert "The records as released were not audited" not in text
+
+
+def test_the_release_is_audited_where_its_file_is_at_hand(town, tmp_path):
+    page = Parsed(write_report(town, tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert "The release, read back" in page.text
+    assert "Fewest people who fit a row" in page.text
+    moved = tmp_path / "moved"
+    shutil.copytree(town, moved)
+    manifest = json.loads((moved / "manifest.json").read_text(encoding="utf-8"))
+    manifest["release_file"]["path"] = "elsewhere.csv"
+    (moved / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    other = Parsed(write_report(moved, tmp_path / "other.html").read_text(encoding="utf-8"))
+    assert "The records as released were not audited: elsewhere.csv: no such file" in other.text
+    assert "Fewest people who fit a row" not in other.text
 
 
 def test_the_lead_is_told_with_its_error_from_paired_replications(tmp_path):
@@ -277,7 +350,8 @@ def test_policies_of_another_game_are_not_ranked(tmp_path):
     content = {"game": "masking", "subjects": {"attributes": ["age"]}}
     runs = rows_of(("masking", 5.0, 0.0, 0.0), ("opt-in", 4.0, 0.0, 0.0), ("one-stage-masking", 9.0, 0.0, 0.0))
     text = answer_of(folder_of(tmp_path / "r", runs=runs, content=content))
-    assert "Of the 2 policies, masking pays the subjects most: 5.00 per record, 1.00 more than opt-in" in text
+    assert "between 2 policies. masking exposes nobody" in text
+    assert "and pays the subjects most, 5.00 per record." in text
     assert "one-stage-masking is not compared: its 9.00 per record" in text
 
 
@@ -536,9 +610,9 @@ def test_a_name_of_another_format_is_refused(tmp_path, command, name, asked, oth
 def test_differences_are_those_of_the_amounts_as_written(tmp_path):
     policies = [("basic", 61.534, 1.0, 0.3), ("no-attack", 47.627, 0.0, 0.0), ("safe", 61.533, 0.0, 0.0)]
     text = report_text(folder_of(tmp_path / "r", runs=rows_of(*policies)), file_format="markdown")
-    assert "61.53 per record, 0.001 more than `safe`" in text
+    assert "pays the publisher 61.53 per record. `basic` pays most, 61.53, which is 0.001 more" in text
     # 13.907 apart, and 61.53 - 47.63.
-    assert "`no-attack` pays 47.63, 13.90 less" in text
+    assert "| `no-attack` | 47.63 | 13.90 |" in text
 
 
 def test_a_report_can_be_printed(tmp_path, command, monkeypatch):
@@ -556,7 +630,7 @@ def test_a_report_can_be_printed(tmp_path, command, monkeypatch):
 
 @pytest.mark.parametrize(
     "arguments",
-    [("run", "wan2015"), ("new", "people.csv"), ("stress", "wan2015-stress"), ("cross-play", "wan2015"),
+    [("run", "wan2015"), ("new", __file__), ("stress", "wan2015-stress"), ("cross-play", "wan2015"),
      ("share", "r"), ("gallery",)],
     ids=lambda arguments: arguments[0],
 )  # fmt: skip

@@ -12,8 +12,8 @@ import pytest
 from reidsim.cli import main
 from reidsim.engine.run import run_batch
 from reidsim.errors import InputError
-from reidsim.reports.figures.masking_lines import masking_lines
-from reidsim.reports.figures.sweep import sweep_figures
+from reidsim.figures.sweep import sweep_figures
+from reidsim.kinds.masking.figures.lines import masking_lines
 from reidsim.reports.illustration import figures_of
 from reidsim.scenarios.load import load_scenario
 

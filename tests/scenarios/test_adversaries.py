@@ -17,13 +17,14 @@ from reidsim.engine.cross_play import cross_play
 from reidsim.engine.run import describe
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import TypesGame
+from reidsim.games.equilibrium import evaluate
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.explanation import explanation
 from reidsim.reports.page.report import write_report
+from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.study import equilibria_of
-from reidsim.web.controls import controls_of
 
 TOWN = Path(__file__).parent / "town" / "town.toml"
 CURIOUS, BROKER = {"weight": 0.7, "gain": 25}, {"weight": 0.3, "gain": 400, "cost": 60}
@@ -242,6 +243,47 @@ def test_amounts_of_one_of_them_are_swept_and_uncertain():
     assert set(table["policy"]) == {"basic", "no-attack"}
 
 
+def test_cross_play_plans_against_their_average_and_the_worst_of_them():
+    several = {"curious": {"weight": 0.75, "gain": 10}, "broker": {"weight": 0.25, "gain": 400}}
+    found = cross_play(TOWN, overrides={"adversaries": several, **BY_RECORD}).table
+    types = cross_play(TOWN, overrides={"agents": {"types": several}, **BY_RECORD}).table
+    columns = ["publisher_payoff", "adversary_payoff", "utility", "share_attacked", "risk"]
+    by = ["defender", "plans_against", "adversary"]
+    for idea in ("types", "average-type", "worst-of-types"):
+        one, other = (table.set_index(by).loc[("basic", idea, "types"), columns] for table in (found, types))
+        np.testing.assert_allclose(one.to_numpy(float), other.to_numpy(float), atol=1e-12)
+
+
+@pytest.mark.parametrize("policy", ["basic", "no-attack"])
+def test_the_guarantee_holds_against_all_up_to_its_breaking_point_and_no_further(policy):
+    """Of the cost and gain that an adversary has of its own the publisher is sure."""
+    several = {"curious": {"weight": 0.7}, "broker": {"weight": 0.3, "gain": 90}, "sure": {"weight": 1e-12, "cost": 60}}
+    several["curious"]["weight"] = 1 - 0.3 - 1e-12
+    sets = {"adversaries": several, "publisher.policies": [policy]}
+    table = reidsim.stress(TOWN, overrides={**sets, "stress": {"guarantee": True}}).tables["guarantee"]
+    table = table.set_index("parameter")
+    study = build_study(load_scenario(TOWN, sets))
+    economics = study.scenario.economics
+    choice = TABLES.play(study)[policy].choice
+    safe = ~evaluate(study.game(economics), choice).attacked
+    assert table["share_safe"].tolist() == pytest.approx([np.average(safe, weights=study.released)] * 2)
+    for parameter, outward in (("cost", -1e-9), ("gain", 1e-9)):
+        breaking = table.loc[parameter, "breaking"]
+        assert np.isfinite(breaking)
+        for share, attacked in ((outward, True), (-outward, False)):
+            changed = {"gain": economics.adversary_gain, parameter: breaking * (1 + share)}
+            found = evaluate(study.game(economics.model_copy(update=changed)), choice).attacked
+            assert (found & safe).any() == attacked
+
+
+def test_the_guarantee_against_one_by_a_name_is_that_against_the_adversary():
+    stress = {"stress": {"guarantee": True}}
+    one = reidsim.stress(TOWN, overrides=stress).tables["guarantee"]
+    other = reidsim.stress(TOWN, overrides={**stress, "adversaries": {"solo": {"weight": 1.0}}}).tables["guarantee"]
+    numbers = one.select_dtypes("number")
+    np.testing.assert_allclose(other[numbers.columns].to_numpy(), numbers.to_numpy(), rtol=1e-9)
+
+
 # What each looks at
 
 
@@ -339,7 +381,6 @@ def two(**broker):
             {"adversaries": BOTH, "agents": {"learning": {"prior": {"curios": 2}}}},
             r"agents.learning.prior.curios: no such type; expected one of curious, broker \(did you mean 'curious'",
         ),
-        ({"adversaries": BOTH, "stress": {"guarantee": True}}, r"stress.guarantee: it is about one adversary"),
         ({"adversaries": two(planner="fmdp"), "figures": {"sequential": {}}}, r"figures.sequential: it is about one"),
         (
             {"adversaries": two(risk="prosecutor"), **BY_TABLE},
@@ -373,11 +414,6 @@ def test_an_adversary_of_ones_own_needs_permission_and_is_named_with_its_section
     wrong = two(planner=f"{module}:AlwaysAttacks", parameters={"patience": 1})
     with pytest.raises(InputError, match=r"adversaries.broker.planner: cannot be made: TypeError"):
         describe(load_scenario(TOWN, {"adversaries": wrong}, allow_code=True))
-
-
-def test_scenarios_about_masking_have_one_adversary():
-    with pytest.raises(InputError, match=r"adversaries: unknown key; expected one of .* adversary, "):
-        load_scenario("wan2021", {"adversaries": BOTH})
 
 
 def test_what_a_publisher_believes_of_groups_is_believed_of_all():
@@ -429,7 +465,8 @@ def test_explain_lists_them_as_those_who_come():
 
 
 def test_the_page_in_the_browser_has_no_planner_of_several():
-    keys = [control.key for control in controls_of(load_scenario(TOWN, {"adversaries": BOTH}))]
+    scenario = load_scenario(TOWN, {"adversaries": BOTH}).scenario
+    keys = [control.key for control in kind_of(scenario).controls(scenario)]
     assert "economics.cost" in keys
     assert not [key for key in keys if key.startswith("adversary")]
 

@@ -231,21 +231,64 @@ def test_a_person_outside_the_hierarchy(folder):
         study_of(folder, population={"path": str(folder / "people.csv")}, **JOURNALIST)
 
 
-@pytest.mark.parametrize("column", ["age", "sex"])
+UNITS = pytest.mark.parametrize("unit", ["record", "table"])
+
+
+@UNITS
 @pytest.mark.parametrize("file", ["records.csv", "people.csv"])
-def test_a_missing_value(folder, file, column):
+def test_a_missing_value_that_the_hierarchy_file_lacks(folder, file, unit):
     row = "30;F;10" if file == "records.csv" else "30;F"
-    text = (folder / file).read_text()
-    blank = row.replace("30" if column == "age" else "F", "", 1)
-    (folder / file).write_text(text.replace(row, blank, 1))
-    with pytest.raises(InputError, match=rf"{file}: row 1, column '{column}': value missing; expected a value"):
-        study_of(folder, population={"path": str(folder / "people.csv")}, **JOURNALIST)
+    (folder / file).write_text((folder / file).read_text().replace(row, row.replace("30", "", 1), 1))
+    people = {"path": str(folder / "people.csv"), "holds_release": False}
+    with pytest.raises(
+        InputError, match=rf"{file}: row 1, column 'age': value missing; expected a value, or a row .* age\.csv"
+    ):
+        study_of(folder, population=people, publisher__unit=unit, **JOURNALIST)
 
 
-def test_a_missing_value_that_the_hierarchy_knows(folder):
+@UNITS
+def test_a_missing_value_that_the_hierarchy_knows(folder, unit):
     (folder / "records.csv").write_text(RECORDS + ";F;10\n")
     (folder / "age.csv").write_text(AGES + ";unknown;*\n")
-    assert study_of(folder).lattice.domain.shape == (4, 2)
+    assert study_of(folder, publisher__unit=unit).lattice.domain.shape == (4, 2)
+
+
+RULES = {
+    "intervals": (
+        {"rule": "intervals", "widths": [2, 4]},
+        [["", "30-31", "30-31", "32-33"], ["", "30-33", "30-33", "30-33"]],
+    ),
+    "prefix": ({"rule": "prefix", "digits": [1]}, [["", "3*", "3*", "3*"]]),
+    "groups": ({"rule": "groups", "groups": [[["30", "31"]]]}, [["", "30 or 31", "30 or 31", "33"]]),
+    "suppress": ({"rule": "suppress"}, []),
+}  # fmt: skip
+
+
+@UNITS
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("people", [True, False])
+def test_a_missing_value_is_a_category_of_its_own_until_all_is_suppressed(folder, unit, rule, people):
+    """It is in no interval, has no prefix and is in no group; records hide among those that lack the value, too."""
+    section, levels = RULES[rule]
+    (folder / "records.csv").write_text("age;sex\n30;F\n31;F\n;F\n33;F\n;F\n33;M\n")
+    (folder / "people.csv").write_text("age;sex\n" + "30;F\n31;F\n;F\n33;F\n33;M\n" * 3)
+    population = {"population": {"path": str(folder / "people.csv")}, **JOURNALIST} if people else {}
+    study = study_of(folder, publisher__unit=unit, attributes__age__hierarchy=section, **population)
+    age = study.lattice.hierarchies[0]
+    order = [age.attribute.categories.index(value) for value in ("", "30", "31", "33")]
+    written = [[names[group] for group in groups[order]] for names, groups in zip(age.labels, age.groups, strict=True)]
+    assert written == [["", "30", "31", "33"], *levels, ["*"] * 4]
+    missing = study.lattice.domain.decode(study.lattice.codes)["age"].astype("str") == ""
+    sizes = study.truth.linker.link(0).group_sizes[missing.to_numpy()]
+    assert sizes.tolist() == ([3] if people else [2])
+
+
+@UNITS
+def test_a_missing_value_that_nobody_of_the_population_has(folder, unit):
+    (folder / "records.csv").write_text(RECORDS.replace("30;F;10", "30;;10", 1))
+    people = {"path": str(folder / "people.csv"), "holds_release": False}
+    with pytest.raises(InputError, match=r"records.csv: row 1, column 'sex': value missing; expected one of F, M"):
+        study_of(folder, population=people, publisher__unit=unit, **JOURNALIST)
 
 
 HEADER = "value;tens;nothing\n"

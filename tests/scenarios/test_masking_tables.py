@@ -56,7 +56,7 @@ def test_targets_are_in_the_registry_and_nobody_in_the_genealogy(n_targets, n_re
         resources__genealogy__size=n_genealogy,
         resources__genealogy__missing_alleles=missing,
     )
-    world = numbered(study).draw(np.random.default_rng(seed))
+    world = numbered(study).draw(np.random.default_rng(seed))[None]
     targets = set(world.targets.column("surname").tolist())
     registry = set(world.resource("registry").column("surname").tolist())
     genealogy = set(world.resource("genealogy").column("surname").tolist())
@@ -72,7 +72,7 @@ def test_targets_are_in_the_registry_and_nobody_in_the_genealogy(n_targets, n_re
 
 def test_a_registry_of_anyone_holds_those_who_were_drawn_for_it():
     study = study_of(resources__registry__holds="anyone", resources__registry__size=2_000)
-    world = numbered(study).draw(np.random.default_rng(1))
+    world = numbered(study).draw(np.random.default_rng(1))[None]
     expected = np.isin(world.targets.column("age"), world.resource("registry").column("age"))
     np.testing.assert_array_equal(world.registered, expected)
     assert 0 < expected.sum() < 40
@@ -80,7 +80,7 @@ def test_a_registry_of_anyone_holds_those_who_were_drawn_for_it():
 
 def test_resources_of_others_have_nobody_in_common():
     carries = {"size": 150, "holds": "others", "attributes": ["age", "surname"]}
-    world = numbered(study_of(resources__voters=carries)).draw(np.random.default_rng(2))
+    world = numbered(study_of(resources__voters=carries)).draw(np.random.default_rng(2))[None]
     tables = [world.targets, *world.resources.values()]
     people = [set(table.column("surname").tolist()) for table in tables]
     assert not people[0] & people[2]
@@ -93,7 +93,7 @@ def test_everybody_is_as_likely_to_be_a_target(study):
     tables = numbered(study)
     counts = np.zeros(tables.n_people + 1)
     for seed in range(400):
-        counts[tables.draw(np.random.default_rng(seed)).targets.column("age")] += 1
+        counts[tables.draw(np.random.default_rng(seed))[None].targets.column("age")] += 1
     expected = 400 * 40 / tables.n_people
     chi_square = ((counts[1:] - expected) ** 2 / expected).sum() / tables.n_people
     # The mean of n (1 - 1/n) such terms has a standard deviation of sqrt(2 / n), about .022.
@@ -114,7 +114,7 @@ def test_the_same_seed_draws_the_same_and_another_one_does_not(study):
     np.testing.assert_array_equal(ages[0], ages[1])
     assert (ages[0] != ages[2]).any()
     np.testing.assert_array_equal(
-        study.tables.draw(replication_stream(2021, "tables", 0)).targets.column("age"),
+        study.tables.draw(replication_stream(2021, "tables", 0))[None].targets.column("age"),
         study.games(0)[0].world.targets.column("age"),
     )
 

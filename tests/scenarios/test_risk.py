@@ -8,7 +8,7 @@ import pytest
 from reidsim.adversaries.knowledge.assessment import assess
 from reidsim.errors import InputError
 from reidsim.kinds.assessment.assessing import assess_release
-from reidsim.kinds.assessment.study import build_risk_study, is_risk
+from reidsim.kinds.assessment.study import build_risk_study
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness
 from reidsim.scenarios.load import load_scenario
 
@@ -56,7 +56,6 @@ def folder(tmp_path: Path) -> Path:
 def study_of(folder: Path, text: str, changes: dict[str, object] | None = None):
     (folder / "risk.toml").write_text(text)
     loaded = load_scenario(folder / "risk.toml", changes)
-    assert is_risk(loaded)
     return build_risk_study(loaded)
 
 
@@ -301,3 +300,9 @@ def test_paths_of_recipes_start_at_the_scenario_or_where_an_override_is_given(fo
     monkeypatch.chdir(folder)
     changed = load_scenario("xia2021", {"knowledge.mine": "mine.toml"}).scenario
     assert Path(changed.knowledge["mine"]) == folder / "mine.toml"
+
+
+@pytest.mark.parametrize("section", ["adversary", "adversaries"])
+def test_adversaries_are_said_by_what_they_know(section):
+    with pytest.raises(InputError, match=rf"{section}: unknown key; expected in section knowledge, an entry for"):
+        load_scenario("xia2021", {section: {"broker": {"weight": 1.0}}})

@@ -6,8 +6,9 @@ import pytest
 
 from reidsim.engine.stress.result import StressResult
 from reidsim.errors import InputError
+from reidsim.figures.stress import belief_curves, policy_map, regret_curves, sensitivity_bars
 from reidsim.games.measures import RISK
-from reidsim.reports.figures.stress import belief_curves, figures_of, policy_map, regret_curves, sensitivity_bars
+from reidsim.reports.illustration import figures_of
 
 INDICES = pd.DataFrame(
     {

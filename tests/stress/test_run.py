@@ -17,7 +17,7 @@ from reidsim.engine.run import describe, run_batch
 from reidsim.engine.stress.result import TABLES
 from reidsim.engine.stress.run import stress
 from reidsim.errors import InputError
-from reidsim.reports.figures.stress import illustrate_stress
+from reidsim.reports.illustration import illustrate
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import load_scenario
 
@@ -53,7 +53,7 @@ def everything(tmp_path_factory):
 
 def test_every_part_is_made(everything, tmp_path):
     assert tuple(everything.tables) == TABLES
-    folder = everything.save(tmp_path / "out", illustrate=illustrate_stress)
+    folder = everything.save(tmp_path / "out", illustrate=illustrate)
     names = {path.name for path in (folder / "figures").iterdir()}
     assert names == {"sensitivity.png", "regrets.png", "beliefs-1.png", "policy-map.png"}
     for name, table in everything.tables.items():

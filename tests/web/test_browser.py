@@ -3,6 +3,8 @@
 Needs the extra ``web``, selenium and Debian's chromium with its driver; continuous integration has them.
 """
 
+import base64
+import http.client
 import importlib.util
 import json
 import os
@@ -77,6 +79,26 @@ def page(server, tmp_path_factory):
     driver.get(server[0])
     yield driver
     driver.quit()
+
+
+def test_another_site_and_a_rebound_name_are_not_let_in(server):
+    """What a page elsewhere could send, by plain requests; the token is not known there, and a cookie not sent."""
+    address = urlsplit(server[0])
+    for headers, status in (
+        ({}, 403),
+        ({"Host": "rebound.example"}, 403),
+        ({"Origin": "https://other.example"}, 403),
+    ):
+        for path in ("/", "/jupyter/api/kernels", "/static/main.js"):
+            connection = http.client.HTTPConnection(address.hostname, address.port, timeout=30)
+            connection.request("GET", path, headers=headers)
+            assert connection.getresponse().status == status
+    upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
+    connection = http.client.HTTPConnection(address.hostname, address.port, timeout=30)
+    key = base64.b64encode(bytes(16)).decode()
+    origin = {"Origin": "https://other.example", "Sec-WebSocket-Key": key}
+    connection.request("GET", "/jupyter/api/kernels/x/channels?session_id=y", headers={**upgrade, **origin})
+    assert connection.getresponse().status == 403
 
 
 def until(found, what):

@@ -7,11 +7,17 @@ import pandas as pd
 import pytest
 
 from reidsim.engine.single_run import run_once
+from reidsim.figures.by_policy import payoffs_by_policy, risks_by_policy
+from reidsim.reports.measures_html import answer, best_policy, measures_table
+from reidsim.scenarios.faces import Choice, Slider
+from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import load_scenario
-from reidsim.web.controls import Choice, Slider, controls_of
 from reidsim.web.exploration import Exploration, changed
-from reidsim.web.figures import FORMS, form_bars, form_shares, payoff_bars, risk_distribution
-from reidsim.web.measures import answer, best_policy, measures_table
+from reidsim.web.figures import FORMS, form_bars, form_shares
+
+
+def controls_of(loaded):
+    return tuple(kind_of(loaded.scenario).controls(loaded.scenario))
 
 
 @pytest.fixture(scope="module")
@@ -115,13 +121,29 @@ def test_masked_attributes_and_their_levels_are_recognized():
 
 def test_figures_draw_every_policy(small):
     model = Exploration(small, dict)
-    bars = payoff_bars(model.result.runs)
+    bars = payoffs_by_policy(model.measures.reset_index())
     assert len(bars.axes[0].patches) == len(model.policies)
-    lines = risk_distribution(model.result.records, model.policies)
+    lines = risks_by_policy(model.result.records)
     assert len(lines.axes[0].lines) == len(model.policies)
     shares = form_shares(model.result.records, model.attributes, model.policies[0])
     drawn = form_bars(shares, model.policies[0])
     assert [text.get_text() for text in drawn.legends[0].get_texts()] == list(FORMS)
+
+
+def test_the_share_of_records_at_or_above_a_risk_is_counted():
+    records = pd.DataFrame(
+        {
+            "policy": "basic",
+            "attacked": [True, True, True, False],
+            "success_probability": [0.5, 0.25, 0.25, 1.0],
+        }
+    )
+    (line,) = risks_by_policy(records).axes[0].lines
+    # Each share is drawn from its risk down to the next lower one.
+    assert line.get_drawstyle() == "steps-post"
+    risks, shares = np.array(line.get_xdata()), np.array(line.get_ydata())
+    for risk, expected in ((0.6, 0), (0.5, 0.25), (0.3, 0.25), (0.25, 0.75), (0.1, 0.75), (0.0, 1)):
+        assert shares[risks >= risk][-1] == expected
 
 
 def test_figures_are_described_by_the_names_that_they_show(small):

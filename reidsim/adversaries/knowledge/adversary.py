@@ -18,6 +18,7 @@ from reidsim.adversaries.knowledge.sets import KnowledgeSets, enumerate_sets
 from reidsim.adversaries.response import Linkage
 from reidsim.errors import InputError
 from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.linkage.individual_risk import sizes_among
 from reidsim.linkage.risk import RiskModel, UniformGuess
 from reidsim.populations.domain import Codes, Domain
 from reidsim.populations.population import Population
@@ -77,7 +78,7 @@ class KnowledgeLinker:
             )
         self._lattice, self._people = lattice, people
         self._with_suppression = replace(lattice, hierarchies=tuple(map(_suppressible, lattice.hierarchies)))
-        self._sizes = GroupSizes(people, self._with_suppression, holds_records=registered is None)
+        self._sizes = sizes_among(people, self._with_suppression, holds_records=registered is None)
         self._risk = risk or UniformGuess()
         self._sets = enumerate_sets(knowledge) if sets is None else sets
         self._kinds = knowledge.kind_of_person
@@ -89,7 +90,7 @@ class KnowledgeLinker:
     @cached_property
     def group_sizes(self) -> GroupSizes:
         """Sizes of the groups themselves: what an adversary who knows everything links to."""
-        return GroupSizes(self._people, self._lattice)
+        return sizes_among(self._people, self._lattice)
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Return effective group sizes of all records, or of `rows`, shared as `strategy`."""

@@ -174,7 +174,7 @@ def assess(
         risks = _with_known_population(uncounted, persons[first], kinds[first], sets, uniqueness, used, loads)
         chances, estimates = SetUniqueness(np.full((3, sets.n_sets), np.nan), (None,) * sets.n_sets)
     else:
-        chances, estimates = uniqueness_by_set(rows[record], counts, sets, uniqueness, row_sets)
+        chances, estimates = uniqueness_by_set(rows[record], counts, sets, uniqueness, record_of, row_sets)
         risks = risks_of(elements, kinds[first], sets, chances, loads=loads, progress=progress)
     weights = np.ones(n) if person is None else 1 / np.bincount(person)[person]
     shares = np.bincount(kinds, weights=weights, minlength=len(sets.probability)) / max(weights.sum(), 1)

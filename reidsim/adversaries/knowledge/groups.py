@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, not_among
 from reidsim.linkage.equivalence import distinct_rows
 
 Floats = NDArray[np.float64]
@@ -166,12 +166,11 @@ class Knowledge:
 
     def _require_attribute(self, source: Source, name: str) -> None:
         if name not in self.attributes:
-            raise InputError(
+            raise not_among(
                 "a group names an attribute that the records do not have",
+                name,
+                self.attributes,
                 where=f"source {source.name!r}",
-                found=name,
-                expected=f"one of {listed(self.attributes)}",
-                hint=nearest(name, self.attributes),
             )
 
     @property

@@ -26,6 +26,7 @@ from reidsim.populations.value_groups import positions_of
 from reidsim.populations.voter_list import VOTING_AGE, ProfileOverrides, carried_attributes
 from reidsim.populations.voter_profiles import VoterProfile, voter_profile
 from reidsim.validation import read_toml, validated
+from reidsim.wording import whole_number
 
 RECIPES = "populations/knowledge"
 
@@ -297,13 +298,13 @@ def _ages(
     ages = np.zeros(domain[name].size, dtype=np.int64)
     for code in np.unique(column).tolist():
         value = domain[name].categories[code]
-        number = value.removesuffix("+")
+        number = whole_number(value)
         expected = "a whole number of years" if age is not None else f"a year of birth, up to {reference_year}"
         problem = "not a whole number, so the age cannot be told"
-        if number.isdecimal():
-            ages[code] = int(number) if age is not None else int(reference_year or 0) - int(number)
+        if number is not None:
+            ages[code] = number if age is not None else int(reference_year or 0) - number
             problem = "not an age of a living person" if age is not None else "not a year of birth of a living person"
-        if not number.isdecimal() or not 0 <= ages[code] <= _OLDEST:
+        if number is None or not 0 <= ages[code] <= _OLDEST:
             raise _ValueOfPersonError(problem, int((column == code).argmax()), name, found=value, expected=expected)
     return np.asarray(ages[column])
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,31 +16,50 @@ from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness, UniquenessEstimate
 from reidsim.linkage.uniqueness.estimators import UniquenessMethod, estimate_uniqueness
+from reidsim.linkage.uniqueness.log_linear import fitting_model
+from reidsim.linkage.uniqueness.sample_cells import SampleCells
+from reidsim.linkage.uniqueness.sample_uniques import benedetti_franconi_uniqueness
 from reidsim.populations.domain import Codes
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+# Methods that look at who the unique records are, and not at the sizes of groups alone.
+WeightedMethod = Literal["log-linear", "benedetti-franconi"]
 
 
 @dataclass(frozen=True)
 class EstimatedUniqueness:
-    """Estimate it from the sizes of the groups of records, for each knowledge set on its own.
+    """Estimate it from the groups of records, for each knowledge set on its own.
 
     Parameters
     ----------
-    method : {"pitman", "ewens", "snb", "zayatz"}
+    method : {"pitman", "ewens", "snb", "zayatz", "log-linear", "benedetti-franconi"}
+        By the sizes of groups; by the log-linear model that fits (see `fitting_model`); or by the weights of unique
+        records.
     population_size : int
         People of whom the records are a random sample.
     level : float
         Confidence level of the intervals.
     seed : int
         Of Zayatz's bootstrap; the other methods draw nothing.
+    weights : ndarray of float64, shape (n_records,), optional
+        People whom each record stands for, to the last two methods; the same number for all, if not given.
     """
 
-    method: UniquenessMethod
+    method: UniquenessMethod | WeightedMethod
     population_size: int
     level: float = 0.95
     seed: int = 0
+    weights: Floats | None = field(default=None, kw_only=True, repr=False, compare=False)
+
+    def cells(
+        self, record: NDArray[np.intp], counts: Integers, columns: Sequence[Codes], known: Sequence[int]
+    ) -> SampleCells:
+        """Return the cells of records over some columns (n_rows,), given the row of each record."""
+        people = np.full(len(counts), self.population_size / counts.sum())
+        if self.weights is not None:
+            people = np.bincount(record, weights=self.weights, minlength=len(counts)) / counts
+        return SampleCells.of_records([columns[position] for position in known], people, counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +110,7 @@ def uniqueness_by_set(
     counts: Integers,
     sets: KnowledgeSets,
     model: FixedUniqueness | EstimatedUniqueness,
+    record: NDArray[np.intp] | None = None,
     row_sets: RowSets | None = None,
 ) -> SetUniqueness:
     """Take or estimate the chance of being unique in the population for every knowledge set.
@@ -103,6 +123,8 @@ def uniqueness_by_set(
         Records of each.
     sets : KnowledgeSets
     model : FixedUniqueness or EstimatedUniqueness
+    record : ndarray of int, shape (n_records,), optional
+        The row of each record, where these have weights.
     row_sets : RowSets, optional
         Whose the records are, over the rows of `released`: groups are then of different people.
 
@@ -117,15 +139,21 @@ def uniqueness_by_set(
     columns = [np.ascontiguousarray(released[:, position]) for position in range(released.shape[1])]
     chances = np.zeros((3, sets.n_sets))
     estimates: list[UniquenessEstimate | None] = []
+    rows = np.repeat(np.arange(len(counts)), counts) if record is None else record
     for number, known in enumerate(sets.sets):
         frequencies = _frequencies([columns[position] for position in known], counts, row_sets)
         if frequencies.uniques == 0:
             estimates.append(None)
             continue
-        rng = np.random.default_rng(np.random.SeedSequence(model.seed, spawn_key=(*b"uniqueness", *known)))
-        estimate = estimate_uniqueness(
-            frequencies, model.population_size, method=model.method, level=model.level, rng=rng
-        )
+        if model.method == "log-linear":
+            estimate = fitting_model(model.cells(rows, counts, columns, known)).uniqueness(level=model.level)
+        elif model.method == "benedetti-franconi":
+            estimate = benedetti_franconi_uniqueness(model.cells(rows, counts, columns, known), level=model.level)
+        else:
+            rng = np.random.default_rng(np.random.SeedSequence(model.seed, spawn_key=(*b"uniqueness", *known)))
+            estimate = estimate_uniqueness(
+                frequencies, model.population_size, method=model.method, level=model.level, rng=rng
+            )
         chances[:, number] = (estimate.p_unique_given_sample_unique, estimate.low, estimate.high)
         estimates.append(estimate)
     return SetUniqueness(chances, tuple(estimates))

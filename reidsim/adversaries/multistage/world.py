@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, nearest, not_among
 from reidsim.linkage.number_checks import check_whole
 
 Integers = NDArray[np.int64]
@@ -158,8 +158,5 @@ class MultistageWorld:
             If the adversary has none of that name.
         """
         if name not in self.resources:
-            raise InputError(
-                "resource unknown", found=name, expected=f"one of {listed(self.resources)}",
-                hint=nearest(name, self.resources),
-            )  # fmt: skip
+            raise not_among("resource unknown", name, self.resources)
         return self.resources[name]

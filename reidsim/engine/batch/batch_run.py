@@ -6,7 +6,7 @@ import contextlib
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,22 +24,22 @@ from reidsim.engine.batch.design import (
 )
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.executors.automatic import AutomaticExecutor
-from reidsim.engine.batch.folder import begin, files_of, finish, forget_journal, require_same
-from reidsim.engine.batch.journal import keeps_runs
+from reidsim.engine.batch.folder import begin, files_of, finish, forget_journal, read_manifest, require_same
+from reidsim.engine.batch.journal import JOURNAL, damaged_lines, keeps_runs
 from reidsim.engine.batch.lock import only_writer
 from reidsim.engine.batch.one_run import ScenarioWork
-from reidsim.engine.batch.result import BatchResult, batch_analysis, batch_warnings
+from reidsim.engine.batch.result import BatchAnalysis, BatchResult, batch_analysis, batch_warnings
 from reidsim.engine.batch.runner import run_tasks, tasks_of
 from reidsim.engine.batch.tables import batch_tables
-from reidsim.engine.batch.tasks import COMPLETE, FAILED, KILLED, TIMEOUT, RunOutcome
-from reidsim.engine.results import Clock, make_manifest, require_free
-from reidsim.engine.run_result import Illustrator, RunResult
+from reidsim.engine.batch.tasks import COMPLETE, FAILED, KILLED, TIMEOUT, RunOutcome, error_line
+from reidsim.engine.results import Clock, Illustrator, make_folder, make_manifest, require_free
+from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError, listed
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
+from reidsim.wording import counted
 
 _NOT_COMPLETE = (FAILED, TIMEOUT, KILLED)
 
@@ -71,10 +71,16 @@ def run_batch_loaded(
         outcomes = run_tasks(work, tasks, executor or AutomaticExecutor(), progress=report)
         clock.lap("runs")
         return _result(loaded, design, outcomes, manifest, clock, report)
-    with _opened(folder, manifest, go_on=resume or rerun_failed):
+    with _opened(folder, manifest, go_on=resume or rerun_failed) as ended:
+        if ended is not None:
+            return _stored(folder, loaded, design, ended, report)
+        damaged = damaged_lines(folder / JOURNAL)
         outcomes = run_tasks(work, tasks, executor or AutomaticExecutor(), progress=report, folder=folder, again=again)
         clock.lap("runs")
         result = _result(loaded, design, outcomes, manifest, clock, report)
+        if damaged:
+            lost = f"{counted(damaged, 'line')} of {JOURNAL} could not be read; what they told of was run once more"
+            result = replace(result, warnings=(*result.warnings, lost))
         report("writing", 0, 1)
         finish(folder, lambda into: result.write_tables(into, illustrate))
         if all(outcome.state == COMPLETE for outcome in outcomes):
@@ -107,26 +113,51 @@ def _manifest(
 
 
 @contextlib.contextmanager
-def _opened(folder: Path, manifest: Mapping[str, Any], *, go_on: bool) -> Iterator[None]:
-    """Hold the folder of a batch that is new, or the same as before; a new one in which nothing ended goes again."""
+def _opened(folder: Path, manifest: Mapping[str, Any], *, go_on: bool) -> Iterator[dict[str, Any] | None]:
+    """Hold the folder of a batch that is new, or the same as before; a new one in which nothing ended goes again.
+
+    Yields the manifest of a batch of which every run has ended well, whose folder is left as it is, else None.
+    """
     if go_on and not folder.is_dir():
         raise InputError("no batch to go on with", source=folder, expected="the folder of a batch")
     if not go_on:
         require_free(folder)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror}", source=folder) from None
+        make_folder(folder)
     with only_writer(folder):
-        if go_on:
-            require_same(folder, manifest)
+        if go_on and require_same(folder, manifest) == COMPLETE and not keeps_runs(folder):
+            yield read_manifest(folder)
+            return
         try:
             begin(folder, manifest)
-            yield
+            yield None
         except BaseException:
             if not go_on and not keeps_runs(folder):
                 shutil.rmtree(folder, ignore_errors=True)
             raise
+
+
+def _stored(
+    folder: Path, loaded: LoadedScenario[ScenarioHead], design: Design, manifest: dict[str, Any], report: Progress
+) -> RunResult:
+    """Return the result of a batch of which every run has ended well, as its folder tells it."""
+    tables = {path.stem: _read(path) for path in sorted(folder.glob("*.parquet"))}
+    warnings = tuple(manifest.get("warnings", ()))
+    if "runs" not in tables:
+        raise InputError("no such file in a complete batch", source=folder / "runs.parquet", hint="run it again")
+    report("running", design.n_runs, design.n_runs)
+    if has_numbered_replications(loaded.scenario) and not is_batch(loaded.scenario):
+        return _with_first_draw(loaded, tables, manifest, warnings, report)
+    known = {field.name for field in fields(BatchAnalysis)}
+    analysis = replace(BatchAnalysis(), **{name: table for name, table in tables.items() if name in known})  # type: ignore[arg-type]
+    return BatchResult(loaded.name, tables["runs"], pd.DataFrame(), analysis, manifest, warnings, design=design)
+
+
+def _read(path: Path) -> pd.DataFrame:
+    try:
+        return pd.read_parquet(path)
+    except (OSError, ValueError) as error:
+        problem = f"cannot be read: {error_line(error)}"
+        raise InputError(problem, source=path, hint="run the batch again, into another folder") from None
 
 
 def _result(
@@ -150,9 +181,8 @@ def _result(
     }
     if has_numbered_replications(loaded.scenario) and not is_batch(loaded.scenario):
         return _with_first_draw(loaded, tables, facts, warnings, report)
-    defender = kind_of(loaded.scenario).decides or "publisher"
     analysis = batch_analysis(tables, design)
-    return BatchResult(loaded.name, tables["runs"], pd.DataFrame(), analysis, facts, warnings, defender, design=design)
+    return BatchResult(loaded.name, tables["runs"], pd.DataFrame(), analysis, facts, warnings, design=design)
 
 
 def _with_first_draw(
@@ -165,11 +195,11 @@ def _with_first_draw(
     """Return replications that a run draws itself as a run in this process has them: with the first one's records."""
     first = replace(loaded, scenario=loaded.scenario.model_copy(update={"replications": 1}))
     single = run_once(first, progress=report)
-    runs = tables["runs"].drop(columns="run")
+    runs = tables["runs"].drop(columns="run", errors="ignore")
     if (runs["state"] == COMPLETE).all():
         runs = runs[list(single.runs.columns)]
     analysis = single.analysis
     if "runtimes" in tables:
-        analysis = replace(analysis, runtimes=tables["runtimes"].drop(columns="point"))
+        analysis = replace(analysis, runtimes=tables["runtimes"].drop(columns="point", errors="ignore"))
     said = (*single.warnings, *(warning for warning in warnings if warning not in single.warnings))
     return replace(single, runs=runs, analysis=analysis, manifest={**single.manifest, **facts}, warnings=said)

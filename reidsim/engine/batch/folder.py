@@ -19,7 +19,7 @@ from reidsim.engine.batch.journal import JOURNAL, not_kept, read_places
 from reidsim.engine.batch.runner import tasks_of
 from reidsim.engine.batch.tables import batch_tables
 from reidsim.engine.batch.tasks import code_version
-from reidsim.engine.results import scenario_hash, write_json
+from reidsim.engine.results import keep_private, scenario_hash, sync, write_json
 from reidsim.errors import InputError
 from reidsim.scenarios.load import LoadedScenario, scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
@@ -163,10 +163,8 @@ def finish(folder: Path, write: Callable[[Path], Mapping[str, Any]]) -> None:
     try:
         unfinished = Path(tempfile.mkdtemp(prefix=".finishing-", dir=folder))
         manifest = write(unfinished)
-        for path in unfinished.rglob("*"):
-            if path.is_file():
-                with path.open("rb") as file:
-                    os.fsync(file.fileno())
+        keep_private(unfinished)
+        sync(unfinished)
         for path in sorted(unfinished.iterdir()):
             target = folder / path.name
             if target.is_dir():
@@ -190,6 +188,7 @@ def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     path = folder / f".{MANIFEST}"
     try:
         write_json(path, manifest)
+        path.chmod(0o600)
         with path.open("rb") as file:
             os.fsync(file.fileno())
         path.replace(folder / MANIFEST)

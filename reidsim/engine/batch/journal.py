@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,11 +20,15 @@ JOURNAL = "journal.jsonl"
 # Disk full, quota reached, and file larger than allowed.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
+# What comes before the checksum at the end of a line.
+_CHECK = b',"check":"'
+
 
 class Journal:
     """Appends what came of runs to a file.
 
-    A line that was cut short by whatever ended the program before is dropped when the file is opened again.
+    A line that was cut short by whatever ended the program before is dropped when the file is opened again. A line that
+    is damaged otherwise stays where it is: nobody reads it, and its run is done once more.
 
     Parameters
     ----------
@@ -39,8 +44,8 @@ class Journal:
         self._path = path
         try:
             # Unbuffered, so that nothing is left to be written after an error.
-            self._file = path.open("ab", buffering=0)
-            self._file.truncate(_whole(path))
+            self._file = open(path, "ab", buffering=0, opener=_private)  # noqa: SIM115 - Path.open takes no opener
+            self._file.truncate(_length_of_lines(path))
         except OSError as error:
             raise not_kept(path, error) from None
 
@@ -137,33 +142,51 @@ def _line(outcome: RunOutcome) -> bytes:
         "seconds": round(outcome.seconds, 6),
         "tables": outcome.tables,
     }
-    return json.dumps(entry, separators=(",", ":")).encode() + b"\n"
+    # Without its last brace, in place of which a checksum follows: a line of which a byte changed is not read.
+    text = json.dumps(entry, separators=(",", ":")).encode()[:-1]
+    return text + _CHECK + _checksum(text) + b"\n"
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def damaged_lines(path: Path) -> int:
+    """Return how many lines of a journal cannot be read, a last one that is not whole yet aside."""
+    return sum(entry is None for entry in _lines(path))
 
 
 def _entries(path: Path) -> Iterator[dict[str, Any]]:
+    yield from (entry for entry in _lines(path) if entry is not None)
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any] | None]:
+    """Yield what each whole line says; None if it cannot be read."""
     if not path.exists():
         return
     with path.open("rb") as file:
         for line in file:
-            try:
-                entry = json.loads(line) if line.endswith(b"\n") else None
-            except ValueError:
-                entry = None
-            if entry is None:
-                return
-            yield entry
+            if line.endswith(b"\n"):
+                yield _entry(line)
 
 
-def _whole(path: Path) -> int:
-    """Return the length of the part of a journal that consists of whole lines."""
-    length = 0
+def _entry(line: bytes) -> dict[str, Any] | None:
+    text, found, check = line.rstrip(b"\n").rpartition(_CHECK)
+    if not found or check != _checksum(text):
+        return None
+    entry: dict[str, Any] = json.loads(text + b"}")
+    return entry
+
+
+def _checksum(text: bytes) -> bytes:
+    return b'%08x"}' % zlib.crc32(text)
+
+
+def _length_of_lines(path: Path) -> int:
+    """Return the length of a journal up to the end of its last whole line."""
+    length = end = 0
     with path.open("rb") as file:
         for line in file:
-            try:
-                json.loads(line)
-            except ValueError:
-                break
-            if not line.endswith(b"\n"):
-                break
             length += len(line)
-    return length
+            end = length if line.endswith(b"\n") else end
+    return end

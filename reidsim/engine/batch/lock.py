@@ -43,7 +43,7 @@ def only_writer(folder: Path) -> Iterator[None]:
 def _hold(path: Path) -> int:
     while True:
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise InputError(f"cannot be written: {error.strerror}", source=path.parent) from None
         try:

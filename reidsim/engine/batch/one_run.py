@@ -13,13 +13,13 @@ import pandas as pd
 from reidsim.engine.batch.design import Design, at_point
 from reidsim.engine.batch.studies import Studies
 from reidsim.engine.batch.tasks import RunTask, Tables
-from reidsim.engine.results import once_each
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import describe_once, run_once
 from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.scenarios.kind import Kind, kind_of
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.people import once_each
 from reidsim.scenarios.schema import ScenarioHead, economics_of
 from reidsim.scenarios.study import AmountPoints, PolicyOutcome, Study, equilibria_of
 

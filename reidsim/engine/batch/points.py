@@ -15,6 +15,7 @@ from reidsim.engine.batch.lock import only_writer
 from reidsim.engine.batch.one_run import ScenarioWork
 from reidsim.engine.batch.runner import run_tasks, tasks_of
 from reidsim.engine.batch.tables import batch_tables
+from reidsim.engine.results import make_folder
 from reidsim.errors import InputError
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
@@ -86,10 +87,7 @@ def point_tables(
     tasks = tasks_of(loaded, design, content)
     with contextlib.ExitStack() as stack:
         if folder is not None:
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise InputError(f"cannot be written: {error.strerror}", source=folder) from None
+            make_folder(folder)
             stack.enter_context(only_writer(folder))
         executor = executor or AutomaticExecutor()
         outcomes = run_tasks(ScenarioWork(loaded, design), tasks, executor, progress=progress, folder=folder)

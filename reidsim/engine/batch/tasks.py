@@ -23,7 +23,7 @@ TIMEOUT = "timeout"
 KILLED = "killed"
 
 # Folders of the package that show results and change none of them.
-_FACES = ("commands", "reports", "web")
+_FACES = ("commands", "figures", "reports", "web")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from reidsim.engine.stress.designs import design_points, robustness_points, sens
 from reidsim.engine.stress.outcomes import can_be_played_at_once, chosen_policies, outputs_among, quantile_column
 from reidsim.engine.stress.parts import curve_points
 from reidsim.engine.stress.planning import believed_values
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, not_among
 from reidsim.games.measures import RISK_QUANTILE
 from reidsim.measures import columns_of
 from reidsim.scenarios.design_schema import UncertaintySection
@@ -91,10 +91,9 @@ def check_section(loaded: LoadedScenario[ScenarioHead], section: StressSection) 
                 found=section.risk_level, expected=f"one of {kept}",
             )  # fmt: skip
         if output not in has:
-            raise InputError(
-                f"not an output of game {kind_of(scenario).name!r}", where=where, found=output,
-                expected=f"one of {listed(sorted(has), 20)}", hint=nearest(output, has),
-            )  # fmt: skip
+            raise not_among(
+                f"not an output of game {kind_of(scenario).name!r}", output, sorted(has), where=where, shown=20
+            )
     if section.guarantee and not kind_of(scenario).plans_under_amounts(scenario):
         raise InputError("of record-level games only", where="stress.guarantee")
 

@@ -20,7 +20,7 @@ from reidsim.engine.batch.design import at_point, check_points
 from reidsim.engine.batch.one_run import LEVELS
 from reidsim.engine.batch.points import point_tables
 from reidsim.engine.stress.planning import believed_values
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, not_among
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import RISK_QUANTILE, averages
 from reidsim.measures import Measure, columns_of
@@ -95,10 +95,7 @@ def chosen_policies(scenario: ScenarioHead, wanted: tuple[str, ...]) -> tuple[st
     own = kind_of(scenario).policies_of(scenario)
     for policy in wanted:
         if policy not in own:
-            raise InputError(
-                "not a policy of the scenario", where="stress.policies", found=policy,
-                expected=f"one of {listed(own)}", hint=nearest(policy, own),
-            )  # fmt: skip
+            raise not_among("not a policy of the scenario", policy, own, where="stress.policies")
     return wanted or own
 
 
@@ -139,6 +136,7 @@ def checked_economics(
         raise
 
 
+@dataclass(frozen=True, eq=False)
 class AmountEvaluator:
     """Outputs of a scenario at points of its amounts of money.
 
@@ -152,38 +150,34 @@ class AmountEvaluator:
     progress : callable, optional
     """
 
-    def __init__(
-        self,
-        loaded: LoadedScenario[ScenarioHead],
-        points: AmountPoints,
-        policies: tuple[str, ...],
-        risk_level: float,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> None:
-        self._loaded, self._points, self._policies = loaded, points, policies
-        self._risk_level, self._progress = risk_level, progress
+    loaded: LoadedScenario[ScenarioHead]
+    points: AmountPoints
+    policies: tuple[str, ...]
+    risk_level: float
+    progress: Callable[[int, int], None] | None = None
 
     def at(self, points: pd.DataFrame, planning: Planning) -> Outcomes:
         """See `Evaluator`; as believed, each policy is planned once, with all of the scenario's own prices."""
-        economics = checked_economics(self._loaded, points)
-        _, own_belief = economics_at(self._loaded, {})
-        fixed = {policy: self._points.plan(policy, own_belief) for policy in self._policies}
-        rows, weights = [], self._points.study.world(0).weights
+        economics = checked_economics(self.loaded, points)
+        _, own_belief = economics_at(self.loaded, {})
+        fixed = {policy: self.points.plan(policy, own_belief) for policy in self.policies}
+        rows, weights = [], self.points.study.world(0).weights
         for point, (truth, believed) in enumerate(economics):
-            for policy in self._policies:
+            for policy in self.policies:
                 informed = (
                     planning == "informed"
                     and believed != own_belief
-                    and not kind_of(self._loaded.scenario).policy(policy).is_rule
+                    and not kind_of(self.loaded.scenario).policy(policy).is_rule
                 )
-                plan = self._points.plan(policy, believed) if informed else fixed[policy]
-                measures = measures_of(plan.equilibrium(truth), weights, self._risk_level)
+                plan = self.points.plan(policy, believed) if informed else fixed[policy]
+                measures = measures_of(plan.equilibrium(truth), weights, self.risk_level)
                 rows.append({"point": point, "policy": policy, **measures})
-            if self._progress is not None:
-                self._progress(point + 1, len(economics))
+            if self.progress is not None:
+                self.progress(point + 1, len(economics))
         return Outcomes(pd.DataFrame(rows), _no_failures())
 
 
+@dataclass(frozen=True, eq=False)
 class BatchEvaluator:
     """Outputs of any scenario at points of any key, as runs of the batch engine.
 
@@ -200,44 +194,39 @@ class BatchEvaluator:
         Where runs that ended are kept, and found when the call is repeated.
     """
 
-    def __init__(
-        self,
-        loaded: LoadedScenario[ScenarioHead],
-        policies: tuple[str, ...],
-        risk_level: float,
-        executor: Executor | None = None,
-        progress: Progress | None = None,
-        folder: Path | None = None,
-    ) -> None:
-        self._loaded, self._policies, self._risk_level = loaded, policies, risk_level
-        self._executor, self._progress, self._folder = executor, progress, folder
+    loaded: LoadedScenario[ScenarioHead]
+    policies: tuple[str, ...]
+    risk_level: float
+    executor: Executor | None = None
+    progress: Progress | None = None
+    folder: Path | None = None
 
     def at(self, points: pd.DataFrame, planning: Planning) -> Outcomes:
         """See `Evaluator`; as believed, the beliefs are held at the scenario's own values."""
-        scenario = self._loaded.scenario
+        scenario = self.loaded.scenario
         if planning == "as-believed":
             pinned = believed_values(scenario, map(str, points.columns))
             points = points.assign(**pinned)
         tables = point_tables(
-            self._loaded,
+            self.loaded,
             points,
             replications=scenario.replications,
-            executor=self._executor,
-            progress=self._progress,
-            folder=self._folder,
+            executor=self.executor,
+            progress=self.progress,
+            folder=self.folder,
         )
-        return self._outcomes(_with_risk_quantile(tables, quantile_column(self._risk_level)))
+        return self._outcomes(_with_risk_quantile(tables, quantile_column(self.risk_level)))
 
     def _outcomes(self, runs: pd.DataFrame) -> Outcomes:
         ended_well = runs["state"] == "complete"
         failed = runs[~ended_well]
         if not ended_well.any():
-            raise InputError("every run failed", source=self._loaded.path, found=str(failed["error"].iloc[0]))
+            raise InputError("every run failed", source=self.loaded.path, found=str(failed["error"].iloc[0]))
         failures = failed.groupby("point", sort=True)["error"].first().reset_index()
         measures = [
-            column for column in columns_of(outputs_among(kind_of(self._loaded.scenario).measures)) if column in runs
+            column for column in columns_of(outputs_among(kind_of(self.loaded.scenario).measures)) if column in runs
         ]
-        kept = runs[ended_well & runs["policy"].isin(self._policies)]
+        kept = runs[ended_well & runs["policy"].isin(self.policies)]
         table = kept.groupby(["point", "policy"], sort=False)[measures].mean().reset_index()
         # A mean over the replications that happened to end well would not compare with that of another point.
         table.loc[table["point"].isin(failures["point"]), measures] = np.nan

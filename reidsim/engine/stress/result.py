@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
-import reidsim
-from reidsim.engine.results import write_json, write_parquet, write_results
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+from reidsim.engine.results import Result
 
 # Tables of a stress test, in the order of the analysis.
 TABLES = (
@@ -31,7 +24,7 @@ TABLES = (
 
 
 @dataclass(frozen=True, eq=False)
-class StressResult:
+class StressResult(Result):
     """What a stress test found.
 
     Parameters
@@ -54,26 +47,6 @@ class StressResult:
     def __repr__(self) -> str:
         return f"StressResult({self.name!r}: {', '.join(self.tables)})"
 
-    def plot(self) -> Figure:
-        """Draw the first figure that the tables allow; see `reidsim.plot`."""
-        figure: Figure = reidsim.plot(self)
-        return figure
-
-    def save(self, folder: str | Path, *, illustrate: Callable[[StressResult, Path], list[str]] | None = None) -> Path:
-        """Write the results folder: manifest, tables, and figures if `illustrate` is given.
-
-        Raises
-        ------
-        InputError
-            If the folder holds something or cannot be written; then nothing is left behind.
-        """
-        folder = Path(folder)
-
-        def write(into: Path) -> None:
-            for name, table in self.tables.items():
-                write_parquet(into / f"{name}.parquet", table)
-            figures = [] if illustrate is None else illustrate(self, into / "figures")
-            write_json(into / "manifest.json", {**self.manifest, "figures": figures, "warnings": list(self.warnings)})
-
-        write_results(folder, write)
-        return folder
+    def stored_tables(self) -> dict[str, pd.DataFrame]:
+        """Return its tables."""
+        return self.tables

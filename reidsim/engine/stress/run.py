@@ -43,6 +43,7 @@ from reidsim.engine.stress.planning import belief_key, known_keys
 from reidsim.engine.stress.result import TABLES, StressResult
 from reidsim.errors import InputError
 from reidsim.games.robust import robust_choices
+from reidsim.progress import watched
 from reidsim.scenarios.design_schema import UncertaintySection
 from reidsim.scenarios.kind import Kind, kind_of
 from reidsim.scenarios.load import LoadedScenario, load_scenario
@@ -52,6 +53,7 @@ from reidsim.scenarios.study import AmountPoints, Progress
 
 
 @formerly(overrides="set")
+@watched
 def stress(
     scenario: str | Path,
     *,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
 from reidsim.errors import InputError
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.defenders.defender import Game, withholding
+from reidsim.games.directions.best_replies import best_release
+from reidsim.games.directions.linker import by_record, directed_linker
 from reidsim.games.lattice_search import lattice_search
 from reidsim.games.masking.anytime import anytime
 from reidsim.games.masking.best_first import best_first
@@ -26,6 +28,9 @@ class BestReply:
     Exact search is branch and bound, or best-first search in a masking game; greedy search is the lattice-based or the
     published greedy search. Those are solvers of the papers. Anytime search goes on from the greedy one in a masking
     game, within a number of strategies.
+
+    Where persons are looked up in all that is shared, exact search is so for one record at a time; see
+    `reidsim.games.directions.best_replies`.
 
     Parameters
     ----------
@@ -77,6 +82,12 @@ class BestReply:
             raise InputError(
                 "anytime search is of masking games", where=self.name, expected="search 'exact' or 'greedy'"
             )
+        if (linker := directed_linker(game)) is not None:
+            alone = replace(self, may_withhold=False).choose(by_record(game))
+            if self.search == "greedy":
+                return withholding(game, alone) if self.may_withhold else alone
+            constraint = Constraint(no_attack=self.no_attack, minimum=self.minimum)
+            return best_release(game, linker, alone, constraint, may_withhold=self.may_withhold)
         if self.search == "exact":
             choice = branch_and_bound(game, Constraint(no_attack=self.no_attack, minimum=self.minimum))
         elif self.no_attack or self.minimum is not None:

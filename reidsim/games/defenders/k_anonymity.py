@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -70,27 +71,75 @@ class KAnonymity:
             raise InputError("classes are those of levels of hierarchies", where=self.name, expected="a lattice")
         require_comparable(self.name, space.size)
         weights = np.ones(n) if self.weights is None else self.weights.astype(np.float64)
-        minimum, most = np.array([self.minimum]), most_within(self.limit, weights.sum())
-        allowed = [form for form in range(space.size) if space.at_least(form, minimum)[0]]
-        bounds = np.array([weights @ space.utility(form) for form in allowed])
-        tie = _TIE * float(weights.sum())
-        best, best_form, chosen, evaluated = -1.0, WITHHELD, np.full(n, WITHHELD, dtype=np.int64), 0
-        for position in np.argsort(-bounds, kind="stable").tolist():
-            if bounds[position] < best - tie:
-                break
-            form = allowed[position]
-            evaluated += 1
-            shared = self._class_sizes(space, form, weights) >= self.k
-            kept = float(weights[shared] @ space.utility(form)[shared])
-            better = kept > best + tie or (kept >= best - tie and form < best_form)
-            if better and weights[~shared].sum() <= most:
-                best, best_form, chosen = kept, form, np.where(shared, form, WITHHELD)
-        return Choice(chosen, "fixed", np.full(n, evaluated, dtype=np.int64), exact=False)
+        search = _Search(self, space, weights)
+        search.run()
+        return Choice(search.chosen, "fixed", np.full(n, search.evaluated, dtype=np.int64), exact=False)
 
-    @staticmethod
-    def _class_sizes(lattice: GeneralizationLattice, form: int, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how many of the records look like each one in a form, shape (n_records,); or how many people do."""
-        if isinstance(lattice, PeopleLattice):
-            return lattice.class_sizes(form).astype(np.float64)
-        of_record = classes_at(lattice, form)
-        return np.asarray(np.bincount(of_record, weights=weights)[of_record])
+
+class _Search:
+    """Looks for the best form, from the most useful on, without those that a more general one rules out.
+
+    The more general a form, the larger its classes, and so the fewer records are withheld: a form that withholds too
+    many rules out all that are more specific. On a way up from a form, the first that does not is found by halving.
+    """
+
+    def __init__(self, rule: KAnonymity, lattice: GeneralizationLattice, weights: NDArray[np.float64]) -> None:
+        self._rule, self._lattice, self._weights = rule, lattice, weights
+        self._most, self._tie = most_within(rule.limit, weights.sum()), _TIE * float(weights.sum())
+        levels = lattice.all_levels(np.arange(lattice.size))
+        self._bounds = np.full(lattice.size, weights.sum())
+        for position, losses in enumerate(lattice.record_losses):
+            self._bounds -= (losses @ weights)[levels[:, position]]
+        self._allowed = np.asarray((levels >= np.array(lattice.levels(rule.minimum))).all(axis=1))
+        self._refused = np.zeros(lattice.shape, dtype=np.bool_)
+        self._permits: dict[int, bool] = {}
+        self._best, self._form = -1.0, WITHHELD
+        self.chosen = np.full(lattice.n_records, WITHHELD, dtype=np.int64)
+
+    @property
+    def evaluated(self) -> int:
+        """Forms whose classes were counted."""
+        return len(self._permits)
+
+    def run(self) -> None:
+        refused = self._refused.reshape(-1)
+        for form in np.argsort(-self._bounds, kind="stable").tolist():
+            if self._bounds[form] < self._best - self._tie:
+                break
+            if not self._allowed[form] or refused[form]:
+                continue
+            way = [form, *self._way_up(form)]
+            low, high = 0, len(way)
+            while low < high:
+                middle = (low + high) // 2
+                low, high = (low, middle) if self._permitted(way[middle]) else (middle + 1, high)
+
+    def _way_up(self, form: int) -> Iterator[int]:
+        """Yield more and more general forms, each the most useful of the next."""
+        while above := list(self._lattice.successors(form)):
+            form = max(above, key=self._bounds.__getitem__)
+            yield form
+
+    def _permitted(self, form: int) -> bool:
+        """Tell whether few enough records are withheld in a form; if so, keep it if it is the best."""
+        if form not in self._permits:
+            self._permits[form] = self._evaluate(form)
+        return self._permits[form]
+
+    def _evaluate(self, form: int) -> bool:
+        shared = self._class_sizes(form) >= self._rule.k
+        if self._weights[~shared].sum() > self._most:
+            self._refused[tuple(slice(level + 1) for level in self._lattice.levels(form))] = True
+            return False
+        kept = float(self._weights[shared] @ self._lattice.utility(form)[shared])
+        if kept > self._best + self._tie or (kept >= self._best - self._tie and form < self._form):
+            self._best, self._form = kept, form
+            self.chosen = np.where(shared, form, WITHHELD)
+        return True
+
+    def _class_sizes(self, form: int) -> NDArray[np.float64]:
+        """Return how many records look like each one in a form, shape (n_records,), or how many people do."""
+        if isinstance(self._lattice, PeopleLattice):
+            return self._lattice.class_sizes(form).astype(np.float64)
+        of_record = classes_at(self._lattice, form)
+        return np.asarray(np.bincount(of_record, weights=self._weights)[of_record])

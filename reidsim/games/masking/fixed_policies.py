@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Literal, get_args
 
 import numpy as np
@@ -89,10 +89,12 @@ def fixed_choice(
     *,
     opt_in_rate: float = 0.05,
     sharing_rate: float = 0.15,
+    linked: Collection[str] | None = None,
 ) -> Choice:
     """Return the strategies of the policies that need no search.
 
-    opt-in is the game with two strategies: share everything if that pays more than 0, else nothing.
+    opt-in is the game with two strategies: share everything if that pays more than 0, else nothing. demographics-only
+    shares the attributes `linked` on, those of the last stage of the attack if not given.
     """
     check_share("opt_in_rate", opt_in_rate)
     check_share("sharing_rate", sharing_rate)
@@ -101,8 +103,9 @@ def fixed_choice(
     if policy == "no-protection":
         return _fixed(policy, everything)
     if policy == "demographics-only":
-        linked = np.array([name in game.attack.identify.on for name in space.attributes])
-        return _fixed(policy, np.broadcast_to(space.masking(linked), (n,)).copy())
+        on = game.attack.identify.on if linked is None else linked
+        shared = np.array([name in on for name in space.attributes])
+        return _fixed(policy, np.broadcast_to(space.masking(shared), (n,)).copy())
     if policy == "random-opt-in":
         return _fixed(policy, np.where(rng.random(n) < opt_in_rate, everything, WITHHELD))
     if policy == "random-masking":

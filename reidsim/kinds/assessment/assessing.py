@@ -33,7 +33,7 @@ from reidsim.kinds.assessment.risk_tables import (
 from reidsim.kinds.assessment.study import RiskStudy
 from reidsim.measures import columns_of
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
-from reidsim.scenarios.study import AnalysisTables, Assessed, Progress
+from reidsim.scenarios.study import AnalysisTables, Played, Progress
 from reidsim.wording import counted
 
 
@@ -72,7 +72,7 @@ def describe_risk(study: RiskStudy) -> str:
     return f"{counted(study.n_samples, 'release')} of {sizes} records{people}, {attributes}, {adversaries}"
 
 
-def assess_study(study: RiskStudy, report: Progress) -> Assessed:
+def assess_study(study: RiskStudy, report: Progress) -> Played:
     """Work out the risks of every person of every sample, for every adversary and in the worst case."""
     tables: dict[str, list[pd.DataFrame]] = {}
     methods: dict[str, dict[str, Any]] = {}
@@ -104,7 +104,7 @@ def assess_study(study: RiskStudy, report: Progress) -> Assessed:
     }
     warnings = _warnings(methods, analysis.knowledge_sets)
     measures = columns_of(RISKS) + [HOUSEHOLD] * (HOUSEHOLD in runs)
-    return Assessed(runs, records, analysis, facts, warnings, ("records", "knowledge"), tuple(measures))
+    return Played(runs, records, analysis, facts, warnings, ("records", "knowledge"), tuple(measures))
 
 
 def assess_release(

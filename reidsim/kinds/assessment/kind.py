@@ -10,10 +10,11 @@ from reidsim.kinds.assessment.measures import MEASURES, MEASURES_OF_PEOPLE
 from reidsim.kinds.assessment.schema import RiskScenario
 from reidsim.kinds.assessment.study import RiskStudy, build_risk_study
 from reidsim.measures import Measure
+from reidsim.scenarios.faces import Figures, Shown
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import counted_units
-from reidsim.scenarios.study import Assessed, Progress
+from reidsim.scenarios.study import Played, Progress
 
 
 class AssessmentKind(Kind):
@@ -37,9 +38,15 @@ class AssessmentKind(Kind):
         """Say what releases and adversaries there are."""
         return describe_risk(study)
 
-    def assess(self, study: RiskStudy, report: Progress) -> Assessed:
+    def assess(self, study: RiskStudy, report: Progress) -> Played:
         """Return the risks of everybody."""
         return assess_study(study, report)
+
+    def figures(self, result: Shown) -> Figures:
+        """Return the figures of risks."""
+        from reidsim.kinds.assessment.figures import run_figures
+
+        return run_figures(result)
 
 
 ASSESSMENT = AssessmentKind()

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from reidsim.errors import InputError, listed
 from reidsim.kinds.assessment.schema import RiskReleaseSection, RiskScenario, TreeSection
 from reidsim.linkage.people import largest_in_groups
+from reidsim.linkage.uniqueness.sample_cells import weights_in
 from reidsim.linkage.value_tree import TOP, ValueTree
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute, Codes, Domain
@@ -36,6 +37,8 @@ class Release:
     trees : dict of str to ValueTree
     persons : ndarray of int32, shape (n_records, n_attributes), optional
         True values of the persons of the records, if they are known; else what the records tell.
+    weights : ndarray of float64, shape (n_records,), optional
+        People whom each record stands for, if that is known.
     person : ndarray of int, shape (n_records,), optional
         Whose each record is, in numbers from 0 on, where people may have several.
     household : ndarray of int, shape (n_records,), optional
@@ -46,6 +49,7 @@ class Release:
     codes: Codes
     trees: dict[str, ValueTree]
     persons: Codes | None = None
+    weights: NDArray[np.float64] | None = None
     person: Keys | None = None
     household: Keys | None = None
 
@@ -108,7 +112,8 @@ def read_release(
     truth = None if section.persons is None else _true_values(loaded.folder / section.persons, section, len(frame))
     shown = {column: attribute for attribute, column in section.columns.items()}
     keys = (section.person, section.household)
-    columns = [str(column) for column in frame.columns if str(column) not in keys]
+    besides = (*keys, section.weight)
+    columns = [str(column) for column in frame.columns if str(column) not in besides]
     names = section.attributes or tuple(shown.get(column, column) for column in columns)
     for key, named in (("trees", trees), ("release.columns", section.columns)):
         for name in named:
@@ -145,10 +150,12 @@ def read_release(
         if tree is not None:
             made[name] = tree
     persons = np.column_stack(own) if own else None
+    weights = None if section.weight is None else weights_in(frame, section.weight, path)
     person, household = (None if key is None else keys_of_records(frame, key, path) for key in keys)
     if person is not None and household is not None:
         require_same(household, person, "household", path, str(section.household))
-    return Release(Domain(tuple(attributes)), np.column_stack(codes), made, persons, person, household), people
+    domain = Domain(tuple(attributes))
+    return Release(domain, np.column_stack(codes), made, persons, weights, person, household), people
 
 
 def _true_values(path: Path, section: RiskReleaseSection, n_records: int) -> pd.DataFrame:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
 from reidsim.populations.recipe import Share
 from reidsim.scenarios.amounts import Money
-from reidsim.scenarios.people import PERSON
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import Section
 
@@ -61,6 +61,11 @@ class RiskReleaseSection(Section):
         default=(), description="attributes that are released; all if none is named, but for the keys of people"
     )
     columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where names differ")
+    weight: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="column of the file with the sampling weight of each record: how many people of the population it "
+        "stands for, 1 or more; no attribute",
+    )
     person: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
         description="column of the file that says whose each record is, where people have several: then people are "
@@ -78,11 +83,18 @@ class RiskReleaseSection(Section):
             raise InputError("no records, or two ways to them", expected="either sizes or path")
         if self.path is not None and self.samples > 1:
             raise InputError("a file is the same every time", where="samples", found=self.samples, expected="1")
-        of_file = (("columns", self.columns), ("persons", self.persons))
+        of_file = (("columns", self.columns), ("persons", self.persons), ("weight", self.weight))
         for key, given in (*of_file, ("person", self.person), ("household", self.household)):
             if given and self.path is None:
-                of = "is that" if key in (PERSON, "household") else "are those"
+                of = "are those" if key in ("columns", "persons") else "is that"
                 raise InputError(f"{key} {of} of a file", where=key, expected="path")
+        if self.weight is not None and self.weight in (*self.attributes, *self.columns.values()):
+            raise InputError("the sampling weight is no attribute", where="weight", found=self.weight)
+        if self.weight is not None and self.person is not None:
+            raise InputError(
+                "sampling weights are of records, and people are counted", where="weight", found=self.weight,
+                expected="either weight or person",
+            )  # fmt: skip
         for name, values in (("sizes", self.sizes), ("attributes", self.attributes)):
             if len(set(values)) != len(values):
                 raise InputError("given twice", where=name, found=list(values))
@@ -117,12 +129,14 @@ class TreeSection(Section):
 class UniquenessSection(Section):
     """Whether a person unique among the records is unique in the population."""
 
-    method: Literal["fixed", "pitman", "ewens", "snb", "zayatz", "known"] = Field(
+    method: Literal["fixed", "pitman", "ewens", "snb", "zayatz", "log-linear", "benedetti-franconi", "known"] = Field(
         default="pitman", description="fixed probability, estimate by a model, or known from the population"
     )
     value: Share | None = Field(default=None, description="of method `fixed`: the probability")
     population_size: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="of methods that estimate: people of whom the records are a sample"
+        default=None,
+        description="of methods that estimate: people of whom the records are a sample; the sum of `release.weight` "
+        "if there is one",
     )
     level: Annotated[float, Field(gt=0, lt=1)] = Field(default=0.95, description="confidence level of the intervals")
 
@@ -131,10 +145,16 @@ class UniquenessSection(Section):
         needed = {"fixed": "value", "known": None}.get(self.method, "population_size")
         for key in ("value", "population_size"):
             given = getattr(self, key) is not None
-            if given != (key == needed):
+            # Weights may say how many people there are.
+            if given != (key == needed) and (given or key == "value"):
                 problem = "key missing" if key == needed else "of another method"
                 raise InputError(problem, where=key, expected=f"{needed or 'none'} with method {self.method!r}")
         return self
+
+    @property
+    def estimates(self) -> bool:
+        """Whether the method estimates from a sample."""
+        return self.method not in ("fixed", "known")
 
 
 class NetworkSection(Section):
@@ -190,6 +210,11 @@ class RiskFiguresSection(Section):
 class RiskScenario(ScenarioHead):
     """How identifiable a given release is to adversaries who know some attributes of some people."""
 
+    elsewhere: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("adversary", "adversaries"),
+        "in section knowledge, an entry for what each adversary may know, as nobody attacks where risk is assessed",
+    )
+
     game: Literal["risk"] = Field(description="nobody plays: how identifiable a given release is")
     population: RiskPopulationSection | None = Field(
         default=None,
@@ -217,6 +242,14 @@ class RiskScenario(ScenarioHead):
             needs_people = "uniques are counted in it"
         if needs_people and self.population is None:
             raise InputError("section missing", where="population", expected=f"a recipe, since {needs_people}")
+        sized = self.uniqueness.population_size is not None
+        if self.uniqueness.estimates and sized == (self.release.weight is not None):
+            raise InputError(
+                "both weights and a number say how many people there are" if sized else "key missing",
+                where="uniqueness.population_size",
+                expected="either it or release.weight" if sized else
+                f"population_size with method {self.uniqueness.method!r}, or release.weight",
+            )  # fmt: skip
         if self.trees and self.release.path is None:
             raise InputError("value trees are those of a file", where="trees", expected="release.path")
         return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,6 @@ from reidsim.populations.domain import Domain
 from reidsim.populations.population import Population
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
-from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Study, World
 
 
@@ -72,6 +71,7 @@ class RiskStudy(Study[RiskScenario]):
         """SHA-256 of the people or records; changes with any data that matter."""
         arrays: list[NDArray[np.number[Any]]] = [] if self.file is None else [self.file.codes]
         arrays += [] if self.file is None or self.file.persons is None else [self.file.persons]
+        arrays += [] if self.file is None or self.file.weights is None else [self.file.weights]
         if self.file is not None:
             arrays += [keys for keys in (self.file.person, self.file.household) if keys is not None]
         arrays += [] if self.population is None else [self.population.cells, self.population.counts]
@@ -118,8 +118,10 @@ class RiskStudy(Study[RiskScenario]):
         if section.method == "known":
             assert self.population is not None  # noqa: S101 - held by the schema, said for the type checker
             return KnownPopulation(self.population.cells, self.population.counts.astype(np.int64))
-        assert section.population_size is not None  # noqa: S101 - held by the schema, said for the type checker
-        return EstimatedUniqueness(section.method, section.population_size, section.level, self.scenario.seed)
+        weights = None if self.file is None else self.file.weights
+        size = section.population_size if weights is None else round(float(weights.sum()))
+        assert size is not None  # noqa: S101 - held by the schema, said for the type checker
+        return EstimatedUniqueness(section.method, size, section.level, self.scenario.seed, weights=weights)
 
     def world(self, draw: int = 0) -> World:
         """Nobody plays."""
@@ -129,11 +131,6 @@ class RiskStudy(Study[RiskScenario]):
         """Return the generator of a draw for one sample."""
         key = (*f"risk {what}".encode(), size, sample)
         return np.random.default_rng(np.random.SeedSequence(self.scenario.seed, spawn_key=key))
-
-
-def is_risk(loaded: LoadedScenario[ScenarioHead]) -> TypeGuard[LoadedScenario[RiskScenario]]:
-    """Tell whether a scenario asks how identifiable a given release is."""
-    return isinstance(loaded.scenario, RiskScenario)
 
 
 def build_risk_study(loaded: LoadedScenario[RiskScenario]) -> RiskStudy:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.sets import count_sets
 from reidsim.agents.profile import Setting
@@ -27,16 +29,22 @@ from reidsim.kinds.masking.outcomes import (
 from reidsim.kinds.masking.policies import OF_SUBJECTS, POLICIES, MaskingPolicy, policy_named
 from reidsim.kinds.masking.rounds import setting_of
 from reidsim.kinds.masking.schema import MaskingScenario
+from reidsim.kinds.masking.sharing import NOT_SHARED, released_values, shared_columns
 from reidsim.kinds.masking.solving import check_policies
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
 from reidsim.releases.focused import FocusedSpace
+from reidsim.scenarios.adversary_schema import WeightedSection
+from reidsim.scenarios.agents import among_adversaries
 from reidsim.scenarios.agents_schema import AgentsSection
+from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, Slider
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.opponent_types import LEFT_OUT, TypeOpponents, types_of_setting
+from reidsim.scenarios.opponent_types import LEFT_OUT, TypeOpponents, ideas_of_several, types_of_setting
 from reidsim.scenarios.opponents import Opponents
-from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.policy import k_of, with_each_k
+from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of
+from reidsim.tables import read_table
 from reidsim.wording import counted
 
 # Sections that only games are made from: what tables are drawn from is the same whatever they say.
@@ -58,10 +66,25 @@ class MaskingKind(Kind):
         """Return a policy by its name."""
         return policy_named(name)
 
-    def release_file(self, scenario: ScenarioHead) -> str | None:
+    def release_file(self, scenario: MaskingScenario) -> str | None:
         """Return the file of the targets."""
-        assert isinstance(scenario, MaskingScenario)  # noqa: S101 - of this kind
         return scenario.targets.file
+
+    def shared_columns(self, scenario: MaskingScenario) -> SharedColumns:
+        """Say which columns of the targets' file are quasi-identifiers."""
+        return shared_columns(scenario)
+
+    def read_records(self, scenario: MaskingScenario, path: Path) -> pd.DataFrame:
+        """Read the targets' file."""
+        return read_table(path, delimiter=scenario.targets.delimiter, comment="#", trim=False)
+
+    def released_values(self, scenario: MaskingScenario, records: pd.DataFrame, attribute: str) -> pd.Series[str]:
+        """Return an attribute as it is shared, in its group, or masked."""
+        return released_values(scenario, records, attribute)
+
+    def is_shared(self, records: pd.DataFrame) -> NDArray[np.bool_]:
+        """Tell who shares anything."""
+        return ~records["strategy"].astype("str").isin(NOT_SHARED).to_numpy()
 
     def build(self, loaded: LoadedScenario[Any]) -> MaskingStudy:
         """Read what tables are drawn from."""
@@ -73,10 +96,11 @@ class MaskingKind(Kind):
         check_policies(study, game)
         resources = ", ".join(f"{name} of {table.n_rows:,}" for name, table in game.world.resources.items())
         known = ""
-        if isinstance(game, PartialKnowledgeGame):
-            linked = ", ".join(game.knowledge.attributes)
-            sets = counted(count_sets(game.knowledge), "knowledge set")
-            known = f", up to {sets} per subject, linked on {linked}"
+        for name, (each, _) in study.games_against_each(0).items():
+            if isinstance(each, PartialKnowledgeGame):
+                linked = ", ".join(each.knowledge.attributes)
+                sets = counted(count_sets(each.knowledge), "knowledge set")
+                known += f", up to {sets} per subject, linked on {linked}" + (f" by {name}" if name else "")
         return (
             f"{counted(game.n_records, 'subject')}, {counted(game.space.size, 'strategy', 'strategies')}, {resources}, "
             f"{counted(study.draws, 'replication')}{known}"
@@ -84,7 +108,13 @@ class MaskingKind(Kind):
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return what tables are drawn from."""
-        return {key: value for key, value in loaded.content.items() if key not in _NOT_OF_THE_STUDY}
+        content = {key: value for key, value in loaded.content.items() if key not in _NOT_OF_THE_STUDY}
+        if "adversaries" in content:
+            content["adversaries"] = {
+                name: {key: value for key, value in section.items() if key not in WeightedSection.model_fields}
+                for name, section in content["adversaries"].items()
+            }
+        return content
 
     def play(
         self,
@@ -119,14 +149,18 @@ class MaskingKind(Kind):
     def warnings(self, study: MaskingStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
         """Yield what to know about targets and about strategies that are not proved optimal."""
         equilibria = equilibria_of(outcomes)
-        return game_warnings(study.games(draw)[0], equilibria)
+        return game_warnings([game for game, _ in study.games_against_each(draw).values()], equilibria)
 
     def settings(self, study: MaskingStudy) -> Callable[[str, int, int], Setting]:
         """Return the world of each policy in each draw of the tables."""
-        agents = study.scenario.agents or AgentsSection()
-        return lambda policy, replication, draw: setting_of(
-            study, agents, study.games(replication), policy, replication, draw
-        )
+        agents = among_adversaries(study.scenario.agents or AgentsSection(), study.scenario.adversaries)
+
+        def setting(policy: str, replication: int, draw: int) -> Setting:
+            games = study.games_against_each(replication)
+            check_policies(study, study.games(replication)[0])
+            return setting_of(study, agents, games, policy, replication, draw)
+
+        return setting
 
     def opponents(
         self, study: MaskingStudy, *, knowledge: str | None = None, stages: str | None = None, rate: float = 0.5
@@ -143,7 +177,7 @@ class MaskingKind(Kind):
         """Return the types, on the attributes that any attack looks at."""
         agents = study.scenario.agents
         if agents is None or not agents.types:
-            return TypeOpponents()
+            return ideas_of_several(study)
         space, attack = study.games(0)[0].space, study.games(0)[0].attack
         if space.size > MOST_FORMS:
             return TypeOpponents(left_out=(f"types cannot play: there are more than {MOST_FORMS:,} forms", LEFT_OUT))
@@ -153,13 +187,48 @@ class MaskingKind(Kind):
     def cross_play_policies(self, study: MaskingStudy) -> tuple[str, ...]:
         """Return the policies in the order of rows, and those of the scenario."""
         section, n = study.scenario.subjects, study.games(0)[0].n_records
-        anonymous = n >= section.k and not section.always_shared
-        names = [name for name in OF_SUBJECTS if name != "k-anonymity" or anonymous]
-        return tuple(dict.fromkeys((*names, *section.policies)))
+        names = with_each_k(OF_SUBJECTS, section.k)
+        anonymous = [name for name in names if self.policy(name).way == "k-anonymity"]
+        if section.always_shared:
+            impossible = anonymous
+        else:
+            impossible = [name for name in anonymous if k_of(self.policy(name), section.k, "subjects.k") > n]
+        return tuple(dict.fromkeys((*(name for name in names if name not in impossible), *section.policies)))
+
+    def takes_best(self, scenario: MaskingScenario, policy: str) -> bool:
+        """Tell whether a policy finds the best of strategies that any amounts allow."""
+        rule = self.policy(policy)
+        if rule.way == "search":
+            return rule.search == "scenario" and scenario.subjects.solver in ("best-first", "backward-induction")
+        return rule.way in ("opt-in", "same")
 
     def row_of_record(self, study: MaskingStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return every subject's own row."""
         return np.arange(study.games(draw)[0].n_records)
+
+    def figures(self, result: Shown) -> Figures:
+        """Return the figures of the papers that the run has the tables for."""
+        from reidsim.kinds.masking.figures.runs import run_figures
+
+        return run_figures(result)
+
+    def sweep_figures(self, result: ShownSweep) -> Figures:
+        """Return the figures of the papers along what changes."""
+        from reidsim.kinds.masking.figures.runs import sweep_figures
+
+        return sweep_figures(result)
+
+    def controls(self, scenario: MaskingScenario) -> Iterator[Control]:
+        """Yield amounts, and the confidence in what is inferred from which on it is used."""
+        yield from super().controls(scenario)
+        if scenario.adversary.stages:
+            threshold = scenario.adversary.confidence_threshold
+            yield Slider("adversary.confidence_threshold", "Confidence threshold", threshold, 1.0, 0.05)
+
+    def attacker(self, scenario: MaskingScenario, name: str) -> tuple[str, str | None]:
+        """Return that one-shot adversaries attack in stages: they infer before they link."""
+        planner, knowledge = super().attacker(scenario, name)
+        return "multistage" if planner == "one-shot" and knowledge is None else planner, knowledge
 
 
 MASKING = MaskingKind()

@@ -12,13 +12,25 @@ from reidsim.errors import InputError
 from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaskingSpace
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import RecordGame
-from reidsim.kinds.masking.schema import MaskingScenario
+from reidsim.kinds.masking.schema import MaskingAdversarySection, MaskingScenario
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
 from reidsim.releases.focused import FocusedSpace
 from reidsim.releases.strategy_space import Floats
+from reidsim.scenarios.attack_stages import IdentifySection
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.opponents import NO_RECIPE, NO_STAGES, ONE_STAGE, Games, Opponents, asked_for, name_of, played_by
+from reidsim.scenarios.opponents import (
+    NO_RECIPE,
+    NO_STAGES,
+    ONE_STAGE,
+    Games,
+    Opponents,
+    asked_for,
+    name_of,
+    played_by,
+    with_adversaries,
+)
 from reidsim.scenarios.planners import planner
+from reidsim.scenarios.study import World
 
 # Sections that say what else is worked out of a scenario.
 _NOT_PLAYED = ("figures", "agents", "stress", "sweep", "uncertainty")
@@ -28,6 +40,10 @@ Amount = float | Floats
 
 def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, rate: float = 0.5) -> Opponents:
     """Return the adversaries of a masking scenario in its first draw."""
+    if study.alone:
+        games = study.games_against_each(0)
+        alone = {name: World(*games[name], study.world(0).weights) for name in study.alone}
+        return with_adversaries(_unnamed(study, knowledge, rate), alone, study.world(0))
     both = study.games(0)
     section = study.scenario.adversary
     staged = bool(both[0].attack.inferences)
@@ -86,6 +102,27 @@ def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, 
     return played_by(own, makers, asked_for(knowledge, None))
 
 
+def _unnamed(study: MaskingStudy, knowledge: str | None, rate: float) -> Opponents:
+    """Return the adversaries that a scenario with several does not name: they look people up where those do."""
+    ends = [game.attack.one_stage().identify for game, _ in study.games_against_each(0).values()]
+    if len({(end.resource, frozenset(end.on)) for end in ends}) > 1:
+        if knowledge is not None:
+            raise InputError(
+                "the adversaries of the scenario look people up in different ways", where="knowledge", found=knowledge,
+                expected="the recipe in a section [adversaries.NAME]",
+            )  # fmt: skip
+        reason = "those that it names look people up in different ways"
+        return Opponents((), "", (f"adversaries that the scenario does not name cannot play: {reason}",))
+    end = IdentifySection(stage="identify", resource=ends[0].resource, on=ends[0].on)
+    section = MaskingAdversarySection(stages=(end,))
+    scenario = study.scenario.model_copy(update={"adversary": section, "adversaries": {}})
+    loaded = replace(study.loaded, scenario=scenario)
+    plain = MaskingStudy(loaded, replace(study.tables, loaded=loaded), (ends[0],))
+    found = opponents_of_subjects(plain, knowledge=knowledge, rate=rate)
+    # Who attacks in stages is named.
+    return replace(found, left_out=tuple(reason for reason in found.left_out if ONE_STAGE not in reason))
+
+
 def _focused(game: MaskingGame) -> RecordGame:
     """Return a masking game against an adversary who infers nothing, for solvers that mask what it looks at only."""
     return replace(game.record_game, space=FocusedSpace(game.space, game.attack.identify.on))
@@ -94,5 +131,6 @@ def _focused(game: MaskingGame) -> RecordGame:
 def _reloaded(loaded: LoadedScenario[MaskingScenario], adversary: dict[str, object]) -> LoadedScenario[MaskingScenario]:
     """Read a scenario again with another adversary, without what depends on the adversary or is not played."""
     content = {key: value for key, value in loaded.content.items() if key not in _NOT_PLAYED}
+    content.pop("adversaries", None)
     content["adversary"] = adversary
     return loaded.with_content(content)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.sets import enumerate_sets
 from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.games.equilibrium import Equilibrium
@@ -120,18 +121,29 @@ def released(study: MaskingStudy, world: MultistageWorld, equilibrium: Equilibri
     return pd.DataFrame(columns)
 
 
-def game_warnings(game: MaskingGame, equilibria: Mapping[str, Equilibrium]) -> Iterator[str]:
-    """Yield what a reader of the outcomes should know about the targets and the strategies found."""
-    registered = game.world.registered
-    if registered is not None and not registered.all():
-        yield (
-            f"{int((~registered).sum())} of {game.n_records} targets are not in resource "
-            f"{game.attack.identify.resource!r}; no attack on them succeeds"
+def game_warnings(games: Sequence[MaskingGame], equilibria: Mapping[str, Equilibrium]) -> Iterator[str]:
+    """Yield what a reader of the outcomes should know about the targets and the strategies found.
+
+    Parameters
+    ----------
+    games : sequence of MaskingGame
+        Against each adversary.
+    equilibria : mapping of str to Equilibrium
+    """
+    missing = {}
+    for each in games:
+        registered = each.world.registered
+        if registered is not None and not registered.all():
+            missing[each.attack.identify.resource] = int((~registered).sum())
+    n = games[0].n_records
+    for resource, number in missing.items():
+        yield f"{number} of {n} targets are not in resource {resource!r}; no attack on them succeeds" + (
+            " there" if len(games) > 1 else ""
         )
     for policy, equilibrium in equilibria.items():
         if equilibrium.gap is not None and equilibrium.gap.any():
             yield (
-                f"{policy}: {int((equilibrium.gap > 0).sum())} of {game.n_records} strategies are not proved optimal; "
+                f"{policy}: {int((equilibrium.gap > 0).sum())} of {n} strategies are not proved optimal; "
                 f"a better one could pay at most {equilibrium.gap.max():,.2f} more"
             )
 
@@ -160,13 +172,21 @@ def facts_of(study: MaskingStudy) -> dict[str, Any]:
         "resources": {name: table.n_rows for name, table in game.world.resources.items()},
         "data_hash": study.fingerprint,
     }
-    if isinstance(game, PartialKnowledgeGame):
-        known = game.knowledge
-        # How success probabilities were worked out, and what the sources cost.
-        facts["knowledge"] = {
-            "method": "exact",
-            "knowledge_sets": enumerate_sets(known).n_sets,
-            "linked_on": list(known.attributes),
-            "price": known.total_price,
-        }
+    known = {
+        name: _facts_of_knowledge(each.knowledge)
+        for name, (each, _) in study.games_against_each(0).items()
+        if isinstance(each, PartialKnowledgeGame)
+    }
+    if known:
+        facts["knowledge"] = known.get(None, known)
     return facts
+
+
+def _facts_of_knowledge(known: Knowledge) -> dict[str, Any]:
+    """Say how success probabilities were worked out, and what the sources cost."""
+    return {
+        "method": "exact",
+        "knowledge_sets": enumerate_sets(known).n_sets,
+        "linked_on": list(known.attributes),
+        "price": known.total_price,
+    }

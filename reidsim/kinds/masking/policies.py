@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator
 
 from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY_BLUE, VERMILION
 from reidsim.scenarios.adversary_schema import names_schema
-from reidsim.scenarios.own_policies import known_policy, own_defender
-from reidsim.scenarios.policy import Look, Policy
+from reidsim.scenarios.own_policies import known_policy, policy_among
+from reidsim.scenarios.policy import ANONYMITY_PATTERN, K_ANONYMITY, Look, Policies, Policy
 
 if TYPE_CHECKING:
     from reidsim.games.defenders.defender import Defender, Game
@@ -93,9 +93,15 @@ def _policy(
 
 
 # In the order of figures: that of the paper's scenarios, baselines before games.
-POLICIES: dict[str, MaskingPolicy] = {
-    policy.name: policy
-    for policy in (
+def _anonymous(name: str, k: int) -> MaskingPolicy:
+    """Return k-anonymity under a name that says its k."""
+    plain = POLICIES[K_ANONYMITY]
+    words = plain.words.replace(" k ", f" {k:,} ")
+    return replace(plain, name=name, label=f"{k}-anonymity", words=words, defender=_defender(name, plans=False), k=k)
+
+
+POLICIES: Policies[MaskingPolicy] = Policies(
+    (
         _policy("no-protection", "No protection", "every attribute is shared", is_rule=True, look=Look(BLACK, "s")),
         _policy(
             "demographics-only", "Demographics only", "only the attributes that are linked on are shared", is_rule=True,
@@ -109,7 +115,7 @@ POLICIES: dict[str, MaskingPolicy] = {
             look=Look(PURPLE, "P"),
         ),
         _policy(
-            "k-anonymity", "k-anonymity", "cells suppressed until every record has k alike, the cheapest first",
+            K_ANONYMITY, "k-anonymity", "cells suppressed until every record has k alike, the cheapest first",
             is_rule=True, way="k-anonymity", masks=True, look=Look(GREY, "h"),
         ),
         _policy("opt-in", "Opt-in game", "everything if that pays, else nothing", way="opt-in", look=Look(GREEN, "o")),
@@ -137,8 +143,9 @@ POLICIES: dict[str, MaskingPolicy] = {
             "anytime-masking", "Anytime masking", "the masking game within a number of strategies", by_agents=False,
             way="search", search="anytime",
         ),
-    )
-}  # fmt: skip
+    ),
+    _anonymous,
+)  # fmt: skip
 # The policies in the order of rows of cross-play.
 OF_SUBJECTS = (
     "masking", "no-attack-masking", "greedy-masking", "anytime-masking", "same-strategy", "opt-in", "no-protection",
@@ -147,13 +154,8 @@ OF_SUBJECTS = (
 
 
 def policy_named(name: str) -> MaskingPolicy:
-    """Return a policy by its name; any that the package does not have is somebody's own, see `own_policy`."""
-    return POLICIES[name] if name in POLICIES else own_policy(name)
+    """Return a policy by its name; any that the package does not have is somebody's own."""
+    return policy_among(POLICIES, MaskingPolicy, name, WHERE)
 
 
-def own_policy(name: str) -> MaskingPolicy:
-    """Return the policy of a user's module or an installed package, which makes its defender when asked."""
-    return MaskingPolicy(name, name, "a policy of one's own", own_defender(name, WHERE), by_agents=False)
-
-
-PolicyName = Annotated[str, AfterValidator(known_policy(POLICIES)), names_schema(POLICIES)]
+PolicyName = Annotated[str, AfterValidator(known_policy(POLICIES)), names_schema(POLICIES, ANONYMITY_PATTERN)]

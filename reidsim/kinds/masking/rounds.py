@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -33,6 +34,7 @@ from reidsim.scenarios.agents_equipment import needs_resources, simple_planner
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
 from reidsim.scenarios.planners import planner, sequential_attack
 from reidsim.scenarios.schema import EconomicsSection
+from reidsim.scenarios.several_adversaries import named
 
 
 @dataclass(eq=False)
@@ -112,9 +114,9 @@ def stages_with(attack: MultistageAttack, holds: Holdings) -> tuple[Stage, ...]:
 
 
 def masking_profiles(
-    study: MaskingStudy, agents: AgentsSection, truth: MaskingGame, believed: MaskingGame
+    study: MaskingStudy, agents: AgentsSection, games: Mapping[str | None, tuple[MaskingGame, MaskingGame]]
 ) -> tuple[AdversaryProfile, ...]:
-    """Return the types of adversary of a masking scenario.
+    """Return the types of adversary of a masking scenario, given the games against each adversary that it has.
 
     Raises
     ------
@@ -126,17 +128,21 @@ def masking_profiles(
     check_resources(agents, scenario.resources)
     profiles = []
     for name, section in types_of(agents).items():
-        equip = _MaskingEquip(study, truth, believed, section, agents)
-        _check_type(name, section, equip, truth.attack.identify.resource)
-        believed_economics = scenario.beliefs.of(scenario.economics)
-        as_believed = profile_of(
-            name, section, believed_economics, agents, equip,
-            **outlays_of(equip.adversary(believed.attack, believed, believed_economics)),
-        )  # fmt: skip
-        profile = profile_of(
-            name, section, scenario.economics, agents, equip,
-            **outlays_of(equip.adversary(truth.attack, truth, scenario.economics)),
-        )  # fmt: skip
+        own = name if study.alone else None
+        against, (truth, believed) = study.each[own], games[own]
+        with named(own):
+            equip = _MaskingEquip(against, truth, believed, section, agents)
+            _check_type(name, section, equip, truth.attack.identify.resource)
+            true_economics = against.scenario.economics
+            believed_economics = against.scenario.beliefs.of(true_economics)
+            as_believed = profile_of(
+                name, section, believed_economics, agents, equip,
+                **outlays_of(equip.adversary(believed.attack, believed, believed_economics)),
+            )  # fmt: skip
+            profile = profile_of(
+                name, section, true_economics, agents, equip,
+                **outlays_of(equip.adversary(truth.attack, truth, true_economics)),
+            )  # fmt: skip
         profiles.append(replace(profile, believed=as_believed))
     return tuple(profiles)
 
@@ -144,7 +150,7 @@ def masking_profiles(
 def setting_of(
     study: MaskingStudy,
     agents: AgentsSection,
-    games: tuple[MaskingGame, MaskingGame],
+    games: Mapping[str | None, tuple[MaskingGame, MaskingGame]],
     policy: str,
     replication: int = 0,
     draw: int = 0,
@@ -155,8 +161,8 @@ def setting_of(
     ----------
     study : MaskingStudy
     agents : AgentsSection
-    games : tuple of MaskingGame
-        As it is and as subjects believe it to be, in one draw of the tables.
+    games : mapping of str to tuple of MaskingGame
+        Against each adversary, as it is and as subjects believe it to be, in one draw of the tables.
     policy : str
         Two of the policies are played against adversaries who infer nothing.
     replication, draw : int
@@ -167,9 +173,13 @@ def setting_of(
     InputError
         As `masking_profiles`; names the file.
     """
-    truth, believed = (_without_inference(study, policy, game) for game in games)
+    played = {
+        name: (_without_inference(study, policy, truth), _without_inference(study, policy, believed))
+        for name, (truth, believed) in games.items()
+    }
+    truth, believed = next(iter(played.values()))
     try:
-        profiles = masking_profiles(study, agents, truth, believed)
+        profiles = masking_profiles(study, agents, played)
     except InputError as error:
         raise error.located(study.loaded.path) from None
     return Setting(

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, listed, nearest
-from reidsim.kinds.masking.policies import PolicyName
-from reidsim.scenarios.adversary_schema import PlannerSection, Share
+from reidsim.errors import InputError, listed, nearest, not_among
+from reidsim.kinds.masking.policies import PolicyName, policy_named
+from reidsim.scenarios.adversary_schema import PlannerSection, Share, WeightedSection, check_adversaries
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.attack_stages import (
     IdentifySection,
     StageSection,
 )
+from reidsim.scenarios.policy import AnonymityK, with_each_k
 from reidsim.scenarios.schema import RECORD_COLUMNS, BeliefsSection, EconomicsSection, ScenarioHead
+from reidsim.scenarios.several_adversaries import named, scenario_alone
 from reidsim.validation import Section
 
 TARGETS = "targets"
@@ -150,6 +153,10 @@ class MaskingAdversarySection(PlannerSection):
         return self
 
 
+class WeightedMaskingAdversarySection(WeightedSection, MaskingAdversarySection):
+    """One of several adversaries, of whom the subjects meet one: how it links and plans."""
+
+
 class GeneralizedAttribute(Section):
     """Levels of an attribute between shared and masked."""
 
@@ -213,7 +220,11 @@ class SubjectsSection(Section):
     most_evaluated: Annotated[int, Field(ge=1)] = Field(
         default=20_000, description="of solver `anytime`: strategies worked out per subject, after a greedy search"
     )
-    k: Annotated[int, Field(ge=1)] = Field(default=2, description="of policy `k-anonymity`: records that look alike")
+    k: AnonymityK = Field(
+        default=2,
+        description="of policy `k-anonymity`: records that look alike; of a list, each is a policy, such as "
+        "`k-anonymity-5`",
+    )
     opt_in_rate: Share = Field(default=0.05, description="of policy `random-opt-in`: probability to share all")
     sharing_rate: Share = Field(
         default=0.15, description="of policy `random-masking`: probability to share each attribute"
@@ -225,6 +236,8 @@ class SubjectsSection(Section):
         taken = [name for name in self.attributes if name in (*RECORD_COLUMNS, "gap")]
         if taken:
             raise InputError("name of a column of the results", where="attributes", found=taken[0])
+        # Wherever policies are named, that of each k has its own name.
+        object.__setattr__(self, "policies", with_each_k(self.policies, self.k))
         repeated = [policy for policy in self.policies if self.policies.count(policy) > 1]
         if repeated:
             raise InputError("policy given twice", where="policies", found=repeated[0])
@@ -241,7 +254,7 @@ class SubjectsSection(Section):
         for name in always:
             if name in self.generalize:
                 raise InputError("attribute always shared as it is", where=f"generalize.{name}")
-        if always and "k-anonymity" in self.policies:
+        if always and any(policy_named(name).way == "k-anonymity" for name in self.policies):
             expected = "attributes that can all be masked"
             raise InputError("policy k-anonymity suppresses any attribute", where="always_shared", expected=expected)
         return self
@@ -278,7 +291,14 @@ class MaskingScenario(ScenarioHead):
     beliefs: MaskingBeliefsSection = Field(
         default=MaskingBeliefsSection(), description="what the subjects believe instead"
     )
-    adversary: MaskingAdversarySection = Field(description="how the adversary attacks")
+    adversary: MaskingAdversarySection = Field(
+        # Nobody attacks without stages or knowledge: one that is not given is an error unless there are several.
+        default=MaskingAdversarySection.model_construct(),
+        description="how the adversary attacks; needed unless there are `adversaries`",
+    )
+    adversaries: dict[str, WeightedMaskingAdversarySection] = Field(
+        default={}, description="in place of `adversary`: several by name, of whom the subjects meet one"
+    )
     subjects: SubjectsSection = Field(description="what can be shared, what it is worth, how it is decided")
     agents: AgentsSection | None = Field(
         default=None, description="several adversaries and rounds; one analytic game if not given"
@@ -287,10 +307,28 @@ class MaskingScenario(ScenarioHead):
         default=MaskingFiguresSection(), description="what is worked out besides the policies"
     )
 
+    @property
+    def each(self) -> Mapping[str | None, MaskingScenario]:
+        """The scenario against each of several adversaries alone, by name; else the scenario itself, by None."""
+        return {name: scenario_alone(self, name) for name in self.adversaries} or {None: self}
+
     @model_validator(mode="after")
-    def _agents_fit(self) -> MaskingScenario:
+    def _somebody_attacks(self) -> MaskingScenario:
+        check_adversaries(self.adversaries, self.model_fields_set)
+        if not self.adversaries and "adversary" not in self.model_fields_set:
+            raise InputError(
+                "key missing", where="adversary", expected="[adversary], or several by name as [adversaries.NAME]"
+            )
         if self.agents is not None:
-            self.agents.check_adversaries(())
+            self.agents.check_adversaries(self.adversaries)
+        if self.adversaries and self.figures.search_path is not None:
+            raise InputError(
+                "it is about one adversary", where="figures.search_path",
+                expected="[adversary] in place of [adversaries]",
+            )  # fmt: skip
+        for name, scenario in self.each.items():
+            with named(name):
+                scenario._check_attack()
         return self
 
     @model_validator(mode="after")
@@ -319,24 +357,19 @@ class MaskingScenario(ScenarioHead):
             raise InputError(
                 "files are the same every time", where="replications", found=self.replications, expected="1"
             )
-        named = {f"adversary.stages[{n}].resource": stage.resource for n, stage in enumerate(self.adversary.stages)}
-        if self.adversary.resource is not None:
-            named["adversary.resource"] = self.adversary.resource
-        for where, resource in named.items():
-            if resource not in self.resources:
-                raise InputError(
-                    "no such resource",
-                    where=where,
-                    found=resource,
-                    expected=f"one of {', '.join(self.resources)}",
-                    hint=nearest(resource, self.resources),
-                )
         return self
 
-    @model_validator(mode="after")
-    def _knowledge_fits(self) -> MaskingScenario:
+    def _check_attack(self) -> None:
+        """Check that the resources of the adversary are there, and carry what its knowledge is about."""
+        stages = enumerate(self.adversary.stages)
+        resources = {f"adversary.stages[{number}].resource": stage.resource for number, stage in stages}
+        if self.adversary.resource is not None:
+            resources["adversary.resource"] = self.adversary.resource
+        for where, resource in resources.items():
+            if resource not in self.resources:
+                raise not_among("no such resource", resource, self.resources, where=where)
         if self.adversary.knowledge is None:
-            return self
+            return
         register = self.resources[self.register]
         if not self.linked_on:
             raise InputError(
@@ -346,7 +379,6 @@ class MaskingScenario(ScenarioHead):
         if register.missing_alleles:
             where, expected = f"resources.{self.register}.missing_alleles", "0.0 where people are looked up"
             raise InputError("alleles lost", where=where, found=register.missing_alleles, expected=expected)
-        return self
 
     @property
     def register(self) -> str:

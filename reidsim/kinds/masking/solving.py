@@ -5,12 +5,14 @@ One adversary who attacks in two stages is played by compiled searches, any othe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
+from reidsim.adversaries.response import Adversary
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import TypesGame
 from reidsim.games.backward_induction import backward_induction
@@ -26,10 +28,11 @@ from reidsim.games.masking.greedy import greedy
 from reidsim.games.masking.partial_knowledge import exhaustive, same_strategy_of_records
 from reidsim.games.masking.same_strategy import same_strategy
 from reidsim.games.masking.several_adversaries import best_against_several
-from reidsim.games.record_game import Choice, Constraint, RecordGame
+from reidsim.games.record_game import Choice, Constraint, Linker, RecordGame
 from reidsim.random_streams import replication_stream
 from reidsim.releases.cell_suppression import k_anonymous_cells
 from reidsim.releases.masking import MaskingSpace
+from reidsim.scenarios.policy import k_of
 
 if TYPE_CHECKING:
     from reidsim.kinds.masking.study import MaskingStudy
@@ -59,7 +62,11 @@ def choose(study: MaskingStudy, policy: str, game: Game, draw: int) -> Choice:
         return _rule(study, policy, draw)
     if isinstance(game, RecordGame):
         alone = _as_masking_game(game)
-        return _against_several(study, policy, game) if alone is None else choose(study, policy, alone, draw)
+        if alone is None:
+            played = game_of(study, policy, game)
+            assert isinstance(played, RecordGame)  # noqa: S101 - as given, said for the type checker
+            return _against_several(study, policy, played)
+        return choose(study, policy, alone, draw)
     if way == "opt-in":
         return OptIn().choose(game)
     if way == "same":
@@ -71,9 +78,23 @@ def choose(study: MaskingStudy, policy: str, game: Game, draw: int) -> Choice:
 
 def game_of(study: MaskingStudy, policy: str, game: Game) -> Game:
     """Return the game in which a policy is played and paid: without inference for two of them."""
-    if study.policy(policy).without_inference and isinstance(game, MaskingGame):
+    if not study.policy(policy).without_inference:
+        return game
+    if isinstance(game, MaskingGame):
         return game.one_stage()
-    return game
+    if not isinstance(game, TypesGame):
+        return replace(game, **_without_inference(game.linker, game.adversary))
+    return game.with_types([replace(each, **_without_inference(each.linker, each.adversary)) for each in game.types])
+
+
+def _without_inference(linker: Linker, adversary: Adversary) -> dict[str, Any]:
+    """Return what an adversary links with and how it replies if it infers nothing, as fields of a game."""
+    if isinstance(linker, MultistageLinker):
+        linker = MultistageLinker(linker.attack.one_stage(), linker.world, linker.space)
+    return {
+        "linker": linker,
+        "adversary": adversary.one_stage() if isinstance(adversary, MultistageAttack) else adversary,
+    }
 
 
 def _searched(study: MaskingStudy, policy: str, game: MaskingGame) -> Choice:
@@ -100,10 +121,14 @@ def _rule(study: MaskingStudy, policy: str, draw: int) -> Choice:
     section, (game, _) = study.scenario.subjects, study.games(draw)
     if study.policy(policy).way == "k-anonymity":
         values = game.world.targets.matrix(section.attributes)
-        strategies = game.space.masking(k_anonymous_cells(values, section.k, study.weights(game.world)))
+        k = k_of(study.policy(policy), section.k, "subjects.k")
+        strategies = game.space.masking(k_anonymous_cells(values, k, study.weights(game.world)))
         return Choice(strategies, policy, np.zeros(len(strategies), dtype=np.int64), exact=False)
     rng = replication_stream(study.scenario.seed, "policies", draw)
-    return fixed_choice(game, policy, rng, opt_in_rate=section.opt_in_rate, sharing_rate=section.sharing_rate)
+    linked = {name for each in study.each.values() for name in each.scenario.linked_on}
+    return fixed_choice(
+        game, policy, rng, opt_in_rate=section.opt_in_rate, sharing_rate=section.sharing_rate, linked=linked
+    )
 
 
 def _as_masking_game(game: RecordGame) -> MaskingGame | None:
@@ -122,26 +147,44 @@ def _against_several(study: MaskingStudy, policy: str, game: RecordGame) -> Choi
     rule = study.policy(policy)
     if rule.way == "opt-in":
         return OptIn().choose(game)
-    if rule.way == "same" and not isinstance(game, TypesGame):
+    if rule.way == "same":
         return same_strategy_of_records(game)
     if rule.way == "search" and rule.search == "scenario":
         if study.scenario.subjects.solver == "backward-induction":
             constraint = Constraint(no_attack=rule.forbids_attacks)
             return withholding(game, backward_induction(game, {"": constraint})[""])
         return withholding(game, best_against_several(game, no_attack=rule.forbids_attacks))
-    raise InputError("not against several adversaries", where="subjects.policies", found=policy)
+    raise _not_against_several(policy)
+
+
+def _not_against_several(policy: str) -> InputError:
+    return InputError(
+        "not against several adversaries", where="subjects.policies", found=policy,
+        expected="policies that compare all strategies, or none",
+    )  # fmt: skip
 
 
 def check_policies(study: MaskingStudy, game: MaskingGame) -> None:
     """Refuse what a policy cannot do before anything is played."""
     section, adversary = study.scenario.subjects, study.scenario.adversary
-    if "k-anonymity" in section.policies and game.n_records < section.k:
+    if len(study.each) > 1:
+        heuristic = [name for name in section.policies if study.policy(name).search != "scenario"]
+        if heuristic:
+            raise _not_against_several(heuristic[0]).located(study.loaded.path)
+    anonymous = [study.policy(name) for name in section.policies if study.policy(name).way == "k-anonymity"]
+    most = max((k_of(policy, section.k, "subjects.k") for policy in anonymous), default=0)
+    if most > game.n_records:
         raise InputError(
-            "too few records for k-anonymity", source=study.loaded.path, where="subjects.k", found=section.k,
+            "too few records for k-anonymity", source=study.loaded.path, where="subjects.k", found=most,
             expected=f"at most {game.n_records}, the number of subjects",
         )  # fmt: skip
-    if game.is_compiled or section.solver in GENERAL_SOLVERS:
+    if section.solver in GENERAL_SOLVERS or (len(study.each) == 1 and game.is_compiled):
         return
+    if len(study.each) > 1:
+        raise InputError(
+            "not against several adversaries", source=study.loaded.path, where="subjects.solver", found=section.solver,
+            expected=f"one of {', '.join(GENERAL_SOLVERS)}",
+        )  # fmt: skip
     stages = ", ".join(stage.stage for stage in adversary.stages)
     attacked = "partial knowledge" if adversary.knowledge is not None else f"an attack of the stages {stages}"
     against = attacked if adversary.planner == "one-shot" else f"planner {adversary.planner!r}"

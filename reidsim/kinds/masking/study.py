@@ -3,39 +3,42 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
-from typing import TypeGuard
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.attack import MultistageAttack
-from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname, Stage
+from reidsim.adversaries.multistage.stages import Identify, InferSurname, Stage
 from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.errors import InputError, nearest
+from reidsim.games.adversary_types import AdversaryType, TypesGame
+from reidsim.games.defenders.defender import Game
 from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaskingSpace
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
 from reidsim.kinds.masking.knowledge import KnowledgeOfSubjects
 from reidsim.kinds.masking.policies import MaskingPolicy, policy_named
 from reidsim.kinds.masking.schema import MaskingBeliefsSection, MaskingScenario
-from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables, masking_tables
-from reidsim.linkage.surname_inference.tmrca import Ancestry
+from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables, linked_in_stages, masking_tables, named_loci
 from reidsim.random_streams import replication_stream
 from reidsim.releases.masking import MaskingSpace, entropy, minority_weights
 from reidsim.scenarios.attack_stages import (
     IdentifySection,
-    InferByLinkageSection,
     InferSurnameSection,
     StageSection,
-    mutation_rates,
+    stage_of,
 )
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.planners import planner
-from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
+from reidsim.scenarios.schema import EconomicsSection
+from reidsim.scenarios.several_adversaries import loaded_alone, named
 from reidsim.scenarios.study import Study, World
 
 Floats = NDArray[np.float64]
+# As it is, and as subjects believe it to be.
+Games = tuple[MaskingGame, MaskingGame]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +53,15 @@ class MaskingStudy(Study[MaskingScenario]):
         Of the attack.
     knowledge : KnowledgeOfSubjects, optional
         What the adversary may know about subjects; everything, if not given.
+    alone : dict of str to MaskingStudy
+        Where the scenario has several adversaries, the study against each alone; it then has no stages itself.
     """
 
     tables: MaskingTables
     stages: tuple[Stage, ...]
     knowledge: KnowledgeOfSubjects | None = None
-    _drawn: dict[int, tuple[MaskingGame, MaskingGame]] = field(default_factory=dict, init=False, repr=False)
+    alone: dict[str, MaskingStudy] = field(default_factory=dict)
+    _drawn: dict[int, dict[str | None, Games]] = field(default_factory=dict, init=False, repr=False)
 
     def policy(self, name: str) -> MaskingPolicy:
         """Return a policy of this kind by its name."""
@@ -66,39 +72,80 @@ class MaskingStudy(Study[MaskingScenario]):
         """How often tables are drawn."""
         return self.scenario.replications
 
+    @property
+    def each(self) -> dict[str | None, MaskingStudy]:
+        """The study against each of several adversaries alone, by name; else the study itself, by None."""
+        return dict(self.alone.items()) or {None: self}
+
     def world(self, draw: int = 0) -> World:
         """Return the games of a draw of the tables; every subject stands for itself."""
-        truth, belief = self.games(draw)
-        return World(truth, belief, np.ones(truth.n_records, dtype=np.int64))
+        truth, belief = zip(*self.games_against_each(draw).values(), strict=True)
+        weights = np.ones(truth[0].n_records, dtype=np.int64)
+        return World(self._of_whoever_comes(truth), self._of_whoever_comes(belief), weights)
 
-    def games(self, draw: int) -> tuple[MaskingGame, MaskingGame]:
-        """Draw the tables and return the game as it is, and as subjects believe it to be; the last ones are kept.
+    def _of_whoever_comes(self, games: Sequence[MaskingGame]) -> Game:
+        """Return the game against one of the adversaries, given that against each: itself, if there is one."""
+        first = games[0]
+        if len(games) == 1:
+            return first
+        played = [game.record_game for game in games]
+        types = [
+            AdversaryType(name, section.weight, game.linker, game.adversary)
+            for (name, section), game in zip(self.scenario.adversaries.items(), played, strict=True)
+        ]
+        return TypesGame(first.space, types, played[0].benefit, played[0].loss)
+
+    def games(self, draw: int) -> Games:
+        """Return the games against the adversary; of several the first, on the people and strategies of all.
 
         Raises
         ------
         InputError
-            If the attack or the figures do not fit the tables.
+            As `games_against_each`.
+        """
+        return next(iter(self.games_against_each(draw).values()))
+
+    def games_against_each(self, draw: int) -> dict[str | None, Games]:
+        """Draw the tables and return the games against each adversary alone, by name; the last ones are kept.
+
+        Each as it is, and as subjects believe it to be.
+
+        Raises
+        ------
+        InputError
+            If an attack or the figures do not fit the tables.
         """
         if draw not in self._drawn:
             self._drawn.clear()
-            self._drawn[draw] = self._games(draw)
+            try:
+                self._drawn[draw] = self._games(draw)
+            except InputError as error:
+                raise error.located(self.loaded.path) from None
         return self._drawn[draw]
 
-    def _games(self, replication: int) -> tuple[MaskingGame, MaskingGame]:
-        scenario = self.scenario
-        try:
-            world = self.tables.draw(replication_stream(scenario.seed, "tables", replication))
-            space = self.space(world)
-            truth = self._game(world, space, scenario.economics)
-            self._check_search_path(truth)
-            beliefs = scenario.beliefs
-            if beliefs == MaskingBeliefsSection():
-                return truth, truth
-            if beliefs.sizes:
-                world = self.tables.draw(replication_stream(scenario.seed, "tables", replication), beliefs.sizes)
-            return truth, self._game(world, space, beliefs.of(scenario.economics))
-        except InputError as error:
-            raise error.located(self.loaded.path) from None
+    def _games(self, replication: int) -> dict[str | None, Games]:
+        def drawn(sizes: Mapping[str, int] | None = None) -> dict[str | None, MultistageWorld]:
+            return self.tables.draw(replication_stream(self.scenario.seed, "tables", replication), sizes)
+
+        worlds = believed = drawn()
+        if self.scenario.beliefs.sizes:
+            believed = drawn(self.scenario.beliefs.sizes)
+        space, games = self.space(next(iter(worlds.values()))), {}
+        for name, study in self.each.items():
+            scenario = study.scenario
+            with named(name):
+                truth = belief = study._game(worlds[name], space, scenario.economics)
+                study._check_search_path(truth)
+                if scenario.beliefs != MaskingBeliefsSection():
+                    economics = scenario.beliefs.of(scenario.economics)
+                    belief = study._game(believed[name], space, economics)
+            games[name] = truth, belief
+        return games
+
+    def with_loaded(self, loaded: LoadedScenario[MaskingScenario]) -> MaskingStudy:
+        """Return the study of a scenario that differs in amounts and beliefs alone."""
+        alone = {name: study.with_loaded(loaded_alone(loaded, name)) for name, study in self.alone.items()}
+        return replace(self, loaded=loaded, alone=alone)
 
     def space(self, world: MultistageWorld) -> MaskingSpace:
         """Return what the targets of some tables can share and what it is worth."""
@@ -142,7 +189,8 @@ class MaskingStudy(Study[MaskingScenario]):
     @property
     def loci(self) -> frozenset[str]:
         """Attributes whose values are alleles, some of which may not be known."""
-        inferred = [stage.loci for stage in self.stages if isinstance(stage, InferSurname)]
+        stages = [stage for study in self.each.values() for stage in study.stages]
+        inferred = [stage.loci for stage in stages if isinstance(stage, InferSurname)]
         return frozenset(self.tables.loci).union(*inferred)
 
     @property
@@ -220,11 +268,6 @@ class MaskingStudy(Study[MaskingScenario]):
         return tuple(kept), tuple(groups)
 
 
-def is_masking(loaded: LoadedScenario[ScenarioHead]) -> TypeGuard[LoadedScenario[MaskingScenario]]:
-    """Tell whether in a scenario data subjects choose what to share."""
-    return isinstance(loaded.scenario, MaskingScenario)
-
-
 def build_masking_study(loaded: LoadedScenario[MaskingScenario]) -> MaskingStudy:
     """Read everything that a scenario names and put the attack together.
 
@@ -234,16 +277,27 @@ def build_masking_study(loaded: LoadedScenario[MaskingScenario]) -> MaskingStudy
         If a file or value cannot be used.
     """
     try:
-        scenario = loaded.scenario
-        tables = masking_tables(loaded, alleles=_named_loci(scenario))
-        if scenario.adversary.knowledge is not None:
-            knowledge = KnowledgeOfSubjects.of(scenario.adversary.knowledge, tables)
-            return MaskingStudy(loaded, tables, (Identify(scenario.linked_on, scenario.register),), knowledge)
-        stages = tuple(_stage(section, loaded, tables) for section in scenario.adversary.stages)
-        _require_used(scenario)
+        tables, alone = masking_tables(loaded), {}
+        if loaded.scenario.adversaries:
+            for name in loaded.scenario.adversaries:
+                with named(name):
+                    alone[name] = _against_one(loaded_alone(loaded, name), tables)
+            study = MaskingStudy(loaded, tables, (), alone=alone)
+        else:
+            study = _against_one(loaded, tables)
+        _require_used(loaded.scenario)
+        return study
     except InputError as error:
         raise error.located(loaded.path) from None
-    return MaskingStudy(loaded, tables, stages)
+
+
+def _against_one(loaded: LoadedScenario[MaskingScenario], tables: MaskingTables) -> MaskingStudy:
+    """Return the study against one adversary, whose tables may be those of several."""
+    scenario, tables = loaded.scenario, replace(tables, loaded=loaded)
+    if scenario.adversary.knowledge is not None:
+        knowledge = KnowledgeOfSubjects.of(scenario.adversary.knowledge, tables)
+        return MaskingStudy(loaded, tables, (Identify(scenario.linked_on, scenario.register),), knowledge)
+    return MaskingStudy(loaded, tables, tuple(_stage(stage, loaded, tables) for stage in scenario.adversary.stages))
 
 
 def _require_used(scenario: MaskingScenario) -> None:
@@ -251,13 +305,17 @@ def _require_used(scenario: MaskingScenario) -> None:
 
     Most often that is a locus that the genealogy lacks, which would count as shared free of risk.
     """
-    stages = scenario.adversary.stages
-    used = {name for stage in stages if not isinstance(stage, InferSurnameSection) for name in stage.on}
-    by_default = [stage for stage in stages if isinstance(stage, InferSurnameSection) and stage.loci is None]
-    if not isinstance(stages[-1], IdentifySection):
-        return  # The attack itself says what is wrong.
-    for stage in by_default:
-        used |= set(scenario.resources[stage.resource].attributes)
+    used: set[str] = set()
+    by_default: list[InferSurnameSection] = []
+    for one in scenario.each.values():
+        stages = one.adversary.stages
+        if stages and not isinstance(stages[-1], IdentifySection):
+            return  # The attack itself says what is wrong.
+        used |= linked_in_stages(one) | {*one.linked_on}
+        for stage in stages:
+            if isinstance(stage, InferSurnameSection):
+                used |= {*(stage.loci or scenario.resources[stage.resource].attributes)}
+                by_default += [stage] if stage.loci is None else []
     unused = [name for name in scenario.subjects.attributes if name not in used]
     if by_default and unused:
         raise InputError(
@@ -268,48 +326,24 @@ def _require_used(scenario: MaskingScenario) -> None:
         )
 
 
-def _named_loci(scenario: MaskingScenario) -> tuple[str, ...]:
-    """Return the attributes that files hold as alleles: those named as loci, and all of a genealogy not linked on."""
-    stages = scenario.adversary.stages
-    linked = {name for stage in stages if not isinstance(stage, InferSurnameSection) for name in stage.on}
-    loci: list[str] = []
-    for stage in stages:
-        if isinstance(stage, InferSurnameSection):
-            carried = scenario.resources[stage.resource].attributes
-            loci += stage.loci or ()
-            loci += [name for name in carried if name not in linked and name != stage.infers]
-    return tuple(dict.fromkeys(loci))
-
-
 def _stage(section: StageSection, loaded: LoadedScenario[MaskingScenario], tables: MaskingTables) -> Stage:
-    if isinstance(section, IdentifySection):
-        return Identify(section.on, section.resource)
-    if isinstance(section, InferByLinkageSection):
-        return InferByLinkage(section.infers, section.resource, section.on, section.price)
+    if not isinstance(section, InferSurnameSection):
+        return stage_of(section, loaded.folder)
     scenario = loaded.scenario
     carried = scenario.resources[section.resource].attributes
     subjects = scenario.subjects.attributes
-    loci = section.loci or tuple(a for a in subjects if a in carried and a in tables.loci)
+    # Where files serve several adversaries, alleles of one may be what another links on.
+    alleles = named_loci(scenario) if tables.files else tables.loci
+    loci = section.loci or tuple(a for a in subjects if a in carried and a in alleles)
     if set(loci) <= set(subjects):
         # In the order of the strategies' digits, which compiled solvers ask for.
         loci = tuple(a for a in subjects if a in loci)
     if not loci:
         raise InputError(
-            "no loci to infer from",
-            where="adversary.stages",
+            "no loci to infer from", where="adversary.stages",
             expected=f"loci among the attributes of resource {section.resource!r} and of the subjects",
-        )
-    rates = mutation_rates(section.mutation_rates, loaded.folder, loci)
-    ancestry = Ancestry(rates, section.effective_population)
-    return InferSurname(
-        loci,
-        ancestry,
-        section.resource,
-        section.infers,
-        section.method,
-        section.candidate_share,
-        section.price,
-    )
+        )  # fmt: skip
+    return stage_of(section, loaded.folder, loci)
 
 
 def _grouping(labels: tuple[str, ...], level: tuple[tuple[str, ...], ...], where: str) -> NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,9 +28,11 @@ from reidsim.populations.genealogy.genealogy import Genealogy
 from reidsim.populations.genealogy.people import genealogy_individuals
 from reidsim.populations.individuals import Individuals
 from reidsim.populations.sampling import UNKNOWN
+from reidsim.scenarios.attack_stages import InferSurnameSection
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import require_distinct_people
 from reidsim.tables import read_table, require_columns
+from reidsim.wording import whole_number
 
 AGE, BIRTH_YEAR = "age", "birth_year"
 # What an allele that is not known is written as.
@@ -69,8 +71,10 @@ class MaskingTables:
         """People that tables are drawn from."""
         return len(next(iter(self.values.values()))) if self.values else 0
 
-    def draw(self, rng: np.random.Generator, sizes: Mapping[str, int] | None = None) -> MultistageWorld:
-        """Draw targets and resources, or return those read from files.
+    def draw(
+        self, rng: np.random.Generator, sizes: Mapping[str, int] | None = None
+    ) -> dict[str | None, MultistageWorld]:
+        """Draw targets and resources, or take those read from files, as each of several adversaries attacks them.
 
         The people are put in random order: targets come first, resources that hold them start with them, and
         resources of others are taken from the end (Wan et al. 2021). A target counts as registered if drawn for the
@@ -82,6 +86,11 @@ class MaskingTables:
         sizes : mapping of str to int, optional
             Of resources, instead of the scenario's. They hold the same people, as far as they go.
 
+        Returns
+        -------
+        dict of str to MultistageWorld
+            By adversary, None if there is one: of the same tables; who is registered depends on where an attack ends.
+
         Raises
         ------
         InputError
@@ -90,7 +99,7 @@ class MaskingTables:
         scenario = self.loaded.scenario
         if self.files:
             resources = {name: self.files[name] for name in scenario.resources}
-            return MultistageWorld(self.files[TARGETS], resources, self._found_in_registry())
+            return self._as_attacked(self.files[TARGETS], resources, self._found_in_registry)
         order = rng.permutation(self.n_people)
         believed = sizes or {}
         n_targets = self._size(scenario.targets.size, self.n_people, TARGETS)
@@ -111,15 +120,30 @@ class MaskingTables:
                 rows[name] = rng.permutation(self.n_people)[:size]
         targets = PersonTable(TARGETS, {attribute: values[rows[TARGETS]] for attribute, values in self.values.items()})
         resources = {name: self._resource(name, rows[name], rng) for name in scenario.resources}
-        registered = np.isin(rows[TARGETS], rows[scenario.register])
-        return MultistageWorld(targets, resources, registered)
+        return self._as_attacked(targets, resources, lambda attacked: np.isin(rows[TARGETS], rows[attacked.register]))
+
+    def _as_attacked(
+        self,
+        targets: PersonTable,
+        resources: Mapping[str, PersonTable],
+        registered: Callable[[MaskingScenario], NDArray[np.bool_] | None],
+    ) -> dict[str | None, MultistageWorld]:
+        """Return the world of each adversary, given who is registered: one object where attacks end alike."""
+        by_end: dict[tuple[str, tuple[str, ...]], MultistageWorld] = {}
+        found = {}
+        for name, scenario in self.loaded.scenario.each.items():
+            end = scenario.register, scenario.linked_on
+            if end not in by_end:
+                by_end[end] = MultistageWorld(targets, resources, registered(scenario))
+            found[name] = by_end[end]
+        return found
 
     def label(self, attribute: str, values: Integers) -> list[str]:
         """Return values of an attribute as text."""
         labels = self.labels.get(attribute)
         return [str(value) if labels is None else labels[value] for value in values.tolist()]
 
-    def _found_in_registry(self) -> NDArray[np.bool_] | None:
+    def _found_in_registry(self, scenario: MaskingScenario) -> NDArray[np.bool_] | None:
         """Tell for each target of a file whether the registry has someone with all that the attack links on.
 
         Raises
@@ -127,7 +151,6 @@ class MaskingTables:
         InputError
             If the registry is said to hold all targets and does not; names the row.
         """
-        scenario = self.loaded.scenario
         name, on = scenario.register, scenario.linked_on
         targets, registry = self.files[TARGETS], self.files[name]
         if not (set(on) <= set(targets.columns) and set(on) <= set(registry.columns)):
@@ -164,14 +187,8 @@ class MaskingTables:
         return PersonTable(name, columns)
 
 
-def masking_tables(loaded: LoadedScenario[MaskingScenario], *, alleles: tuple[str, ...]) -> MaskingTables:
+def masking_tables(loaded: LoadedScenario[MaskingScenario]) -> MaskingTables:
     """Make or read what a scenario's tables are drawn from.
-
-    Parameters
-    ----------
-    loaded : LoadedScenario
-    alleles : tuple of str
-        Attributes that files hold as alleles.
 
     Raises
     ------
@@ -181,7 +198,7 @@ def masking_tables(loaded: LoadedScenario[MaskingScenario], *, alleles: tuple[st
     scenario = loaded.scenario
     wanted = {TARGETS: scenario.subjects.attributes} | {n: s.attributes for n, s in scenario.resources.items()}
     if scenario.targets.file is not None:
-        return _read_tables(loaded, wanted, alleles)
+        return _read_tables(loaded, wanted)
     values, labels, loci = _people(loaded)
     for table, attributes in wanted.items():
         for attribute in attributes:
@@ -227,8 +244,9 @@ def _whole_numbers(people: Individuals) -> tuple[dict[str, Integers], dict[str, 
     values, labels = {}, {}
     for position, attribute in enumerate(people.domain.attributes):
         codes = people.codes[:, position]
-        if all(category.isdecimal() for category in attribute.categories):
-            numbers = np.array([int(category) for category in attribute.categories], dtype=np.int64)
+        read = [whole_number(category) for category in attribute.categories if category.isdecimal()]
+        if len(read) == attribute.size and None not in read:
+            numbers = np.array(read, dtype=np.int64)
             values[attribute.name] = np.where(codes == UNKNOWN, NO_ALLELE, numbers[codes])
         elif (codes == UNKNOWN).any():
             raise InputError("value missing", where=f"{people.name}, {attribute.name!r}")
@@ -238,14 +256,17 @@ def _whole_numbers(people: Individuals) -> tuple[dict[str, Integers], dict[str, 
     return values, labels
 
 
-def _read_tables(
-    loaded: LoadedScenario[MaskingScenario], wanted: Mapping[str, tuple[str, ...]], loci: tuple[str, ...]
-) -> MaskingTables:
-    scenario = loaded.scenario
+def _read_tables(loaded: LoadedScenario[MaskingScenario], wanted: Mapping[str, tuple[str, ...]]) -> MaskingTables:
+    scenario, each = loaded.scenario, list(loaded.scenario.each.values())
     sections: dict[str, TableSection] = {TARGETS: scenario.targets, **scenario.resources}
-    # Whatever the attack infers of the targets must be known to tell whether it is right.
-    inferred = tuple(s.infers for s in scenario.adversary.stages if s.stage != "identify")
+    # Whatever an attack infers of the targets must be known to tell whether it is right.
+    inferred = [stage.infers for one in each for stage in one.adversary.stages if stage.stage != "identify"]
     wanted = {**wanted, TARGETS: tuple(dict.fromkeys((*wanted[TARGETS], *inferred)))}
+    loci = tuple(dict.fromkeys(name for one in each for name in named_loci(one)))
+    linked = {name for one in each for name in (*linked_in_stages(one), *one.linked_on)}
+    # One adversary may infer from what another links on, who cannot do so where it is missing.
+    needed = {name for one in each for name in {*linked_in_stages(one), *one.linked_on} - {*named_loci(one)}}
+    by_knowledge = any(one.adversary.knowledge is not None for one in each)
     frames, paths, counts = {}, {}, {}
     for table, section in sections.items():
         path = paths[table] = data_file(str(section.file), loaded.folder, "scenarios")
@@ -263,17 +284,35 @@ def _read_tables(
         columns_of = {paths[table]: frame[attribute] for table, frame in frames.items() if attribute in frame}
         if attribute not in loci and _is_text(columns_of):
             labels[attribute] = natural_categories(pd.concat(list(columns_of.values())))
-        elif scenario.adversary.knowledge is not None and attribute not in scenario.linked_on:
+        elif by_knowledge and attribute not in (*linked, *loci):
             # No stage names the loci, and what nobody is looked up by may be unknown.
             loci = (*loci, attribute)
     files = {}
     for table, frame in frames.items():
         path = paths[table]
-        values = {a: _numbers(frame[a], labels.get(a), a in loci, path) for a in wanted[table]}
+        values = {a: _numbers(frame[a], labels.get(a), a in loci and a not in needed, path) for a in wanted[table]}
         if table in counts:
             values = {attribute: np.asarray(column).repeat(counts[table]) for attribute, column in values.items()}
         files[table] = PersonTable(str(path), values)
     return MaskingTables(loaded, loci, {}, labels, files)
+
+
+def linked_in_stages(scenario: MaskingScenario) -> set[str]:
+    """Return the attributes that a stage of the attack links on."""
+    stages = scenario.adversary.stages
+    return {name for stage in stages if not isinstance(stage, InferSurnameSection) for name in stage.on}
+
+
+def named_loci(scenario: MaskingScenario) -> tuple[str, ...]:
+    """Return the attributes that files hold as alleles: those named as loci, and all of a genealogy not linked on."""
+    linked = linked_in_stages(scenario)
+    loci: list[str] = []
+    for stage in scenario.adversary.stages:
+        if isinstance(stage, InferSurnameSection):
+            carried = scenario.resources[stage.resource].attributes
+            loci += stage.loci or ()
+            loci += [name for name in carried if name not in linked and name != stage.infers]
+    return tuple(dict.fromkeys(loci))
 
 
 def _is_text(columns: Mapping[Path, pd.Series[str]]) -> bool:

@@ -9,13 +9,16 @@ from numpy.typing import NDArray
 
 from reidsim.bundled import bundled_folder
 from reidsim.errors import InputError
+from reidsim.games.directions.harm import require_held
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.risk import require_part_of
+from reidsim.kinds.tables.looked_up import searches_each
 from reidsim.kinds.tables.own_adversary import OwnAdversary
 from reidsim.kinds.tables.people import ReleasedPeople
 from reidsim.kinds.tables.release import ReleasedRecords, coded_records, read_release
 from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario
-from reidsim.kinds.tables.study import PRICES, TablesStudy, is_tables
+from reidsim.kinds.tables.study import PRICES, TablesStudy
+from reidsim.kinds.tables.weights import sampled_people
 from reidsim.populations.domain import mixed_radix_keys
 from reidsim.populations.population import Population
 from reidsim.releases.lattice import GeneralizationLattice
@@ -23,7 +26,6 @@ from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population
 from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import Keys
-from reidsim.scenarios.schema import ScenarioHead
 from reidsim.tables import numbers, read_table
 
 # Sections that only games are made from: the study of people and records is the same whatever they say.
@@ -34,7 +36,7 @@ _NOT_OF_LINKAGE = ("weight", "gain", "cost")
 _PLAN_OF_THE_STUDY = ("registry", "belief")
 
 
-def build_study(loaded: LoadedScenario[ScenarioHead]) -> TablesStudy:
+def build_study(loaded: LoadedScenario[Any]) -> TablesStudy:
     """Read everything that a scenario names and put the game together.
 
     Raises
@@ -42,7 +44,7 @@ def build_study(loaded: LoadedScenario[ScenarioHead]) -> TablesStudy:
     InputError
         If the scenario is of another kind, or a file, value or hierarchy cannot be used.
     """
-    if not is_tables(loaded):
+    if not isinstance(loaded.scenario, TablesScenario):
         raise InputError("a scenario of another kind", source=loaded.path, where="game", expected="tables")
     scenario = loaded.scenario
     try:
@@ -69,23 +71,34 @@ def build_study(loaded: LoadedScenario[ScenarioHead]) -> TablesStudy:
             unit = ("record", "records") if persons is None else ("person of the release", "people of the release")
             of_dataset = GeneralizationLattice(records.hierarchies, dataset.cells, counted)
             require_part_of(of_dataset, dataset.counts.astype(np.int64), population, unit)
-        safe_harbor = safe_harbor_minimum(scenario.safe_harbor, lattice, population or dataset)
+        safe_harbor = safe_harbor_minimum(scenario.safe_harbor, lattice, population or dataset, first)
         if persons is not None and safe_harbor is not None:
             safe_harbor = persons.least_above(safe_harbor)
         study = TablesStudy(
             loaded, lattice, cell_of_record, kind, Prices.of_kinds(*kinds.T), population, dataset, safe_harbor,
-            persons=persons, household_of=_households(records),
+            sampled=sampled_people(scenario, lattice.domain, records), persons=persons,
+            household_of=_households(records),
         )  # fmt: skip
         study.require_walkable()
+        if scenario.looks_up:
+            study = study.by_row()
+            if any(searches_each(study, name) for name in scenario.publisher.policies):
+                require_held(study.n_records, lattice.size)
         return OwnAdversary.of(study)
     except InputError as error:
         raise error.located(loaded.path) from None
 
 
 def safe_harbor_minimum(
-    section: SafeHarborSection | None, lattice: GeneralizationLattice, population: Population
+    section: SafeHarborSection | None,
+    lattice: GeneralizationLattice,
+    population: Population,
+    row_of: NDArray[np.integer],
 ) -> Strategies | None:
-    """Return the least generalization of each record that Safe Harbor accepts; None if a scenario does not ask."""
+    """Return the least generalization of each record that Safe Harbor accepts; None if a scenario does not ask.
+
+    `row_of` holds the row of each record in its file, for messages.
+    """
     if section is None:
         return None
     zip3_population = None
@@ -96,7 +109,9 @@ def safe_harbor_minimum(
             path = bundled_folder("populations") / "figures" / "us-2010-zip3.csv.gz"
             frame = read_table(path, comment="#")
             zip3_population = dict(zip(frame["zip3"], numbers(frame, "people", path), strict=True))
-    return safe_harbor_strategies(lattice, age=section.age, zip_code=section.zip, zip3_population=zip3_population)
+    return safe_harbor_strategies(
+        lattice, age=section.age, zip_code=section.zip, zip3_population=zip3_population, row_of=row_of
+    )
 
 
 def _must_hold_release(scenario: TablesScenario) -> bool:
@@ -151,6 +166,8 @@ def data_content(loaded: LoadedScenario[TablesScenario]) -> dict[str, Any]:
     scenario = loaded.scenario
     # Whether records must be people of the population hangs on the unit.
     content["publisher.unit"] = scenario.publisher.unit
+    # The people whom records stand for are made where somebody counts them, in truth or in belief.
+    content["sampled"] = "sample" in scenario.risks
     if scenario.has_price_columns:
         # Which records are alike then depends on what the others cost.
         content["economics"] = loaded.content["economics"]

@@ -8,7 +8,10 @@ from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
 from reidsim.scenarios.hierarchy_schema import HierarchySection
+from reidsim.scenarios.reading_schema import ReadingSection
 from reidsim.validation import Section
+
+Estimator = Literal["benedetti-franconi", "log-linear"]
 
 
 class PopulationSection(Section):
@@ -51,13 +54,32 @@ class ReleaseSection(Section):
         description="population whose people are the records: a bundled name or the path of a recipe of whole counts",
     )
     format: Literal["csv", "adult"] = Field(
-        default="csv", description='of the file at `path`; `"adult"` is the UCI file without header'
+        default="csv",
+        description='of the file at `path`; `"adult"` is the UCI file without header. Files of Parquet, Excel, '
+        "Stata, SPSS and SAS are told by their endings",
+    )
+    encoding: str = Field(
+        default="utf-8", description="of a csv file, such as `latin-1`; a byte order mark is no value"
     )
     delimiter: str = Field(
         default=",", min_length=1, max_length=1, description='between columns of a csv file; ARX writes `";"`'
     )
     header: bool = Field(
         default=True, description='whether the first row names the columns; else they are `"1"`, `"2"` and so on'
+    )
+    weight: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="column of the records with the sampling weight of each: how many people of the population it "
+        "stands for, 1 or more; no quasi-identifier, and not shared unless it is kept",
+    )
+    sampling_fraction: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        default=None, description="share of the population that the records are, where they have no weights"
+    )
+    estimator: Estimator = Field(
+        default="log-linear",
+        description='how `"sample"` risk estimates groups of the population: by a log-linear model of all records, or '
+        "from the weights of the group's own records alone, as mu-Argus and sdcMicro do, which may be far off where "
+        "many records are unique",
     )
     person: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
@@ -74,6 +96,11 @@ class ReleaseSection(Section):
     def _has_records(self) -> ReleaseSection:
         if self.path is None and self.table is None:
             raise InputError("no records", expected="a path, or the name of a table")
+        if self.weight is not None and self.sampling_fraction is not None:
+            raise InputError(
+                "both weights and one fraction say how the records were sampled", where="sampling_fraction",
+                found=self.sampling_fraction, expected="either release.weight or release.sampling_fraction",
+            )  # fmt: skip
         return self
 
 
@@ -82,8 +109,18 @@ class AttributeSection(Section):
 
     hierarchy: HierarchySection = Field(description="how values are generalized, by a `rule`")
     column: str | None = Field(default=None, description="column of the records; the attribute's name if not given")
+    reading: ReadingSection | None = Field(
+        default=None, description="how the column is read, by a `type`; values as they are if not given"
+    )
     values: dict[str, str] = Field(
-        default={}, description="value in the records = category of the population; values not listed stay"
+        default={},
+        description="value in the records, as it is read = what it is taken for, such as a category of the population "
+        "or the usual spelling; values not listed stay",
+    )
+    unknown: Literal["error", "nobody"] = Field(
+        default="error",
+        description="values of the records that the population does not have: an error, or values that nobody has "
+        "besides the person of the record",
     )
     draw: bool = Field(
         default=False, description="the records lack the attribute; it is drawn from the population, given the others"

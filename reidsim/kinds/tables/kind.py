@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,8 @@ import pandas as pd
 from reidsim.agents.profile import Setting
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.kinds.tables.build import build_study, data_content
+from reidsim.kinds.tables.direction_measures import direction_measures, direction_warnings
+from reidsim.kinds.tables.dropped_columns import DroppedColumns
 from reidsim.kinds.tables.full_domain_nodes import FullDomainTables, node_tables
 from reidsim.kinds.tables.full_domain_points import MOST_POINTS, FullDomainPoints, walks_at_once
 from reidsim.kinds.tables.measures import MEASURES, MEASURES_OF_PEOPLE
@@ -27,25 +29,29 @@ from reidsim.kinds.tables.outcomes import (
     release_table,
     warnings_of,
 )
-from reidsim.kinds.tables.own_adversary import named
 from reidsim.kinds.tables.people import household_risk
 from reidsim.kinds.tables.policies import OF_RECORDS, OF_TABLES, POLICIES, TablesPolicy, policy_named
 from reidsim.kinds.tables.record_figures import figure_tables
 from reidsim.kinds.tables.record_measures import further_measures
 from reidsim.kinds.tables.record_points import MONEY_KEYS, is_thinnable, record_points
+from reidsim.kinds.tables.released_rows import read_released
 from reidsim.kinds.tables.rounds import require_playable, setting_of
 from reidsim.kinds.tables.schema import TablesScenario, walks_whole_lattice
+from reidsim.kinds.tables.sharing import read_records, shared_columns, true_values
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.kinds.tables.switching import largest_group, takes_best
 from reidsim.measures import Measure
 from reidsim.scenarios.adversary_schema import AdversarySection
-from reidsim.scenarios.agents import among_adversaries
-from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.attack_recipe import require_recipe
+from reidsim.scenarios.faces import Choice as ControlChoice
+from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, amount_slider
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import Opponents, study_against, with_adversaries
 from reidsim.scenarios.people import HOUSEHOLD, counted_units
-from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.policy import with_each_k
+from reidsim.scenarios.record_sharing import SharedColumns
+from reidsim.scenarios.several_adversaries import named
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, PolicyOutcome, Progress
 from reidsim.wording import counted
 
@@ -72,10 +78,21 @@ class TablesKind(Kind):
         """Return the measures in words of records, or of people where these are counted."""
         return MEASURES_OF_PEOPLE if counted_units(content)[0] == "person" else self.measures
 
-    def release_file(self, scenario: ScenarioHead) -> str | None:
+    def release_file(self, scenario: TablesScenario) -> str | None:
         """Return the file of the records."""
-        assert isinstance(scenario, TablesScenario)  # noqa: S101 - of this kind
         return scenario.release.path
+
+    def shared_columns(self, scenario: TablesScenario) -> SharedColumns:
+        """Say which columns of the records are quasi-identifiers."""
+        return shared_columns(scenario)
+
+    def read_records(self, scenario: TablesScenario, path: Path) -> pd.DataFrame:
+        """Read the file of the records."""
+        return read_records(scenario, path)
+
+    def true_values(self, scenario: TablesScenario, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+        """Return the quasi-identifiers with the names that the scenario gives to values."""
+        return true_values(scenario, frame, path)
 
     def build(self, loaded: LoadedScenario[Any]) -> TablesStudy:
         """Read records and people."""
@@ -117,8 +134,10 @@ class TablesKind(Kind):
         return play(study, policies, progress=progress)
 
     def summarise(self, study: TablesStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Average the outcomes over all people of the release; with households, tell their risk, too."""
+        """Average the outcomes over all who are counted; tell what looking persons up changes, and households' risk."""
         summary, household = super().summarise(study, draw, equilibria), study.household_of
+        if study.scenario.looks_up:
+            summary = summary.join(direction_measures(study, equilibria))
         if household is not None:
             risks = [household_risk(found, study.row_of_subject, household).mean() for found in equilibria.values()]
             summary[HOUSEHOLD] = risks
@@ -173,13 +192,13 @@ class TablesKind(Kind):
 
     def warnings(self, study: TablesStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
         """Yield what to know about the records and the choices made."""
-        return warnings_of(study, outcomes)
+        yield from warnings_of(study, outcomes)
+        if study.scenario.looks_up:
+            yield from direction_warnings(study, outcomes)
 
     def settings(self, study: TablesStudy) -> Callable[[str, int, int], Setting]:
         """Return the one world of all policies and draws."""
-        world = setting_of(
-            study, among_adversaries(study.scenario.agents or AgentsSection(), study.scenario.adversaries)
-        )
+        world = setting_of(study, self.agents_of(study.scenario))
 
         def setting(policy: str, replication: int, draw: int) -> Setting:
             require_playable(study, policy)
@@ -221,27 +240,85 @@ class TablesKind(Kind):
         """Return the policies of the publisher's unit in the order of rows, and those of the scenario."""
         usual = OF_RECORDS if study.scenario.publisher.unit == "record" else OF_TABLES
         names = [name for name in usual if study.safe_harbor is not None or not POLICIES[name].needs_safe_harbor]
-        return tuple(dict.fromkeys((*names, *study.scenario.publisher.policies)))
+        section = study.scenario.publisher
+        return tuple(dict.fromkeys((*with_each_k(names, section.k), *section.policies)))
 
-    def amounts_at_once(self, scenario: ScenarioHead, keys: Sequence[str]) -> bool:
+    def amounts_at_once(self, scenario: TablesScenario, keys: Sequence[str]) -> bool:
         """Tell whether strategies can be thinned to those that are best at some amounts."""
-        return isinstance(scenario, TablesScenario) and is_thinnable(scenario, keys)
+        return is_thinnable(scenario, keys)
 
-    def plans_under_amounts(self, scenario: ScenarioHead) -> bool:
+    def plans_under_amounts(self, scenario: TablesScenario) -> bool:
         """Tell whether records are planned one by one."""
-        return isinstance(scenario, TablesScenario) and scenario.publisher.unit == "record"
+        return scenario.publisher.unit == "record"
 
     def amount_points(self, study: TablesStudy) -> AmountPoints | None:
         """Return what plans records one by one."""
         return record_points(study) if self.plans_under_amounts(study.scenario) else None
 
-    def points_at_once(self, scenario: ScenarioHead, keys: Sequence[str]) -> int:
+    def dropped_columns(self, study: TablesStudy) -> DroppedColumns:
+        """Return what plays the table without some of its quasi-identifiers."""
+        return DroppedColumns(study)
+
+    def play_released(
+        self, study: TablesStudy, path: Path, key: str | None = None
+    ) -> tuple[Equilibrium, tuple[str, ...]]:
+        """Return what comes of a released file, each row of which stands for a set of values in every attribute."""
+        read = read_released(study, path, key)
+        lacking = tuple(f"the file has no column for {name}: suppressed in every row" for name in read.suppressed)
+        return read.file.play(), lacking
+
+    def takes_best(self, scenario: TablesScenario, policy: str) -> bool:
+        """Tell whether a policy finds the best of generalizations that any amounts allow."""
+        return takes_best(scenario, policy)
+
+    def largest_group(self, study: TablesStudy) -> int | None:
+        """Return the number of people, if a one-shot adversary attacks by class sizes that are whole numbers."""
+        return largest_group(study)
+
+    def points_at_once(self, scenario: TablesScenario, keys: Sequence[str]) -> int:
         """Return the number of points of one walk of the lattice."""
-        return MOST_POINTS if isinstance(scenario, TablesScenario) and walks_at_once(scenario, keys) else 1
+        return MOST_POINTS if walks_at_once(scenario, keys) else 1
 
     def play_together(self, studies: Sequence[TablesStudy]) -> Callable[[int], Mapping[str, PolicyOutcome]]:
         """Return the outcomes at the points of one walk."""
         return FullDomainPoints(studies).outcomes
+
+    def figures(self, result: Shown) -> Figures:
+        """Return the figures of the papers that the run has the tables for."""
+        from reidsim.kinds.tables.figures.runs import run_figures
+
+        return run_figures(result)
+
+    def sweep_figures(self, result: ShownSweep) -> Figures:
+        """Return the figures of the papers along what changes."""
+        from reidsim.kinds.tables.figures.sweeps import sweep_figures
+
+        return sweep_figures(result)
+
+    def controls(self, scenario: TablesScenario) -> Iterator[Control]:
+        """Yield amounts, and of records against one adversary who knows everything, how it plans."""
+        yield from super().controls(scenario)
+        adversary = scenario.adversary
+        if scenario.publisher.unit == "table" or adversary.knowledge is not None or scenario.adversaries:
+            return
+        yield ControlChoice("adversary.planner", "Planner of the adversary", adversary.planner, ("one-shot", "fmdp"))
+        if adversary.plans_sequentially:
+            key, sequential = "adversary.sequential", adversary.sequential
+            yield amount_slider(f"{key}.access_cost", "Price of access", sequential.access_cost)
+            yield amount_slider(f"{key}.penalty", "Penalty for a detected exploit", sequential.penalty)
+
+    def is_by_record(self, scenario: TablesScenario, price: Literal["gain", "cost"]) -> bool:
+        """Tell whether a column holds the price, or the loss that it follows."""
+        economics = scenario.economics
+        follows_loss = price == "gain" and economics.gain is None and economics.columns.loss is not None
+        return follows_loss or getattr(economics.columns, price) is not None
+
+    def decision(self, scenario: TablesScenario) -> str:
+        """Say that records are decided on together, if no policy gives each its own."""
+        publisher = scenario.publisher
+        if publisher.unit == "record" or any(policy_named(name).way == "record-level" for name in publisher.policies):
+            return ""
+        return "one form for all records, and which of them to suppress: its best reply under the policy"
 
 
 TABLES = TablesKind()

@@ -45,6 +45,29 @@ SHARE_OPTIMAL = Measure(
     "share of records for which the search finds the optimal payoff",
 )
 EVALUATED = Measure("evaluated", "Strategies evaluated", "{:,.2f}", "per record: strategies whose payoff was computed")
+# Where persons are looked up in the shared rows: `adversary.direction`.
+UTILITY_PRICE = Measure(
+    "utility_price",
+    "Utility given up for persons looked up",
+    "{:.4f}",
+    "by how much the utility is below that of the same policy if the adversary only asks who a row is "
+    '(`adversary.direction = "record"`)',
+)
+EXPOSED_BY_RECORD = Measure(
+    "exposed_by_record",
+    "Attacked if persons are left out of account",
+    "{:.2%}",
+    "share of records attacked in the scenario's direction if they are shared as the policy picks in direction "
+    "`record`",
+)
+EXPOSED_TO_WEIGHTED = Measure(
+    "exposed_to_weighted",
+    "Attacked with a weighted guess",
+    "{:.2%}",
+    "share of records attacked if, of the rows that fit a person, those that fit fewer people of the release are taken "
+    "for likelier, in proportion to one over their number, in place of all for equally likely",
+)
+
 MEASURES = (
     *GAME_MEASURES,
     PARTICIPATION,
@@ -54,6 +77,9 @@ MEASURES = (
     ADVERSARY_PAYOFF_DIFFERENCE,
     SHARE_OPTIMAL,
     EVALUATED,
+    UTILITY_PRICE,
+    EXPOSED_BY_RECORD,
+    EXPOSED_TO_WEIGHTED,
 )
 
 # Where records name their person, and people are counted.

@@ -19,6 +19,7 @@ from reidsim.kinds.tables.people import household_risk
 from reidsim.kinds.tables.policies import POLICIES, policy_named
 from reidsim.kinds.tables.solving import SPLITS, TablesChoice, choose_all, truth_of
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.kinds.tables.weights import warning_of_estimator
 from reidsim.releases.full_domain import released_class_sizes, released_table
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
@@ -320,6 +321,9 @@ def _warnings_of_last_round(study: TablesStudy, policy: str, equilibrium: Equili
 
 def warnings_of_records(study: TablesStudy) -> Iterator[str]:
     """Yield what a reader should know about the records and the people."""
+    warning = warning_of_estimator(study.scenario, study.sampled)
+    if warning is not None:
+        yield warning
     if study.scenario.publisher.unit == "table":
         if study.outside:
             people = "" if study.population is None else study.population.name

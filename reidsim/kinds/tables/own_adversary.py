@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -27,6 +25,7 @@ from reidsim.scenarios.attack_recipe import recipe_of_scenario
 from reidsim.scenarios.given import given_population
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.planners import Amount, planner, sequential_attack
+from reidsim.scenarios.several_adversaries import loaded_alone, named
 
 if TYPE_CHECKING:
     from reidsim.kinds.tables.schema import TablesScenario
@@ -144,33 +143,10 @@ def _of_each(study: TablesStudy) -> TablesStudy:
 
 def alone(study: TablesStudy, name: str, own: OwnAdversary) -> TablesStudy:
     """Return the study in which one of several adversaries is the only one, given what it links with."""
-    scenario, section = study.scenario, study.scenario.adversaries[name]
-    changes = {
-        "adversary": section.alone,
-        "adversaries": {},
-        "economics": scenario.economics.model_copy(update=section.amounts),
-        # What it has of its own the publisher knows.
-        "beliefs": scenario.beliefs.model_copy(update=dict.fromkeys(section.amounts)),
-    }
-    loaded = replace(study.loaded, scenario=scenario.model_copy(update=changes))
+    section = study.scenario.adversaries[name]
     amounts = {price: np.asarray(amount) for price, amount in section.amounts.items()}
-    return replace(study, loaded=loaded, prices=replace(study.prices, **amounts), own=own, owns={})
-
-
-@contextmanager
-def named(name: str | None) -> Iterator[None]:
-    """Let errors about an adversary name the section of it, if it is one of several."""
-    try:
-        yield
-    except InputError as error:
-        where = error.where or ""
-        about = where.partition(".")[0] == "adversary" or (not where and error.source is None)
-        if name is None or not about:
-            raise
-        raise InputError(
-            error.problem, source=error.source, where=f"adversaries.{name}{where.removeprefix('adversary')}",
-            found=error.found, expected=error.expected, hint=error.hint,
-        ) from None  # fmt: skip
+    loaded, prices = loaded_alone(study.loaded, name), replace(study.prices, **amounts)
+    return replace(study, loaded=loaded, prices=prices, own=own, owns={})
 
 
 def planner_of(study: TablesStudy, gain: Amount, cost: Amount) -> Adversary:

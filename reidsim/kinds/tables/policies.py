@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -11,8 +11,8 @@ from pydantic import AfterValidator
 
 from reidsim.random_streams import random_stream
 from reidsim.scenarios.adversary_schema import names_schema
-from reidsim.scenarios.own_policies import known_policy, own_defender
-from reidsim.scenarios.policy import Policy
+from reidsim.scenarios.own_policies import known_policy, policy_among
+from reidsim.scenarios.policy import ANONYMITY_PATTERN, K_ANONYMITY, Policies, Policy
 
 if TYPE_CHECKING:
     from reidsim.games.defenders.defender import Defender, Game
@@ -111,9 +111,15 @@ def _at_random(study: TablesStudy) -> Strategies:
     return random_stream(study.scenario.seed, "cross-play").integers(study.lattice.size, size=study.space.n_records)
 
 
-POLICIES: dict[str, TablesPolicy] = {
-    policy.name: policy
-    for policy in (
+def _anonymous(name: str, k: int) -> TablesPolicy:
+    """Return k-anonymity under a name that says its k."""
+    plain = POLICIES[K_ANONYMITY]
+    words = plain.words.replace(" k ", f" {k:,} ")
+    return replace(plain, name=name, label=f"{k}-anonymity", words=words, defender=_defender(name, plans=False), k=k)
+
+
+POLICIES: Policies[TablesPolicy] = Policies(
+    (
         _policy(
             "safe-harbor", "Safe Harbor", "the least generalization that the HIPAA Safe Harbor rule accepts",
             is_rule=True, needs_safe_harbor=True, form=lambda study: study.safe_harbor_strategies,
@@ -188,12 +194,13 @@ POLICIES: dict[str, TablesPolicy] = {
         ),
         _policy("opt-in", "Opt-in game", "each record as it is if that pays, else not at all", way="opt-in"),
         _policy(
-            "k-anonymity", "k-anonymity", "the one generalization that keeps most utility with k records in each class",
+            K_ANONYMITY, "k-anonymity", "the one generalization that keeps most utility with k records in each class",
             is_rule=True, way="k-anonymity",
         ),
         _policy("random", "Random", "each record in a generalization drawn at random", is_rule=True, form=_at_random),
-    )
-}  # fmt: skip
+    ),
+    _anonymous,
+)  # fmt: skip
 
 # The policies in the order of rows of cross-play, by the publisher's unit.
 OF_RECORDS = (
@@ -207,14 +214,9 @@ OF_TABLES = (
 )  # fmt: skip
 
 
-def own_policy(name: str) -> TablesPolicy:
-    """Return the policy of a user's module or an installed package, which makes its defender when asked."""
-    return TablesPolicy(name, name, "a policy of one's own", own_defender(name, WHERE), by_agents=False)
-
-
 def policy_named(name: str) -> TablesPolicy:
-    """Return a policy by its name; any that the package does not have is somebody's own, see `own_policy`."""
-    return POLICIES[name] if name in POLICIES else own_policy(name)
+    """Return a policy by its name; any that the package does not have is somebody's own."""
+    return policy_among(POLICIES, TablesPolicy, name, WHERE)
 
 
-PolicyName = Annotated[str, AfterValidator(known_policy(POLICIES)), names_schema(POLICIES)]
+PolicyName = Annotated[str, AfterValidator(known_policy(POLICIES)), names_schema(POLICIES, ANONYMITY_PATTERN)]

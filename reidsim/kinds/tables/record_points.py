@@ -44,6 +44,7 @@ def is_thinnable(scenario: TablesScenario, keys: Iterable[str]) -> bool:
         and adversary is not None
         and adversary.planner == "one-shot"
         and adversary.stages is None
+        and not adversary.looks_up
         and scenario.planned_risk == adversary.risk
         and not scenario.has_price_columns
         and scenario.agents is None

@@ -14,6 +14,7 @@ from reidsim.errors import InputError, nearest
 from reidsim.kinds.tables.data_schema import AttributeSection, PopulationSection
 from reidsim.kinds.tables.people import people_of_records
 from reidsim.kinds.tables.schema import TablesScenario
+from reidsim.kinds.tables.weights import sampling_weights
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute, Codes, Domain
@@ -21,13 +22,14 @@ from reidsim.populations.population import Population
 from reidsim.populations.sampling import complete_records
 from reidsim.random_streams import random_stream
 from reidsim.releases.adult import read_adult
+from reidsim.releases.calendar import date_levels
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy, hierarchy_from_rows, require_rows_of_values
 from reidsim.releases.hierarchy_file import check_header, read_hierarchy
 from reidsim.releases.hierarchy_rules import group_levels, interval_levels, prefix_levels, suppression_level
 from reidsim.releases.records import records_of, redraw_top_code, select_columns
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.given import given_population, given_table, table_rows
-from reidsim.scenarios.hierarchy_schema import Groups, HierarchySection, Intervals, Prefix, Suppress, Table
+from reidsim.scenarios.hierarchy_schema import Dates, Groups, HierarchySection, Intervals, Prefix, Suppress, Table
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import Keys
 from reidsim.tables import DELIMITERS, numbers, read_table, require_columns
@@ -49,6 +51,8 @@ class ReleasedRecords:
         Everybody, over the same domain.
     prices : dict of str to ndarray of float64, shape (n_records,)
         Amounts that the records bring themselves, by ``benefit``, ``loss``, ``gain`` or ``cost``.
+    weights : ndarray of float64, shape (n_records,), or None
+        People whom each record stands for, if that is known.
     person, household : ndarray of int, shape (n_records,), optional
         Numbers of the person and the household of each record.
     """
@@ -57,6 +61,7 @@ class ReleasedRecords:
     hierarchies: tuple[Hierarchy, ...]
     population: Population | None
     prices: dict[str, Floats]
+    weights: Floats | None = None
     person: Keys | None = None
     household: Keys | None = None
 
@@ -69,24 +74,21 @@ class _Rows:
     labels: pd.DataFrame
     columns: Mapping[str, str]
 
-    def require_values(self, name: str, known: pd.Index[str] | None, section: AttributeSection) -> None:
-        """Check that an attribute has a value in every row, one of those `known` if these are given."""
+    def require_values(self, name: str, known: pd.Index[str], section: AttributeSection) -> None:
+        """Check that every value of an attribute, the missing one too, is one of those in its hierarchy file."""
         labels = self.labels[name]
-        wrong = labels.eq("") if known is None else ~labels.isin(known)
+        wrong = ~labels.isin(known)
         if not wrong.any():
             return
         row = int(wrong.to_numpy().argmax())
         place = f"row {row + 1}, column {self.columns[name]!r}"
         if labels.iloc[row] == "":
+            assert isinstance(section.hierarchy, Table)  # noqa: S101 - said for the type checker
             raise InputError(
-                "value missing",
-                source=self.source,
-                where=place,
-                expected="a value in every row",
-                hint="leave the row out, or give missing values a name of their own",
-            )
-        hint = None if known is None else nearest(labels.iloc[row], known)
-        raise _no_place(labels.iloc[row], self.source, place, section, hint)
+                "value missing", source=self.source, where=place,
+                expected=f"a value, or a row for missing ones in {section.hierarchy.file}",
+            )  # fmt: skip
+        raise _no_place(labels.iloc[row], self.source, place, section, nearest(labels.iloc[row], known))
 
 
 def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
@@ -95,6 +97,7 @@ def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
     Categories of an attribute, which the information loss counts whether they occur or not, are the rows of its
     hierarchy file, else those of the population, else the values that occur. Where the unit is the record, those of a
     population made by a recipe come first: its forms are priced by what can be told of people (Wan et al. 2015).
+    A missing value is a category of its own.
 
     Raises
     ------
@@ -104,8 +107,7 @@ def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
     scenario, attributes = loaded.scenario, loaded.scenario.attributes
     source, frame = _records(loaded)
     in_records = {name: a.column or name for name, a in attributes.items() if not a.draw}
-    renamed = {name: a.values for name, a in attributes.items()}
-    records = _Rows(source, select_columns(frame, in_records, renamed, source), in_records)
+    records = _Rows(source, attribute_labels(frame, in_records, attributes, source), in_records)
     people, rows_of_people = _people(loaded, in_records)
     files = [records] if rows_of_people is None else [records, rows_of_people]
     by_people = scenario.publisher.unit == "record" and people is not None and rows_of_people is None
@@ -115,12 +117,13 @@ def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
         if isinstance(a.hierarchy, Table)
     }
     listed = {} if by_people else tables
-    domain = Domain(tuple(Attribute(name, _categories(name, listed, people, records.labels)) for name in attributes))
-    for name, attribute in attributes.items():
+    domain = Domain(
+        tuple(Attribute(name, _categories(name, a, listed, people, records.labels)) for name, a in attributes.items())
+    )
+    for name in listed:
         for file in files:
-            if name in file.labels and (name in listed or scenario.publisher.unit == "table"):
-                # Where each record has a form of its own, a missing value is one like any other.
-                file.require_values(name, domain[name].labels if name in listed else None, attribute)
+            if name in file.labels:
+                file.require_values(name, domain[name].labels, attributes[name])
     population = None if people is None else over_domain(domain, people, attributes)
     codes = np.full((len(frame), len(attributes)), -1, dtype=np.int32)
     for position, name in enumerate(attributes):
@@ -140,8 +143,9 @@ def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
         if column is not None:
             require_columns(frame, [column], Path(source))
             prices[price] = np.asarray(numbers(frame, column, Path(source)), dtype=np.float64)
+    weights = sampling_weights(scenario.release, frame, source)
     person, household = people_of_records(scenario, frame, source, prices)
-    return ReleasedRecords(codes, hierarchies, population, prices, person, household)
+    return ReleasedRecords(codes, hierarchies, population, prices, weights, person, household)
 
 
 def columns_of_release(
@@ -174,9 +178,33 @@ def _records(loaded: LoadedScenario[TablesScenario]) -> tuple[str | Path, pd.Dat
         raise error if error.where else error.located(where="release.path") from None
 
 
+def attribute_labels(
+    frame: pd.DataFrame, columns: Mapping[str, str], attributes: Attributes, source: str | Path
+) -> pd.DataFrame:
+    """Take the columns that hold attributes, under the attributes' names and as the scenario says that they are read.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    columns : mapping of str to str
+        Column of each attribute.
+    attributes : mapping of str to AttributeSection
+    source : str or Path
+        For messages.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, or a value cannot be read.
+    """
+    renamed = {name: a.values for name, a in attributes.items()}
+    readings = {name: a.reading.label for name, a in attributes.items() if a.reading is not None}
+    return select_columns(frame, columns, renamed, source, readings)
+
+
 def _delimited(loaded: LoadedScenario[TablesScenario], path: Path) -> pd.DataFrame:
     section = loaded.scenario.release
-    frame = read_table(path, delimiter=section.delimiter, header=section.header)
+    frame = read_table(path, delimiter=section.delimiter, header=section.header, encoding=section.encoding)
     if not section.header:
         frame.columns = pd.Index([str(number) for number in range(1, frame.shape[1] + 1)])
     if frame.shape[1] == 1 and len(loaded.scenario.attributes) > 1:
@@ -213,7 +241,7 @@ def _people(
         frame = _delimited(loaded, path)
     except InputError as error:
         raise error if error.where else error.located(where="population.path") from None
-    labels = select_columns(frame, in_people, {name: a.values for name, a in attributes.items()}, path)
+    labels = attribute_labels(frame, in_people, attributes, path)
     domain = Domain(tuple(Attribute(name, natural_categories(labels[name])) for name in attributes))
     people = Population.from_records(domain, domain.encode(labels), name=path.name, source=str(path.name))
     return people, _Rows(path, labels, in_people)
@@ -256,11 +284,20 @@ def _hierarchy_rows(
 
 
 def _categories(
-    name: str, tables: Mapping[str, list[list[str]]], people: Population | None, labels: pd.DataFrame
+    name: str,
+    attribute: AttributeSection,
+    tables: Mapping[str, list[list[str]]],
+    people: Population | None,
+    labels: pd.DataFrame,
 ) -> tuple[str, ...]:
     if name in tables:
         return tuple(row[0] for row in tables[name])
-    return natural_categories(labels[name]) if people is None else people.domain[name].categories
+    if people is None:
+        return natural_categories(labels[name])
+    known = people.domain[name].categories
+    if attribute.unknown == "error" or name not in labels:
+        return known
+    return (*known, *natural_categories(labels[name][~labels[name].isin(known)]))
 
 
 def over_domain(domain: Domain, people: Population, attributes: Attributes) -> Population:
@@ -371,13 +408,15 @@ def hierarchy_of(attribute: Attribute, section: HierarchySection, folder: Path, 
         raise error.located(where=where) from None
 
 
-def _ruled_levels(attribute: Attribute, section: Intervals | Prefix | Groups) -> list[list[str]]:
+def _ruled_levels(attribute: Attribute, section: Intervals | Prefix | Groups | Dates) -> list[list[str]]:
     if isinstance(section, Intervals):
         return interval_levels(
             attribute, section.widths, start=section.start, absorb_remainder=section.absorb_remainder
         )
     if isinstance(section, Prefix):
         return prefix_levels(attribute, section.digits, pool=section.pool)
+    if isinstance(section, Dates):
+        return date_levels(attribute, section.levels)
     return group_levels(attribute, section.groups)
 
 

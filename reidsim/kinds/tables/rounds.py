@@ -13,7 +13,7 @@ from reidsim.agents.accuracy import InaccurateLinker
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
 from reidsim.errors import InputError, listed
 from reidsim.games.record_game import Choice, Linker, RecordGame
-from reidsim.kinds.tables.own_adversary import named, planner_of
+from reidsim.kinds.tables.own_adversary import planner_of
 from reidsim.kinds.tables.policies import POLICIES, policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.scenarios.adversary_schema import Risk
@@ -35,6 +35,7 @@ from reidsim.scenarios.agents_equipment import (
 )
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
 from reidsim.scenarios.schema import EconomicsSection
+from reidsim.scenarios.several_adversaries import named
 
 
 @dataclass(eq=False)

@@ -10,13 +10,21 @@ from pydantic import Field, model_validator
 from reidsim.errors import InputError, listed
 from reidsim.kinds.tables.data_schema import AttributeSection, PopulationSection, ReleaseSection
 from reidsim.kinds.tables.policies import POLICIES, PolicyName, policy_named
-from reidsim.scenarios.adversary_schema import AdversarySection, Risk, WeightedAdversarySection, check_adversaries
+from reidsim.scenarios.adversary_schema import (
+    AdversarySection,
+    Risk,
+    WeightedAdversarySection,
+    check_adversaries,
+)
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.figures_schema import FiguresSection
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
+from reidsim.scenarios.policy import AnonymityK, with_each_k
 from reidsim.scenarios.schema import RECORD_COLUMNS, BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.validation import Section
 
+# Of risks of several adversaries, the one whose people the others' are among.
+_LARGEST_FIRST: tuple[Risk, ...] = ("journalist", "sample", "prosecutor")
 # Columns of the tables in which the attributes stand beside others.
 _TAKEN = (*RECORD_COLUMNS, "node", "records", "people", "suppressed", "class_size")
 
@@ -108,10 +116,16 @@ class PublisherSection(Section):
         description="time after which the anytime search stops, in each round of local recoding",
     )
     rounds: Annotated[int, Field(ge=1)] = Field(default=100, description="the most rounds of local recoding")
-    k: Annotated[int, Field(ge=1)] = Field(default=2, description="of policy `k-anonymity`: records that look alike")
+    k: AnonymityK = Field(
+        default=2,
+        description="of policy `k-anonymity`: records that look alike; of a list, each is a policy, such as "
+        "`k-anonymity-5`",
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> PublisherSection:
+        # Wherever policies are named, that of each k has its own name.
+        object.__setattr__(self, "policies", with_each_k(self.policies, self.k))
         require_distinct(self.policies, "policies")
         budgeted = self.nodes is not None or self.seconds is not None
         if self.search == "anytime" and not budgeted:
@@ -204,10 +218,15 @@ class TablesScenario(ScenarioHead):
         return sections[0] if len(sections) == 1 and not own else None
 
     @property
+    def looks_up(self) -> bool:
+        """Whether an adversary looks persons up, so that how one record is shared matters to others."""
+        return any(section.looks_up for section in self.every_adversary.values())
+
+    @property
     def linked_risk(self) -> Risk:
         """Whose class sizes decide who is attacked; the population's, if those of one of several adversaries."""
         risks = {section.risk for section in self.every_adversary.values()}
-        return "journalist" if "journalist" in risks else "prosecutor"
+        return next(risk for risk in _LARGEST_FIRST if risk in risks)
 
     @property
     def planned_risk(self) -> Risk:
@@ -218,7 +237,9 @@ class TablesScenario(ScenarioHead):
     def risks(self) -> frozenset[Risk]:
         """Whose class sizes matter, in truth or in what the publisher believes."""
         given: tuple[Risk, ...] = () if self.beliefs.risk is None else (self.beliefs.risk,)
-        return frozenset((*given, *(section.risk for section in self.every_adversary.values())))
+        sections = self.every_adversary.values()
+        # Who only looks persons up counts shared rows, and nobody in a population.
+        return frozenset((*given, *(section.risk for section in sections if section.direction != "person")))
 
     @property
     def has_price_columns(self) -> bool:
@@ -239,7 +260,9 @@ class TablesScenario(ScenarioHead):
         if taken:
             raise InputError("name of a column of the results", where="attributes", found=taken[0])
         self._check_adversaries()
+        check_directions(self)
         self._check_population()
+        self._check_weights()
         self._check_safe_harbor()
         self._check_policies()
         self._check_amounts()
@@ -262,6 +285,17 @@ class TablesScenario(ScenarioHead):
             )  # fmt: skip
         if self.release.person is None:
             return
+        for key in ("weight", "sampling_fraction"):
+            if getattr(self.release, key) is not None:
+                raise InputError(
+                    "sampling weights are of records, and people are counted", where=f"release.{key}",
+                    found=getattr(self.release, key), expected=f"either release.{key} or release.person",
+                )  # fmt: skip
+        if self.looks_up:
+            raise InputError(
+                "persons are looked up among records of one person each", where="release.person",
+                found=self.release.person, expected='it with adversary.direction = "record"',
+            )  # fmt: skip
         for name in self.publisher.policies:
             way = policy_named(name).way
             if way == "splits" or (way == "rounds" and "prosecutor" in self.risks):
@@ -272,24 +306,17 @@ class TablesScenario(ScenarioHead):
                 )  # fmt: skip
 
     def _check_adversaries(self) -> None:
-        if self.adversaries and "adversary" in self.model_fields_set:
-            raise InputError(
-                "both adversary and adversaries say who attacks", where="adversary",
-                expected="either [adversary] or [adversaries]",
-            )  # fmt: skip
-        check_adversaries(self.adversaries)
+        check_adversaries(self.adversaries, self.model_fields_set)
         if self.agents is not None:
             self.agents.check_adversaries(self.adversaries)
         if not self.adversaries:
             return
-        for where, asked in (
-            ("figures.sequential", self.figures.sequential is not None),
-            ("stress.guarantee", self.stress is not None and self.stress.guarantee),
-        ):
-            if asked:
-                raise InputError(
-                    "it is about one adversary", where=where, expected="[adversary] in place of [adversaries]"
-                )
+        if self.figures.sequential is not None:
+            raise InputError(
+                "it is about one adversary",
+                where="figures.sequential",
+                expected="[adversary] in place of [adversaries]",
+            )
         rounds = [name for name in self.publisher.policies if policy_named(name).in_rounds]
         if rounds and len(self.adversaries) > 1 and "prosecutor" in self.risks:
             raise InputError(
@@ -306,6 +333,24 @@ class TablesScenario(ScenarioHead):
         if drawn or "journalist" in self.risks:
             reason = f"attribute {drawn[0]!r} is drawn from it" if drawn else "journalist risk counts its people"
             raise InputError("section missing", where="population", expected=f"a population, since {reason}")
+
+    def _check_weights(self) -> None:
+        release = self.release
+        taken = [name for name, attribute in self.attributes.items() if release.weight == (attribute.column or name)]
+        if taken:
+            raise InputError(
+                "the sampling weight is no quasi-identifier", where=f"attributes.{taken[0]}", found=release.weight,
+                expected="another column",
+            )  # fmt: skip
+        if "sample" in self.risks and release.weight is None and release.sampling_fraction is None:
+            raise InputError(
+                "sample risk needs to know how the records were sampled", where="release",
+                expected="the column release.weight, or release.sampling_fraction",
+            )  # fmt: skip
+        if "sample" in self.risks and self.figures.sequential is not None:
+            raise InputError(
+                "it counts people, whom sample risk estimates", where="figures.sequential", expected="another risk"
+            )
 
     def _check_safe_harbor(self) -> None:
         if self.safe_harbor is None:
@@ -367,6 +412,42 @@ class TablesScenario(ScenarioHead):
                     "a sequential attack has one gain and one cost for all records", where=differing[0],
                     expected="economics.gain and economics.cost",
                 )  # fmt: skip
+
+
+def check_directions(scenario: TablesScenario) -> None:
+    """Check that a scenario whose adversary looks persons up asks for nothing that takes each record on its own.
+
+    Raises
+    ------
+    InputError
+        Names the key.
+    """
+    if not scenario.looks_up:
+        return
+    sections = scenario.every_adversary
+    first_key, first = next(iter(sections.items()))
+    for key, section in sections.items():
+        for name in ("direction", "risk"):
+            if getattr(section, name) != getattr(first, name):
+                raise InputError(
+                    "adversaries who look persons up differ in more than planners and amounts", where=f"{key}.{name}",
+                    found=getattr(section, name), expected=f"{getattr(first, name)}, as {first_key}.{name}",
+                )  # fmt: skip
+    publisher, figures = scenario.publisher, scenario.figures
+    rounds = [name for name in publisher.policies if policy_named(name).in_rounds]
+    for where, asked in (
+        ("agents", scenario.agents is not None),
+        ("publisher.solver", publisher.solver == "lattice-search" and publisher.unit == "record"),
+        ("publisher.policies", rounds[:1]),
+        ("figures.strategies", figures.strategies is not None),
+        ("figures.sequential", figures.sequential is not None),
+    ):
+        if asked:
+            what = f": {rounds[0]}" if where == "publisher.policies" else ""
+            raise InputError(
+                f"it takes each record on its own{what}, and who looks persons up compares all that are shared",
+                where=where, expected=f'{first_key}.direction = "record"',
+            )  # fmt: skip
 
 
 def walks_whole_lattice(scenario: TablesScenario) -> dict[str, str]:

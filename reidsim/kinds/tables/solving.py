@@ -20,6 +20,7 @@ from reidsim.games.defenders.fixed import FixedForms, OptIn
 from reidsim.games.defenders.k_anonymity import KAnonymity
 from reidsim.games.defenders.recoding import LocalRecoding, MultiDimensional
 from reidsim.games.defenders.same_form import AnytimeForm
+from reidsim.games.directions.linker import DirectedLinker, directed_linker
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame, eager
 from reidsim.games.full_domain.anytime import anytime_search, explore
@@ -33,9 +34,11 @@ from reidsim.games.full_domain.risk import GivenSizes
 from reidsim.games.full_domain.search import FullDomainSolution, search
 from reidsim.games.lattice_search import lattice_search
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+from reidsim.kinds.tables.looked_up import choose_looked_up
 from reidsim.linkage.risk import UniformGuess
 from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.adversary_schema import Risk
+from reidsim.scenarios.policy import k_of
 
 if TYPE_CHECKING:
     from reidsim.kinds.tables.study import TablesStudy
@@ -102,6 +105,8 @@ def choose_all(
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Choice]:
     """Do the same for several policies; what is the best of each record is found for all of them in one pass."""
+    if (linker := directed_linker(game)) is not None:
+        return {name: _looked_up(study, name, game, linker) for name in policies}
     by_record = study.scenario.publisher.unit == "record"
     per_record = [name for name in policies if by_record and study.policy(name).way == "unit"]
     together: dict[str, Choice] = {}
@@ -123,10 +128,10 @@ def truth_of(study: TablesStudy, policy: str, choice: Choice, game: RecordGame) 
     InputError
         If that cannot be told of the adversary's linkage.
     """
-    if not study.policy(policy).in_rounds:
+    if not study.policy(policy).in_rounds or directed_linker(game) is not None:
         return game
     risks = {section.risk for section in study.scenario.every_adversary.values()}
-    if risks == {"journalist"}:
+    if "prosecutor" not in risks:
         return game
     risk: Risk = "prosecutor"
     if game.linker is not study.linker(risk):
@@ -137,6 +142,11 @@ def truth_of(study: TablesStudy, policy: str, choice: Choice, game: RecordGame) 
     nodes = choice.nodes if isinstance(choice, TablesChoice) else ()
     sizes = sizes_in_rounds(study.node_game(risk, study.prices), nodes, choice.strategies)
     return replace(game, linker=GivenSizes(sizes))
+
+
+def _looked_up(study: TablesStudy, policy: str, game: RecordGame, linker: DirectedLinker) -> Choice:
+    planned, constraint = _planned(study, policy, game), constraint_of(study, policy)
+    return choose_looked_up(study, policy, planned, linker, constraint, lambda each: _choose(study, policy, each))
 
 
 def _choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
@@ -164,9 +174,23 @@ def _choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
     if way == "opt-in":
         return OptIn().choose(game)
     if way == "k-anonymity":
-        limit = section.suppression_limit if section.unit == "table" else 0.0
-        return KAnonymity(section.k, study.weights, limit, lattice.index(study.minimum)).choose(game)
+        return _anonymous(study, policy, game)
     return FixedForms(policy, rule_of(study, policy)).choose(game)
+
+
+def _anonymous(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
+    """Play k-anonymity; the node of a table is told, with the classes in which records are decided on."""
+    section, n = study.scenario.publisher, study.lattice.n_records
+    k, of_table = k_of(study.policy(policy), section.k, "publisher.k"), section.unit == "table"
+    limit = section.suppression_limit if of_table else 0.0
+    choice = KAnonymity(k, study.released, limit, study.lattice.index(study.minimum), policy).choose(game)
+    node = int(choice.strategies.max(initial=WITHHELD))
+    if not of_table or node == WITHHELD:
+        return choice
+    classes = np.full(n, node, dtype=np.int64)
+    return TablesChoice(
+        choice.strategies, choice.solver, choice.evaluated, choice.exact, nodes=(node,), classes=classes
+    )
 
 
 def rule_of(study: TablesStudy, policy: str) -> Strategies:
@@ -217,7 +241,8 @@ def _best_of_each(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
 def whole_game(study: TablesStudy, policy: str, game: RecordGame) -> FullDomainGame:
     """Return the game of one node for all records against the adversaries of a record game."""
     risk, prices = study.scenario.planned_risk, study.believed(study.prices)
-    own = _prices_against(study, game, prices)
+    # Compiled searches count people, whom sample risk estimates from two counts.
+    own = None if risk == "sample" else _prices_against(study, game, prices)
     # A publisher who foresees purchases also looks at games with higher losses.
     if own is not None and game.linker is study.linker(risk) and np.array_equal(game.loss, study.of_cells(prices.loss)):
         return planned_game(study, policy, risk, own)

@@ -13,20 +13,18 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.on_lattice import LatticeAttackLinker
-from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname, Stage
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.bundled import BUNDLED, data_file, resolve
 from reidsim.errors import InputError
 from reidsim.kinds.tables.release import columns_of_release
 from reidsim.linkage.row_groups import RowGroups
-from reidsim.linkage.surname_inference.tmrca import Ancestry
 from reidsim.populations.catalogue import as_individuals, make
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.scenarios.attack_recipe import AttackRecipe, AttackResourceSection, load_attack_recipe
-from reidsim.scenarios.attack_stages import IdentifySection, InferByLinkageSection, StageSection, mutation_rates
+from reidsim.scenarios.attack_stages import stage_of
 from reidsim.tables import numbers, read_table, require_columns
 
 if TYPE_CHECKING:
@@ -143,7 +141,7 @@ def _finer(cell_of_record: NDArray[np.intp], told: pd.DataFrame) -> tuple[Intege
 
 def _staged(recipe: AttackRecipe, path: Path, lattice: GeneralizationLattice, told: pd.DataFrame) -> StagedAttack:
     try:
-        stages = tuple(_stage(section, path.parent) for section in recipe.stages)
+        stages = tuple(stage_of(section, path.parent) for section in recipe.stages)
         attack = MultistageAttack(stages, 0.0, 0.0, recipe.confidence_threshold)
         attack.check_attributes(lattice.domain.names)
         world = _world(recipe, path.parent, lattice, told)
@@ -156,18 +154,6 @@ def _staged(recipe: AttackRecipe, path: Path, lattice: GeneralizationLattice, to
         return StagedAttack(attack, LatticeAttackLinker(attack, world, lattice))
     except InputError as error:
         raise error.located(path) from None
-
-
-def _stage(section: StageSection, folder: Path) -> Stage:
-    if isinstance(section, IdentifySection):
-        return Identify(section.on, section.resource)
-    if isinstance(section, InferByLinkageSection):
-        return InferByLinkage(section.infers, section.resource, section.on, section.price)
-    loci = section.loci or ()
-    ancestry = Ancestry(mutation_rates(section.mutation_rates, folder, loci), section.effective_population)
-    return InferSurname(
-        loci, ancestry, section.resource, section.infers, section.method, section.candidate_share, section.price
-    )
 
 
 def _world(recipe: AttackRecipe, folder: Path, lattice: GeneralizationLattice, told: pd.DataFrame) -> MultistageWorld:

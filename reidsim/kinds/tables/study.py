@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,26 +15,29 @@ from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
+from reidsim.games.directions.linker import DirectedLinker
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.nodes import MOST_NODES
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.risk import records_outside
 from reidsim.games.people import adversary_of_people
 from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
-from reidsim.kinds.tables.own_adversary import OwnAdversary, alone, named, planner_of, sequential_attack_of
+from reidsim.kinds.tables.own_adversary import OwnAdversary, alone, planner_of, sequential_attack_of
 from reidsim.kinds.tables.people import ReleasedPeople
 from reidsim.kinds.tables.policies import TablesPolicy, policy_named
 from reidsim.kinds.tables.schema import TablesScenario, walks_whole_lattice
 from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.linkage.individual_risk import SampledPeople, sizes_among
 from reidsim.populations.domain import Codes
 from reidsim.populations.population import Population
 from reidsim.releases.full_domain import common_levels
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.releases.strategy_space import Floats, Strategies
+from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import AdversarySection, Risk
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import Keys
-from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
+from reidsim.scenarios.schema import EconomicsSection
+from reidsim.scenarios.several_adversaries import named
 from reidsim.scenarios.study import Study, World
 
 PRICES = ("benefit", "loss", "gain", "cost")
@@ -69,6 +71,8 @@ class TablesStudy(Study[TablesScenario]):
         What the scenario's adversary links with.
     owns : dict of str to OwnAdversary
         What each adversary links with, where the scenario has several.
+    sampled : SampledPeople or None
+        The people whom the released records stand for, if their weights are known and needed.
     persons : ReleasedPeople, optional
         Whose each record is, where people may have several; each record is a person, if not given.
     household_of : ndarray of int, shape (n_subjects,), optional
@@ -87,9 +91,10 @@ class TablesStudy(Study[TablesScenario]):
     safe_harbor: Strategies | None
     own: OwnAdversary = field(default_factory=OwnAdversary)
     owns: dict[str, OwnAdversary] = field(default_factory=dict)
+    sampled: SampledPeople | None = None
     persons: ReleasedPeople | None = None
     household_of: Keys | None = None
-    linkers: dict[tuple[OwnAdversary | None, Risk], Linker] = field(default_factory=dict, repr=False)
+    linkers: dict[tuple[object, ...], Linker] = field(default_factory=dict, repr=False)
 
     def policy(self, name: str) -> TablesPolicy:
         """Return a policy of this kind by its name."""
@@ -161,6 +166,9 @@ class TablesStudy(Study[TablesScenario]):
 
     def people(self, risk: Risk) -> Population:
         """Return everybody who may be taken for a record's person: the population, or the released records."""
+        if risk == "sample":
+            assert self.sampled is not None  # noqa: S101 - made where a risk of the scenario is this
+            return self.sampled
         return self.population if risk == "journalist" and self.population is not None else self.dataset
 
     @property
@@ -252,6 +260,17 @@ class TablesStudy(Study[TablesScenario]):
         """Lowest levels at which every record satisfies Safe Harbor; see `safe_harbor_strategies`."""
         return tuple(np.maximum(self.minimum, common_levels(self.lattice, self.safe_harbor_strategies)).tolist())
 
+    def by_row(self) -> TablesStudy:
+        """Return the study on the records as they are, each of which is shared in a form of its own, equal or not."""
+        if len(self.cell_of_record) == self.lattice.n_records:
+            return self
+        of = self.cell_of_record
+        harbor = None if self.safe_harbor is None else self.safe_harbor[of]
+        return replace(
+            self, lattice=self.lattice_of(self.lattice.codes[of]), cell_of_record=np.arange(len(of)),
+            kind=self.kind[of], safe_harbor=harbor, linkers={},
+        )  # fmt: skip
+
     def lattice_of(self, codes: Codes) -> GeneralizationLattice:
         """Return the same lattice over other records."""
         return GeneralizationLattice(self.lattice.hierarchies, codes, self.lattice.loss_attributes)
@@ -262,19 +281,26 @@ class TablesStudy(Study[TablesScenario]):
         """Return what links cells to everybody among whom they hide."""
         key = (None, risk)
         if key not in self.linkers:
-            self.linkers[key] = PopulationLinker(GroupSizes(self.people(risk), self.lattice))
+            self.linkers[key] = PopulationLinker(sizes_among(self.people(risk), self.lattice))
         linker = self.linkers[key]
         assert isinstance(linker, PopulationLinker)  # noqa: S101 - as it was made
         return linker
 
     def own_linker(self, risk: Risk) -> Linker:
         """Return what links cells to people for the scenario's own adversary."""
+        direction = self.scenario.adversary.direction
+        if direction != "record":
+            key = (None, risk, direction)
+            if key not in self.linkers:
+                released = self.linker("prosecutor").group_sizes
+                self.linkers[key] = DirectedLinker(self.lattice, direction, self.linker(risk), released, self.kind)
+            return self.linkers[key]
         if self.own.links_with_everybody:
             return self.linker(risk)
-        key = (self.own, risk)
-        if key not in self.linkers:
-            self.linkers[key] = self.own.linker(self.lattice, self.people(risk), self.linker(risk))
-        return self.linkers[key]
+        own = (self.own, risk)
+        if own not in self.linkers:
+            self.linkers[own] = self.own.linker(self.lattice, self.people(risk), self.linker(risk))
+        return self.linkers[own]
 
     @property
     def group_sizes(self) -> GroupSizes:
@@ -312,17 +338,26 @@ class TablesStudy(Study[TablesScenario]):
 
     def game_of(self, codes: Codes) -> RecordGame:
         """Return the game of other records, shape (n, n_attributes), of one kind of amounts."""
+        return self._on_records(codes, np.zeros(len(codes), dtype=np.int64)).truth
+
+    def on_cells(self, cells: Rows) -> TablesStudy:
+        """Return the study of one record of each of some cells, which may come several times."""
+        return self._on_records(self.lattice.codes[cells], self.kind[cells])
+
+    def _on_records(self, codes: Codes, kind: NDArray[np.int64]) -> TablesStudy:
         owns = {}
         for name, study in self.each.items():
             with named(name):
                 owns[name] = study.own.of_other_records(study.loaded, study, codes)
         own = owns.pop(None, self.own)
-        other = replace(
-            self, lattice=self.lattice_of(codes), cell_of_record=np.arange(len(codes)),
-            kind=np.zeros(len(codes), dtype=np.int64), own=own, owns={str(name): each for name, each in owns.items()},
-            persons=None, linkers={},
+        return replace(
+            self, lattice=self.lattice_of(codes), cell_of_record=np.arange(len(codes)), kind=kind, own=own,
+            owns={str(name): each for name, each in owns.items()}, persons=None, linkers={},
         )  # fmt: skip
-        return other.truth
+
+    def game_on(self, space: StrategySpace, linker_of: Callable[[TablesStudy], Linker]) -> RecordGame:
+        """Return the true game of other forms of the records, given what links them for each adversary alone."""
+        return self._against_each(lambda study: replace(study.record_game(linker_of(study), study.prices), space=space))
 
     @property
     def truth(self) -> RecordGame:
@@ -380,9 +415,10 @@ class TablesStudy(Study[TablesScenario]):
         section = AdversarySection(**checked).model_copy(update={"planner": section.planner})
         scenario = self.scenario.model_copy(update={"adversary": section, "adversaries": {}})
         study = replace(self, loaded=replace(self.loaded, scenario=scenario))
+        study = study.by_row() if section.looks_up else study
         if _links(section) == _links(before) and not self.owns:
             return study
-        everybody = {key: linker for key, linker in self.linkers.items() if key[0] is None}
+        everybody = {key: linker for key, linker in study.linkers.items() if key[0] is None}
         return OwnAdversary.of(replace(study, own=OwnAdversary(), owns={}, linkers=everybody))
 
     def on_cells_of(self, other: TablesStudy) -> TablesStudy:
@@ -419,9 +455,11 @@ class TablesStudy(Study[TablesScenario]):
             People on each row of the games; one at least in all.
         """
         lattice = self.lattice
-        if "journalist" in self.scenario.risks:
-            self.linker("journalist")
-        kept = {key: linker for key, linker in self.linkers.items() if key[1] == "journalist" and self.population}
+        # Who is in the released table matters to prosecutor risk alone: it is another, the population is the same.
+        same = [risk for risk in self.scenario.risks if self.people(risk) is not self.dataset]
+        for risk in same:
+            self.linker(risk)
+        kept = {key: linker for key, linker in self.linkers.items() if key[1] in same}
         if self.persons is None:
             persons, cells = None, np.repeat(np.arange(lattice.n_records), participants)
             dataset = Population.from_records(lattice.domain, lattice.codes, participants, name=self.dataset.name)
@@ -433,7 +471,6 @@ class TablesStudy(Study[TablesScenario]):
             cell_of_record=cells,
             dataset=dataset,
             persons=persons,
-            # Those in the released table are others, the population is the same.
             linkers=kept,
         )
 
@@ -444,7 +481,7 @@ class TablesStudy(Study[TablesScenario]):
         arrays += [getattr(self.prices, price) for price in PRICES]
         arrays += [] if self.persons is None else [self.persons.of_record]
         arrays += [] if self.household_of is None else [self.household_of]
-        for people in (self.population, *(study.own.registry for study in self.each.values())):
+        for people in (self.population, self.sampled, *(study.own.registry for study in self.each.values())):
             arrays += [] if people is None else [people.cells, people.counts]
         digest = hashlib.sha256(repr([h.labels for h in self.lattice.hierarchies]).encode())
         for array in arrays:
@@ -452,12 +489,7 @@ class TablesStudy(Study[TablesScenario]):
         return digest.hexdigest()
 
 
-def is_tables(loaded: LoadedScenario[ScenarioHead]) -> TypeGuard[LoadedScenario[TablesScenario]]:
-    """Tell whether in a scenario a publisher shares a table of records."""
-    return isinstance(loaded.scenario, TablesScenario)
-
-
 def _links(section: AdversarySection) -> tuple[object, ...]:
     """Return all of a section that what its adversary links with depends on."""
     plan = section.sequential if section.plans_sequentially else None
-    return section.knowledge, section.stages, plan and (plan.registry, plan.belief), section.risk
+    return section.knowledge, section.stages, plan and (plan.registry, plan.belief), section.risk, section.direction

@@ -37,6 +37,9 @@ class UniquenessEstimate:
         Of the fitted model, by name.
     note : str
         What a reader should know about this estimate; empty when nothing is unusual.
+    risk_of_sample_uniques : float or None
+        Mean over the records unique in the sample of one over the size of their group in the population, expected;
+        None where the method does not tell it.
     """
 
     method: str
@@ -52,6 +55,7 @@ class UniquenessEstimate:
     level: float
     parameters: Mapping[str, float] = field(default_factory=dict)
     note: str = ""
+    risk_of_sample_uniques: float | None = None
 
 
 @dataclass(frozen=True)

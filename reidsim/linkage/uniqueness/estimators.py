@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, not_among
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.uniqueness.estimate import UniquenessEstimate
 from reidsim.linkage.uniqueness.ewens import ewens_uniqueness
@@ -55,10 +55,4 @@ def estimate_uniqueness(
             raise InputError("the bootstrap needs a random generator", where="rng", expected="numpy.random.Generator")
         return zayatz_uniqueness(frequencies, population_size, rng=rng, level=level)
     methods = get_args(UniquenessMethod)
-    raise InputError(
-        "no such method",
-        where="method",
-        found=method,
-        expected=f"one of {listed(methods)}",
-        hint=nearest(str(method), methods),
-    )
+    raise not_among("no such method", method, methods, where="method")

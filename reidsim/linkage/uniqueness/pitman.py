@@ -186,20 +186,6 @@ def expected_uniques(theta: float, a: float, population_size: int) -> float:
     return population_size * float(np.exp(log_gamma_ratio(tau, b) - log_gamma_ratio(tau + population_size - 1, b)))
 
 
-def approximate_uniques(theta: float, a: float, population_size: int) -> float:
-    """Return ``G(theta + 1) / G(theta + a) N^a``, the limit of `expected_uniques` in large populations.
-
-    This is what Dankar et al. (2012) and ARX report.
-
-    Raises
-    ------
-    InputError
-        If the parameters are outside their range.
-    """
-    _require_parameters(theta, a)
-    return float(np.exp(log_gamma_ratio(theta + a, 1 - a)) * float(population_size) ** a)
-
-
 def _grid() -> list[float]:
     """Return values of b = 1 - a, ascending to 1 (a = 0)."""
     decades = math.ceil(-math.log10(_SMALLEST_B * _EVEN))

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.bundled import data_file
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, nearest, not_among
 from reidsim.populations.attribute_model.recipe import AttributeModelRecipe, AttributeRecipe, ShareTable
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.value_groups import Combinations, GroupedAttribute, Groups, number_range, values_in_order
@@ -106,13 +106,7 @@ def build_model(recipe: AttributeModelRecipe, folder: Path) -> AttributeModel:
     domain = Domain(tuple(attributes))
     for name in recipe.fixed_shares:
         if name not in domain.names:
-            raise InputError(
-                "no such attribute",
-                where="fixed_shares",
-                found=name,
-                expected=f"one of {listed(domain.names)}",
-                hint=nearest(name, domain.names),
-            )
+            raise not_among("no such attribute", name, domain.names, where="fixed_shares")
     return AttributeModel(domain, tuple(conditionals))
 
 
@@ -186,12 +180,8 @@ def _listed_values(members: Sequence[str]) -> tuple[str, ...]:
 def _shares_by(shares_by: Mapping[str, Mapping[str, float]], given: GroupedAttribute) -> tuple[tuple[str, ...], Floats]:
     unknown = [group for group in shares_by if group not in given.labels]
     if unknown:
-        raise InputError(
-            f"neither a value nor a group of {given.attribute.name!r}",
-            where="shares_by",
-            found=unknown[0],
-            expected=f"one of {listed(given.labels)}",
-            hint=nearest(unknown[0], given.labels),
+        raise not_among(
+            f"neither a value nor a group of {given.attribute.name!r}", unknown[0], given.labels, where="shares_by"
         )
     missing = [given.labels[code] for code in np.unique(given.codes) if given.labels[code] not in shares_by]
     if missing:
@@ -223,13 +213,7 @@ def _with_fixed(shares: Floats, values: tuple[str, ...], fixed: Mapping[str, flo
     """Give some values a fixed share; the others divide the rest in the proportions they had."""
     for value in fixed:
         if value not in values:
-            raise InputError(
-                "no such value",
-                where="fixed_shares",
-                found=value,
-                expected=f"one of {listed(values)}",
-                hint=nearest(value, values),
-            )
+            raise not_among("no such value", value, values, where="fixed_shares")
     is_fixed = np.array([value in fixed for value in values])
     total = sum(fixed.values())
     others = shares[:, ~is_fixed].sum(axis=1)

@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.figure import Figure
 from pandas import Series
 
-from reidsim.reports.figures import payoff_difference_histogram
+from reidsim.kinds.tables.figures.differences import payoff_difference_histogram
 from reidsim.reports.gallery import sweep_findings
 
 # Of `RunResult`, or of `StressResult` where a scenario is stressed.

@@ -14,12 +14,12 @@ from reidsim.engine.run import run_loaded
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.run import stress_loaded
 from reidsim.errors import InputError, listed, nearest
-from reidsim.reports.figures.saving import save_figure
-from reidsim.reports.figures.stress import figures_of as stress_figures_of
+from reidsim.figures.saving import save_figure
 from reidsim.reports.gallery.exhibits import EXHIBITS, Exhibit
 from reidsim.reports.illustration import figures_of
 from reidsim.reports.page.captions import figure_caption
 from reidsim.reports.page.toml_text import inline_toml
+from reidsim.scenarios.kind import kind_of_content
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.study import Progress
 
@@ -114,7 +114,7 @@ def _exhibit(name: str, pictures: Path) -> str:
     figures: Iterator[tuple[str, Figure]]
     if exhibit.command == "stress":
         stressed = stress_loaded(loaded)
-        finding, figures = _finding(exhibit, stressed), stress_figures_of(stressed)
+        finding, figures = _finding(exhibit, stressed), figures_of(stressed)
     else:
         result = run_loaded(loaded)
         own = None if exhibit.draw is None else exhibit.draw(result)
@@ -148,9 +148,10 @@ def _general(result: RunResult) -> str:
     summary = result.summary
     if "publisher_payoff" not in summary:
         return "Its tables and figures are described with its kind of game."
+    defender = kind_of_content(result.manifest["content"]).decides
     row = summary.sort_values("publisher_payoff", ascending=False, kind="stable").iloc[0]
     return (
-        f"Of {len(summary)} policies, `{row.name}` pays the {result.defender} most: {row['publisher_payoff']:,.2f} per "
+        f"Of {len(summary)} policies, `{row.name}` pays the {defender} most: {row['publisher_payoff']:,.2f} per "
         f"record. The adversary then attacks {row['share_attacked']:.2%} of the records, and the re-identification "
         f"risk is {row['risk']:.4f}."
     )

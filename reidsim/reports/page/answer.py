@@ -1,16 +1,19 @@
-"""The answer in plain sentences: which policy pays best, how much is attacked, what the risk is."""
+"""The answer in plain sentences: between what there is to choose, what each choice costs, and whom it exposes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
+from reidsim.drafts import scenario_text as defaults
 from reidsim.reports.page.answers_under_uncertainty import uncertain_answer
 from reidsim.reports.page.blocks import Block, Bullets, Cell, Code, Inline, Table, paragraph
+from reidsim.reports.page.exposure import Exposure, exposure_of, people_text
 from reidsim.reports.page.number_text import number_text
 from reidsim.reports.page.stored_run import StoredRun
+from reidsim.scenarios.varied_gain import GAIN, LOSS, gain_goes_with_loss
 
 # Payoffs that differ by less than this part of themselves are the same.
 _SAME = 1e-9
@@ -41,85 +44,138 @@ def answer_blocks(run: StoredRun) -> Iterator[Block]:
 
 def _policies(run: StoredRun) -> Iterator[Block]:
     means = run.runs.groupby("policy", sort=False, observed=True)[["publisher_payoff", "share_attacked", "risk"]].mean()
-    apart = [not run.compares(str(name)) for name in means.index]
+    means.index = means.index.astype(str)
+    apart = [not run.compares(name) for name in means.index]
     compared = means if all(apart) else means[~np.array(apart)]
     order = compared.sort_values("publisher_payoff", ascending=False, kind="stable")
-    who = "subjects" if run.decides == "subject" else "publisher"
-    best = order.iloc[0]
+    exposures = {str(name): exposure_of(run, str(name), float(risk)) for name, risk in order["risk"].items()}
     n_points = len(run.runs["point"].unique()) if "point" in run.runs else 1
-    tied = [str(name) for name, pays in order["publisher_payoff"].items() if _same(pays, best["publisher_payoff"])]
-    yield paragraph(*_best_pays(order, tied, who, n_points, run.units[0]), *_attacked(run, best), kind="answer")
+    yield paragraph(*_choice(run, order, exposures, n_points), kind="answer")
+    yield _comparison(run, order, exposures, n_points)
     spread = _paired(run.runs, order) if n_points == 1 else ()
     if spread:
         yield paragraph(*spread)
-    others = order[~order.index.astype(str).isin(tied[:1])]
-    if len(others):
-        yield paragraph("Compared with it:")
-        yield Bullets(tuple(_compared(run, str(name), row, best) for name, row in others.iterrows()))
     for name, row in means[~means.index.isin(compared.index)].iterrows():
         yield paragraph(
             Code(str(name)),
             f" is not compared: its {row['publisher_payoff']:,.2f} per record are paid against an adversary who infers "
             "nothing.",
         )
-    if (means["risk"] == 0).any():
-        yield paragraph(
-            "A risk of 0 means that no attack pays the adversary of this scenario. It does not mean that no record can "
-            "be re-identified."
+    yield from _prices(run)
+    yield paragraph(
+        "All of this holds for the adversary, the prices and the quasi-identifiers of this scenario alone"
+        + (
+            ": a risk of 0 means that no attack pays this adversary, not that no record can be re-identified."
+            if (means["risk"] == 0).any()
+            else "; whoever attacks at any price, or knows more, is not in it."
         )
+    )
     yield from _points(run)
 
 
-def _best_pays(order: pd.DataFrame, tied: list[str], who: str, n_points: int, unit: str) -> tuple[Inline, ...]:
-    mean = f", on average over {n_points:,} points" if n_points > 1 else ""
-    pays = f"{order['publisher_payoff'].iloc[0]:,.2f} per {unit}{mean}"
-    if len(order) == 1:
-        return ("Under ", Code(tied[0]), f", the only policy, the {who} can expect {pays}. ")
-    among = f"Of the {len(order)} policies, "
-    if len(tied) > 1:
-        named: list[Inline] = [Code(tied[0])]
-        for place, name in enumerate(tied[1:], start=2):
-            named += [" and " if place == len(tied) else ", ", Code(name)]
-        return (among, *named, f" pay the {who} most, and the same: {pays}. ")
-    second = order.iloc[1]
-    ahead = _difference(order["publisher_payoff"].iloc[0], second["publisher_payoff"])
+def _choice(
+    run: StoredRun, order: pd.DataFrame, exposures: Mapping[str, Exposure], n_points: int
+) -> tuple[Inline, ...]:
+    """Say between what there is to choose: the policy that exposes fewest, and the one that pays most."""
+    who = "subjects" if run.decides == "subject" else "publisher"
+    per = f"per {run.units[0]}" + (f", on average over {n_points:,} points" if n_points > 1 else "")
+    names = list(exposures)
+    payoffs = dict(zip(names, order["publisher_payoff"].tolist(), strict=True))
+    most = payoffs[names[0]]
+    tied = [name for name in names if _same(payoffs[name], most)]
+    safest = names[int(order["risk"].to_numpy().argmin())]
+    exposed = {
+        name: _exposes(run, attacked, risk, exposures[name])
+        for name, attacked, risk in zip(names, order["share_attacked"].tolist(), order["risk"].tolist(), strict=True)
+    }
+    if len(names) == 1:
+        return ("One policy was played: ", Code(safest), f" pays the {who} {most:,.2f} {per} and {exposed[safest]}.")
+    start: list[Inline] = [f"The choice is between {len(names)} policies. ", Code(safest), f" {exposed[safest]}"]
+    least = "" if exposed[safest].startswith("exposes nobody") else ", the least of all,"
+    if safest in tied:
+        others = _as_much([name for name in tied if name != safest])
+        return (*start, f"{least} and pays the {who} most, {most:,.2f} {per}", *others, ".")
+    ahead = _difference(most, payoffs[safest])
     return (
-        among, Code(tied[0]), f" pays the {who} most: {pays}, {ahead} more than ", Code(str(second.name)),
-        ", which comes next. ",
+        *start, f"{least} and pays the {who} {payoffs[safest]:,.2f} {per}. ", Code(tied[0]),
+        f" pays most, {most:,.2f}, which is {ahead} more", *_as_much(tied[1:]), f", and {exposed[tied[0]]}. ",
+        "What exposure that is worth is not for a model to say.",
     )  # fmt: skip
 
 
-def _attacked(run: StoredRun, row: pd.Series[float]) -> tuple[Inline, ...]:
-    if row["share_attacked"] == 0:
-        return (
-            f"The adversary then attacks no {run.units[0]}, since no attack pays, so the re-identification risk is 0.",
-        )
+def _as_much(names: Sequence[str]) -> list[Inline]:
+    """Say which other policies pay the same."""
+    parts: list[Inline] = []
+    for place, name in enumerate(names):
+        parts += [", as much as " if not place else " and ", Code(name)]
+    return parts
+
+
+def _exposes(run: StoredRun, attacked: float, risk: float, exposure: Exposure) -> str:
+    """Say whom a policy exposes, after its name."""
+    if attacked == 0:
+        return "exposes nobody to this adversary, to whom no attack pays,"
     each = " in a round" if run.rounds > 1 else ""
-    share = f"{_percent(row['share_attacked'])} of the {run.units[1]}{each}"
-    return (
-        f"The adversary then attacks {share}, and the re-identification risk is "
-        f"{row['risk']:.4f}{_expected(run, row['risk'])}.",
-    )
+    told = f"exposes {_percent(attacked)} of the {run.units[1]}{each} to an attack"
+    if exposure.expected is None:
+        return f"{told}, at a re-identification risk of {risk:.4f}"
+    people = f"about {people_text(exposure.expected)} of {run.n_counted:,} are expected to be re-identified"
+    people += f" in each round, on average over {run.rounds:,}" if run.rounds > 1 else ""
+    high = "" if exposure.high is None else f", and no more than {exposure.high:,} in 95 of 100 cases"
+    return f"{told}: {people}{high}"
 
 
-def _compared(run: StoredRun, name: str, row: pd.Series[float], best: pd.Series[float]) -> tuple[Inline, ...]:
-    best_pays, row_pays = best["publisher_payoff"], row["publisher_payoff"]
-    behind = "the same" if _same(row_pays, best_pays) else f"{_difference(best_pays, row_pays)} less"
-    pays = f" pays {row_pays:,.2f}, {behind}. "
-    if row["share_attacked"] == 0:
-        return (Code(name), pays, f"No {run.units[0]} is attacked, and the risk is 0.")
-    share = _percent(row["share_attacked"])
-    attacked = f"{share} of the {run.units[1]} are attacked, and the risk is {row['risk']:.4f}"
-    return (Code(name), pays, f"{attacked}{_expected(run, row['risk'])}.")
+def _comparison(run: StoredRun, order: pd.DataFrame, exposures: Mapping[str, Exposure], n_points: int) -> Block:
+    """Return the table of what each policy costs and whom it exposes."""
+    columns = (order[name].tolist() for name in ("publisher_payoff", "share_attacked", "risk"))
+    most = float(order["publisher_payoff"].iloc[0])
+    rows: list[list[Cell]] = [
+        [
+            Code(name),
+            f"{pays:,.2f}",
+            "-" if _same(pays, most) else _difference(most, pays),
+            f"{attacked:.2%}",
+            f"{risk:.4f}",
+            "-" if exposure.expected is None else people_text(exposure.expected),
+            "-" if exposure.high is None else f"{exposure.high:,}",
+            "-" if exposure.highest is None else f"{exposure.highest:.4f}",
+        ]
+        for (name, exposure), pays, attacked, risk in zip(exposures.items(), *columns, strict=True)
+    ]
+    people = "" if run.n_counted is None else f" of {run.n_counted:,}"
+    one, several = run.units
+    header: list[Inline] = [
+        "Policy", f"Payoff per {one}", "Given up", f"{several.capitalize()} attacked", "Re-identification risk",
+        f"Re-identified{people}, expected", "in 95 of 100 cases at most", f"Highest risk of a {one}, were it attacked",
+    ]  # fmt: skip
+    caption = "What each policy costs and whom it exposes"
+    if any(exposure.high is not None for exposure in exposures.values()):
+        caption += (
+            "; 95 of 100 by the Poisson-binomial distribution of attacks that succeed independently of each other"
+        )
+    if run.rounds > 1 or n_points > 1:
+        caption += "; means over " + " and ".join(
+            f"{number:,} {what}" for number, what in ((run.rounds, "rounds"), (n_points, "points")) if number > 1
+        )
+    return Table(header, rows, caption)
 
 
-def _expected(run: StoredRun, risk: float) -> str:
-    if run.n_counted is None:
-        return ""
-    people = risk * run.n_counted
-    number = f"{people:,.0f}" if people >= 10 else f"{people:,.1f}" if people >= 0.1 else "fewer than 0.1"
-    each = f" in each round, on average over {run.rounds:,}" if run.rounds > 1 else ""
-    return f": about {number} of {run.n_counted:,} are expected to be re-identified{each}"
+def _prices(run: StoredRun) -> Iterator[Block]:
+    """Yield the prices, marked where they are those of the paper, which drafts take as they are."""
+    economics = run.content.get("economics")
+    if not isinstance(economics, Mapping) or not {"benefit", "loss", "cost"} <= set(economics):
+        return
+    gain = economics.get("gain", economics["loss"])
+    named = {"benefit": economics["benefit"], "loss": economics["loss"], "gain": gain, "cost": economics["cost"]}
+    text = ", ".join(f"{name} {number_text(value)}" for name, value in named.items())
+    if list(named.values()) == [defaults.BENEFIT, defaults.LOSS, defaults.LOSS, defaults.COST]:
+        yield paragraph(
+            f"The prices ({text}, in dollars per {run.units[0]}) are defaults: those of the paper, Wan et al. 2015, "
+            "PLoS ONE 10(3): e0120592. They are nobody's own, and the choice above depends on them.",
+            kind="warning",
+        )
+    else:
+        yield paragraph(f"Prices per {run.units[0]}, as the scenario states them: {text}.")
 
 
 def _paired(runs: pd.DataFrame, order: pd.DataFrame) -> tuple[Inline, ...]:
@@ -156,6 +212,10 @@ def _points(run: StoredRun) -> Iterator[Block]:
     yield paragraph(*parts, ".")
     varied = [column for column in runs.columns if "." in column]
     values = runs.groupby("point", sort=False)[varied].first()
+    if gain_goes_with_loss(run.content, varied):
+        # What nobody stated changed as well.
+        varied.insert(varied.index(LOSS) + 1, GAIN)
+        values[GAIN] = values[LOSS]
     rows: list[list[Cell]] = [
         [
             *(number_text(_plain(values.loc[point, column])) for column in varied),

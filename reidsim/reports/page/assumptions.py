@@ -44,7 +44,7 @@ def assumption_blocks(run: StoredRun, scenario_file: Path | None = None) -> Iter
     for path, value, stated in _values(run):
         default = "" if stated else "default"
         note = "; ".join(text for text in (why.get(path, ""), default) if text) or _UNTOLD
-        rows.append([Code(path), Code(shortened(inline_toml(value))), _meaning(run, path) or _UNTOLD, note])
+        rows.append([Code(path), Code(shortened(inline_toml(value))), _meaning(run, path, value) or _UNTOLD, note])
     yield Table(
         ["Key", "Value", "Meaning", "Why"], rows, "Values of the scenario as run", text_columns=frozenset(range(4))
     )
@@ -85,8 +85,8 @@ def _worth_telling(run: StoredRun, path: str, value: object, stated: Mapping[str
     return not (path.startswith("adversary.") and any(key.startswith("adversaries.") for key in stated))
 
 
-def _meaning(run: StoredRun, path: str) -> str:
-    """Return the schema's description of a key; empty if it has none."""
+def _meaning(run: StoredRun, path: str, value: object) -> str:
+    """Return the schema's description of a key, as the sort of section has it that the value names; empty if none."""
     models: list[type[BaseModel]] = [model for name, model in schemas().items() if name == run.game]
     description = ""
     for part in path.split("."):
@@ -99,7 +99,8 @@ def _meaning(run: StoredRun, path: str) -> str:
         if not fields:
             # The name that the user gave to a section, or its place in a list.
             continue
-        description = (fields[0].description or "").replace("`", "")
+        field = next((field for field in fields if value in get_args(field.annotation)), fields[0])
+        description = (field.description or "").replace("`", "")
         models = [inner for field in fields for inner in _sections(field.annotation)]
     return description
 

@@ -6,6 +6,8 @@ import re
 
 # By file name without ending; NUMBER stands for any number.
 _FIGURES = {
+    "payoffs": "Payoffs of both players by policy",
+    "risks": "Share of records whose risk of re-identification is at least so high, by policy",
     "strategies": "Both players' payoffs for every form in which one record could be shared, attacked or not",
     "payoff-differences": "Distribution over records of each game's payoffs less those of Safe Harbor",
     "payoff-scatter": "Each record's payoffs under each game against those under Safe Harbor",

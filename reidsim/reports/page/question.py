@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reidsim.reports.page.blocks import Block, Bullets, Code, Inline, paragraph, shortened
 from reidsim.reports.page.number_text import number_text
 from reidsim.reports.page.stored_run import StoredRun
+from reidsim.scenarios.varied_gain import GAIN, LOSS, gain_goes_with_loss
 
 Sentence = tuple[Inline, ...]
 # Sections told here; others are named, and shown with the assumptions.
@@ -46,7 +47,7 @@ def question_blocks(run: StoredRun) -> Iterator[Block]:
 def _record_level(run: StoredRun) -> Iterator[Sentence]:
     yield _shared(run, f"each in one of {number_text(run.manifest['strategies'])} forms" if _has_forms(run) else "")
     yield from _group(run)
-    yield from _adversary(run)
+    yield from _adversary(run, _plan)
     yield from _publisher(run, "publisher")
 
 
@@ -55,7 +56,7 @@ def _full_domain(run: StoredRun) -> Iterator[Sentence]:
     ways = f"one of {number_text(nodes)} forms for all of them, with records left out" if nodes else ""
     yield _shared(run, ways)
     yield from _group(run, default="prosecutor" if run.game == "full-domain" else "journalist")
-    yield from _adversary(run)
+    yield from _adversary(run, _plan)
     yield from _publisher(run, "publisher")
 
 
@@ -76,13 +77,26 @@ def _masking(run: StoredRun) -> Iterator[Sentence]:
         for place, (name, rows) in enumerate(held.items()):
             parts += [", " if place else "", Code(str(name)), f" ({number_text(rows)} rows)"]
         yield (*parts, ".")
-    stages = _section(content, "adversary").get("stages")
+    yield from _adversary(run, _attack)
+    yield from _prices(run, "subject")
+
+
+def _attack(run: StoredRun, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
+    stages = adversary.get("stages")
     for place, stage in enumerate(stages if isinstance(stages, list) else (), start=1):
         if isinstance(stage, Mapping):
             does = _STAGES.get(str(stage.get("stage")), str(stage.get("stage")))
             yield (f"Stage {place} of the attack: it {does}, with ", Code(str(stage.get("resource"))), ".")
-    yield from _knowledge(_section(content, "adversary"))
-    yield from _prices(run, "subject")
+    yield from _knowledge(adversary)
+    if "weight" in adversary:
+        gain, cost = _gain_and_cost(run, adversary)
+        yield (f"It gains {gain} and pays {cost} for an attack.",)
+
+
+def _gain_and_cost(run: StoredRun, adversary: Mapping[str, Any]) -> tuple[str, str]:
+    """Return in words what an adversary gains and pays: its own amounts, else those of the economics."""
+    gain = number_text(adversary["gain"]) if "gain" in adversary else _gain(run)
+    return gain, number_text(adversary.get("cost", _section(run.content, "economics").get("cost")))
 
 
 def _risk(run: StoredRun) -> Iterator[Sentence]:
@@ -133,10 +147,24 @@ def _group(run: StoredRun, default: str = "journalist") -> Iterator[Sentence]:
     adversaries = [_section(several, name) for name in several] or [_section(run.content, "adversary")]
     risks = {adversary.get("risk", default) for adversary in adversaries}
     people, recipe = run.manifest.get("people"), _section(run.content, "population").get("recipe")
-    if len(risks) > 1:
+    directions = {adversary.get("direction", "record") for adversary in adversaries}
+    if "person" in directions:
+        yield ("The adversary looks a person up: it picks one of the shared rows that fit the person's true values.",)
+        return
+    if "both" in directions:
+        yield (
+            "The adversary asks who a shared row is, or looks a person up and picks one of the shared rows that fit "
+            "the person's true values, whichever succeeds more.",
+        )
+    if len(risks) > 1 and "prosecutor" in risks:
         yield (
             "Some adversaries know who is in the file: from them a record hides among the records that fit its shared "
             "form, from the others among the people of the population who do.",
+        )
+    elif "sample" in risks:
+        yield (
+            "A record hides among the people of the population who fit its shared form, whose number is estimated from "
+            "the records and their sampling weights.",
         )
     elif risks == {"prosecutor"}:
         yield ("A record hides among the records that fit its shared form: the adversary knows who is in the file.",)
@@ -148,27 +176,28 @@ def _group(run: StoredRun, default: str = "journalist") -> Iterator[Sentence]:
         )
 
 
-def _adversary(run: StoredRun) -> Iterator[Sentence]:
+def _adversary(
+    run: StoredRun, plan: Callable[[StoredRun, Mapping[str, Any]], Iterator[Sentence]]
+) -> Iterator[Sentence]:
+    """Yield what each adversary does, in the sentences of `plan`."""
     several = _section(run.content, "adversaries")
     if several:
         yield ("A record meets one of several adversaries; payoffs, attacks and risk are expectations over them.",)
     for name in several:
         section = _section(several, name)
         yield ("With probability ", number_text(section.get("weight")), " it is ", Code(str(name)), ".")
-        yield from _plan(run, section)
+        yield from plan(run, section)
     if not several:
-        yield from _plan(run, _section(run.content, "adversary"))
+        yield from plan(run, _section(run.content, "adversary"))
 
 
 def _plan(run: StoredRun, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
-    economics = _section(run.content, "economics")
     if _section(_section(run.content, "agents"), "types"):
         yield (
             "Adversaries of several types come, each with prices and plans of its own where the assumptions below give "
             "them; where they do not, what follows holds.",
         )
-    gain = number_text(adversary.get("gain", economics.get("gain", economics.get("loss"))))
-    cost = number_text(adversary.get("cost", economics.get("cost")))
+    gain, cost = _gain_and_cost(run, adversary)
     if adversary.get("planner") == "fmdp":
         plan = _section(adversary, "sequential")
         registry = str(plan.get("registry", "everybody"))
@@ -193,6 +222,15 @@ def _knowledge(adversary: Mapping[str, Any]) -> Iterator[Sentence]:
         yield ("It knows of people only what the recipe ", Code(known), " tells.")
 
 
+def _gain(run: StoredRun) -> str:
+    """Return the gain of the economics, in words where it differs from point to point."""
+    economics = _section(run.content, "economics")
+    stated = number_text(economics.get("gain", economics.get("loss")))
+    if not gain_goes_with_loss(run.content, _varied_keys(run.content)):
+        return stated
+    return f"as much as the loss of each point ({stated} in the scenario itself)"
+
+
 def _publisher(run: StoredRun, defender: str) -> Iterator[Sentence]:
     economics = _section(run.content, "economics")
     yield (
@@ -204,11 +242,12 @@ def _publisher(run: StoredRun, defender: str) -> Iterator[Sentence]:
 
 def _prices(run: StoredRun, defender: str) -> Iterator[Sentence]:
     economics = _section(run.content, "economics")
-    gain = economics.get("gain", economics.get("loss"))
+    gain, cost = _gain_and_cost(run, {})
     yield (
         f"Sharing everything brings a {defender} {number_text(economics.get('benefit'))}; being re-identified costs "
-        f"{number_text(economics.get('loss'))}. The adversary gains {number_text(gain)} and pays "
-        f"{number_text(economics.get('cost'))} for an attack.",
+        f"{number_text(economics.get('loss'))}."
+        # Of several each has been told.
+        + ("" if "adversaries" in run.content else f" The adversary gains {gain} and pays {cost} for an attack."),
     )
     yield from _beliefs(run, defender)
 
@@ -231,9 +270,16 @@ def _design(content: Mapping[str, Any]) -> Iterator[Sentence]:
     yield from _varied(
         "These values were varied, whatever is said of them above: ", _section(_section(content, "sweep"), "values")
     )
+    if gain_goes_with_loss(content, _varied_keys(content)):
+        yield (Code(GAIN), " is not stated: at each point it was ", Code(LOSS), ".")
     others = [key for key in content if key not in _TOLD]
     if others:
         yield ("The scenario also sets ", *_names(others), ": see the assumptions and the scenario below.")
+
+
+def _varied_keys(content: Mapping[str, Any]) -> list[str]:
+    uncertain = _section(_section(content, "uncertainty"), "parameters")
+    return [*uncertain, *_section(_section(content, "sweep"), "values")]
 
 
 def _agents(agents: Mapping[str, Any]) -> Iterator[Sentence]:

@@ -34,8 +34,10 @@ from reidsim.reports.page.blocks import (
     shortened,
 )
 from reidsim.reports.page.captions import MAIN_COLUMNS, figure_caption, table_caption
+from reidsim.reports.page.highest_risk import cell_blocks
 from reidsim.reports.page.number_text import number_text
 from reidsim.reports.page.question import question_blocks
+from reidsim.reports.page.release_audit import audit_blocks
 from reidsim.reports.page.repeat import command_of, named_files, repeating_command
 from reidsim.reports.page.risk_distribution import risk_blocks
 from reidsim.reports.page.stored_run import StoredRun, open_results
@@ -61,6 +63,7 @@ def write_report(
     *,
     file_format: Format | None = None,
     scenario_file: str | Path | None = None,
+    cells: bool = True,
 ) -> Path:
     """Write the report of a results folder.
 
@@ -74,6 +77,8 @@ def write_report(
         That of the ending of `output` if not given, HTML if it has none of ``.html`` and ``.md``.
     scenario_file : str or Path, optional
         The scenario's file, for the comments behind its values; that of a bundled scenario is found.
+    cells : bool
+        Whether to list the cells at the highest risk, with the values in them.
 
     Returns
     -------
@@ -91,7 +96,8 @@ def write_report(
     file_format = _format_of(path, file_format)
     if path.exists() or path.is_symlink():
         raise InputError("exists already", source=path, expected="a new file: nothing is overwritten")
-    text = report_text(folder, file_format=file_format, scenario_file=scenario_file, beside=path.absolute().parent)
+    beside = path.absolute().parent
+    text = report_text(folder, file_format=file_format, scenario_file=scenario_file, cells=cells, beside=beside)
     _write_new(path, text)
     return path
 
@@ -102,13 +108,14 @@ def report_text(
     *,
     file_format: Format = "html",
     scenario_file: str | Path | None = None,
+    cells: bool = True,
     beside: str | Path = ".",
 ) -> str:
     """Return the report of a results folder as text.
 
     Parameters
     ----------
-    folder, scenario_file
+    folder, scenario_file, cells
         As of `write_report`.
     file_format : {"html", "markdown"}
     beside : str or Path
@@ -119,7 +126,7 @@ def report_text(
     InputError
         If the folder holds no results, or a file in it cannot be read.
     """
-    page = report_page(open_results(Path(folder)), None if scenario_file is None else Path(scenario_file))
+    page = report_page(open_results(Path(folder)), None if scenario_file is None else Path(scenario_file), cells=cells)
     return as_html(page) if file_format == "html" else as_markdown(page, Path(beside).absolute())
 
 
@@ -134,8 +141,8 @@ def _format_of(path: Path, asked: Format | None) -> Format:
     return asked or ending or "html"
 
 
-def report_page(run: StoredRun, scenario_file: Path | None = None) -> Page:
-    """Return the report of a run.
+def report_page(run: StoredRun, scenario_file: Path | None = None, *, cells: bool = True) -> Page:
+    """Return the report of a run; without the list of cells at the highest risk unless `cells`.
 
     Raises
     ------
@@ -152,6 +159,8 @@ def report_page(run: StoredRun, scenario_file: Path | None = None) -> Page:
         ("Warnings", _warnings(run)),
         ("Measures", _measures(run)),
         ("Risk of single records", risk_blocks(run)),
+        ("Cells at the highest risk", cell_blocks(run) if cells else iter(())),
+        ("The release, read back", audit_blocks(run)),
         ("Figures", _figures(run)),
         ("Further tables", _tables(run)),
         ("Assumptions and their sources", assumption_blocks(run, scenario_file)),

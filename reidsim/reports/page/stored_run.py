@@ -150,6 +150,19 @@ class StoredRun:
     def _all_runs(self) -> pd.DataFrame:
         return self.table("runs") if "runs" in self.tables else pd.DataFrame()
 
+    @cached_property
+    def records(self) -> pd.DataFrame:
+        """The table of records, of runs that have one.
+
+        Raises
+        ------
+        InputError
+            If there is none, or it cannot be read.
+        """
+        if "records" not in self.tables:
+            raise InputError("no records in the results", source=self.folder, expected="records.parquet")
+        return self.table("records")
+
     def table(self, name: str, columns: list[str] | None = None) -> pd.DataFrame:
         """Read a table, or some of its columns.
 

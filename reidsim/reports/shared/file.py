@@ -9,7 +9,7 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,8 @@ from reidsim.errors import InputError
 from reidsim.measures import measures_among
 from reidsim.populations.files import require_new_file
 from reidsim.reports.page.stored_run import StoredRun
+from reidsim.reports.shared.audited import audit_facts, audit_of, audit_warnings
+from reidsim.reports.shared.limit import RISK_DEFINITION, Limit
 from reidsim.reports.shared.records import SharedRecords, class_sizes
 from reidsim.tables import delimited_line, read_table
 from reidsim.validation import read_text
@@ -57,15 +59,29 @@ def require_new_files(path: Path) -> None:
         require_new_file(new)
 
 
-def write_shared(path: Path, run: StoredRun, shared: SharedRecords) -> dict[str, Any]:
-    """Write shared records (CSV, UTF-8) and their sidecar (JSON), both or none.
+def write_shared(
+    path: Path, run: StoredRun, shared: SharedRecords, limit: Limit | None = None
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Write shared records (CSV, UTF-8), read them back, and write what was found with their sidecar; both or none.
 
-    Cells are written as they are, in quotes where commas, quotation marks or ends of lines make them necessary.
+    Columns are told apart as in the file of the release. Cells are written as they are, in quotes where delimiters,
+    quotation marks or ends of lines make them necessary.
+
+    Parameters
+    ----------
+    path : Path
+        New file.
+    run : StoredRun
+    shared : SharedRecords
+    limit : Limit, optional
+        Of the highest risk of a record, which the sidecar tells; nothing is checked here.
 
     Returns
     -------
     dict
         The sidecar.
+    tuple of str
+        Warnings: where the file contradicts what the run promises.
 
     Raises
     ------
@@ -73,19 +89,25 @@ def write_shared(path: Path, run: StoredRun, shared: SharedRecords) -> dict[str,
         If one of the files is there or cannot be written.
     """
     require_new_files(path)
-    content = csv_bytes(shared.table)
-    sidecar = sealed(_sidecar(path.name, hashlib.sha256(content).hexdigest(), run, shared))
-    text = json.dumps(sidecar, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    # A sidecar without its file harms less than a file without its sidecar, should the machine stop in between.
-    _write_all({sidecar_of(path): text.encode(), path: content})
-    return sidecar
+    content = csv_bytes(shared.table, shared.delimiter)
+    sidecars: list[dict[str, Any]] = []
+
+    def sidecar_of_written(written: Path) -> bytes:
+        table = read_table(written, delimiter=shared.delimiter, trim=False) if len(shared.table) else shared.table
+        facts = _sidecar(path.name, hashlib.sha256(content).hexdigest(), run, shared)
+        audit = audit_facts(shared, audit_of(shared, table))
+        sidecars.append(sealed({**facts, "risk": _risk(shared, limit), "audit": audit}))
+        return (json.dumps(sidecars[0], indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+    _write_both(path, content, sidecar_of_written)
+    return sidecars[0], audit_warnings(sidecars[0]["audit"], shared.policy, shared.forms.highest_risk)
 
 
-def csv_bytes(table: pd.DataFrame) -> bytes:
+def csv_bytes(table: pd.DataFrame, delimiter: str = ",") -> bytes:
     """Return a table of text as CSV in UTF-8 with a header."""
     columns = [table[name].tolist() for name in table.columns]
-    lines = [delimited_line(map(str, table.columns)), *map(delimited_line, zip(*columns, strict=True))]
-    return "".join(lines).encode()
+    rows = [map(str, table.columns), *zip(*columns, strict=True)]
+    return "".join(delimited_line(row, delimiter) for row in rows).encode()
 
 
 def sealed(sidecar: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,7 +144,8 @@ def verify_shared(path: Path) -> dict[str, Any]:
     if not sidecar["records"]["shared"]:
         # Nothing but a header, which the hash has told to be right.
         return sidecar
-    table = read_table(path, trim=False)
+    # Sidecars of earlier versions, whose files have commas, say nothing of it.
+    table = read_table(path, delimiter=sidecar.get("delimiter", ","), trim=False)
     columns = [column["name"] for column in sidecar["columns"]]
     quasi = [column["name"] for column in sidecar["columns"] if column["role"] == "quasi-identifier"]
     if list(table.columns) != columns:
@@ -156,6 +179,7 @@ def _sidecar(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> d
         "format": FORMAT,
         "file": name,
         "sha256": digest,
+        "delimiter": shared.delimiter,
         "columns": [
             {"name": column, "role": "quasi-identifier", "attribute": quasi[column]}
             if column in quasi
@@ -170,7 +194,7 @@ def _sidecar(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> d
         "round": _last_round(run),
         "expected": _expected(run, shared.policy),
         "classes": _classes(class_sizes(shared.table, list(quasi))),
-        "source": {"file": shared.source.name, "sha256": shared.source_hash},
+        "source": {"file": shared.source.path.name, "sha256": shared.source.sha256},
         "run": {key: run.manifest.get(key) for key in ("scenario_hash", "data_hash", "seed", "versions")},
         "written_by": f"reidsim {__version__}",
     }
@@ -228,32 +252,54 @@ def _classes(sizes: NDArray[np.int64]) -> dict[str, Any]:
     }
 
 
-def _write_all(files: Mapping[Path, bytes]) -> None:
-    """Write files so that all appear complete or none does."""
+def _risk(shared: SharedRecords, limit: Limit | None) -> dict[str, Any]:
+    highest = shared.forms.highest_risk
+    told = {"highest": highest, "definition": RISK_DEFINITION}
+    if limit is None:
+        return told
+    return {**told, "limit": limit.value, "limit_is": limit.reason, "above_limit": not limit.allows(highest)}
+
+
+def _write_both(path: Path, content: bytes, sidecar_of_written: Callable[[Path], bytes]) -> None:
+    """Write a file and its sidecar, which is made from what was written, so that both appear complete or none does."""
     unfinished: dict[Path, str] = {}
     done: list[Path] = []
+    # A sidecar without its file harms less than a file without its sidecar, should the machine stop in between.
+    order = (sidecar_of(path), path)
+    at = path
     try:
-        for path, content in files.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, unfinished[path] = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-            with open(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(unfinished[path], 0o666 & ~mask)
-        for path, name in unfinished.items():
-            os.replace(name, path)
-            done.append(path)
+        unfinished[path] = _written_beside(path, content)
+        at = sidecar_of(path)
+        unfinished[at] = _written_beside(at, sidecar_of_written(Path(unfinished[path])))
+        for at in order:
+            os.replace(unfinished[at], at)
+            done.append(at)
     except OSError as error:
-        for path in done:
-            path.unlink(missing_ok=True)
-        path = next(iter(set(files) - set(done)))
+        for written in done:
+            written.unlink(missing_ok=True)
         if error.errno == errno.ENOSPC:
-            raise InputError("the disk is full; nothing was written", source=path) from None
-        raise InputError(f"cannot be written: {error.strerror or error}", source=path) from None
+            raise InputError("the disk is full; nothing was written", source=at) from None
+        raise InputError(f"cannot be written: {error.strerror or error}", source=at) from None
     finally:
         for name in unfinished.values():
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(name)
+
+
+def _written_beside(path: Path, content: bytes) -> str:
+    """Write a file beside the one that it is going to be, and return its name."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # The ending says that it is text, whatever that of the file is.
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", suffix=".part", dir=path.parent)
+    try:
+        with open(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+    except OSError:
+        os.unlink(name)
+        raise
+    return name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,14 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError, listed, nearest
-from reidsim.kinds.masking.schema import GeneralizedAttribute
-from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.reports.page.stored_run import StoredRun
-
-# What the column `strategy` says of records that are not shared at all.
-_NOT_SHARED = ("withheld", "nothing")
-# Before a value, in the results of the masking game, that is released at a level between shared and masked.
-_GROUP_OF = "group of "
+from reidsim.scenarios.kind import Kind
+from reidsim.scenarios.schema import ScenarioHead
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,48 +27,48 @@ class ChosenForms:
         or masked.
     shared : ndarray of bool, shape (n_records,)
         Whether a record is shared; rows of others are not to be used.
+    success : ndarray of float64, shape (n_records,)
+        Probability that an attack on the record would name its person, as the game has it; 0 where nothing is shared.
     """
 
     policy: str
     labels: pd.DataFrame
     shared: NDArray[np.bool_]
+    success: NDArray[np.float64]
+
+    @property
+    def highest_risk(self) -> float:
+        """Highest success probability of a shared record, attacked or not; 0 if none is shared."""
+        return float(self.success.max(initial=0.0))
 
 
-def chosen_forms(
-    run: StoredRun,
-    attributes: list[str],
-    policy: str | None,
-    generalize: Mapping[str, GeneralizedAttribute] | None = None,
-) -> ChosenForms:
-    """Read what a policy of a run chose.
-
-    Parameters
-    ----------
-    run : StoredRun
-    attributes : list of str
-        The quasi-identifiers.
-    policy : str or None
-        May be left out if the run has one policy.
-    generalize : mapping, optional
-        Attributes of the masking game with levels between shared and masked.
+def policies_of(run: StoredRun) -> list[str]:
+    """Return the policies whose records a run holds.
 
     Raises
     ------
     InputError
-        If the run has no table of records, several runs in it, or no such policy.
+        If it has no table of records, or several runs in it.
     """
-    if "records" not in run.tables:
-        raise InputError("no records in the results", source=run.folder, expected="records.parquet")
-    table = run.table("records")
-    source = run.tables["records"]
-    for column in ("record", "policy", "strategy", *attributes):
-        if column not in table:
-            raise InputError("column missing", source=source, where=f"column {column!r}")
+    table = run.records
+    if "policy" not in table:
+        raise InputError("column missing", source=run.tables["records"], where="column 'policy'")
     for found in (run.runs, table):
         for column in ("point", "replication"):
             if column in found and len(found[column].unique()) > 1:
                 raise InputError("results of several runs", source=run.folder, where=column, expected="a single run")
-    policies = list(dict.fromkeys(table["policy"].astype("str")))
+    return list(dict.fromkeys(table["policy"].astype("str")))
+
+
+def chosen_policy(run: StoredRun, policy: str | None) -> str:
+    """Return the policy asked for, which may be left out if the run has one.
+
+    Raises
+    ------
+    InputError
+        If there is none of this name, or several and none is named.
+    """
+    policies = policies_of(run)
     if policy is None and len(policies) > 1:
         raise InputError("several policies", source=run.folder, expected=f"--policy, one of {listed(policies)}")
     if policy is not None and policy not in policies:
@@ -85,44 +80,42 @@ def chosen_forms(
             expected=f"one of {listed(policies)}",
             hint=nearest(policy, policies),
         )
-    policy = policy or policies[0]
+    return policy or policies[0]
+
+
+def chosen_forms(
+    run: StoredRun, kind: Kind, scenario: ScenarioHead, attributes: Sequence[str], policy: str
+) -> ChosenForms:
+    """Read what a policy of a run chose.
+
+    Parameters
+    ----------
+    run : StoredRun
+    kind : Kind
+        Of its scenario.
+    scenario : ScenarioHead
+        As run.
+    attributes : sequence of str
+        The quasi-identifiers.
+    policy : str
+        One of `policies_of` the run.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, or records are in another order.
+    """
+    table, source = run.records, run.tables["records"]
+    for column in ("record", "policy", "strategy", "success_probability", *attributes):
+        if column not in table:
+            raise InputError("column missing", source=source, where=f"column {column!r}")
     table = table[(table["policy"] == policy).to_numpy()].reset_index(drop=True)
     if not np.array_equal(table["record"].to_numpy(), np.arange(len(table))):
         raise InputError("records are not in the order of the release", source=source)
-    strategies = table["strategy"].astype("str")
-    labels = {}
-    for name in attributes:
-        form: pd.Series[str] = table[name].astype("str").mask(table[name].isna())
-        if generalize and name in generalize:
-            form = _groups_named(form, strategies, name, generalize[name])
-        labels[name] = form.fillna(SUPPRESSED)
-    shared = ~strategies.isin(_NOT_SHARED).to_numpy()
+    labels = pd.DataFrame({name: kind.released_values(scenario, table, name) for name in attributes}, index=table.index)
+    shared = kind.is_shared(table)
     if "participates" in table:
         # With agents: the form is there for those who stay away, too, and their record is not shared.
-        shared &= table["participates"].to_numpy(dtype=bool)
-    return ChosenForms(policy, pd.DataFrame(labels), shared)
-
-
-def group_label(value: str, level: int, section: GeneralizedAttribute) -> str:
-    """Return how a value of the masking game is released at a level between shared and masked, 1 or more.
-
-    Intervals go from 0 on; a value in none of the listed groups stays as it is.
-    """
-    if section.widths:
-        width = section.widths[level - 1]
-        low = int(value) // width * width
-        return f"{low}-{low + width - 1}"
-    return next((" or ".join(group) for group in section.groups[level - 1] if value in group), value)
-
-
-def _groups_named(
-    column: pd.Series[str], strategies: pd.Series[str], name: str, section: GeneralizedAttribute
-) -> pd.Series[str]:
-    """Put the group in the place of the value it is named after, which must not be told."""
-    for level in range(1, len(section.kept) + 1):
-        marks = {text: f" {name}~{level} " in f" {text} " for text in strategies.unique()}
-        at_level = strategies.map(marks).astype(bool) & column.notna()
-        values = column[at_level].str.removeprefix(_GROUP_OF)
-        names = {value: group_label(value, level, section) for value in values.unique()}
-        column = column.mask(at_level, values.map(names))
-    return column
+        shared = shared & table["participates"].to_numpy(dtype=bool)
+    success = np.where(shared, table["success_probability"].fillna(0.0).to_numpy(dtype=np.float64), 0.0)
+    return ChosenForms(policy, labels, shared, success)

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.drafts.profile import profile_table
+from reidsim.audit.identifiers import why_identifying
+from reidsim.drafts.values import is_free_text
 from reidsim.engine.release_file import find_release_file, sha256_of
 from reidsim.errors import InputError, listed
-from reidsim.kinds.masking.schema import GeneralizedAttribute, MaskingScenario
-from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.releases.adult import read_adult
 from reidsim.releases.hierarchy import SUPPRESSED
+from reidsim.releases.hierarchy_file import read_hierarchy_rows
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.reports.shared.forms import chosen_forms
-from reidsim.scenarios.kind import kind_named, kind_names
+from reidsim.reports.shared.forms import ChosenForms, chosen_forms, chosen_policy
+from reidsim.scenarios.kind import Kind
+from reidsim.scenarios.load import scenario_kind
 from reidsim.scenarios.people import refuse_keys
+from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.tables import read_table, require_columns
+from reidsim.tables import require_columns
 from reidsim.validation import validated
 
 # How spreadsheets know a formula; a number with a sign is none.
@@ -40,12 +44,10 @@ class SharedRecords:
         Text, one row per record that is shared, in the order of the release, with its columns in their order.
     quasi_identifiers : dict of str to str
         Attribute of each column that is one.
-    records : int
-        Records of the release, those that are not shared included.
-    source : Path
-        File of the release.
-    source_hash : str
-        Its SHA-256.
+    forms : ChosenForms
+        What the policy chose for every record of the release.
+    source : SourceRecords
+        The records that are generalized.
     warnings : tuple of str
         What to think of before sharing.
     """
@@ -53,10 +55,19 @@ class SharedRecords:
     policy: str
     table: pd.DataFrame
     quasi_identifiers: dict[str, str]
-    records: int
-    source: Path
-    source_hash: str
+    forms: ChosenForms
+    source: SourceRecords
     warnings: tuple[str, ...]
+
+    @property
+    def records(self) -> int:
+        """Records of the release, those that are not shared included."""
+        return len(self.source.frame)
+
+    @property
+    def delimiter(self) -> str:
+        """Between columns, as in the file of the release."""
+        return self.source.columns.delimiter
 
     @property
     def withheld(self) -> int:
@@ -64,90 +75,206 @@ class SharedRecords:
         return self.records - len(self.table)
 
 
-@dataclass(frozen=True)
-class _Release:
-    """Where the records of a scenario stand, and which column holds which quasi-identifier."""
-
-    column_of: Mapping[str, str]
-    delimiter: str
-    header: bool
-    comment: str | None
-    adult: bool
-    generalize: Mapping[str, GeneralizedAttribute]
-    renamed: Mapping[str, Mapping[str, str]]
-
-    def read(self, path: Path) -> pd.DataFrame:
-        """Read all columns, values as they are."""
-        if self.adult:
-            return read_adult(path)
-        frame = read_table(path, delimiter=self.delimiter, header=self.header, comment=self.comment, trim=False)
-        if not self.header:
-            frame.columns = pd.Index([str(number) for number in range(1, frame.shape[1] + 1)])
-        return frame
-
-
-def shared_records(
-    run: StoredRun, *, policy: str | None = None, keep: Sequence[str] = (), data: Path | None = None
-) -> SharedRecords:
-    """Put together what a policy of a run shares.
+@dataclass(frozen=True, eq=False)
+class SourceRecords:
+    """The records of a run as their file holds them.
 
     Parameters
     ----------
     run : StoredRun
-        Of the record-level game, the game at dataset level or the masking game.
-    policy : str, optional
-        May be left out if the run has one policy.
-    keep : sequence of str
-        Columns to copy as they are besides the quasi-identifiers.
+    kind : Kind
+    scenario : ScenarioHead
+        As run.
+    columns : SharedColumns
+    path : Path
+        Their file.
+    sha256 : str
+        Its hash.
+    frame : DataFrame
+        All columns, values as they are.
+    """
+
+    run: StoredRun
+    kind: Kind
+    scenario: ScenarioHead
+    columns: SharedColumns
+    path: Path
+    sha256: str
+    frame: pd.DataFrame
+
+    @property
+    def persons(self) -> NDArray[np.int64] | None:
+        """Whose record each is, as numbers; None if everybody has one. Who has no number has one record."""
+        name = self.columns.person
+        if name is None:
+            return None
+        require_columns(self.frame, [name], self.path)
+        text = self.frame[name].str.strip()
+        codes = pd.factorize(text)[0].astype(np.int64)
+        return np.where(text == "", len(text) + np.arange(len(text)), codes)
+
+    @cached_property
+    def truth(self) -> pd.DataFrame:
+        """The true quasi-identifiers, a column of text per attribute."""
+        return self.kind.true_values(self.scenario, self.frame, self.path)
+
+    @cached_property
+    def hierarchies(self) -> dict[str, list[list[str]]]:
+        """Hierarchies as the text of their files, by attribute.
+
+        Raises
+        ------
+        InputError
+            If one of the files is missing or was changed.
+        """
+        files = self.columns.hierarchies or {}
+        told = self.run.manifest["release_file"].get("hierarchies", {})
+        rows = {}
+        for name, file in files.items():
+            path = self._hierarchy(name, told.get(name))
+            found = read_hierarchy_rows(path, delimiter=file.delimiter)
+            rows[name] = found[1:] if file.header else found
+        return rows
+
+    def _hierarchy(self, name: str, told: Mapping[str, str] | None) -> Path:
+        if told is None:
+            problem, hint = "the run does not say which hierarchy it used", "run the scenario again"
+            raise InputError(problem, source=self.run.folder, where=f"attributes.{name}", hint=hint)
+        path = find_release_file(told["path"])
+        if not path.is_file():
+            # Where the records were moved, hierarchies stand beside them as they did.
+            among = Path(self.run.manifest["release_file"]["path"]).parent
+            path = self.path.parent / os.path.relpath(told["path"], among)
+        if not path.is_file():
+            raise InputError("no such file", source=told["path"], expected=f"the hierarchy of attribute {name!r}")
+        if sha256_of(path) != told["sha256"]:
+            raise InputError("the hierarchy is not the one of the run", source=path, hint="run the scenario again")
+        return path
+
+
+def source_records(run: StoredRun, *, data: Path | None = None, allow_code: bool = False) -> SourceRecords:
+    """Read the records behind a run.
+
+    Parameters
+    ----------
+    run : StoredRun
+        Of a kind whose records are from a file.
     data : Path, optional
         The file of the release, if it is not where it was.
+    allow_code : bool
+        Whether the module of a kind that the scenario names may run.
 
     Raises
     ------
     InputError
-        If the run is a batch or has no file of records, the file is another than that of the run, or a policy or
-        column is missing.
+        If the run is a batch or has no file of records, or the file is another than that of the run.
     """
     path, source_hash = _source(run, data)
-    release = _release(run)
-    forms = chosen_forms(run, list(release.column_of), policy, release.generalize)
-    frame = release.read(path)
-    require_columns(frame, [*release.column_of.values(), *keep], path)
+    kind = scenario_kind(run.content, Path("manifest.json"), allow_code=allow_code)
+    scenario = validated(kind.schema, run.content, run.folder / "manifest.json")
+    try:
+        columns = kind.shared_columns(scenario)
+    except InputError as error:
+        raise error.located(run.folder) from None
+    named = list(columns.column_of.values())
+    repeated = [column for column in named if named.count(column) > 1]
+    if repeated:
+        raise InputError("two attributes of one column", source=run.folder, found=repeated[0])
+    frame = kind.read_records(scenario, path)
+    require_columns(frame, named, path)
+    return SourceRecords(run, kind, scenario, columns, path, source_hash, frame)
+
+
+def shared_records(
+    run: StoredRun,
+    *,
+    policy: str | None = None,
+    keep: Sequence[str] = (),
+    keep_identifier: Sequence[str] = (),
+    data: Path | None = None,
+    allow_code: bool = False,
+) -> SharedRecords:
+    """Put together what a policy of a run shares; see `source_records` and `records_of_policy`."""
+    source = source_records(run, data=data, allow_code=allow_code)
+    return records_of_policy(source, chosen_policy(run, policy), keep=keep, keep_identifier=keep_identifier)
+
+
+def records_of_policy(
+    source: SourceRecords, policy: str, *, keep: Sequence[str] = (), keep_identifier: Sequence[str] = ()
+) -> SharedRecords:
+    """Put together what a policy shares of the records of a run.
+
+    Parameters
+    ----------
+    source : SourceRecords
+    policy : str
+        One of those whose records the run holds.
+    keep : sequence of str
+        Columns to copy as they are besides the quasi-identifiers; none by which most people could be named.
+    keep_identifier : sequence of str
+        Columns to copy as they are even though people could be named by them.
+
+    Raises
+    ------
+    InputError
+        If the records cannot be used, a column is missing, or people could be named by a column.
+    """
+    run, columns, frame = source.run, source.columns, source.frame
+    forms = chosen_forms(run, source.kind, source.scenario, list(columns.column_of), policy)
+    kept = [*keep, *(name for name in keep_identifier if name not in keep)]
+    require_columns(frame, kept, source.path)
     if len(frame) != len(forms.labels):
+        expected = f"{len(forms.labels)}, as in the run"
+        raise InputError("another number of records", source=source.path, found=len(frame), expected=expected)
+    attribute_of = {column: attribute for attribute, column in columns.column_of.items()}
+    refuse_keys(run.content, kept)
+    _check_kept(keep, "--keep", attribute_of, columns)
+    _check_kept(keep_identifier, "--keep-identifier", attribute_of, columns)
+    identifying = {name: why for name in kept if (why := why_identifying(name, frame[name], source.persons))}
+    refused = next((name for name in kept if name in identifying and name not in keep_identifier), None)
+    if refused is not None:
         raise InputError(
-            "another number of records", source=path, found=len(frame), expected=f"{len(forms.labels)}, as in the run"
-        )
-    attribute_of = {column: attribute for attribute, column in release.column_of.items()}
-    refuse_keys(run.content, keep)
-    for name in keep:
-        if name in attribute_of or keep.count(name) > 1:
-            problem = "column named twice" if keep.count(name) > 1 else "a quasi-identifier is shared in its form only"
-            raise InputError(problem, source="--keep", found=name)
-        if not release.header and name in release.column_of:
-            raise InputError("a quasi-identifier has this name", source="--keep", found=name)
-    columns = [str(name) for name in frame.columns if name in attribute_of or name in keep]
+            f"most people could be named by the column: {identifying[refused]}",
+            source=source.path, where="--keep", found=refused, expected="a column that names nobody",
+            hint=f"--keep-identifier {refused} copies it all the same",
+        )  # fmt: skip
+    chosen = [str(name) for name in frame.columns if name in attribute_of or name in kept]
+    if not chosen:
+        raise InputError("no column to share", source=run.folder, where="--keep", expected="one or more columns")
     # Without a header, the attribute says more than the number of its column.
-    names = {name: attribute_of.get(name, name) if not release.header else name for name in columns}
+    names = {name: name if columns.header else attribute_of.get(name, name) for name in chosen}
     table = pd.DataFrame(
-        {names[name]: forms.labels[attribute_of[name]] if name in attribute_of else frame[name] for name in columns}
+        {names[name]: forms.labels[attribute_of[name]] if name in attribute_of else frame[name] for name in chosen}
     )
     table = table[forms.shared].reset_index(drop=True)
-    return SharedRecords(
-        policy=forms.policy,
-        table=table,
-        quasi_identifiers={names[name]: attribute_of[name] for name in columns if name in attribute_of},
-        records=len(frame),
-        source=path,
-        source_hash=source_hash,
-        warnings=(*_none_shared(table), *_stars(frame, release), *_warnings(frame[list(keep)], table)),
-    )
+    warnings = (
+        *_none_shared(table),
+        *_stars(frame, columns),
+        *(f"column {name!r} is kept as asked, and most people could be named by it: {why}"
+          for name, why in identifying.items()),
+        *_free_text([name for name in kept if name not in identifying], frame),
+        *_formulas(table),
+    )  # fmt: skip
+    quasi = {names[name]: attribute_of[name] for name in chosen if name in attribute_of}
+    return SharedRecords(forms.policy, table, quasi, forms, source, warnings)
 
 
 def class_sizes(table: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.int64]:
     """Return the size of each equivalence class: the records that agree in all of some columns, shape (n_classes,)."""
     if not len(table):
         return np.zeros(0, dtype=np.int64)
+    if not columns:
+        return np.array([len(table)], dtype=np.int64)
     return np.asarray(table.groupby(list(columns), sort=False, dropna=False).size(), dtype=np.int64)
+
+
+def _check_kept(keep: Sequence[str], where: str, attribute_of: Mapping[str, str], columns: SharedColumns) -> None:
+    for name in keep:
+        if name in attribute_of or keep.count(name) > 1:
+            problem = "column named twice" if keep.count(name) > 1 else "a quasi-identifier is shared in its form only"
+            raise InputError(problem, source=where, found=name)
+        if not columns.header and name in columns.column_of:
+            raise InputError("a quasi-identifier has this name", source=where, found=name)
 
 
 def _source(run: StoredRun, data: Path | None) -> tuple[Path, str]:
@@ -159,7 +286,7 @@ def _source(run: StoredRun, data: Path | None) -> tuple[Path, str]:
             expected="results of a single run",
             hint=f"reidsim rerun {run.folder} --run POINT/REPLICATION -o NEW repeats one of its runs with records",
         )
-    told = run.manifest.get("release_file")
+    told: Any = run.manifest.get("release_file")
     if not isinstance(told, dict) or not {"path", "sha256"} <= set(told):
         raise InputError(
             "the records of the run are not from a file",
@@ -182,56 +309,29 @@ def _source(run: StoredRun, data: Path | None) -> tuple[Path, str]:
     return path, found
 
 
-def _release(run: StoredRun) -> _Release:
-    model: type[ScenarioHead] | None = kind_named(run.game).schema if run.game in kind_names() else None
-    scenario = None if model is None else validated(model, run.content, run.folder / "manifest.json")
-    if isinstance(scenario, MaskingScenario):
-        targets = scenario.targets
-        column_of = {name: targets.columns.get(name, name) for name in scenario.subjects.attributes}
-        release = _Release(column_of, targets.delimiter, True, "#", False, scenario.subjects.generalize, {})
-    elif isinstance(scenario, TablesScenario):
-        for name, attribute in scenario.attributes.items():
-            if attribute.draw or attribute.top_code is not None:
-                raise InputError(
-                    "values were drawn from the population",
-                    source=run.folder,
-                    where=f"attributes.{name}",
-                    expected="attributes whose values are all in the records",
-                )
-        column_of = {name: attribute.column or name for name, attribute in scenario.attributes.items()}
-        section = scenario.release
-        header = bool(getattr(section, "header", True))
-        renamed = {name: attribute.values for name, attribute in scenario.attributes.items()}
-        release = _Release(column_of, section.delimiter, header, None, section.format == "adult", {}, renamed)
-    else:
-        expected = "a game in which a form is chosen for each record: tables or masking"
-        raise InputError("nothing is shared", source=run.folder, where="game", found=run.game, expected=expected)
-    columns = list(release.column_of.values())
-    repeated = [column for column in columns if columns.count(column) > 1]
-    if repeated:
-        raise InputError("two attributes of one column", source=run.folder, found=repeated[0])
-    return release
-
-
 def _none_shared(table: pd.DataFrame) -> tuple[str, ...]:
     return () if len(table) else ("no record is shared: the policy withholds all of them, or nobody takes part",)
 
 
-def _stars(frame: pd.DataFrame, release: _Release) -> tuple[str, ...]:
+def _stars(frame: pd.DataFrame, columns: SharedColumns) -> tuple[str, ...]:
     """Say which quasi-identifiers have a value that reads like a suppressed one, so that classes merge."""
-    columns = [column for name, column in release.column_of.items() if SUPPRESSED not in release.renamed.get(name, ())]
-    names = [column for column in columns if (frame[column].str.strip() == SUPPRESSED).any()]
+    suspected = [column for name, column in columns.column_of.items() if name not in columns.stars]
+    names = [column for column in suspected if (frame[column].str.strip() == SUPPRESSED).any()]
     return (f"values of {listed(names)} are {SUPPRESSED} in the records, as are suppressed ones",) if names else ()
 
 
-def _warnings(kept: pd.DataFrame, table: pd.DataFrame) -> tuple[str, ...]:
-    warnings = []
-    for profile in profile_table(kept):
-        if profile.is_direct:
-            warnings.append(f"column {profile.name!r} is kept and looks like a direct identifier: {profile.reason}")
-        elif profile.kind == "free text":
-            warnings.append(f"column {profile.name!r} is kept and holds free text, which may name people")
-    formulas = [str(name) for name in table.columns if table[name].str.match(_FORMULA).any()]
-    if formulas:
-        warnings.append(f"cells of {listed(formulas)} begin as formulas do, and spreadsheets may take them for some")
-    return tuple(warnings)
+def _free_text(kept: Sequence[str], frame: pd.DataFrame) -> tuple[str, ...]:
+    texts = [name for name in kept if is_free_text([value for value in frame[name].unique() if value])]
+    return tuple(f"column {name!r} is kept and holds free text, which may name people" for name in texts)
+
+
+def _formulas(table: pd.DataFrame) -> tuple[str, ...]:
+    taken = "begin as formulas do, and spreadsheets may take them for some"
+    cells = [str(name) for name in table.columns if table[name].str.match(_FORMULA).any()]
+    columns = pd.Series(list(map(str, table.columns)), dtype="str")
+    names = columns[columns.str.match(_FORMULA).to_numpy(dtype=bool)].tolist()
+    return tuple(
+        f"{what} {taken}" for what, found in (
+            (f"cells of {listed(cells)}", cells), (f"names of the columns {listed(names)}", names)
+        ) if found
+    )  # fmt: skip

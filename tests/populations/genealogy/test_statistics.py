@@ -5,18 +5,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from genealogy_figures import allele_frequencies, couples, marriage_gaps, surname_spectrum
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.errors import InputError
-from reidsim.populations.genealogy.statistics import (
-    allele_frequencies,
-    couples,
-    haplotype_diversity,
-    marriage_gaps,
-    same_surname_given_same_haplotype,
-    surname_spectrum,
-)
+from reidsim.populations.genealogy.statistics import haplotype_diversity, same_surname_given_same_haplotype
 from reidsim.populations.genealogy.vectorised import simulate
 
 people = st.integers(1, 20).flatmap(

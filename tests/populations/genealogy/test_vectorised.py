@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 import scipy
+from genealogy_figures import couples
 from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
@@ -17,7 +18,6 @@ from reidsim.errors import InputError
 from reidsim.populations.genealogy.columns import Columns
 from reidsim.populations.genealogy.genealogy import MAN, NO_PARENT, check_pedigree
 from reidsim.populations.genealogy.kernels import MarriageRules, marry
-from reidsim.populations.genealogy.statistics import couples
 from reidsim.populations.genealogy.vectorised import migrate, simulate
 
 ERRORS = 4.5

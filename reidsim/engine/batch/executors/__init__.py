@@ -6,7 +6,8 @@ An executor does tasks in any order and gives back groups of outcomes as they co
 from __future__ import annotations
 
 import contextlib
-import os
+import math
+from collections import deque
 from collections.abc import Generator, Sequence
 from typing import Protocol
 
@@ -26,11 +27,24 @@ class Executor(Protocol):
         """
 
 
-def available_cores() -> int:
-    """Return the number of processor cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return max(len(os.sched_getaffinity(0)), 1)
-    return os.cpu_count() or 1
+class Pace:
+    """How long runs have taken so far."""
+
+    def __init__(self) -> None:
+        self._seconds, self._ended = 0.0, 0
+
+    def note(self, outcomes: Sequence[RunOutcome]) -> None:
+        """Take runs into account that ended."""
+        self._seconds += sum(outcome.seconds for outcome in outcomes)
+        self._ended += len(outcomes)
+
+    def chunk(self, left: deque[RunTask], workers: int) -> list[RunTask]:
+        """Take as many runs as take about as long as it pays to wait for, while enough are left for every worker."""
+        size = 1
+        if self._ended:
+            quick = math.ceil(HAND_OVER_SECONDS / max(self._seconds / self._ended, 1e-6))
+            size = max(1, min(quick, len(left) // (2 * workers)))
+        return [left.popleft() for _ in range(min(size, len(left)))]
 
 
 def one_thread() -> contextlib.AbstractContextManager[object]:

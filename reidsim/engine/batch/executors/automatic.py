@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 
-from reidsim.engine.batch.executors import available_cores
+from reidsim.engine.batch.executors.capacity import default_workers
 from reidsim.engine.batch.executors.processes import ProcessExecutor
 from reidsim.engine.batch.executors.serial import one_by_one
 from reidsim.engine.batch.tasks import RunOutcome, RunTask, Work
@@ -19,11 +19,11 @@ class AutomaticExecutor:
     Parameters
     ----------
     workers : int, optional
-        Processes at most; the cores that there are, if not given.
+        Processes at most; as many as there are cores and free memory for, if not given.
     """
 
     def __init__(self, workers: int | None = None) -> None:
-        self._workers = workers or available_cores()
+        self._workers = workers or default_workers()
 
     def execute(self, work: Work, tasks: Sequence[RunTask]) -> Generator[list[RunOutcome], None, None]:
         """Do every task; see `Executor`."""

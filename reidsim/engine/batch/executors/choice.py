@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.executors.automatic import AutomaticExecutor
+from reidsim.engine.batch.executors.capacity import require_carried
 from reidsim.engine.batch.executors.cluster import DaskExecutor
 from reidsim.engine.batch.executors.processes import ProcessExecutor
 from reidsim.engine.batch.executors.serial import SerialExecutor
@@ -22,7 +23,7 @@ def executor_named(
     name : str
         One of `EXECUTORS`.
     workers : int, optional
-        Processes; the cores that there are, if not given.
+        Processes; as many as there are cores and free memory for, if not given.
     scheduler : str, optional
         Address of a dask cluster's scheduler; a cluster of this computer, if not given.
     timeout : float, optional
@@ -40,6 +41,8 @@ def executor_named(
         )
     if workers is not None and workers < 1:
         raise InputError("not a number of processes", where="workers", found=workers, expected="1 or more")
+    if workers is not None:
+        require_carried(workers)
     if timeout is not None and not timeout > 0:
         raise InputError("not a time", where="timeout", found=timeout, expected="seconds, above 0")
     if scheduler is not None and name != "dask":

@@ -6,14 +6,14 @@ import contextlib
 import functools
 import importlib
 import logging
-import math
 import pickle
 import socket
 from collections import Counter, deque
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
-from reidsim.engine.batch.executors import HAND_OVER_SECONDS, available_cores, one_thread
+from reidsim.engine.batch.executors import Pace, one_thread
+from reidsim.engine.batch.executors.capacity import default_workers
 from reidsim.engine.batch.tasks import KILLED, RunOutcome, RunTask, Work, attempt, code_version
 from reidsim.errors import InputError
 
@@ -45,12 +45,12 @@ class DaskExecutor:
         Address of a cluster's scheduler, such as ``tcp://10.0.0.1:8786``; if not given, a cluster of processes of this
         computer is started and ended.
     workers : int, optional
-        Processes of that cluster; the cores that there are, if not given.
+        Processes of that cluster; as many as there are cores and free memory for, if not given.
     """
 
     def __init__(self, scheduler: str | None = None, workers: int | None = None) -> None:
         self._scheduler = scheduler
-        self._workers = workers or available_cores()
+        self._workers = workers or default_workers()
 
     def execute(self, work: Work, tasks: Sequence[RunTask]) -> Generator[list[RunOutcome], None, None]:
         """Do every task; see `Executor`.
@@ -132,15 +132,13 @@ class _Sent:
         self._chunks: dict[Any, list[RunTask]] = {}
         self._alone: Any = None
         self._deaths: Counter[str] = Counter()
-        self._seconds = 0.0
-        self._ended = 0
+        self._pace = Pace()
 
     def more(self) -> list[Any]:
         """Send as many tasks as keep all cores busy for a while; return their futures."""
         futures = []
         while self._left and len(self._chunks) < 2 * self._cores:
-            chunk = [self._left.popleft() for _ in range(min(self._chunk_size(), len(self._left)))]
-            futures.append(self._send(chunk))
+            futures.append(self._send(self._pace.chunk(self._left, self._cores)))
         if self._suspects and not self._left and not self._chunks:
             self._alone = self._send([self._suspects.popleft()])
             return [self._alone]
@@ -171,8 +169,7 @@ class _Sent:
                 f"the dask cluster was lost: {type(error).__name__}", where="scheduler",
                 hint="go on with --resume; runs that ended are kept",
             ) from error  # fmt: skip
-        self._seconds += sum(outcome.seconds for outcome in outcomes)
-        self._ended += len(outcomes)
+        self._pace.note(outcomes)
         return outcomes
 
     def cancel(self) -> None:
@@ -184,13 +181,6 @@ class _Sent:
         future = self._client.submit(_do, self._work, chunk, code_version(), pure=False)
         self._chunks[future] = chunk
         return future
-
-    def _chunk_size(self) -> int:
-        """Return how many runs take about as long as it pays to wait for, while enough are left for everybody."""
-        if not self._ended:
-            return 1
-        quick = math.ceil(HAND_OVER_SECONDS / max(self._seconds / self._ended, 1e-6))
-        return max(1, min(quick, len(self._left) // (2 * self._cores)))
 
 
 def _require_listener(address: str) -> None:

@@ -16,8 +16,9 @@ from collections import Counter, deque
 from collections.abc import Generator, Sequence
 from typing import IO, Any
 
-from reidsim.engine.batch.executors import HAND_OVER_SECONDS, available_cores
-from reidsim.engine.batch.executors.worker import READY, main
+from reidsim.engine.batch.executors import HAND_OVER_SECONDS, Pace, start_worker
+from reidsim.engine.batch.executors.capacity import default_workers
+from reidsim.engine.batch.executors.worker import READY
 from reidsim.engine.batch.tasks import KILLED, TIMEOUT, RunOutcome, RunTask, Work
 from reidsim.errors import InputError
 
@@ -35,13 +36,13 @@ class ProcessExecutor:
     Parameters
     ----------
     workers : int, optional
-        Number of processes; the cores that there are, if not given.
+        Number of processes; as many as there are cores and free memory for, if not given.
     timeout : float, optional
         Seconds after which a run is given up and reported as ``timeout``.
     """
 
     def __init__(self, workers: int | None = None, timeout: float | None = None) -> None:
-        self._workers = workers or available_cores()
+        self._workers = workers or default_workers()
         self._timeout = timeout
 
     def execute(self, work: Work, tasks: Sequence[RunTask]) -> Generator[list[RunOutcome], None, None]:
@@ -69,7 +70,7 @@ class _Worker:
         self.since = math.inf
         paths = [path or os.getcwd() for path in sys.path]
         self.process = subprocess.Popen(  # noqa: S603 - this very program
-            [sys.executable, "-P", "-c", f"from {main.__module__} import main; main()"],
+            [sys.executable, "-P", start_worker.__file__, str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **dict.fromkeys(_ONE_THREAD, "1"), "PYTHONPATH": os.pathsep.join(paths)},
@@ -130,8 +131,7 @@ class _Pool:
         self._timeout = timeout
         self._events: queue.SimpleQueue[tuple[_Worker, Any]] = queue.SimpleQueue()
         self._deaths: Counter[str] = Counter()
-        self._seconds = 0.0
-        self._ended = 0
+        self._pace = Pace()
         self._some_started = False
         self._size = min(workers, len(tasks))
         self._workers: set[_Worker] = set()
@@ -161,14 +161,7 @@ class _Pool:
     def _give_tasks(self) -> None:
         for worker in self._workers:
             if worker.is_ready and not worker.chunk and self._left:
-                worker.give([self._left.popleft() for _ in range(min(self._chunk_size(), len(self._left)))])
-
-    def _chunk_size(self) -> int:
-        """Return how many runs take about as long as it pays to wait for, while enough are left for everybody."""
-        if not self._ended:
-            return 1
-        quick = math.ceil(HAND_OVER_SECONDS / max(self._seconds / self._ended, 1e-6))
-        return max(1, min(quick, len(self._left) // (2 * self._size)))
+                worker.give(self._pace.chunk(self._left, self._size))
 
     def _handle(self, worker: _Worker, message: Any) -> list[RunOutcome]:
         if worker not in self._workers:
@@ -181,8 +174,7 @@ class _Pool:
         outcome: RunOutcome = message
         worker.chunk.popleft()
         worker.since = time.monotonic()
-        self._seconds += outcome.seconds
-        self._ended += 1
+        self._pace.note([outcome])
         return [outcome]
 
     def _died(self, worker: _Worker) -> list[RunOutcome]:

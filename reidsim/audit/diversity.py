@@ -1,0 +1,112 @@
+"""What the classes of a release tell of a kept column: l-diversity and t-closeness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.audit.notation import is_all_numbers, numeric_order, text_of
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Diversity:
+    """What the worst equivalence class tells of a kept column.
+
+    Parameters
+    ----------
+    name : str
+    distinct : int
+        Fewest different values of a class (distinct l-diversity); 0 without classes.
+    entropy : float
+        Least exponential of the entropy of a class's values (entropy l-diversity); 0 without classes.
+    closeness : float
+        Largest distance between the values of a class and those of all shared rows (t-closeness), in [0, 1].
+    distance : {"equal", "ordered"}
+        Earth mover's distance where all values are equally far apart, for nominal columns; or where they lie in order,
+        each as far from the next, for columns of numbers, in which empty cells come first.
+    """
+
+    name: str
+    distinct: int
+    entropy: float
+    closeness: float
+    distance: Literal["equal", "ordered"]
+
+
+def diversity(name: str, column: pd.Series[str], classes: NDArray[np.int64]) -> Diversity:
+    """Return what classes tell of a column.
+
+    Parameters
+    ----------
+    name : str
+    column : Series of str
+        One value per shared row.
+    classes : ndarray of int64, shape (n_rows,)
+        Class of each row, numbered from 0.
+    """
+    codes, values = pd.factorize(text_of(column))
+    ordered = is_all_numbers(list(values))
+    distance: Literal["equal", "ordered"] = "ordered" if ordered else "equal"
+    if not len(codes):
+        return Diversity(name, 0, 0.0, 0.0, distance)
+    if ordered:
+        place = np.empty(len(values), dtype=np.int64)
+        place[numeric_order(list(values))] = np.arange(len(values))
+        codes = place[codes]
+    sizes = np.bincount(classes)
+    overall = np.bincount(codes, minlength=len(values)) / len(codes)
+    # One entry for each class and value that occurs in it, in the order of classes and values.
+    pairs, counts = np.unique(classes * len(values) + codes, return_counts=True)
+    of_class, value = pairs // len(values), pairs % len(values)
+    share = counts / sizes[of_class]
+    present = sizes > 0
+    distinct = np.bincount(of_class, minlength=len(sizes))
+    entropy = np.exp(np.bincount(of_class, -share * np.log(share), minlength=len(sizes)))
+    if ordered:
+        far = _ordered_distance(of_class, value, share, overall, len(sizes))
+    else:
+        told = np.bincount(of_class, np.abs(share - overall[value]) - overall[value], minlength=len(sizes))
+        far = (told + 1) / 2
+    return Diversity(
+        name,
+        int(distinct[present].min()),
+        float(entropy[present].min()),
+        float(np.clip(far[present].max(), 0.0, 1.0)),
+        distance,
+    )
+
+
+def _ordered_distance(
+    of_class: NDArray[np.int64], value: NDArray[np.int64], share: Floats, overall: Floats, n_classes: int
+) -> Floats:
+    """Return the ordered distance of each class, shape (n_classes,): the mean gap between cumulative shares.
+
+    Between two values of a class its cumulative share stays, and that of all rows rises, so that the gap between them
+    is summed from one place where they cross.
+    """
+    n_values = len(overall)
+    if n_values == 1:
+        return np.zeros(n_classes)
+    cumulative = np.cumsum(overall)[:-1]
+    summed = np.concatenate([[0.0], np.cumsum(cumulative)])
+    begins = np.flatnonzero(np.diff(of_class, prepend=-1))
+    told = np.cumsum(share)
+    before = np.repeat(told[begins] - share[begins], np.diff(begins, append=len(of_class)))
+    level = told - before
+    ends = np.append(value[1:], n_values - 1)
+    ends[np.append(begins[1:], len(value)) - 1] = n_values - 1
+    # Before its first value the cumulative share of a class is 0.
+    start = np.concatenate([value, np.zeros(len(begins), dtype=np.int64)])
+    end = np.concatenate([ends, value[begins]])
+    level = np.concatenate([level, np.zeros(len(begins))])
+    owner = np.concatenate([of_class, of_class[begins]])
+    crossing = np.clip(np.searchsorted(cumulative, level), start, end)
+    gaps = level * (crossing - start) - (summed[crossing] - summed[start])
+    gaps += (summed[end] - summed[crossing]) - level * (end - crossing)
+    return np.asarray(np.bincount(owner, gaps, minlength=n_classes) / (n_values - 1), dtype=np.float64)

@@ -1,0 +1,103 @@
+"""Whether most people could be named by a column, and why: by its name, its format, or how few share its values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.audit.identifier_formats import format_of, number_format_of
+from reidsim.audit.identifier_names import is_numbered, named_identifier
+from reidsim.audit.notation import is_all_numbers, text_of
+
+# Values that stand for none.
+_MISSING = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "?", ".", "*"})
+# Above this share of the people, most could be named.
+_MOST = 0.5
+# Up to so many people with a value on average, a number may be that of a person, whose rows repeat it.
+_FEW_PEOPLE = 5.0
+# A column of so few values in so many rows names nobody, whatever it is called (`telephone`: yes or no).
+_FEW_VALUES = 10
+# Among fewer people, many different values are no sign of a column in which hardly anybody shares one.
+_ENOUGH_PEOPLE = 20
+# Values whose format is looked at.
+_SAMPLE = 5_000
+
+
+def why_identifying(name: str, column: pd.Series[str], persons: NDArray[np.generic] | None = None) -> str:
+    """Say why most people could be named by a column; nothing, if they could not.
+
+    Parameters
+    ----------
+    name : str
+        Of the column.
+    column : Series of str
+        One value per record.
+    persons : ndarray, shape (n_records,), optional
+        Whose record each is; everybody has one, if not given.
+
+    Examples
+    --------
+    >>> why_identifying("savings", pd.Series(["310", "311", "312", "313", "313"]))
+    '3 of 5 people have a number that nobody else has, of 4 different ones: who knows it names the person'
+    """
+    text = text_of(column)
+    told = ~text.isin(_MISSING).to_numpy()
+    person = np.arange(len(text)) if persons is None else pd.factorize(np.asarray(persons))[0]
+    codes, values = pd.factorize(text[told])
+    people = np.unique(person[told])
+    # Somebody with the same value in several rows holds it once.
+    pairs = np.unique(codes.astype(np.int64) * max(len(text), 1) + person[told])
+    holders = np.bincount(pairs // max(len(text), 1), minlength=len(values))
+    alone = np.unique((pairs % max(len(text), 1))[holders[pairs // max(len(text), 1)] == 1])
+    return why_values_identify(name, list(values), holders.tolist(), len(people), len(alone))
+
+
+def why_values_identify(
+    name: str, values: Sequence[str], holders: Sequence[int], people: int | None = None, alone: int | None = None
+) -> str:
+    """Say why most people could be named by values that are already counted; nothing, if they could not.
+
+    Parameters
+    ----------
+    name : str
+        Of the column.
+    values : sequence of str
+        Different values; those that stand for none are left out.
+    holders : sequence of int
+        People with each of them.
+    people, alone : int, optional
+        People who have a value, and those who have one that nobody else has; those of `holders`, if not given.
+    """
+    counted = [(value, count) for value, count in zip(values, holders, strict=True) if value not in _MISSING]
+    if not counted:
+        return ""
+    held = sum(count for _, count in counted)
+    people = held if people is None else people
+    alone = sum(count == 1 for _, count in counted) if alone is None else alone
+    distinct = [value for value, _ in counted]
+    few_share = held <= _FEW_PEOPLE * len(distinct)
+    if not few_share and len(distinct) <= _FEW_VALUES:
+        return ""
+    called = named_identifier(name)
+    if called:
+        return f"its name says {called}"
+    sample = distinct if len(distinct) <= _SAMPLE else distinct[:: len(distinct) // _SAMPLE]
+    looks = format_of(sample)
+    if looks:
+        return f"its values look like {looks}"
+    # One value tells nothing of a column.
+    if len(distinct) == 1:
+        return ""
+    many = people >= _ENOUGH_PEOPLE and len(distinct) >= _MOST * people
+    amounts = is_all_numbers(sample)
+    own = f"{alone:,} of {people:,} people have one that nobody else has, of {len(distinct):,} different ones"
+    if alone > _MOST * people or many:
+        return f"{own.replace('one', 'a number' if amounts else 'a value', 1)}: who knows it names the person"
+    if few_share and is_numbered(name):
+        return f"its name ends like that of a number under which people are filed, and {own}"
+    # Amounts vary in length, numbers that are given out do not.
+    looks = "" if not few_share or (amounts and len(set(map(len, sample))) > 1) else number_format_of(sample)
+    return f"its values look like {looks}, and {own}" if looks else ""

@@ -1,0 +1,126 @@
+"""Which released rows fit which true rows, without a table of the two against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.audit.notation import ColumnReader, text_of
+
+Codes = NDArray[np.int64]
+
+# Keys of rows up to here fit 64 bits.
+_MOST_KEYS = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class Matching:
+    """Different released rows against different true rows.
+
+    Parameters
+    ----------
+    cell_of_truth : ndarray of int64, shape (n_truth,)
+        Which of the different true rows each row is.
+    form_of_release : ndarray of int64, shape (n_released,)
+        Which of the different released rows each row is.
+    n_cells, n_forms : int
+        How many different rows there are.
+    """
+
+    cell_of_truth: Codes
+    form_of_release: Codes
+    n_cells: int
+    n_forms: int
+    _values: Codes
+    _labels: Codes
+    _layer_of_label: tuple[Codes, ...]
+    _label_at: tuple[tuple[Codes, ...], ...]
+
+    def fits(self) -> Iterator[Codes]:
+        """Yield for each cell the form that it fits among some, -1 if none; every form is among those of one step.
+
+        The labels of a column are put into layers so that a value fits one label of a layer at most. Forms whose labels
+        come from the same layers then share no cell, and cells are matched with all of them by one key.
+        """
+        n_columns = self._labels.shape[1]
+        if not n_columns:
+            yield np.full(self.n_cells, min(self.n_forms, 1) - 1, dtype=np.int64)
+            return
+        layers = np.column_stack([self._layer_of_label[c][self._labels[:, c]] for c in range(n_columns)])
+        combination, first = _distinct(layers)
+        for number, example in enumerate(first.tolist()):
+            forms = np.flatnonzero(combination == number)
+            cells = np.column_stack(
+                [self._label_at[c][layers[example, c]][self._values[:, c]] for c in range(n_columns)]
+            )
+            possible = np.flatnonzero((cells >= 0).all(axis=1))
+            found = np.full(self.n_cells, -1, dtype=np.int64)
+            keys, _ = _distinct(np.concatenate([self._labels[forms], cells[possible]]))
+            # The forms are distinct, so their keys are as well.
+            form_of_key = np.full(int(keys.max(initial=-1)) + 1, -1, dtype=np.int64)
+            form_of_key[keys[: len(forms)]] = forms
+            found[possible] = form_of_key[keys[len(forms) :]]
+            yield found
+
+
+def match(released: pd.DataFrame, truth: pd.DataFrame, hierarchies: Mapping[str, Sequence[Sequence[str]]]) -> Matching:
+    """Match the rows of two tables of text with the same columns.
+
+    Parameters
+    ----------
+    released : DataFrame
+        Generalized; see `ColumnReader`.
+    truth : DataFrame
+    hierarchies : mapping of str to rows
+        Hierarchy of a column as text, where it has one.
+    """
+    n_columns = truth.shape[1]
+    values = np.empty((len(truth), n_columns), dtype=np.int64)
+    labels = np.empty((len(released), n_columns), dtype=np.int64)
+    layer_of_label, label_at = [], []
+    for place, name in enumerate(truth.columns):
+        values[:, place], distinct = pd.factorize(text_of(truth[name]))
+        labels[:, place], cells = pd.factorize(text_of(released[name]))
+        layer, at = _layers(ColumnReader(list(distinct), hierarchies.get(str(name), ())), list(cells))
+        layer_of_label.append(layer)
+        label_at.append(at)
+    cell, first_cell = _distinct(values)
+    form, first_form = _distinct(labels)
+    return Matching(
+        cell, form, len(first_cell), len(first_form), values[first_cell], labels[first_form],
+        tuple(layer_of_label), tuple(label_at),
+    )  # fmt: skip
+
+
+def _layers(reader: ColumnReader, cells: Sequence[str]) -> tuple[Codes, tuple[Codes, ...]]:
+    """Put labels into layers; return the layer of each, and per layer the label that each value fits, -1 if none."""
+    fits = [reader.fitting(cell) for cell in cells]
+    layer_of_label = np.zeros(len(cells), dtype=np.int64)
+    at: list[Codes] = []
+    # Where labels are nested, the wide ones first, a label meets only those that it is part of.
+    for label in sorted(range(len(cells)), key=lambda label: -len(fits[label])):
+        free = next((n for n, layer in enumerate(at) if (layer[fits[label]] < 0).all()), None)
+        if free is None:
+            free = len(at)
+            at.append(np.full(len(reader.values), -1, dtype=np.int64))
+        at[free][fits[label]] = label
+        layer_of_label[label] = free
+    return layer_of_label, tuple(at)
+
+
+def _distinct(codes: Codes) -> tuple[Codes, NDArray[np.intp]]:
+    """Return the number of each row among the different ones, and a row of each, of a table of codes of 0 or more."""
+    keys, size = np.zeros(len(codes), dtype=np.int64), 1
+    for column in codes.T:
+        width = int(column.max(initial=0)) + 1
+        if size > _MOST_KEYS // width:
+            unique, keys = np.unique(keys, return_inverse=True)
+            size = len(unique)
+        keys = keys * width + column
+        size *= width
+    _, first, numbers = np.unique(keys, return_index=True, return_inverse=True)
+    return numbers.astype(np.int64), first

@@ -1,0 +1,174 @@
+"""What a released cell stands for: which true values fit it, read from its text alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Positions = NDArray[np.intp]
+
+ANYTHING = "*"
+_NUMBER = r"-?\d+(?:\.\d+)?"
+_AS_NUMBER = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\+?")
+_BETWEEN = re.compile(rf"({_NUMBER})\s*[-\N{{EN DASH}}]\s*({_NUMBER})")
+_IN_BRACKETS = re.compile(rf"([\[\](])\s*({_NUMBER})\s*[,;]\s*({_NUMBER})\s*([\[\])])")
+_FROM = re.compile(rf"(?:>=|\N{{GREATER-THAN OR EQUAL TO}})\s*({_NUMBER})|({_NUMBER})\+")
+_ABOVE = re.compile(rf">\s*({_NUMBER})")
+_UP_TO = re.compile(rf"(?:<=|\N{{LESS-THAN OR EQUAL TO}})\s*({_NUMBER})")
+_BELOW = re.compile(rf"<\s*({_NUMBER})")
+_SET = re.compile(r"\{(.*)\}|\[(.*)\]", re.DOTALL)
+_OR = " or "
+_DAY_OR_MONTH = re.compile(r"(\d{4})-\d{2}(?:-\d{2})?")
+_NO_DATE = "not a date"
+
+
+class ColumnReader:
+    """Reads the released cells of one column.
+
+    A cell is, in this order: anything (``*``); a label of the column's hierarchy, which stands for the values whose row
+    in the hierarchy holds it; a value itself; a code of which characters are masked (``372**``); an interval
+    (``20-29``, ``[20, 29]``, ``[20, 30[``, ``[20, 30)``, ``90+``, ``>=90``, ``<18``); a set (``{a, b}``,
+    ``[372**, 036**]``, ``a or b``); a number written otherwise (``7`` for ``07``). Where values are days as
+    ``1985-03-31``, a month or year stands for its days, an interval of years for theirs, and ``not a date`` for all
+    other values. What is none of these fits nobody.
+
+    Parameters
+    ----------
+    values : sequence of str
+        Different true values, without spaces around them.
+    hierarchy : sequence of sequence of str
+        Rows of its hierarchy as text, if it has one: the value, then its labels.
+    """
+
+    def __init__(self, values: Sequence[str], hierarchy: Sequence[Sequence[str]] = ()) -> None:
+        self.values = tuple(values)
+        self._position = {value: position for position, value in enumerate(self.values)}
+        self._labels = self._labels_of(hierarchy)
+        self._masked: dict[tuple[int, ...], Mapping[str, Positions]] = {}
+
+    def _labels_of(self, hierarchy: Sequence[Sequence[str]]) -> dict[str, Positions]:
+        members: dict[str, list[int]] = {}
+        for row in hierarchy:
+            position = self._position.get(row[0].strip())
+            for label in {label.strip() for label in row}:
+                found = members.setdefault(label, [])
+                if position is not None:
+                    found.append(position)
+        return {label: np.array(sorted(found), dtype=np.intp) for label, found in members.items()}
+
+    def fitting(self, cell: str) -> Positions:
+        """Return the positions of the values that fit a cell, none of them twice."""
+        cell = cell.strip()
+        if cell == ANYTHING:
+            return np.arange(len(self.values))
+        if cell in self._labels:
+            return self._labels[cell]
+        if cell in self._calendar:
+            return self._calendar[cell]
+        if cell in self._position:
+            return np.array([self._position[cell]], dtype=np.intp)
+        if ANYTHING in cell and not _SET.fullmatch(cell):
+            return self._unmasked(cell)
+        bounds = _interval(cell)
+        if bounds is not None:
+            return self._within(*bounds)
+        listed = _SET.fullmatch(cell)
+        if listed:
+            parts = [self.fitting(part) for part in re.split(r"[,;]", listed[1] or listed[2] or "") if part.strip()]
+            return np.unique(np.concatenate(parts)) if parts else np.zeros(0, dtype=np.intp)
+        if _OR in cell:
+            # A value may hold the word itself, so that the cell cannot be cut at it.
+            among = f"{_OR}{cell}{_OR}"
+            fits = [position for value, position in self._position.items() if f"{_OR}{value}{_OR}" in among]
+            return np.array(sorted(fits), dtype=np.intp)
+        number = _as_number(cell)
+        return np.zeros(0, dtype=np.intp) if number is None else self._within(number, number, False, False)
+
+    @cached_property
+    def _calendar(self) -> dict[str, Positions]:
+        """Values by day, month and year; empty where none is a day or a month."""
+        members: dict[str, list[int]] = {}
+        for value, position in self._position.items():
+            if _DAY_OR_MONTH.fullmatch(value):
+                for text in {value[:4], value[:7], value}:
+                    members.setdefault(text, []).append(position)
+        if members:
+            others = {value: at for value, at in self._position.items() if value and not _DAY_OR_MONTH.fullmatch(value)}
+            for value in others.keys() & members.keys():
+                members[value].append(others[value])
+            members[_NO_DATE] = [at for value, at in others.items() if not re.fullmatch(r"\d{4}", value)]
+        return {text: np.array(sorted(found), dtype=np.intp) for text, found in members.items()}
+
+    def _unmasked(self, cell: str) -> Positions:
+        """Return the values of the same length that agree in all characters that are not masked."""
+        kept = tuple(place for place, character in enumerate(cell) if character != ANYTHING)
+        key = (len(cell), *kept)
+        if key not in self._masked:
+            groups: dict[str, list[int]] = {}
+            for value, position in self._position.items():
+                if len(value) == len(cell):
+                    groups.setdefault("".join(value[place] for place in kept), []).append(position)
+            self._masked[key] = {text: np.array(found, dtype=np.intp) for text, found in groups.items()}
+        text = "".join(cell[place] for place in kept)
+        return self._masked[key].get(text, np.zeros(0, dtype=np.intp))
+
+    @cached_property
+    def _sorted(self) -> tuple[NDArray[np.float64], Positions]:
+        """Numbers among the values, and years of days, in ascending order, and their positions."""
+        years = (_DAY_OR_MONTH.sub(r"\1", value) for value in self.values)
+        numbers = {position: _as_number(text) for position, text in enumerate(years)}
+        found = {position: number for position, number in numbers.items() if number is not None}
+        numeric, positions = np.array(list(found.values())), np.array(list(found), dtype=np.intp)
+        order = np.argsort(numeric, kind="stable")
+        return numeric[order], positions[order]
+
+    def _within(self, low: float, high: float, above: bool, below: bool) -> Positions:
+        """Return the numbers from `low` to `high`; without `low` if `above`, without `high` if `below`."""
+        numbers, positions = self._sorted
+        first = int(np.searchsorted(numbers, low, side="right" if above else "left"))
+        last = int(np.searchsorted(numbers, high, side="left" if below else "right"))
+        return positions[first:last]
+
+
+def is_all_numbers(values: Sequence[str]) -> bool:
+    """Tell whether all values, empty ones aside, are numbers, and there are some."""
+    told = [value for value in values if value]
+    return bool(told) and all(_as_number(value) is not None for value in told)
+
+
+def numeric_order(values: Sequence[str]) -> NDArray[np.intp]:
+    """Return the order of values by their number, empty ones first."""
+    numbers = [_as_number(value) if value else -np.inf for value in values]
+    return np.argsort(np.array(numbers, dtype=np.float64), kind="stable")
+
+
+def text_of(column: pd.Series[str]) -> pd.Series[str]:
+    """Return a column as text without spaces around its values; what is missing is empty."""
+    return column.astype("str").mask(column.isna(), "").str.strip()
+
+
+def _as_number(text: str) -> float | None:
+    found = _AS_NUMBER.fullmatch(text)
+    return float(found[1].replace(",", ".")) if found else None
+
+
+def _interval(cell: str) -> tuple[float, float, bool, bool] | None:
+    """Return both ends of an interval, and whether each is left out; None if the cell is no interval."""
+    if found := _IN_BRACKETS.fullmatch(cell):
+        return float(found[2]), float(found[3]), found[1] in "](", found[4] in "[)"
+    if found := _BETWEEN.fullmatch(cell):
+        return float(found[1]), float(found[2]), False, False
+    if found := _FROM.fullmatch(cell):
+        return float(found[1] or found[2]), np.inf, False, False
+    if found := _ABOVE.fullmatch(cell):
+        return float(found[1]), np.inf, True, False
+    if found := _UP_TO.fullmatch(cell):
+        return -np.inf, float(found[1]), False, False
+    if found := _BELOW.fullmatch(cell):
+        return -np.inf, float(found[1]), False, True
+    return None

@@ -1,0 +1,188 @@
+"""The audit of a release as written: how many rows fit each person, how many people fit each row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from reidsim.audit.diversity import Diversity, diversity
+from reidsim.audit.matching import Matching, match
+
+Counts = NDArray[np.int64]
+
+# Pairs of people that are held at once.
+_MOST_PAIRS = 20_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class ReleaseAudit:
+    """What can be counted in a release by whoever has it and the true values of its people.
+
+    Without persons every row is a person of its own.
+
+    Parameters
+    ----------
+    rows_of_person : ndarray of int64, shape (n_people,)
+        How many people's shared rows fit a person's true values: who looks the person up picks one of so many. Of a
+        person with several rows, the fewest of any of them that is shared; of any at all, if none is.
+    is_shared : ndarray of bool, shape (n_people,)
+        Whether a row of the person is shared.
+    people_of_row : ndarray of int64, shape (n_shared,)
+        How many people of the release have true values that fit a shared row: who asks whose it is picks one of
+        so many.
+    misfits : int
+        Shared rows that their own person's true values do not fit.
+    class_sizes : ndarray of int64, shape (n_classes,)
+        People of each equivalence class: the rows that agree in all quasi-identifiers as shared.
+    kept : tuple of Diversity
+        Of each kept column.
+    """
+
+    rows_of_person: Counts
+    is_shared: NDArray[np.bool_]
+    people_of_row: Counts
+    misfits: int
+    class_sizes: Counts
+    kept: tuple[Diversity, ...] = ()
+
+    @property
+    def people(self) -> int:
+        """People of the release, those whose rows are not shared included."""
+        return len(self.rows_of_person)
+
+    @property
+    def risk_of_row(self) -> float:
+        """Highest probability to name the person of a shared row; 0 if none is shared."""
+        return _one_in(self.people_of_row)
+
+    @property
+    def risk_of_person(self) -> float:
+        """Highest probability to find a shared person's row; 0 if nobody is shared."""
+        return _one_in(self.rows_of_person[self.is_shared])
+
+    def easier_than(self, promised: NDArray[np.float64]) -> int:
+        """Return how many shared people are found by their true values more easily than was promised.
+
+        Parameters
+        ----------
+        promised : ndarray of float64, shape (n_people,)
+            The probability that was promised of each person.
+        """
+        found = self.is_shared & (self.rows_of_person > 0)
+        risk = 1 / np.maximum(self.rows_of_person, 1)
+        return int((found & (risk > promised * (1 + 1e-9))).sum())
+
+
+def audit_release(
+    released: pd.DataFrame,
+    truth: pd.DataFrame,
+    own: NDArray[np.intp],
+    *,
+    persons: NDArray[np.generic] | None = None,
+    hierarchies: Mapping[str, Sequence[Sequence[str]]] | None = None,
+    kept: pd.DataFrame | None = None,
+) -> ReleaseAudit:
+    """Count, in a release read back from its file, which rows fit whom.
+
+    Parameters
+    ----------
+    released : DataFrame
+        The quasi-identifiers of the shared rows, as text; see `reidsim.audit.notation` for what cells may say.
+    truth : DataFrame
+        The true values of all records, shared or not, in the same columns.
+    own : ndarray of int, shape (n_shared,)
+        The record behind each shared row.
+    persons : ndarray, shape (n_records,), optional
+        Whose record each is; everybody has one, if not given.
+    hierarchies : mapping of str to rows, optional
+        Hierarchies as text, by column: the value, then its labels.
+    kept : DataFrame, optional
+        The other columns of the shared rows.
+    """
+    n_records = len(truth)
+    person = np.arange(n_records) if persons is None else pd.factorize(np.asarray(persons))[0].astype(np.int64)
+    n_people = int(person.max(initial=-1)) + 1
+    matching = match(released, truth, hierarchies or {})
+    owner = person[own]
+    people_of_form, misfits, fitting = _count(matching, person, owner, own)
+    rows_of_record = fitting[matching.cell_of_truth]
+    shared_record, shared_person = np.zeros(n_records, dtype=bool), np.zeros(n_people, dtype=bool)
+    shared_record[own], shared_person[owner] = True, True
+    counts = shared_record | ~shared_person[person]
+    rows_of_person = np.full(n_people, np.iinfo(np.int64).max)
+    np.minimum.at(rows_of_person, person[counts], rows_of_record[counts])
+    classes = matching.form_of_release
+    sizes = np.bincount(_distinct_pairs(classes, owner, n_people)[0], minlength=matching.n_forms)
+    columns = () if kept is None else tuple(diversity(str(name), kept[name], classes) for name in kept.columns)
+    return ReleaseAudit(
+        rows_of_person, shared_person, people_of_form[classes], misfits, sizes.astype(np.int64), columns
+    )
+
+
+def _count(matching: Matching, person: Counts, owner: Counts, own: NDArray[np.intp]) -> tuple[Counts, int, Counts]:
+    """Return people who fit each form, shared rows that do not fit their own record, and owners who fit each cell."""
+    n_people = int(person.max(initial=-1)) + 1
+    cells, people = _distinct_pairs(matching.cell_of_truth, person, n_people)
+    forms, owners = _distinct_pairs(matching.form_of_release, owner, n_people)
+    # Who owns rows of one form only is counted form by form; who owns rows of several may be met in each of them. So
+    # with people whose records have one cell, and those who have several.
+    several, moved = np.bincount(owners, minlength=n_people) > 1, np.bincount(people, minlength=n_people) > 1
+    alone = np.bincount(forms[~several[owners]], minlength=matching.n_forms)
+    settled = np.bincount(cells[~moved[people]], minlength=matching.n_cells)
+    cells, people = cells[moved[people]], people[moved[people]]
+    people_of_form = np.zeros(matching.n_forms, dtype=np.int64)
+    fitting = np.zeros(matching.n_cells, dtype=np.int64)
+    fits_own = np.zeros(len(own), dtype=bool)
+    met: list[tuple[Counts, Counts]] = []
+    own_cell = matching.cell_of_truth[own]
+    for form_of_cell in matching.fits():
+        here = np.flatnonzero(form_of_cell >= 0)
+        fitting[here] += alone[form_of_cell[here]]
+        people_of_form += np.bincount(form_of_cell[here], settled[here], matching.n_forms).astype(np.int64)
+        found = form_of_cell[cells]
+        pairs, _ = _distinct_pairs(found[found >= 0], people[found >= 0], n_people)
+        people_of_form += np.bincount(pairs, minlength=matching.n_forms)
+        fits_own |= form_of_cell[own_cell] == matching.form_of_release
+        if several.any():
+            met.append((here, form_of_cell[here]))
+    if several.any():
+        of_several = several[owners]
+        fitting += _owners_of_several(matching, met, forms[of_several], owners[of_several], n_people)
+    return people_of_form, int((~fits_own).sum()), fitting
+
+
+def _owners_of_several(
+    matching: Matching, met: Sequence[tuple[Counts, Counts]], forms: Counts, owners: Counts, n_people: int
+) -> Counts:
+    """Return how many of the owners of rows of several forms each cell fits, nobody counted twice."""
+    cells, fits = (np.concatenate([pair[place] for pair in met]) for place in (0, 1))
+    shape = (matching.n_forms, n_people)
+    owns = sparse.csr_matrix((np.ones(len(forms), dtype=np.int32), (forms, owners)), shape=shape)
+    fit = sparse.csr_matrix(
+        (np.ones(len(cells), dtype=np.int32), (cells, fits)), shape=(matching.n_cells, matching.n_forms)
+    )
+    pairs = np.cumsum(fit @ np.diff(owns.indptr).astype(np.int64))
+    counts = np.zeros(matching.n_cells, dtype=np.int64)
+    start = 0
+    while start < matching.n_cells:
+        done = pairs[start - 1] if start else 0
+        end = max(start + 1, int(np.searchsorted(pairs, done + _MOST_PAIRS)))
+        counts[start:end] = np.diff((fit[start:end] @ owns).indptr)
+        start = end
+    return counts
+
+
+def _distinct_pairs(groups: Counts, people: Counts, n_people: int) -> tuple[Counts, Counts]:
+    """Return every pair of a group and a person once."""
+    pairs = np.unique(groups * max(n_people, 1) + people)
+    return pairs // max(n_people, 1), pairs % max(n_people, 1)
+
+
+def _one_in(counts: Counts) -> float:
+    found = counts[counts > 0]
+    return float(1 / found.min()) if len(found) else 0.0

@@ -1,0 +1,60 @@
+"""The command that says what each quasi-identifier costs and brings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from reidsim.commands.arguments import (
+    AllowCodeOption,
+    ScenarioArgument,
+    SeedOption,
+    SetOption,
+    overrides_of,
+    print_warnings,
+)
+from reidsim.interrupts import stop_if_interrupted
+from reidsim.progress import DelayedProgress
+
+
+def attributes(
+    scenario: ScenarioArgument,
+    orders: Annotated[
+        int, typer.Option(help="Orders of columns that are drawn, where there are more than 10.", min=2)
+    ] = 50,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="New folder for results (default: results/NAME-attributes-001, ...)."),
+    ] = None,
+    set_: SetOption = None,
+    seed: SeedOption = None,
+    allow_code: AllowCodeOption = False,
+) -> None:
+    """Say what each quasi-identifier costs in risk and brings in payoff, with its Shapley share.
+
+    Example: reidsim attributes wan2015
+    """
+    # Imported late so that --help and errors in the scenario do not wait for numerical libraries.
+    from reidsim.scenarios.load import load_scenario
+
+    stop_if_interrupted()
+    loaded = load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code)
+
+    from reidsim.engine.attributes.run import attributes_loaded
+    from reidsim.engine.results import next_free_folder, require_free
+    from reidsim.reports.attributes_table import attributes_tables, illustrate_attributes
+
+    folder = output or next_free_folder(Path("results"), f"{loaded.name}-attributes")
+    require_free(folder)
+    with DelayedProgress(Console(stderr=True)) as progress:
+        result = attributes_loaded(loaded, orders=orders, progress=progress)
+        stop_if_interrupted()
+        progress("drawing and writing", 0, 1)
+        result.save(folder, illustrate=illustrate_attributes)
+    for table in attributes_tables(result):
+        Console().print(table)
+    print_warnings(result.warnings)
+    typer.echo(f"Results in {folder}")

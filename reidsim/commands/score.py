@@ -1,0 +1,62 @@
+"""The command that plays a released file as a policy of a scenario."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from reidsim.commands.arguments import AllowCodeOption, SeedOption, SetOption, overrides_of, print_warnings
+from reidsim.interrupts import stop_if_interrupted
+from reidsim.progress import DelayedProgress
+
+
+def score(
+    file: Annotated[
+        Path, typer.Argument(help="Released file, made by reidsim, ARX, sdcMicro or anything else.", metavar="FILE")
+    ],
+    scenario: Annotated[
+        str, typer.Option("--scenario", help="Name of a bundled scenario, or a TOML file.", metavar="SCENARIO")
+    ],
+    key: Annotated[
+        str | None,
+        typer.Option(
+            "--key",
+            help="Column of both files that says whose record a row is (default: rows are in order).",
+            metavar="COLUMN",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="New folder for results (default: results/NAME-score-001, ...)."),
+    ] = None,
+    set_: SetOption = None,
+    seed: SeedOption = None,
+    allow_code: AllowCodeOption = False,
+) -> None:
+    """Say what a released file pays and risks, beside the policies of a scenario.
+
+    Example: reidsim score released.csv --scenario my.toml
+    """  # fmt: skip
+    # Imported late so that --help and errors in the scenario do not wait for numerical libraries.
+    from reidsim.scenarios.load import load_scenario
+
+    stop_if_interrupted()
+    loaded = load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code)
+
+    from reidsim.engine.results import next_free_folder, require_free
+    from reidsim.engine.score import score_loaded
+    from reidsim.reports.summary_table import summary_tables
+
+    folder = output or next_free_folder(Path("results"), f"{loaded.name}-score")
+    require_free(folder)
+    with DelayedProgress(Console(stderr=True)) as progress:
+        result = score_loaded(loaded, file, key=key, progress=progress)
+        stop_if_interrupted()
+        result.save(folder)
+    for table in summary_tables(result.summary, f"{file.name} as a policy of {loaded.name}", result.measures.values()):
+        Console().print(table)
+    print_warnings(result.warnings)
+    typer.echo(f"Results in {folder}")

@@ -1,0 +1,73 @@
+"""The command that finds the fine or price at which another policy pays most."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from reidsim.commands.arguments import (
+    AllowCodeOption,
+    ScenarioArgument,
+    SeedOption,
+    SetOption,
+    overrides_of,
+    print_warnings,
+)
+from reidsim.interrupts import stop_if_interrupted
+from reidsim.progress import DelayedProgress
+
+
+def switch(
+    scenario: ScenarioArgument,
+    key: Annotated[
+        str,
+        typer.Option("--key", help="economics.loss, economics.gain, economics.benefit or economics.cost."),
+    ] = "economics.loss",
+    low: Annotated[
+        float | None, typer.Option("--from", help="Least value (default: 0).", metavar="AMOUNT", min=0.0)
+    ] = None,
+    high: Annotated[
+        float | None,
+        typer.Option("--to", help="Greatest value (default: four times the scenario's).", metavar="AMOUNT", min=0.0),
+    ] = None,
+    link_gain: Annotated[
+        bool,
+        typer.Option("--link-gain", help="Let the adversary's gain be the loss at each point; else it stays."),
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="New folder for results (default: results/NAME-switch-001, ...)."),
+    ] = None,
+    set_: SetOption = None,
+    seed: SeedOption = None,
+    allow_code: AllowCodeOption = False,
+) -> None:
+    """Find the fine or price at which another policy pays the publisher most, and write a results folder.
+
+    Example: reidsim switch wan2015 --key economics.benefit
+    """
+    # Imported late so that --help and errors in the scenario do not wait for numerical libraries.
+    from reidsim.scenarios.load import load_scenario
+
+    stop_if_interrupted()
+    loaded = load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code)
+
+    from reidsim.engine.results import next_free_folder, require_free
+    from reidsim.engine.switch.run import switch_loaded
+    from reidsim.reports.switch_table import illustrate_switch, switch_table, switch_text
+
+    folder = output or next_free_folder(Path("results"), f"{loaded.name}-switch")
+    require_free(folder)
+    with DelayedProgress(Console(stderr=True)) as progress:
+        result = switch_loaded(loaded, key, low=low, high=high, link_gain=link_gain, progress=progress)
+        stop_if_interrupted()
+        progress("drawing and writing", 0, 1)
+        result.save(folder, illustrate=illustrate_switch)
+    Console().print(switch_table(result))
+    for line in switch_text(result):
+        typer.echo(line)
+    print_warnings(result.warnings)
+    typer.echo(f"Results in {folder}")

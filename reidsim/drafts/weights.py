@@ -1,0 +1,151 @@
+"""Columns that hold sampling weights: how many people of the population a record stands for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from reidsim.drafts.names import words_of
+from reidsim.drafts.profile import ColumnProfile
+from reidsim.drafts.values import MISSING_MARKS
+
+# Words that name a weight of a survey wherever they stand, digits at the end aside; what two words name together.
+_WORD = re.compile(
+    r"(?:p|r|f|i|a|h|hh|fin|final|fnl|per|asec|earn|base|samp|sampl|sampling|sample|survey|design|cal|calib|person|pop)"
+    r"(?:weight|wgt|wt)s?p?|wgts?p?|wt(?:finl|supp|mec|int)|fexp|facexp|fexpansion|expfactor|ponderaci?on|hrf"
+)
+_PAIRS = re.compile(
+    r"\b(sampling|sample|survey|design|base|final|person|household|population|calibrated|calibration|grossing|"
+    r"expansion|replicate|analysis|inverse probability) (weight|weights|factor)\b"
+)
+# A name that is also that of a measurement of the body.
+_AMBIGUOUS = frozenset({"weight", "weights", "wt", "wts", "gewicht", "peso", "poids"})
+_OF_THE_BODY = frozenset({"height", "ht", "bmi", "groesse", "talla", "taille", "waist", "kg", "lb", "lbs", "pounds"})
+_WEIGHED = frozenset({*_OF_THE_BODY, "birth", "body", "current", "ideal"})
+# Weights of a survey differ by this factor, or have so many decimals that nothing was weighed.
+_SPREAD, _DECIMALS = 6.0, 3
+# How near to the people of a population the sum of its weights is.
+_NEAR = 0.02
+
+
+def names_weight(name: str) -> bool:
+    """Tell whether a column's name says that it holds sampling weights, and hardly anything else.
+
+    Examples
+    --------
+    >>> [name for name in ("sampling_weight", "PWGTP", "wt", "birth weight") if names_weight(name)]
+    ['sampling_weight', 'PWGTP', 'wt']
+    """
+    words = [re.sub(r"\d+$", "", word) for word in words_of(name)]
+    return any(map(_WORD.fullmatch, words)) or words in (["wt"], ["weights"]) or bool(_PAIRS.search(" ".join(words)))
+
+
+def may_name_weight(name: str) -> bool:
+    """Tell whether a column's name says that it holds weights, of a survey or of the body."""
+    words = set(words_of(name))
+    return names_weight(name) or bool(words & _AMBIGUOUS and not words & _WEIGHED)
+
+
+def are_weights(name: str, values: Sequence[str], others: Collection[str], total: float | None = None) -> bool:
+    """Tell whether a column holds sampling weights: by its name, or as its values add up to a population.
+
+    Parameters
+    ----------
+    name : str
+    values : sequence of str
+        Of all rows.
+    others : collection of str
+        Names of the other columns: with a height beside it, a weight is one of the body.
+    total : float, optional
+        People of the population.
+    """
+    words = set(words_of(name))
+    ambiguous = bool(words & _AMBIGUOUS) and not words & _WEIGHED
+    of_the_body = ambiguous and any(set(words_of(other)) & _OF_THE_BODY for other in others)
+    if names_weight(name) and not of_the_body:
+        return True
+    if not ambiguous and total is None:
+        return False
+    weights = usable_weights(values)
+    if weights is None or (weights == np.rint(weights)).all():
+        return False
+    if total is not None and abs(weights.sum() - total) <= _NEAR * total:
+        return True
+    decimals = np.median([len(value.partition(".")[2]) for value in values[:1000]])
+    return ambiguous and not of_the_body and bool(weights.max() >= _SPREAD * weights.min() or decimals >= _DECIMALS)
+
+
+def usable_weights(values: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
+    """Return the values as numbers if each is a weight of 1 or more, else None."""
+    try:
+        weights = np.array([float(value) for value in values])
+    except ValueError:
+        return None
+    return weights if len(weights) and np.isfinite(weights).all() and (weights >= 1).all() else None
+
+
+def weight_column(
+    profiles: Sequence[ColumnProfile], named: Collection[str] = (), total: float | None = None
+) -> tuple[str | None, tuple[str, ...]]:
+    """Find the column of sampling weights of a table.
+
+    Parameters
+    ----------
+    profiles : sequence of ColumnProfile
+        Of all columns.
+    named : collection of str
+        Columns that the user wants otherwise.
+    total : float, optional
+        People of the population that the table is from.
+
+    Returns
+    -------
+    str or None
+        Its name; the first, if there are several, such as replicate weights.
+    tuple of str
+        What the user should know of columns that look like weights and cannot be used.
+    """
+    names = [profile.name for profile in profiles]
+    found: list[str] = []
+    warnings = []
+    for profile in profiles:
+        values = [label for label in profile.labels if label not in MISSING_MARKS]
+        rows = [value for value, count in zip(profile.labels, profile.counts, strict=True) for _ in range(count)]
+        others = [name for name in names if name != profile.name]
+        if profile.name in named or not values or not are_weights(profile.name, rows, others, total):
+            continue
+        if usable_weights(rows) is not None:
+            found.append(profile.name)
+        elif usable_weights(values) is not None:
+            warnings.append(f"column {profile.name!r} looks like sampling weights, but {profile.missing:,} are missing")
+        else:
+            warnings.append(
+                f"column {profile.name!r} looks like sampling weights, but not all are numbers of 1 or more: how many "
+                "people of the population a record stands for"
+            )
+    if len(found) > 1:
+        warnings.append(f"{len(found)} columns look like sampling weights: {found[0]!r} is taken")
+    return (found[0] if found else None), tuple(warnings)
+
+
+def with_weight(text: str, weight: str, people: float) -> str:
+    """Return the text of a scenario with the key of the weights, and what they are good for.
+
+    Parameters
+    ----------
+    text : str
+    weight : str
+        Name of the column, as TOML writes it.
+    people : float
+        Sum of the weights.
+    """
+    key = f"weight = {weight} # sampling weights: the records stand for {people:,.0f} people"
+    hint = (
+        '# With risk = "sample" the adversary does not know who is in the file: groups are then estimated in the\n'
+        "# population, by the sampling weights.\n[adversary]"
+    )
+    before, section, after = text.partition("[release]\n")
+    keys, end, rest = after.partition("\n\n")
+    return f"{before}{section}{keys}\n{key}{end}{rest.replace('[adversary]', hint, 1)}"

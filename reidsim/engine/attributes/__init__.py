@@ -1,0 +1,1 @@
+"""What each quasi-identifier costs and brings."""

@@ -1,0 +1,143 @@
+"""What each quasi-identifier costs and brings: outcomes with and without it, and its Shapley share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from reidsim.engine.results import Clock, make_manifest, write_json, write_parquet, write_results
+from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, UTILITY, averages
+from reidsim.games.shapley import exact_shares, sampled_shares
+from reidsim.measures import Measure, columns_of
+from reidsim.random_streams import random_stream
+from reidsim.releases.strategy_space import Floats
+from reidsim.scenarios.kind import kind_of
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.study import Progress
+
+# Beyond, there are too many sets of columns to play them all.
+MOST_EXACT = 10
+ORDERS = 50
+ATTRIBUTE_MEASURES: tuple[Measure, ...] = (PUBLISHER_PAYOFF, RISK, UTILITY)
+ATTRIBUTE_COLUMNS = ("policy", "attribute", "measure", "all", "without", "alone", "none", "share", "standard_error")
+
+# Draws the figures of a result into a folder; returns the files' names.
+AttributesIllustrator = Callable[["AttributesResult", Path], list[str]]
+
+
+@dataclass(frozen=True, eq=False)
+class AttributesResult:
+    """What each quasi-identifier of a scenario costs and brings.
+
+    Parameters
+    ----------
+    name : str
+        Scenario.
+    table : DataFrame
+        One row per policy, attribute and measure; columns `ATTRIBUTE_COLUMNS`: the measure with ``all`` columns,
+        ``without`` this one, with this one ``alone`` and with ``none``, the Shapley ``share`` of the column in the
+        difference between all and none, and its ``standard_error`` (0 where exact).
+    manifest : dict
+    warnings : tuple of str
+    """
+
+    name: str
+    table: pd.DataFrame
+    manifest: dict[str, Any]
+    warnings: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"AttributesResult({self.name!r}: {', '.join(self.table['attribute'].unique())})"
+
+    def save(self, folder: str | Path, *, illustrate: AttributesIllustrator | None = None) -> Path:
+        """Write the results folder: manifest, table, and the figure if `illustrate` is given.
+
+        Raises
+        ------
+        InputError
+            If the folder holds something or cannot be written; then nothing is left behind.
+        """
+
+        def write(into: Path) -> None:
+            write_parquet(into / "attributes.parquet", self.table)
+            figures = [] if illustrate is None else illustrate(self, into / "figures")
+            write_json(into / "manifest.json", {**self.manifest, "figures": figures, "warnings": list(self.warnings)})
+
+        write_results(Path(folder), write)
+        return Path(folder)
+
+
+def attributes_loaded(
+    loaded: LoadedScenario[ScenarioHead], *, orders: int = ORDERS, progress: Progress | None = None
+) -> AttributesResult:
+    """Play a scenario with and without each of its quasi-identifiers.
+
+    A column that is dropped is at the highest level of its hierarchy in every record. Shares are exact up to 10
+    columns, and averages over orders drawn by the scenario's seed beyond.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+        About a table.
+    orders : int
+        How many are drawn, where there are more than 10 columns.
+    progress : callable, optional
+        Called with what is being done, how much is done and how much there is.
+
+    Returns
+    -------
+    AttributesResult
+
+    Raises
+    ------
+    InputError
+        If the scenario is of another kind, or a file it names cannot be used.
+    """
+    clock, report = Clock(), progress or (lambda task, done, total: None)
+    report("reading", 0, 1)
+    loaded.makers()
+    kind = kind_of(loaded.scenario)
+    study = kind.build(loaded)
+    columns = kind.dropped_columns(study)
+    clock.lap("build")
+    names, n = columns.names, len(columns.names)
+    everything, weights = 2**n - 1, study.world(0).weights.astype(np.int64)
+    exact, played = n <= MOST_EXACT, 0
+    plays = 2**n if exact else orders * n
+
+    @cache
+    def value(members: int) -> Floats:
+        nonlocal played
+        report("playing", min(played, plays - 1), plays)
+        played += 1
+        kept = frozenset(name for place, name in enumerate(names) if members >> place & 1)
+        outcomes = columns.play(kept)
+        found = [averages(outcomes[policy], weights) for policy in columns.policies]
+        return np.array([each[measure] for each in found for measure in columns_of(ATTRIBUTE_MEASURES)])
+
+    if exact:
+        shapley = exact_shares(value, n)
+    else:
+        shapley = sampled_shares(value, n, orders, random_stream(loaded.scenario.seed, "attributes"))
+    rows = []
+    for place, attribute in enumerate(names):
+        valued = [value(members) for members in (everything, everything & ~(1 << place), 1 << place, 0)]
+        shares = (*valued, shapley.shares[place], shapley.standard_errors[place])
+        for number, (policy, measure) in enumerate(
+            (policy, measure) for policy in columns.policies for measure in columns_of(ATTRIBUTE_MEASURES)
+        ):
+            rows.append((policy, attribute, measure, *(float(each[number]) for each in shares)))
+    table = pd.DataFrame(rows, columns=list(ATTRIBUTE_COLUMNS))
+    order = {policy: place for place, policy in enumerate(columns.policies)}
+    table = table.sort_values("policy", key=lambda policy: policy.map(order), kind="stable").reset_index(drop=True)
+    clock.lap("play")
+    facts = {"attributes": {"exact": exact, "orders": None if exact else orders, "played": played}, **kind.facts(study)}
+    left = ("section agents is left out: one round",) if getattr(loaded.scenario, "agents", None) is not None else ()
+    return AttributesResult(loaded.name, table, make_manifest(loaded, clock.laps, facts), (*left, *columns.warnings))

@@ -1,0 +1,139 @@
+"""A released file, whoever made it, beside the policies of a scenario: its payoff, its risk, who is attacked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from reidsim.engine.release_file import release_file_facts, sha256_of
+from reidsim.engine.results import Clock, make_manifest, write_json, write_parquet, write_results
+from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.measures import averages
+from reidsim.measures import Measure, measures_among
+from reidsim.scenarios.kind import kind_of
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.study import Progress, equilibria_of
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreResult:
+    """What a released file leads to, beside the policies of a scenario.
+
+    Parameters
+    ----------
+    name : str
+        Scenario.
+    file : str
+        Name of the file, under which it stands among the policies.
+    summary : DataFrame
+        Measures per record, indexed by policy; the file first.
+    records : DataFrame
+        What comes of each record of the release as the file has it: ``record``, ``shared``, ``attacked``,
+        ``success_probability``, ``publisher_payoff``, ``adversary_payoff``, ``utility``.
+    measures : dict of str to Measure
+        By column of `summary`.
+    manifest : dict
+    warnings : tuple of str
+    """
+
+    name: str
+    file: str
+    summary: pd.DataFrame
+    records: pd.DataFrame
+    measures: dict[str, Measure]
+    manifest: dict[str, Any]
+    warnings: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"ScoreResult({self.name!r}: {', '.join(map(str, self.summary.index))})"
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the results folder: manifest and tables.
+
+        Raises
+        ------
+        InputError
+            If the folder holds something or cannot be written; then nothing is left behind.
+        """
+
+        def write(into: Path) -> None:
+            write_parquet(into / "scores.parquet", self.summary.reset_index())
+            write_parquet(into / "records.parquet", self.records)
+            write_json(into / "manifest.json", {**self.manifest, "warnings": list(self.warnings)})
+
+        write_results(Path(folder), write)
+        return Path(folder)
+
+
+def score_loaded(
+    loaded: LoadedScenario[ScenarioHead], file: str | Path, *, key: str | None = None, progress: Progress | None = None
+) -> ScoreResult:
+    """Play a released file as a policy of a scenario.
+
+    A row hides among the people whose values are in the sets of values that its cells stand for. Its utility counts
+    these sets as groups of their size. Records without a row are withheld.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+        About a table of records, of which the file is a release.
+    file : str or Path
+        Delimited text or Parquet: values, labels of hierarchies, ``*``, intervals and sets.
+    key : str, optional
+        Column of both files that says whose record a row is; rows are in the order of the release, if not given.
+    progress : callable, optional
+        Called with what is being done, how much is done and how much there is.
+
+    Returns
+    -------
+    ScoreResult
+
+    Raises
+    ------
+    InputError
+        If the scenario is of another kind, or a row or cell cannot be read.
+    """
+    clock, report = Clock(), progress or (lambda task, done, total: None)
+    path = Path(file)
+    report("reading", 0, 1)
+    loaded.makers()
+    kind = kind_of(loaded.scenario)
+    kind.policies_of(loaded.scenario)
+    study = kind.build(loaded)
+    released, told = kind.play_released(study, path, key)
+    clock.lap("build")
+    outcomes = equilibria_of(kind.play(study, progress=lambda done, total: report("playing", done, total)))
+    clock.lap("play")
+    policies = kind.summarise(study, 0, outcomes)
+    own = averages(released, np.ones(len(released.strategies), dtype=np.int64))
+    first = pd.DataFrame([own], index=pd.Index([path.name], name="policy"))
+    summary = pd.concat([first, policies[[column for column in policies if column in own]]])
+    left = ("section agents is left out: one round",) if getattr(loaded.scenario, "agents", None) is not None else ()
+    facts = {
+        "score": {"file": path.name, "sha256": sha256_of(path), "key": key},
+        **kind.facts(study),
+        **release_file_facts(loaded),
+    }
+    return ScoreResult(
+        loaded.name, path.name, summary, _records(released), measures_among(kind.measures, summary.columns),
+        make_manifest(loaded, clock.laps, facts), (*left, *told),
+    )  # fmt: skip
+
+
+def _records(released: Equilibrium) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "record": np.arange(len(released.strategies)),
+            "shared": ~released.withheld,
+            "attacked": released.attacked,
+            "success_probability": released.success_probability,
+            "publisher_payoff": released.publisher_payoff,
+            "adversary_payoff": released.adversary_payoff,
+            "utility": released.utility,
+        }
+    )

@@ -1,0 +1,1 @@
+"""Where the best policy changes along one amount of money."""

@@ -1,0 +1,248 @@
+"""The switch points of a scenario: at what fine or price another policy pays the publisher most."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import pandas as pd
+
+from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.engine.results import Clock, make_manifest
+from reidsim.engine.switch.amounts import GAIN, LOSS, Amounts, PlannedAt
+from reidsim.engine.switch.envelope import Envelope, NotConvexError, Stretch, Thresholds
+from reidsim.engine.switch.result import INTERVAL_COLUMNS, SWITCH_COLUMNS, TOGETHER, SwitchResult
+from reidsim.errors import InputError
+from reidsim.scenarios.kind import Kind, kind_of
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.study import Progress
+
+# The range if none is given: from 0 to so many times what the scenario says.
+TIMES_OWN = 4.0
+MOST_VALUES = 2_000
+# Values at equal distances, where switches cannot be found exactly.
+TRIED = 65
+_EXACT, _HALVED = 1e-9, 1e-6
+# Values at which lines are drawn at least.
+_DRAWN = 25
+
+
+def switch_loaded(
+    loaded: LoadedScenario[ScenarioHead],
+    key: str = LOSS,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    link_gain: bool = False,
+    progress: Progress | None = None,
+) -> SwitchResult:
+    """Find the values of an amount at which another policy pays the publisher most.
+
+    The values are exact where every policy takes the best of plans whose payoff is a straight line in the amount, and
+    else found by halving, to a millionth of the range.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+    key : str
+        ``economics.loss``, ``economics.gain``, ``economics.benefit`` or ``economics.cost``.
+    low, high : float, optional
+        The range; from 0 to four times what the scenario says, if not given.
+    link_gain : bool
+        Whether the adversary's gain is the loss at each point; else it stays as it is, stated by the scenario or not.
+    progress : callable, optional
+        Called with what is being done, how much is done and how much there is.
+
+    Returns
+    -------
+    SwitchResult
+
+    Raises
+    ------
+    InputError
+        If a file that the scenario names cannot be used, or it has no such amount.
+
+    Examples
+    --------
+    >>> from reidsim.scenarios.load import load_scenario
+    >>> switch_loaded(load_scenario("wan2015"), "economics.benefit").switches  # doctest: +SKIP
+    """
+    clock, report = Clock(), progress or (lambda task, done, total: None)
+    report("reading", 0, 1)
+    loaded.makers()
+    kind = kind_of(loaded.scenario)
+    try:
+        kind.policies_of(loaded.scenario)
+        study = kind.build(loaded)
+        amounts = Amounts(study, key, link_gain=link_gain)
+        begin, end = _range(amounts, low, high)
+        clock.lap("build")
+        seen: dict[tuple[float, str], float] = {}
+
+        def on_value(planned: PlannedAt) -> None:
+            seen.update({(planned.amount, policy): paid for policy, paid in planned.payoffs.items()})
+            report("playing", min(amounts.evaluations, MOST_VALUES - 1), MOST_VALUES)
+
+        stretches, narrowest, reason = _stretches(amounts, study, kind, begin, end, on_value)
+        intervals, precisions = _merged(stretches, narrowest)
+        for part in range(_DRAWN):
+            on_value(amounts.at(begin + (end - begin) * part / (_DRAWN - 1)))
+        table = pd.DataFrame([_interval(amounts, kind, each) for each in intervals], columns=list(INTERVAL_COLUMNS))
+        switches = pd.DataFrame(_switches(amounts.own, table, precisions), columns=list(SWITCH_COLUMNS))
+    except InputError as error:
+        raise error.located(loaded.path) from None
+    clock.lap("play")
+    gain, _ = amounts.gain_and_cost(amounts.own)
+    facts = {
+        "switch": {
+            "key": key, "low": begin, "high": end, "link_gain": link_gain, "own": amounts.own,
+            "gain": None if link_gain or key == GAIN else gain, "exact": reason is None,
+            "unsettled": bool((table["policy"] == "").any()), "values_tried": amounts.evaluations,
+        },
+        **kind.facts(study),
+    }  # fmt: skip
+    lines = pd.DataFrame(
+        [(value, policy, paid) for (value, policy), paid in sorted(seen.items())],
+        columns=["value", "policy", "publisher_payoff"],
+    )
+    warnings = (*_left_out(loaded.scenario), *_inexact(reason, begin, end), *_open(table))
+    return SwitchResult(
+        loaded.name, key, amounts.own, link_gain, table, switches, lines, make_manifest(loaded, clock.laps, facts),
+        warnings,
+    )  # fmt: skip
+
+
+def _range(amounts: Amounts, low: float | None, high: float | None) -> tuple[float, float]:
+    begin = 0.0 if low is None else float(low)
+    end = TIMES_OWN * amounts.own if high is None else float(high)
+    if not 0 <= begin < end < math.inf:
+        expected = "0 or more, and --to above --from"
+        hint = (
+            "the scenario's own value is 0, so the range has to be given" if high is None and not amounts.own else None
+        )
+        raise InputError("no range", where="--from, --to", found=f"{begin:g} to {end:g}", expected=expected, hint=hint)
+    return begin, end
+
+
+def _stretches(
+    amounts: Amounts, study: Any, kind: Kind, low: float, high: float, on_value: Any
+) -> tuple[list[Stretch], float, str | None]:
+    """Return stretches, the width below which they are not settled, and why they are not exact, if they are not."""
+    width = high - low
+    reason = _why_not_exact(amounts, study, kind)
+    if reason is None:
+        thresholds = _thresholds(amounts, kind.largest_group(study) or 0, low, high)
+        exact = Envelope(amounts, low, high, narrowest=_EXACT * width, most=MOST_VALUES, on_value=on_value)
+        try:
+            return list(exact.exactly(thresholds)), _EXACT * width, None
+        except NotConvexError as error:
+            reason = f"policy {error.policy} does not take the best of its plans"
+    halving = Envelope(amounts, low, high, narrowest=_HALVED * width, most=MOST_VALUES, on_value=on_value)
+    return list(halving.by_bisection(TRIED)), _HALVED * width, reason
+
+
+def _why_not_exact(amounts: Amounts, study: Any, kind: Kind) -> str | None:
+    """Return what keeps payoffs from being envelopes of straight lines; None if nothing does."""
+    scenario = study.scenario
+    beliefs = getattr(scenario, "beliefs", None)
+    stated = {name for name in type(beliefs).model_fields if getattr(beliefs, name)} if beliefs is not None else set()
+    planned_with_another = stated - ({"loss"} if amounts.key == LOSS else set())
+    if stated and (planned_with_another or amounts.link_gain):
+        return "plans are made with other beliefs than the truth"
+    for policy in amounts.policies:
+        if not kind.policy(policy).is_rule and not kind.takes_best(scenario, policy):
+            return f"policy {policy} is a search that need not find the best"
+    if (amounts.link_gain or amounts.key not in (LOSS, "economics.benefit")) and kind.largest_group(study) is None:
+        return "attacks do not set in at known values of the amount"
+    return None
+
+
+def _thresholds(amounts: Amounts, largest: int, low: float, high: float) -> Thresholds | None:
+    """Return the values at which one-shot attacks on records among 1, 2, ... people begin to pay."""
+    gain, cost = amounts.gain_and_cost(high)
+    beyond = 1 + INDIFFERENCE
+    if amounts.link_gain or amounts.key == GAIN:
+        if cost <= 0:
+            return None
+        first, last = math.floor(low / (cost * beyond)) + 1, min(largest, math.ceil(high / (cost * beyond)) - 1)
+        return Thresholds(first, last, lambda people: people * cost * beyond) if first <= last else None
+    if amounts.key in (LOSS, "economics.benefit"):
+        return None
+    # The cost rises from where attacks on the largest groups end.
+    most = largest if low <= 0 else min(largest, math.ceil(gain / (low * beyond)) - 1)
+    least = math.floor(gain / (high * beyond)) + 1
+    return Thresholds(most, least, lambda people: gain / (people * beyond)) if most >= least else None
+
+
+def _merged(stretches: Iterable[Stretch], narrowest: float) -> tuple[list[Stretch], list[float]]:
+    """Join neighbours with the same best policies; what is too narrow to be settled goes to both sides.
+
+    Returns
+    -------
+    list of Stretch
+    list of float
+        How far the value between each two of them may be off.
+    """
+    joined: list[Stretch] = []
+    precisions: list[float] = []
+    gap = 0.0
+    for stretch in stretches:
+        if joined and not stretch.best and stretch.high - joined[-1].high <= 2 * narrowest:
+            gap = stretch.high - joined[-1].high
+        elif joined and joined[-1].best == stretch.best:
+            joined[-1], gap = Stretch(joined[-1].low, stretch.high, stretch.best), 0.0
+        else:
+            if joined:
+                middle = joined[-1].high + gap / 2
+                joined[-1], stretch = joined[-1]._replace(high=middle), stretch._replace(low=middle)
+                precisions.append(gap / 2)
+            joined.append(stretch)
+            gap = 0.0
+    joined[-1] = joined[-1]._replace(high=joined[-1].high + gap)
+    return joined, precisions
+
+
+def _interval(amounts: Amounts, kind: Kind, stretch: Stretch) -> tuple[Any, ...]:
+    low, high, best = stretch
+    if not best:
+        return (low, high, "", "", *[math.nan] * (len(INTERVAL_COLUMNS) - 4))
+    middle, margin = (low + high) / 2, 1e-9 * (high - low)
+    found = {policy: amounts.measures(middle, policy) for policy in best}
+    chosen = min(best, key=lambda name: (round(found[name]["risk"], 12), not kind.policy(name).forbids_attacks))
+    ends = [low + margin, high - margin]
+    gains = [amounts.gain_and_cost(value)[0] for value in (low, high)]
+    payoffs = [amounts.measures(value, chosen)["publisher_payoff"] for value in ends]
+    told = [found[chosen][name] for name in ("utility", "share_attacked", "risk")]
+    return (low, high, chosen, TOGETHER.join(best), *gains, *payoffs, *told)
+
+
+def _switches(own: float, table: pd.DataFrame, precisions: Sequence[float]) -> Iterator[tuple[Any, ...]]:
+    rows = table.to_dict("records")
+    for below, above, precision in zip(rows[:-1], rows[1:], precisions, strict=True):
+        if below["policy"] and above["policy"]:
+            value = float(below["high"])
+            policies = (below["policy"], above["policy"], below["best"], above["best"])
+            yield value, precision, *policies, value / own if own > 0 else math.nan
+
+
+def _left_out(scenario: ScenarioHead) -> Iterator[str]:
+    if getattr(scenario, "agents", None) is not None:
+        yield "section agents is left out: one round, against the adversary of the scenario"
+    if scenario.sweep is not None or scenario.uncertainty is not None:
+        yield "sweep and uncertainty are left out: the scenario's own values"
+
+
+def _inexact(reason: str | None, low: float, high: float) -> Iterator[str]:
+    if reason is not None:
+        yield (
+            f"switches are found to {_HALVED * (high - low):.3g}, not exactly, and pairs of them closer than "
+            f"{(high - low) / (TRIED - 1):.3g} may be missed: {reason}"
+        )
+
+
+def _open(table: pd.DataFrame) -> Iterator[str]:
+    for low, high, policy in zip(table["low"], table["high"], table["policy"], strict=True):
+        if not policy:
+            yield f"what pays most between {low:g} and {high:g} was not settled with {MOST_VALUES:,} values tried"

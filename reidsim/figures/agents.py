@@ -1,0 +1,112 @@
+"""Rounds of agents: what each policy leads to round by round, and what the publisher comes to believe."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from reidsim.agents.measures import PARTICIPATION
+from reidsim.figures.inputs import checked
+from reidsim.figures.style import (
+    UNIT,
+    draw_line,
+    label_axes,
+    legend_below,
+    looks,
+    new_figure,
+    number_ticks,
+    ordered_policies,
+    policy_name,
+)
+from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK
+
+# Panels of the figure of rounds: column, title and what the axis says.
+_PANELS = (
+    (PUBLISHER_PAYOFF.column, "Payoff of who shares", UNIT),
+    (ADVERSARY_PAYOFF.column, "Payoff of all adversaries", UNIT),
+    (PARTICIPATION.column, PARTICIPATION.label, "share of data subjects"),
+    (RISK.column, RISK.label, "records re-identified, share"),
+)
+
+
+def rounds_by_policy(rounds: pd.DataFrame) -> Figure:
+    """Draw payoffs, participation and risk of each policy over the rounds, as means over draws.
+
+    Parameters
+    ----------
+    rounds : DataFrame
+        One row per draw, policy and round, with columns ``policy``, ``round``, ``publisher_payoff``,
+        ``adversary_payoff``, ``participation`` and ``risk``.
+
+    Returns
+    -------
+    Figure
+        Four panels.
+
+    Raises
+    ------
+    InputError
+        If the table is empty or lacks a column.
+    """
+    columns = [column for column, _, _ in _PANELS]
+    table = checked(rounds, "rounds", text=("policy",), numbers=("round", *columns))
+    means = table.groupby(["policy", "round"], sort=False)[columns].mean().reset_index()
+    look = looks(ordered_policies(means["policy"]))
+    figure, grid = new_figure(2, 2, panel=(4.4, 2.8), sharex=True)
+    handles: list[Artist] = []
+    panels = zip((axes for row in grid for axes in row), _PANELS, "abcd", strict=True)
+    for axes, (column, title, unit), letter in panels:
+        handles = []
+        for policy, own in look.items():
+            here = means[means["policy"] == policy]
+            handles += draw_line(axes, here["round"], here[column], own, policy_name(policy))
+        axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+        number_ticks(axes.yaxis)
+        label_axes(axes, title=f"({letter}) {title}", y=unit)
+    for axes in grid[-1]:
+        label_axes(axes, x="round")
+    legend_below(figure, handles)
+    return figure
+
+
+def beliefs_by_round(adversaries: pd.DataFrame) -> Figure:
+    """Draw what the publisher believes the weight of each adversary to be, over the rounds, beside the true weight.
+
+    Parameters
+    ----------
+    adversaries : DataFrame
+        One row per draw, policy, round and adversary, with columns ``policy``, ``round``, ``adversary``, ``belief``
+        and ``weight``.
+
+    Returns
+    -------
+    Figure
+        One panel per policy; the true weight is a thin line.
+
+    Raises
+    ------
+    InputError
+        If the table is empty or lacks a column.
+    """
+    table = checked(adversaries, "adversaries", text=("policy", "adversary"), numbers=("round", "belief", "weight"))
+    keys = ["policy", "round", "adversary"]
+    means = table.groupby(keys, sort=False)[["belief", "weight"]].mean().reset_index()
+    policies = ordered_policies(means["policy"])
+    names = list(dict.fromkeys(means["adversary"]))
+    look = looks(names)
+    figure, grid = new_figure(1, len(policies), panel=(3.4, 2.8))
+    handles: list[Artist] = []
+    for axes, policy in zip(grid[0], policies, strict=True):
+        handles = []
+        for name in names:
+            own = look[name]
+            here = means[(means["policy"] == policy) & (means["adversary"] == name)]
+            handles += draw_line(axes, here["round"], here["belief"], own, name)
+            axes.axhline(float(here["weight"].iloc[0]), color=own.colour, linewidth=0.7, alpha=0.6)
+        axes.set_ylim(0, 1)
+        axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+        label_axes(axes, title=policy_name(policy), x="round", y="believed weight" if axes is grid[0][0] else "")
+    legend_below(figure, handles)
+    return figure

@@ -1,0 +1,64 @@
+"""What each quasi-identifier costs and brings, as bars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from reidsim.figures.inputs import checked
+from reidsim.figures.style import (
+    label_axes,
+    legend_below,
+    looks,
+    new_figure,
+    number_ticks,
+    ordered_policies,
+    policy_name,
+)
+from reidsim.measures import Measure
+from reidsim.palette import GREY
+
+
+def attribute_shares(table: pd.DataFrame, measures: Sequence[Measure]) -> Figure:
+    """Draw the Shapley share of each column in some measures, a panel each, with two standard errors where drawn.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``policy``, ``attribute``, ``measure``, ``share`` and ``standard_error``.
+    measures : sequence of Measure
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        If the table is empty or lacks a column.
+    """
+    table = checked(table, "attributes", text=("policy", "attribute", "measure"), numbers=("share", "standard_error"))
+    attributes, policies = list(table["attribute"].unique()), ordered_policies(table["policy"])
+    look, height = looks(policies), 0.8 / len(policies)
+    places = np.arange(len(attributes))
+    figure, grid = new_figure(1, len(measures), panel=(4.4, 0.9 + 0.45 * len(attributes)))
+    for number, (measure, axes) in enumerate(zip(measures, grid[0], strict=True)):
+        for place, policy in enumerate(policies):
+            rows = table[(table["policy"] == policy) & (table["measure"] == measure.column)]
+            rows = rows.set_index("attribute").loc[attributes]
+            errors = 2 * rows["standard_error"].to_numpy()
+            axes.barh(
+                places + (place - (len(policies) - 1) / 2) * height, rows["share"].to_numpy(), height=height,
+                color=look[policy].colour, xerr=errors if errors.any() else None,
+            )  # fmt: skip
+        axes.axvline(0, color=GREY, linewidth=0.8)
+        axes.set_yticks(places, attributes if number == 0 else [""] * len(attributes), fontsize=9, parse_math=False)
+        axes.invert_yaxis()
+        number_ticks(axes.xaxis)
+        label_axes(axes, title=f"({'abc'[number]}) {measure.label}", x="Shapley share of the column")
+    legend_below(figure, [Patch(color=look[policy].colour, label=policy_name(policy)) for policy in policies])
+    return figure

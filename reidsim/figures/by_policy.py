@@ -1,0 +1,92 @@
+"""What each policy leads to: payoffs of both players, and the risks of records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from reidsim.figures.inputs import checked
+from reidsim.figures.style import (
+    UNIT,
+    label_axes,
+    legend_below,
+    looks,
+    new_figure,
+    number_ticks,
+    ordered_policies,
+    policy_name,
+)
+from reidsim.games.measures import ADVERSARY_PAYOFF, MEASURES, PUBLISHER_PAYOFF
+from reidsim.measures import Measure, measures_among
+from reidsim.palette import BLUE, VERMILION
+from reidsim.scenarios.faces import Shown
+from reidsim.scenarios.people import once_each
+
+_COLOURS = {PUBLISHER_PAYOFF.column: BLUE, ADVERSARY_PAYOFF.column: VERMILION}
+_RISKS = {"policy", "attacked", "success_probability"}
+# Inches of a policy.
+_ROW = 0.45
+
+
+def figures_by_policy(result: Shown) -> Iterator[tuple[str, Figure]]:
+    """Yield name and figure of what a run of any kind of scenario has: payoffs and risks by policy."""
+    if {"policy", *_COLOURS} <= set(result.runs.columns):
+        yield "payoffs", payoffs_by_policy(result.summary.reset_index(), result.measures)
+    if set(result.records.columns) >= _RISKS and len(result.records):
+        yield "risks", risks_by_policy(once_each(result.records, result.manifest["content"]))
+
+
+def payoffs_by_policy(summary: pd.DataFrame, measures: Iterable[Measure] = MEASURES) -> Figure:
+    """Draw the payoffs of both players under each policy as bars, with their amounts.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        One row per policy (and point): ``policy``, ``publisher_payoff`` and ``adversary_payoff``, money per record.
+    measures : iterable of Measure
+        Those of the scenario's kind.
+    """
+    table = checked(summary, "summary", text=("policy",), numbers=list(_COLOURS))
+    names = [policy_name(policy) for policy in table["policy"]]
+    figure, grid = new_figure(1, 2, panel=(4.2, 0.8 + _ROW * len(table)), sharey=True)
+    places = np.arange(len(table))
+    for (column, measure), axes in zip(measures_among(measures, _COLOURS).items(), grid[0], strict=True):
+        bars = axes.barh(places, table[column], color=_COLOURS[column], height=0.6)
+        axes.bar_label(bars, fmt=measure.format, fontsize=8, padding=3)
+        axes.margins(x=0.2)
+        label_axes(axes, title=measure.label, x=UNIT)
+        number_ticks(axes.xaxis)
+    grid[0][0].set_yticks(places, names, parse_math=False)
+    grid[0][0].invert_yaxis()
+    return figure
+
+
+def risks_by_policy(records: pd.DataFrame) -> Figure:
+    """Draw for each policy the share of records whose risk of re-identification is at least so high.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per record and policy, with columns ``policy``, ``attacked`` and ``success_probability``.
+    """
+    table = checked(records, "records", text=("policy",), numbers=("success_probability",), flags=("attacked",))
+    figure, [[axes]] = new_figure(1, 1, panel=(5.2, 3.0))
+    lines, highest = [], 0.0
+    for policy, own in looks(ordered_policies(table["policy"])).items():
+        chosen = table[table["policy"] == policy]
+        risk = np.sort(np.where(chosen["attacked"], chosen["success_probability"], 0.0))[::-1]
+        share = np.arange(1, len(risk) + 1) / len(risk)
+        highest = max(highest, float(np.mean(risk > 0)))
+        lines += axes.step(
+            [1.0, *risk, 0.0], [0.0, *share, 1.0], where="post", color=own.colour, linestyle=own.dashes,
+            label=policy_name(policy),
+        )  # fmt: skip
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, min(1.0, 1.1 * highest) or 1.0)
+    label_axes(axes, title="Risk by record", x="Probability of being re-identified", y="Share of records at or above")
+    # Names of many policies are long ones.
+    legend_below(figure, lines, columns=3 if len(lines) <= 4 else 2)
+    return figure

@@ -1,0 +1,178 @@
+"""The equilibrium over a grid of the publisher's benefit and loss (Wan et al. 2015, Figs. 8 to 10)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
+
+from reidsim.errors import InputError
+from reidsim.figures.inputs import checked, only_value, refuse_repeated
+from reidsim.figures.spacing import cell_edges, scale_axis
+from reidsim.figures.style import (
+    UNIT,
+    label_axes,
+    legend_below,
+    new_figure,
+    number_text,
+    number_ticks,
+    parameter_label,
+)
+from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, SHARE_ATTACKED
+from reidsim.measures import columns_of
+from reidsim.releases.strategy_space import Floats
+
+# What tables call averages over all records, in place of one record.
+ALL_RECORDS = "all records"
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """What a panel shows: a column, drawn brighter where larger; the range of colours if it is not the data's."""
+
+    column: str
+    title: str
+    unit: str
+    colours: str | ListedColormap
+    limits: tuple[float, float] | None = None
+    ticks: tuple[str, ...] = ()
+
+
+def parameter_maps(
+    maps: pd.DataFrame,
+    case: tuple[float, float] | None = None,
+    *,
+    axes: tuple[str, str] = ("benefit", "loss"),
+    title: str = "",
+) -> Figure:
+    """Draw both players' strategies and payoffs over benefit and loss (Figs. 8 and 9; Fig. 10 for all records).
+
+    Parameters
+    ----------
+    maps : DataFrame
+        A full grid, one row per benefit and loss, with columns ``record`` (the same in every row: the record's label,
+        or ``"all records"`` for averages), ``benefit``, ``loss``, ``publisher_payoff``, ``adversary_payoff`` (money
+        per record), ``generalization_intensity`` and ``share_attacked`` (of all records; 0 or 1 for one record).
+    case : tuple of float, optional
+        Benefit and loss of a case study, marked by a cross (if outside the map, the legend says so instead).
+    axes : tuple of str
+        Columns in place of benefit and loss: upwards, and to the right.
+    title : str
+        In place of the record's label.
+
+    Returns
+    -------
+    Figure
+        Loss on the x axis, benefit on the y axis, each logarithmic where its values grow by a factor; the brighter,
+        the larger.
+
+    Raises
+    ------
+    InputError
+        If the table is empty, lacks a column or a point of the grid, holds a point twice or several records, or
+        says of one record that a part of it is attacked.
+    """
+    measures = columns_of((GENERALIZATION_INTENSITY, SHARE_ATTACKED, PUBLISHER_PAYOFF, ADVERSARY_PAYOFF))
+    table = checked(maps, "maps", text=("record",), numbers=(*axes, *measures))
+    record = only_value(table, "record", "maps")
+    refuse_repeated(table, axes, "maps")
+    upwards, rightwards = _grid_values(table, axes)
+    table = table.sort_values(list(axes))
+    figure, grid = new_figure(2, 2, panel=(4.6, 3.5))
+    title = title or ("All records (averages)" if record == ALL_RECORDS else f"Record ({record})")
+    figure.suptitle(title, fontsize=11, parse_math=False)
+    for panel, place in zip(_panels(record, table), [place for row in grid for place in row], strict=True):
+        surface = table[panel.column].to_numpy().reshape(len(upwards), len(rightwards))
+        _draw_panel(figure, place, panel, upwards, rightwards, surface)
+        label_axes(place, x=parameter_label(axes[1]), y=parameter_label(axes[0]))
+        if case is not None and _is_inside(case, upwards, rightwards):
+            place.add_line(_cross([case[1]], [case[0]]))
+    if case is not None:
+        outside = "" if _is_inside(case, upwards, rightwards) else " (outside the map)"
+        label = f"case study: V = ${number_text(case[0])}, L = ${number_text(case[1])} per record{outside}"
+        legend_below(figure, [_cross([], [], label)])
+    return figure
+
+
+def _panels(record: str, table: pd.DataFrame) -> tuple[_Panel, ...]:
+    # Tenths, so that averages far below 1 can be told apart.
+    brightest = min(1.0, max(0.1, float(np.ceil(10 * table["generalization_intensity"].max())) / 10))
+    intensity = _Panel(
+        GENERALIZATION_INTENSITY.column, "(a) Publisher's strategy", GENERALIZATION_INTENSITY.label, "gray",
+        (0.0, brightest),
+    )  # fmt: skip
+    share = _Panel(
+        SHARE_ATTACKED.column, "(b) Adversary's strategy", f"{SHARE_ATTACKED.label} (share)", "gray", (0.0, 1.0)
+    )
+    if record != ALL_RECORDS:
+        if not table["share_attacked"].isin([0, 1]).all():
+            raise InputError(
+                "one record is attacked or not",
+                source="maps table",
+                where="column 'share_attacked'",
+                found=float(table.loc[~table["share_attacked"].isin([0, 1]), "share_attacked"].iloc[0]),
+                expected=f"0 or 1, or {ALL_RECORDS!r} as record",
+            )
+        share = _Panel(
+            "share_attacked", "(b) Adversary's strategy", "", ListedColormap(["black", "white"]), (0.0, 1.0),
+            ("no attack", "attack"),
+        )  # fmt: skip
+    return (
+        intensity,
+        share,
+        _Panel(PUBLISHER_PAYOFF.column, f"(c) {PUBLISHER_PAYOFF.label}", UNIT, "cividis"),
+        _Panel(ADVERSARY_PAYOFF.column, f"(d) {ADVERSARY_PAYOFF.label}", UNIT, "cividis"),
+    )
+
+
+def _draw_panel(
+    figure: Figure, axes: Axes, panel: _Panel, upwards: Floats, rightwards: Floats, surface: Floats
+) -> None:
+    low, high = panel.limits or (float(surface.min()), float(surface.max()))
+    mesh = axes.pcolormesh(
+        cell_edges(rightwards), cell_edges(upwards), surface, cmap=panel.colours, vmin=low, vmax=high, rasterized=True
+    )
+    bar = figure.colorbar(mesh, ax=axes, ticks=[0.25, 0.75] if panel.ticks else None)
+    bar.ax.tick_params(labelsize=8)
+    if panel.ticks:
+        bar.ax.set_yticklabels(panel.ticks, rotation=90, verticalalignment="center")
+    else:
+        number_ticks(bar.ax.yaxis)
+    label_axes(bar.ax, y=panel.unit)
+    scale_axis(axes, "x", rightwards)
+    scale_axis(axes, "y", upwards)
+    axes.set_xlim(*cell_edges(rightwards)[[0, -1]])
+    axes.set_ylim(*cell_edges(upwards)[[0, -1]])
+    label_axes(axes, title=panel.title)
+
+
+def _grid_values(table: pd.DataFrame, names: tuple[str, str]) -> tuple[Floats, Floats]:
+    upwards, rightwards = (np.unique(table[name]) for name in names)
+    if len(table) < len(upwards) * len(rightwards):
+        raise InputError(
+            "the grid has holes",
+            source="maps table",
+            found=f"{len(table)} points",
+            expected=f"{len(upwards)} x {len(rightwards)} values of {names[0]} and {names[1]}",
+        )
+    return upwards, rightwards
+
+
+def _is_inside(case: tuple[float, float], benefits: Floats, losses: Floats) -> bool:
+    borders = (cell_edges(benefits), cell_edges(losses))
+    return all(edges[0] <= value <= edges[-1] for value, edges in zip(case, borders, strict=True))
+
+
+def _cross(x: list[float], y: list[float], label: str = "") -> Line2D:
+    # Black with a white rim is seen on black, on white and on every grey between; whole even at the map's border.
+    rim = [withStroke(linewidth=5, foreground="white")]
+    return Line2D(
+        x, y, linestyle="none", marker="x", markersize=9, markeredgewidth=2, color="black", path_effects=rim,
+        clip_on=False, label=label,
+    )  # fmt: skip

@@ -1,0 +1,56 @@
+"""Axes that follow the spacing of the values tried: evenly spaced, or by a factor."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from reidsim.figures.style import number_ticks, write_out
+from reidsim.releases.strategy_space import Floats
+
+
+def is_geometric(values: Floats) -> bool:
+    """Tell whether increasing values are spaced more evenly by factors than by differences."""
+    if len(values) < 3 or values[0] <= 0:
+        return False
+    steps, factors = np.diff(values), np.diff(np.log(values))
+    # The margin is for rounding: of two spacings that are both even, the plain one is taken.
+    return bool(factors.max() / factors.min() < steps.max() / steps.min() * (1 - 1e-9))
+
+
+def cell_edges(values: Floats) -> Floats:
+    """Return the borders of the cells around increasing values, shape (n + 1,): halfway, on the axis they suit."""
+    if len(values) == 1:
+        # Nothing tells how wide the only cell is; any width shows its value.
+        return values[0] * np.array([0.5, 1.5]) if values[0] else np.array([0.0, 1.0])
+    geometric = is_geometric(values)
+    positions = np.log(values) if geometric else values
+    middle = (positions[1:] + positions[:-1]) / 2
+    first = positions[0] - (middle[0] - positions[0])
+    last = positions[-1] + (positions[-1] - middle[-1])
+    if not geometric and positions[0] >= 0:
+        # Half a cell below the smallest amount of money there would be negative ones.
+        first = max(first, 0.0)
+    edges = np.concatenate([[first], middle, [last]])
+    return np.exp(edges) if geometric else edges
+
+
+def scale_axis(axes: Axes, which: Literal["x", "y"], values: Floats) -> None:
+    """Make the ``"x"`` or ``"y"`` axis linear or logarithmic, as suits the values, and write its numbers out."""
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    if not is_geometric(values):
+        number_ticks(axis)
+        return
+    axes.set(**{f"{which}scale": "log"})
+    log_ticks(axis, values[-1] / values[0])
+
+
+def log_ticks(axis: Axis, factor: float) -> None:
+    """Write out the numbers of a logarithmic axis whose largest value is so many times the smallest."""
+    axis.set_major_locator(LogLocator(subs=(1.0,) if factor >= 100 else (1.0, 2.0, 5.0)))
+    write_out(axis)
+    axis.set_minor_formatter(NullFormatter())

@@ -1,0 +1,212 @@
+"""Figures of a stress test: indices, payoffs over the uncertainty, mistaken beliefs, the best policy where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from reidsim.figures.inputs import checked, refuse_repeated
+from reidsim.figures.spacing import cell_edges, scale_axis
+from reidsim.figures.style import (
+    UNIT,
+    draw_shares,
+    label_axes,
+    legend_below,
+    looks,
+    new_figure,
+    number_ticks,
+    ordered_policies,
+    panels,
+    policy_name,
+)
+from reidsim.games.measures import PUBLISHER_PAYOFF
+from reidsim.measures import Measure
+from reidsim.palette import GREY
+
+# The index drawn as a bar, and the one that is marked on it.
+_BARS = {
+    "total": ("total (bar) and first-order (mark)", "first-order"),
+    "mu_star": ("mu* (bar) and sigma (mark)", "sigma"),
+}
+_COLUMNS = 3
+
+
+def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> Figure:
+    """Draw the indices of every output, one panel each, parameters side by side, a bar per policy.
+
+    Parameters
+    ----------
+    indices : DataFrame
+        Table ``sensitivity`` of a stress test.
+    measures : mapping of str to Measure
+        The outputs, by column.
+
+    Raises
+    ------
+    InputError
+        If the table is empty or lacks a column.
+    """
+    single = indices[(indices["other"] == "") & indices["value"].notna()]
+    table = checked(single, "sensitivity", text=("policy", "output", "index", "parameter"), numbers=("value",))
+    table[["low", "high"]] = single[["low", "high"]].to_numpy(dtype=np.float64)
+    bar = "total" if (table["index"] == "total").any() else "mu_star"
+    title, mark = _BARS[bar]
+    outputs, parameters = list(dict.fromkeys(table["output"])), list(dict.fromkeys(table["parameter"]))
+    look = looks(ordered_policies(table["policy"]))
+    figure, every = panels(len(outputs), _COLUMNS, panel=(3.8, 2.9))
+    figure.suptitle(title, fontsize=10)
+    width = 0.8 / len(look)
+    for output, axes in zip(outputs, every, strict=True):
+        for place, (policy, own) in enumerate(look.items()):
+            at = np.arange(len(parameters)) + (place - (len(look) - 1) / 2) * width
+            here = table[(table["output"] == output) & (table["policy"] == policy)].set_index(["index", "parameter"])
+            heights = here.reindex([(bar, name) for name in parameters])
+            spread = np.abs(heights[["low", "high"]].to_numpy().T - heights["value"].to_numpy())
+            axes.bar(at, heights["value"], width * 0.9, color=own.colour, alpha=0.6, label=policy_name(policy))
+            axes.errorbar(at, heights["value"], yerr=np.nan_to_num(spread), fmt="none", ecolor=GREY, elinewidth=0.8)
+            marks = here.reindex([(mark, name) for name in parameters])["value"]
+            axes.plot(at, marks, linestyle="none", marker=own.marker, color=own.colour, markersize=4)
+        axes.set_xticks(range(len(parameters)), [name.rpartition(".")[2] for name in parameters], fontsize=8)
+        number_ticks(axes.yaxis)
+        label_axes(axes, title=measures[output].label)
+    patches = [Patch(color=own.colour, alpha=0.6, label=policy_name(name)) for name, own in look.items()]
+    legend_below(figure, patches, columns=2 if len(outputs) == 1 else 4)
+    return figure
+
+
+def regret_curves(regrets: pd.DataFrame) -> Figure:
+    """Draw the distribution of payoff and regret of each policy over the points.
+
+    Parameters
+    ----------
+    regrets : DataFrame
+        Table ``regrets`` of a stress test.
+
+    Returns
+    -------
+    Figure
+        The share of points (y) at which payoff, or regret, is at most the value (x).
+
+    Raises
+    ------
+    InputError
+        If the table is empty or lacks a column.
+    """
+    complete = regrets[regrets["regret"].notna()]
+    table = checked(complete, "regrets", text=("policy",), numbers=("publisher_payoff", "regret"))
+    look = looks(ordered_policies(table["policy"]))
+    figure, grid = new_figure(1, 2, panel=(4.4, 3.0))
+    for axes, (column, name) in zip(grid[0], (("publisher_payoff", "Payoff"), ("regret", "Regret")), strict=True):
+        handles = []
+        for policy, own in look.items():
+            values = table.loc[table["policy"] == policy, column].to_numpy()
+            handles += draw_shares(axes, values, own, policy_name(policy))
+        number_ticks(axes.xaxis)
+        axes.set_ylim(0, 1.02)
+        label_axes(axes, x=f"{name} ({UNIT})", y="Share of points at or below" if column != "regret" else "")
+    legend_below(figure, handles)
+    return figure
+
+
+def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> Figure:
+    """Draw what mistaken publishers get, over the true value and over the error.
+
+    Parameters
+    ----------
+    curves : DataFrame
+        Rows of one key of table ``belief_curves`` of a stress test, whose values are numbers.
+    payoff : Measure
+        Of who is mistaken.
+
+    Returns
+    -------
+    Figure
+        One panel per value believed in, where the true value changes, and per true value, where the belief does.
+
+    Raises
+    ------
+    InputError
+        If the table is empty, lacks a column or holds a point twice.
+    """
+    table = checked(curves, "belief_curves", text=("key", "policy"), numbers=("true", "believed", payoff.column))
+    table = table.drop_duplicates()
+    refuse_repeated(table, ("true", "believed", "policy"), "belief_curves")
+    name = str(table["key"].iloc[0])
+    drawn = [
+        (f"{name} believed to be {value:.6g}", "true", f"True {name}", rows)
+        for value, rows in table.groupby("believed")
+        if rows["true"].min() < rows["true"].max()
+    ] + [
+        (f"{name} is {value:.6g}", "believed", f"Believed {name}", rows)
+        for value, rows in table.groupby("true")
+        if rows["believed"].min() < rows["believed"].max()
+    ]
+    drawn = drawn or [(name, "true", f"True {name}", table)]
+    # A grid of beliefs and truths has a panel for each of many values; the first few tell the story.
+    drawn = drawn[: 2 * _COLUMNS]
+    look = looks(ordered_policies(table["policy"]))
+    figure, every = panels(len(drawn), _COLUMNS, panel=(4.0, 3.0))
+    for (title, x, label, rows), axes in zip(drawn, every, strict=True):
+        handles = []
+        for policy, own in look.items():
+            line = rows[rows["policy"] == policy].sort_values(x)
+            handles += axes.plot(
+                line[x], line[payoff.column], color=own.colour, linestyle=own.dashes, label=policy_name(policy)
+            )
+        right = rows["believed" if x == "true" else "true"].iloc[0]
+        axes.axvline(right, color=GREY, linewidth=0.8, zorder=0.5)
+        number_ticks(axes.yaxis)
+        label_axes(axes, title=title, x=label, y=f"{payoff.label}\n({UNIT})")
+    legend_below(figure, handles, columns=2 if len(drawn) == 1 else 4)
+    return figure
+
+
+def policy_map(chart: pd.DataFrame, x: str, y: str) -> Figure:
+    """Draw which policy is best over two parameters, and by how much.
+
+    Parameters
+    ----------
+    chart : DataFrame
+        Table ``policy_map`` of a stress test; a full grid.
+    x, y : str
+        Names of the parameters.
+
+    Raises
+    ------
+    InputError
+        If the table is empty, lacks a column or holds a point twice.
+    """
+    table = checked(
+        chart.assign(margin=chart["margin"].fillna(0)), "policy_map", text=("best",), numbers=("x", "y", "margin")
+    )
+    refuse_repeated(table, ("x", "y"), "policy_map")
+    policies = ordered_policies(name for name in table["best"] if name)
+    look = looks(policies)
+    xs, ys = np.unique(table["x"]), np.unique(table["y"])
+    position = table["best"].map({policy: number for number, policy in enumerate(policies)})
+    figure, grid = new_figure(1, 2, panel=(4.4, 3.4))
+    for axes, values, title in (
+        (grid[0][0], position, "(a) Best policy"),
+        (grid[0][1], table["margin"], f"(b) Ahead of the second best ({UNIT})"),
+    ):
+        surface = (
+            table.assign(value=values).pivot(index="y", columns="x", values="value").reindex(ys)[xs].to_numpy(float)
+        )
+        best = axes is grid[0][0]
+        colours = ListedColormap([look[policy].colour for policy in policies]) if best else "cividis"
+        limits = (-0.5, len(policies) - 0.5) if best else (0.0, float(max(np.nanmax(surface), 1e-9)))
+        mesh = axes.pcolormesh(
+            cell_edges(xs), cell_edges(ys), surface, cmap=colours, vmin=limits[0], vmax=limits[1], rasterized=True
+        )
+        if not best:
+            number_ticks(figure.colorbar(mesh, ax=axes).ax.yaxis)
+        scale_axis(axes, "x", xs)
+        scale_axis(axes, "y", ys)
+        label_axes(axes, title=title, x=x, y=y)
+    legend_below(figure, [Patch(color=look[policy].colour, label=policy_name(policy)) for policy in policies])
+    return figure

@@ -1,0 +1,196 @@
+"""What all figures share: names, units, and looks that survive grey print and colour blindness.
+
+Everything is set on the figure itself and never through matplotlib's global settings, which other figures use too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY_BLUE, VERMILION
+from reidsim.releases.strategy_space import Floats
+from reidsim.scenarios.kind import DEFAULT_KIND, kind_named, kinds_at_hand
+
+UNIT = "$ per record"
+
+_COLOURS = (BLACK, VERMILION, BLUE, GREEN, PURPLE, ORANGE, SKY_BLUE)
+_MARKERS = ("s", "o", "^", "D", "v", "P", "X")
+
+Dashes = Literal["-", "--", "-.", ":"] | tuple[float, Sequence[float]]
+_DASHES: tuple[Dashes, ...] = (
+    "-", "--", "-.", ":", (0, (8, 2, 1, 2, 1, 2)), (0, (10, 4)), (0, (3, 3)),
+)  # fmt: skip
+
+# Under this name a figure draws the loss where the gain goes with it.
+LOSS_AND_GAIN = "loss and gain"
+_PARAMETER_LABELS = {
+    "loss": f"Publisher's loss, L ({UNIT})",
+    LOSS_AND_GAIN: f"Loss and gain, L = G ({UNIT})",
+    "gain": f"Adversary's gain, G ({UNIT})",
+    "benefit": f"Publisher's benefit, V ({UNIT})",
+    "cost": f"Adversary's cost, c ({UNIT})",
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a policy is drawn; line style and marker tell it apart without the colour."""
+
+    colour: str
+    dashes: Dashes
+    marker: str
+
+
+def policy_name(policy: str) -> str:
+    """Return the name of a policy as shown to readers; unknown ones as they are."""
+    return next((kind.policies[policy].label for kind in kinds_at_hand() if policy in kind.policies), policy)
+
+
+def _fixed_looks() -> tuple[str, ...]:
+    """Return the policies whose look in lines is always the same; their order is that of rows and legends."""
+    return tuple(kind_named(DEFAULT_KIND).policies)[: len(_COLOURS) - 1]
+
+
+def parameter_label(parameter: str) -> str:
+    """Return the axis label of a parameter of the game; unknown ones as they are."""
+    return _PARAMETER_LABELS.get(parameter, parameter)
+
+
+def ordered_policies(policies: Iterable[str]) -> list[str]:
+    """Return distinct policies, the known ones first and in their fixed order, the others as they come."""
+    return known_first(policies, _fixed_looks())
+
+
+def ordered_parameters(parameters: Iterable[str]) -> list[str]:
+    """Return distinct parameters of the game in the order of the paper's Fig. 11, the others as they come."""
+    return known_first(parameters, _PARAMETER_LABELS)
+
+
+def known_first(names: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Return distinct names, the known ones first and in their order, the others as they come."""
+    distinct = list(dict.fromkeys(names))
+    return [name for name in known if name in distinct] + [name for name in distinct if name not in known]
+
+
+def looks(policies: Sequence[str]) -> dict[str, Look]:
+    """Give each policy a look: known ones always the same, the others what is left."""
+    fixed = {policy: number for number, policy in enumerate(_fixed_looks()) if policy in policies}
+    others = [policy for policy in policies if policy not in fixed]
+    free = [number for number in range(len(_fixed_looks()) + len(policies)) if number not in fixed.values()]
+    numbers = fixed | dict(zip(others, free, strict=False))
+    return {policy: _look(numbers[policy]) for policy in policies}
+
+
+def _look(number: int) -> Look:
+    # After a round the three lists are shifted against each other, so that no combination comes back soon.
+    turn, place = divmod(number, len(_COLOURS))
+    return Look(
+        _COLOURS[(place + turn) % len(_COLOURS)],
+        _DASHES[place],
+        _MARKERS[(place + 2 * turn) % len(_MARKERS)],
+    )
+
+
+def new_figure(
+    rows: int,
+    columns: int,
+    *,
+    panel: tuple[float, float],
+    sharex: bool | Literal["col"] = False,
+    sharey: bool | Literal["col"] = False,
+) -> tuple[Figure, list[list[Axes]]]:
+    """Make a figure of rows x columns panels, each about ``panel`` (width, height) inches with its labels."""
+    # Room for the legend and the title of the whole figure is added to that of the panels.
+    engine = ConstrainedLayoutEngine(hspace=0.06, wspace=0.04)
+    figure = Figure(figsize=(columns * panel[0], rows * panel[1] + 0.6), layout=engine, facecolor="white")
+    grid: list[list[Axes]] = figure.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey).tolist()
+    for axes in (axes for row in grid for axes in row):
+        axes.set_facecolor("white")
+        axes.tick_params(labelsize=8)
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure, grid
+
+
+def panels(number: int, columns: int, *, panel: tuple[float, float]) -> tuple[Figure, list[Axes]]:
+    """Make a figure of so many panels in rows of at most `columns`; see `new_figure`."""
+    figure, grid = new_figure(-(-number // columns), min(number, columns), panel=panel)
+    every = [axes for row in grid for axes in row]
+    for spare in every[number:]:
+        spare.remove()
+    return figure, every[:number]
+
+
+def draw_line(axes: Axes, x: Any, y: Any, look: Look, label: str, *, marks: int = 12, **more: Any) -> list[Line2D]:
+    """Draw a line; of its points at most about `marks` are marked, as on every point of a long line it is a blur."""
+    every = max(1, len(x) // marks)
+    own = {"color": look.colour, "linestyle": look.dashes, "marker": look.marker, "markevery": every}
+    return axes.plot(x, y, **{**own, "markersize": 5, "markerfacecolor": "white", "label": label, **more})
+
+
+def draw_shares(axes: Axes, values: Floats, look: Look, label: str) -> list[Line2D]:
+    """Draw the share of values that are at most so large."""
+    shares = np.arange(1, len(values) + 1) / len(values)
+    return axes.step(np.sort(values), shares, where="post", color=look.colour, linestyle=look.dashes, label=label)
+
+
+def label_axes(axes: Axes, *, title: str = "", x: str = "", y: str = "") -> None:
+    """Set the texts of a panel; a currency sign in them is not read as the start of a formula."""
+    plain: dict[str, Any] = {"parse_math": False}
+    if title:
+        axes.set_title(title, fontsize=10, loc="left", **plain)
+    if x:
+        axes.set_xlabel(x, fontsize=9, **plain)
+    if y:
+        axes.set_ylabel(y, fontsize=9, **plain)
+
+
+def number_ticks(axis: Axis) -> None:
+    """Put at most seven numbers on a linear axis, written out with commas between thousands."""
+    axis.set_major_locator(MaxNLocator(6))
+    write_out(axis)
+
+
+def write_out(axis: Axis) -> None:
+    """Write an axis's numbers without powers of ten and offsets."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
+
+
+def number_text(value: float) -> str:
+    """Write a number as on an axis, such as ``"25,000"``, ``"0.5"``, ``"\N{MINUS SIGN}3"``."""
+    return f"{value:,.10g}".replace("-", "\N{MINUS SIGN}")
+
+
+def money_text(value: float) -> str:
+    """Write an amount with its cents, such as ``"$1,049.70"``."""
+    sign = "\N{MINUS SIGN}" if value < 0 else ""
+    return f"{sign}${abs(value):,.2f}"
+
+
+def zero_line(axes: Axes) -> None:
+    """Draw a thin line where the payoff, or the difference between two, is nothing."""
+    axes.axhline(0, color=GREY, linewidth=0.8, zorder=0.5)
+
+
+def legend_below(figure: Figure, handles: Sequence[Artist], columns: int = 4) -> None:
+    """Put one legend for all panels under them, where it hides nothing."""
+    legend = figure.legend(
+        handles=list(handles),
+        loc="outside lower center",
+        ncols=min(columns, len(handles)),
+        fontsize=9,
+        frameon=False,
+        handlelength=3.5,
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)

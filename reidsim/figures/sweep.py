@@ -1,0 +1,189 @@
+"""Figures of a sweep: outcomes along each key that changes, one line per policy, or maps over two of them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from reidsim.figures.lines import sensitivity_lines
+from reidsim.figures.maps import ALL_RECORDS, parameter_maps
+from reidsim.figures.style import LOSS_AND_GAIN, number_text, policy_name
+from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, SHARE_ATTACKED
+from reidsim.measures import columns_of
+from reidsim.overrides import value_at
+from reidsim.scenarios.design_schema import SweepSection
+from reidsim.scenarios.faces import ShownSweep
+from reidsim.scenarios.varied_gain import gain_goes_with_loss
+from reidsim.validation import validated
+
+_PAYOFFS = columns_of((PUBLISHER_PAYOFF, ADVERSARY_PAYOFF))
+_MAPPED = [*columns_of((GENERALIZATION_INTENSITY, SHARE_ATTACKED)), *_PAYOFFS]
+# Two axes make a map if both have more values than could be told apart as lines.
+_MOST_LINES = 6
+# Figures of the other values of a sweep; the first few tell the story.
+_MOST_FIGURES = 6
+
+
+@dataclass(frozen=True)
+class Swept:
+    """A sweep as figures see it.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per point and policy: keys, ``policy``, means of the measures.
+    along : tuple of str
+        Keys with numbers along which lines are drawn, one at a time.
+    others : tuple of str
+        Keys that tell lines, or figures, apart.
+    second : str
+        Key of the second axis of a map; empty if lines are drawn.
+    in_turn : tuple of tuple of str
+        Groups of keys of which one changes at a time, if lines are drawn along them.
+    content : mapping
+        The scenario.
+    """
+
+    table: pd.DataFrame
+    along: tuple[str, ...]
+    others: tuple[str, ...]
+    second: str
+    in_turn: tuple[tuple[str, ...], ...]
+    content: Mapping[str, Any]
+
+    def line(self, key: str) -> pd.DataFrame:
+        """Return the rows in which the keys that change in turn with `key` have the scenario's own values."""
+        rows = self.table
+        for group in self.in_turn:
+            for other in group if key not in group else ():
+                rows = rows[is_own(rows[other], self.content, other)]
+        return rows.sort_values(key, kind="stable")
+
+    def lines(self, measures: list[str]) -> pd.DataFrame:
+        """Return all lines below each other, with columns ``key``, ``value``, ``setting`` and ``policy``."""
+        parts = []
+        for key in self.along:
+            rows = self.line(key)
+            part = rows[[*self.others, "policy", *measures]].assign(key=key, value=rows[key].astype(np.float64))
+            part["setting"] = [self._setting(values) for values in rows[list(self.others)].itertuples(index=False)]
+            parts.append(part)
+        return pd.concat(parts, ignore_index=True)
+
+    def _setting(self, values: tuple[Any, ...]) -> str:
+        return ", ".join(
+            f"{key.rpartition('.')[2]} {number_text(value) if isinstance(value, float) else value}"
+            for key, value in zip(self.others, values, strict=True)
+        )
+
+
+def is_own(column: pd.Series[Any], content: Mapping[str, Any], key: str) -> pd.Series[bool]:
+    """Tell where a key has the value that the scenario itself gives it."""
+    value = value_at(content, key)
+    # Tables hold as JSON what is neither number nor text, and numbers among text.
+    is_text = not pd.api.types.is_numeric_dtype(column.dtype)
+    return column == (json.dumps(value, default=str) if is_text and not isinstance(value, str) else value)
+
+
+def sweep_figures(result: ShownSweep) -> Iterator[tuple[str, Figure]]:
+    """Yield name and figure of lines of payoffs by policy along every key with numbers, or maps over two of them."""
+    swept = swept_of(result)
+    if swept is not None:
+        yield from lines_or_maps(swept)
+
+
+def lines_or_maps(swept: Swept) -> Iterator[tuple[str, Figure]]:
+    """Yield maps over two keys that are crossed, if there are two with many values, or lines along every key."""
+    if swept.second:
+        yield from _numbered("sweep-map", _maps(swept))
+    elif set(_PAYOFFS) <= set(swept.table):
+        yield from _numbered("sweep-lines", _payoff_lines(swept))
+
+
+def swept_of(result: ShownSweep) -> Swept | None:
+    """Arrange the statistics of a batch for drawing; None if there is nothing to draw along."""
+    content, found = result.manifest["content"], result.statistics
+    if "sweep" not in content or found.empty or "policy" not in found or "records" in found:
+        return None
+    keys = list(result.design.swept)
+    wide = found.pivot_table(index=[*keys, "policy"], columns="measure", values="mean", sort=False, observed=True)
+    table = wide.reset_index()
+    if table.empty:
+        return None
+    axes = validated(SweepSection, content["sweep"], result.name).axes
+    drawn = {axis: tuple(key for group in axis if (key := _leading(group, table))) for axis in axes}
+    ordered = sorted(
+        axes, key=lambda axis: (-len(axis), -max((table[key].nunique() for key in drawn[axis]), default=0))
+    )
+    chosen = [axis for axis in ordered if drawn[axis]]
+    if not chosen:
+        return None
+    first, second = chosen[0], ""
+    if len(chosen) > 1 and all(len(axis) == 1 for axis in chosen[:2]) and set(_MAPPED) <= set(table):
+        key = drawn[chosen[1]][0]
+        second = key if table[key].nunique() > _MOST_LINES else ""
+    taken = chosen[: 2 if second else 1]
+    others = tuple(key for axis in axes if axis not in taken for group in axis for key in group)
+    return Swept(table, drawn[first], others, second, first if len(first) > 1 else (), content)
+
+
+def _leading(group: tuple[str, ...], table: pd.DataFrame) -> str:
+    """Return the first key of a group that has several numbers, by which it can be drawn; empty if there is none."""
+    for key in group:
+        column = table[key]
+        if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
+            continue
+        # A key whose values repeat does not tell what the group's other keys are.
+        if np.isfinite(column).all() and column.nunique() == len(table[list(group)].drop_duplicates()) > 1:
+            return key
+    return ""
+
+
+def _payoff_lines(swept: Swept) -> Iterator[Figure]:
+    lines = named_lines(swept.lines(_PAYOFFS).dropna(subset=_PAYOFFS))
+    if gain_goes_with_loss(swept.content, (*swept.along, *swept.others)):
+        lines["parameter"] = lines["parameter"].replace("loss", LOSS_AND_GAIN)
+    for setting in list(dict.fromkeys(lines["setting"]))[:_MOST_FIGURES]:
+        figure = sensitivity_lines(lines[lines["setting"] == setting])
+        if setting:
+            figure.suptitle(setting, fontsize=11, parse_math=False)
+        yield figure
+
+
+def _maps(swept: Swept) -> Iterator[Figure]:
+    y, x = sorted((swept.along[0], swept.second), key=list(swept.table.columns).index)
+    names = {y: short_name(y), x: short_name(x)}
+    economics = swept.content.get("economics", {})
+    case = (
+        (float(economics["benefit"]), float(economics["loss"])) if set(names.values()) == {"benefit", "loss"} else None
+    )
+    if case is not None and names[y] == "loss":
+        x, y = y, x
+    grouped = swept.table.dropna(subset=_MAPPED).groupby(["policy", *swept.others], sort=False)
+    for values, rows in itertools.islice(grouped, _MOST_FIGURES):
+        title = ", ".join((policy_name(str(values[0])), *(str(value).rpartition("/")[2] for value in values[1:])))
+        if len(rows) == rows[x].nunique() * rows[y].nunique():
+            maps = rows[[*_MAPPED, x, y]].rename(columns=names).assign(record=ALL_RECORDS)
+            yield parameter_maps(maps, case=case, axes=(names[y], names[x]), title=title)
+
+
+def named_lines(lines: pd.DataFrame) -> pd.DataFrame:
+    """Return lines with the names under which figures know their keys."""
+    return lines.assign(parameter=lines["key"].map(short_name))
+
+
+def short_name(key: str) -> str:
+    """Return the name under which figures know a price; other keys as they are."""
+    return key.removeprefix("economics.")
+
+
+def _numbered(name: str, figures: Iterator[Figure]) -> Iterator[tuple[str, Figure]]:
+    drawn = list(figures)
+    for number, figure in enumerate(drawn, start=1):
+        yield name if len(drawn) == 1 else f"{name}-{number}", figure

@@ -1,0 +1,209 @@
+"""A scenario drafted from a table in memory, as `reidsim new` drafts one from a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from html import escape
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pandas as pd
+
+from reidsim.drafts.draft import COLUMNS_FILE, Draft, draft_scenario
+from reidsim.drafts.scenario_text import Prices
+from reidsim.engine.results import keep_private, write_results
+from reidsim.engine.run import run_loaded
+from reidsim.engine.run_result import RunResult
+from reidsim.errors import InputError
+from reidsim.progress import watched
+from reidsim.scenarios.load import LoadedScenario, load_scenario
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.study import Progress
+from reidsim.tables import text_table
+from reidsim.wording import counted
+
+_FOLDER = "reidsim-"
+
+
+@dataclass(frozen=True, eq=False)
+class DraftedScenario:
+    """A draft: which columns are quasi-identifiers, how each is generalized, and a scenario that can be run.
+
+    Made by `new`. It lives in a private folder of its own, which goes with it; `save` keeps it.
+
+    Parameters
+    ----------
+    draft : Draft
+        What was found in the table.
+    """
+
+    draft: Draft
+    _place: TemporaryDirectory[str] = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """Name of the scenario."""
+        return self.draft.name
+
+    @property
+    def text(self) -> str:
+        """The scenario file."""
+        return self.draft.files[self.draft.scenario_file]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before the draft is used."""
+        return self.draft.warnings
+
+    @property
+    def columns(self) -> pd.DataFrame:
+        """One row per column of the table: its type, its values, whether it is a quasi-identifier, and why."""
+        rows = list(csv.reader(io.StringIO(self.draft.files[COLUMNS_FILE])))
+        return pd.DataFrame(rows[1:], columns=rows[0])
+
+    def scenario(
+        self, overrides: Mapping[str, object] | None = None, seed: int | None = None
+    ) -> LoadedScenario[ScenarioHead]:
+        """Return the draft as a scenario that was read."""
+        return load_scenario(self._folder / self.draft.scenario_file, overrides, seed=seed)
+
+    @watched
+    def run(
+        self,
+        policies: Sequence[str] | None = None,
+        *,
+        overrides: Mapping[str, object] | None = None,
+        seed: int | None = None,
+        progress: Progress | None = None,
+    ) -> RunResult:
+        """Play policies against the adversary of the draft.
+
+        Parameters
+        ----------
+        policies : sequence of str, optional
+            Names; those of the draft if not given.
+        overrides : mapping of str to object, optional
+            Other values of the scenario by key path, such as ``{"economics.loss": 600}``.
+        seed : int, optional
+            Root of all random draws.
+        progress : callable, optional
+            Called with what is being done, how much is done and how much there is; in a notebook a bar, if not given.
+
+        Returns
+        -------
+        RunResult
+            The same as `reidsim.run` gives of the draft's files; with `RunResult.report` and `RunResult.share`.
+        """
+        changes = dict(overrides or {}) | ({} if policies is None else {"publisher.policies": list(policies)})
+        return replace(run_loaded(self.scenario(changes, seed), progress=progress), held=self)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the draft to a new folder: the scenario, its hierarchies, a table of the columns, and the records.
+
+        Returns
+        -------
+        Path
+            The scenario file.
+
+        Raises
+        ------
+        InputError
+            If the folder holds something or cannot be written.
+        """
+        folder = Path(folder)
+
+        def write(into: Path) -> None:
+            shutil.copytree(self._folder, into, dirs_exist_ok=True)
+
+        write_results(folder, write)
+        return folder / self.draft.scenario_file
+
+    @property
+    def _folder(self) -> Path:
+        return Path(self._place.name)
+
+    def __repr__(self) -> str:
+        names = ", ".join(column.profile.name for column in self.draft.choice.chosen)
+        return f"DraftedScenario({self.name!r}: {counted(self.draft.records, 'record')}, {names})"
+
+    def _repr_html_(self) -> str:
+        size = f"{counted(self.draft.records, 'record')}, {self.draft.choice.strategies:,} ways to share each"
+        head = f"<p><strong>{escape(self.name)}</strong>: {size}</p>"
+        warnings = "".join(f"<li>{escape(warning)}</li>" for warning in self.warnings)
+        return head + self.columns.to_html(index=False) + (f"<ul>{warnings}</ul>" if warnings else "")
+
+
+def new(
+    data: pd.DataFrame | str | Path,
+    *,
+    quasi_identifiers: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    population: str | Path | None = None,
+    benefit: float | None = None,
+    loss: float | None = None,
+    gain: float | None = None,
+    cost: float | None = None,
+    name: str = "records",
+) -> DraftedScenario:
+    """Draft a scenario from records: guess the quasi-identifiers, and write hierarchies for them.
+
+    Parameters
+    ----------
+    data : DataFrame, str or Path
+        One row per record, in memory or as a file (CSV or Parquet).
+    quasi_identifiers : sequence of str
+        Columns that others may know; guessed if none.
+    drop : sequence of str
+        Columns that are no quasi-identifiers.
+    population : str or Path, optional
+        Name or recipe of the population that the people are of, for journalist risk; prosecutor risk if not given.
+    benefit, loss, gain, cost : float, optional
+        Payoff parameters; those of Wan et al. 2015 (Table 3) if none is given.
+    name : str
+        What the scenario is called, where `data` is in memory.
+
+    Returns
+    -------
+    DraftedScenario
+
+    Raises
+    ------
+    InputError
+        If the data, a column or an amount cannot be used, or no column looks like a quasi-identifier.
+
+    Examples
+    --------
+    >>> import pandas, reidsim
+    >>> patients = pandas.DataFrame({"age": [30, 34, 52, 55], "sex": ["F", "F", "M", "M"]})
+    >>> draft = reidsim.new(patients)
+    >>> draft
+    DraftedScenario('records': 4 records, age, sex)
+    >>> draft.run().summary["publisher_payoff"].idxmax()
+    'basic'
+    """
+    place = TemporaryDirectory(prefix=_FOLDER)
+    folder = Path(place.name)
+    if isinstance(data, pd.DataFrame):
+        source = folder / f"{name}.csv"
+        text_table(data, "new: argument 'data'").to_csv(source, index=False, quoting=csv.QUOTE_ALL)
+    else:
+        source = folder / Path(data).name
+        try:
+            shutil.copyfile(data, source)
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror or error}", source=Path(data)) from None
+    draft = draft_scenario(
+        source,
+        folder,
+        named=quasi_identifiers,
+        dropped=drop,
+        population=None if population is None else str(population),
+        prices=Prices(benefit, loss, gain, cost),
+    )
+    draft.write(folder)
+    keep_private(folder)
+    return DraftedScenario(draft, place)

@@ -1,0 +1,200 @@
+"""Against whom a game is played: one adversary, or several of whom the records meet one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from reidsim.errors import InputError, listed
+from reidsim.front.adversaries import Amount, AnyAdversary, Own, Random, Sequential
+from reidsim.front.arguments import GAME
+from reidsim.populations.population import Population
+from reidsim.scenarios.given import replies
+
+_ANY = "OneShot(...), Sequential(...), Always, Never, Random, or an object with a method respond(linkage, rows)"
+
+
+@dataclass(frozen=True, eq=False)
+class Opponents:
+    """The adversaries of a game.
+
+    Parameters
+    ----------
+    by_name : dict of str to adversary
+        By None, if there is one.
+    weights : dict of str to float
+        How likely each of several is the one whom the records meet.
+    """
+
+    by_name: dict[str | None, AnyAdversary]
+    weights: dict[str, float]
+
+    @classmethod
+    def of(cls, adversary: Any, adversaries: Mapping[str, Any], weights: Mapping[str, float] | None) -> Opponents:
+        """Read the arguments of a game.
+
+        Raises
+        ------
+        InputError
+            If they do not say who attacks, or something is no adversary.
+        """
+        if (adversary is None) == (not adversaries):
+            raise InputError(
+                "nobody attacks" if adversary is None else "both adversary and adversaries say who attacks",
+                source=GAME, where="argument 'adversary'", expected="either adversary or adversaries",
+            )  # fmt: skip
+        if weights is not None and set(weights) != set(adversaries):
+            raise InputError(
+                "not a weight for each adversary", source=GAME, where="argument 'weights'", found=listed(weights),
+                expected=f"one for each of {listed(adversaries)}" if adversaries else "it with adversaries",
+            )  # fmt: skip
+        if not adversaries:
+            return cls({None: _adversary(adversary, "argument 'adversary'")}, {})
+        by_name: dict[str | None, AnyAdversary] = {
+            str(name): _adversary(each, _argument(name)) for name, each in adversaries.items()
+        }
+        shares = dict.fromkeys(adversaries, 1 / len(by_name)) if weights is None else dict(weights)
+        planners = [each.planner for each in by_name.values() if isinstance(each, Own)]
+        repeated = [planner for planner in planners if planners.count(planner) > 1]
+        if repeated:
+            raise InputError(
+                "two of the user's own of one name", source=GAME, where="argument 'adversaries'", found=repeated[0],
+                expected="Own(..., name=...) with names of their own",
+            )  # fmt: skip
+        return cls(by_name, {str(name): float(share) for name, share in shares.items()})
+
+    @property
+    def words(self) -> str:
+        """What the game is called after."""
+        return ", ".join(name or each.planner for name, each in self.by_name.items())
+
+    @property
+    def rate(self) -> float:
+        """How often an adversary who attacks at random does, in cross-play."""
+        return next((each.rate for each in self.by_name.values() if isinstance(each, Random)), 0.5)
+
+    @property
+    def amounts(self) -> dict[str, Amount | None]:
+        """Gain and cost of the economics: those of the adversary; where each of several has its own, the first cost."""
+        found = {name: [_amount(each, name) for each in self.by_name.values()] for name in ("gain", "cost")}
+        if not self.weights:
+            return {name: each[0] for name, each in found.items()}
+        return {"gain": None, "cost": next((cost for cost in found["cost"] if cost is not None), None)}
+
+    @property
+    def planners(self) -> dict[str, Any]:
+        """What makes the user's own, by the name of the planner."""
+        return {each.planner: each.make for each in self.by_name.values() if isinstance(each, Own)}
+
+    def content(self, risk: str, populations: dict[str, Population], prefix: str) -> dict[str, Any]:
+        """Return the sections of a scenario, and add people whom adversaries can look up to `populations`.
+
+        Parameters
+        ----------
+        risk : str
+            Where groups are counted, of adversaries who do not say.
+        populations : dict of str to Population
+        prefix : str
+            Of the names of populations.
+        """
+        sections: dict[str, dict[str, Any]] = {}
+        for number, (name, each) in enumerate(self.by_name.items(), start=1):
+            file = f"{prefix}registry{'' if name is None else f'-{number}'}.toml"
+            section = _section(each, risk, populations, file, _argument(name))
+            if name is None:
+                return {"adversary": section}
+            sections[name] = {"weight": self.weights[name], **section, **_own_amounts(each, _argument(name))}
+        return {"adversaries": sections}
+
+
+def _argument(name: object) -> str:
+    return "argument 'adversary'" if name is None else f"argument 'adversaries', {name}"
+
+
+def _adversary(given: Any, argument: str) -> AnyAdversary:
+    """Return an adversary, an own one as such."""
+    if isinstance(given, AnyAdversary):
+        return given
+    if not replies(given):
+        raise InputError(
+            "no adversary", source=GAME, where=argument, found=given, expected=_ANY,
+            hint="Own(...) takes a class or function that makes one",
+        )  # fmt: skip
+    return Own(given)
+
+
+def _amount(adversary: AnyAdversary, name: str) -> Amount | None:
+    given: Amount | None = adversary.amount(name) if isinstance(adversary, Own) else getattr(adversary, name)
+    return given
+
+
+def _own_amounts(adversary: AnyAdversary, argument: str) -> dict[str, float]:
+    """Return the gain and cost of one of several; none where it follows the economics."""
+    amounts = {}
+    for name in ("gain", "cost"):
+        amount = _amount(adversary, name)
+        if amount is None:
+            continue
+        if isinstance(amount, str) or np.ndim(amount):
+            raise InputError(
+                "not one amount", source=GAME, where=f"{argument}, {name}", found=type(amount).__name__,
+                expected="a number: what several adversaries gain and pay does not differ by record",
+            )  # fmt: skip
+        amounts[name] = float(amount)  # type: ignore[arg-type]
+    return amounts
+
+
+def _section(
+    adversary: AnyAdversary, risk: str, populations: dict[str, Population], file: str, argument: str
+) -> dict[str, Any]:
+    """Return how an adversary links and plans, as a scenario file says it."""
+    section: dict[str, Any] = {"risk": adversary.risk or risk}
+    section |= {} if adversary.direction == "record" else {"direction": adversary.direction}
+    if isinstance(adversary, Sequential):
+        plan = adversary.section()
+        if adversary.registry is not None:
+            registry = population_of(adversary.registry, "registry", f"{argument}, registry")
+            plan["registry"] = registry if isinstance(registry, str) else file
+            if isinstance(registry, Population):
+                populations[file] = registry
+        section |= {"sequential": plan} if plan else {}
+    if adversary.planner != "one-shot":
+        section["planner"] = adversary.planner
+    if isinstance(adversary, Random):
+        section["rate"] = adversary.rate
+    for name in ("knowledge", "stages"):
+        value = getattr(adversary, name)
+        section |= {} if value is None else {name: path_text(value)}
+    return section
+
+
+def population_of(given: object, name: str, argument: str) -> Population | str:
+    """Return people: as given, counted from a table, or the name or file of a recipe.
+
+    Raises
+    ------
+    InputError
+        If it is none of these.
+    """
+    if isinstance(given, Population):
+        return given
+    if isinstance(given, pd.DataFrame):
+        return Population.from_frame(given, name=name)
+    if isinstance(given, str | Path):
+        return path_text(given)
+    raise InputError(
+        "no population", source=GAME, where=argument, found=type(given).__name__,
+        expected="a Population, a DataFrame, or the name or file of a recipe",
+    )  # fmt: skip
+
+
+def path_text(given: str | Path) -> str:
+    """Return a path as absolute text; a name as it is."""
+    is_file = isinstance(given, Path) or bool(re.search(r"[/\\]|\.(toml|parquet)$", given))
+    return str(Path(given).absolute()) if is_file else str(given)

@@ -1,0 +1,141 @@
+"""Linkage in the directions "person" and "both": it depends on how all records are shared, not on one alone.
+
+In direction "record" an adversary takes a shared row and asks who it is; what it finds depends on that row. In
+direction "person" it takes a person and asks which row is theirs: every shared row that fits the person's true values
+is a candidate, so how one record is shared changes what is found of others. In both directions it does what works
+better.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.response import Linkage
+from reidsim.errors import InputError
+from reidsim.games.adversary_types import TypesGame
+from reidsim.games.full_domain.risk import GivenSizes
+from reidsim.games.record_game import WITHHELD, Linker, RecordGame, shared_rows
+from reidsim.linkage.fitting_rows import FittingRows
+from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.populations.population import Counts
+from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.releases.strategy_space import Floats, Rows, Strategies
+
+LookedUp = Literal["person", "both"]
+
+
+class DirectedLinker:
+    """Links persons to rows, or does so and links rows to people, whichever tells more (a `Linker`).
+
+    Parameters
+    ----------
+    lattice : GeneralizationLattice
+        Over the records, one row each.
+    direction : {"person", "both"}
+    by_record : Linker
+        Links rows to people: direction "record".
+    released : GroupSizes
+        Of the released records.
+    kind : ndarray of int64, shape (n_records,)
+        Which amounts a record has; an adversary replies alike to records of one kind.
+    """
+
+    def __init__(
+        self,
+        lattice: GeneralizationLattice,
+        direction: LookedUp,
+        by_record: Linker,
+        released: GroupSizes,
+        kind: NDArray[np.int64],
+    ) -> None:
+        self.lattice, self.direction, self.by_record, self.kind = lattice, direction, by_record, kind
+        self.rows = FittingRows(lattice)
+        self._released = released
+        self._last: tuple[bytes, GivenSizes] | None = None
+
+    def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
+        """Link records as if all of the release were shared in one form: then the rows of a class fit its persons."""
+        return self._worse(self._released.at(strategy, rows), strategy, rows)
+
+    def given(self, strategies: Strategies) -> GivenSizes:
+        """Return what linkage yields if every record is shared as `strategies` (n_records,) say."""
+        # The same release is evaluated under several amounts, and against several adversaries.
+        key = strategies.tobytes()
+        if self._last is None or self._last[0] != key:
+            fitting = self.rows.of_records(strategies)
+            sizes: Floats = np.maximum(fitting, 1).astype(np.float64)
+            if self.direction == "both":
+                for strategy, rows in shared_rows(strategies):
+                    sizes[rows] = np.minimum(sizes[rows], self.by_record.link(strategy, rows).group_sizes)
+            whole = np.array_equal(sizes, np.rint(sizes))
+            self._last = key, GivenSizes(sizes.astype(np.int64) if whole else sizes)
+        return self._last[1]
+
+    def weighted(self, strategies: Strategies) -> Floats:
+        """Return one over the probability that a guess is right that prefers rows which fit fewer people, (n_records,).
+
+        Of the rows that fit a person, each is taken with a probability in proportion to one over the people of the
+        release whom it fits. In direction "both", at most the people who fit the person's row. 1 where none is shared.
+        """
+        sizes, people = np.ones(len(strategies)), np.ones(len(strategies))
+        for strategy, rows in shared_rows(strategies):
+            people[rows] = self._released.at(strategy, rows)
+        shared = strategies != WITHHELD
+        sizes[shared] = (self.rows.weight_of_records(strategies, 1 / people) * people)[shared]
+        if self.direction == "both":
+            for strategy, rows in shared_rows(strategies):
+                sizes[rows] = np.minimum(sizes[rows], self.by_record.link(strategy, rows).group_sizes)
+        return sizes
+
+    def _worse(self, fitting: Counts, strategy: int, rows: Rows | None) -> Linkage:
+        if self.direction == "person":
+            return Linkage(fitting, fitting)
+        sizes = np.minimum(fitting, self.by_record.link(strategy, rows).group_sizes)
+        return Linkage(sizes, sizes)
+
+
+def directed_linker(game: RecordGame) -> DirectedLinker | None:
+    """Return what links persons to rows in a game; None in direction "record".
+
+    Raises
+    ------
+    InputError
+        If several adversaries do not all link with the same.
+    """
+    linkers = [each.linker for each in game.types] if isinstance(game, TypesGame) else [game.linker]
+    directed = [linker for linker in linkers if isinstance(linker, DirectedLinker)]
+    if not directed:
+        return None
+    if any(linker is not directed[0] for linker in linkers):
+        raise InputError("adversaries look records up in several ways", expected="all in one direction and one risk")
+    return directed[0]
+
+
+def by_record(game: RecordGame) -> RecordGame:
+    """Return the same game in direction "record"."""
+
+    def linker_of(linker: Linker) -> Linker:
+        return linker.by_record if isinstance(linker, DirectedLinker) else linker
+
+    if isinstance(game, TypesGame):
+        return game.with_types([replace(each, linker=linker_of(each.linker)) for each in game.types])
+    return replace(game, linker=linker_of(game.linker))
+
+
+def without_attacked(game: RecordGame, strategies: Strategies) -> Strategies:
+    """Withhold every record that is attacked, until none of those that are left is; any set of rows has such a rest.
+
+    A record that is withheld no longer fits others, so that these may be attacked in turn.
+    """
+    strategies = strategies.copy()
+    while True:
+        given, attacked = game.given(strategies), np.zeros(len(strategies), dtype=np.bool_)
+        for strategy, rows in shared_rows(strategies):
+            attacked[rows] = given.outcome(strategy, rows).response.attacks
+        if not attacked.any():
+            return strategies
+        strategies[attacked] = WITHHELD

@@ -1,0 +1,186 @@
+"""Figures of risk under partial knowledge: against the worst case, by size of the release, over capabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, PercentFormatter
+
+from reidsim.errors import InputError
+from reidsim.figures.inputs import checked, only_value, refuse_repeated
+from reidsim.figures.spacing import scale_axis
+from reidsim.figures.style import draw_shares, label_axes, legend_below, looks, new_figure
+from reidsim.kinds.assessment.measures import RISKS_OF_PERSONS
+from reidsim.kinds.assessment.schema import WORST_CASE
+from reidsim.palette import BLACK, GREY, SKY_BLUE
+from reidsim.releases.strategy_space import Floats
+from reidsim.scenarios.faces import Shown
+
+_RISKS = ("journalist", "prosecutor", "marketer")
+_BINS = 20
+_EDGES = np.linspace(0, 1, _BINS + 1)
+
+
+def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
+    """Yield name and figure of each person's risks, and of how far partial knowledge lowers them."""
+    tables = result.analysis.tables()
+    # Maps are of one release; the smallest shows the risks best.
+    smallest = result.records["records"].min()
+    yield "risk-maps", risk_maps(result.records[result.records["records"] == smallest])
+    yield "risk-reductions", risk_reductions(tables["reductions"])
+    if "settings" in tables:
+        yield "capability-reductions", capability_reductions(tables["settings"])
+
+
+def risk_maps(records: pd.DataFrame) -> Figure:
+    """Draw how each person's risks change from the worst case to other adversaries (Xia et al. 2021, Fig. 2).
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per person and adversary of one release, with columns ``record``, ``records`` (the same in every row),
+        ``knowledge`` (``"worst-case"`` among them), ``journalist``, ``prosecutor`` and ``marketer``.
+
+    Returns
+    -------
+    Figure
+        One row of panels per adversary, one column per risk: worst case on the x axis, the adversary on the y axis, the
+        share of persons as colour. On the dashed line nothing changes.
+
+    Raises
+    ------
+    InputError
+        If the table is empty, lacks a column, the worst case or a person, or holds several releases.
+    """
+    table = checked(records, "records", text=("knowledge", "records"), numbers=("record", *_RISKS))
+    size = int(only_value(table, "records", "records"))
+    refuse_repeated(table, ("record", "knowledge"), "records")
+    adversaries = [name for name in table["knowledge"].unique() if name != WORST_CASE]
+    worst = table[table["knowledge"] == WORST_CASE].sort_values("record")
+    if worst.empty or not adversaries:
+        raise InputError(
+            "nothing to compare", source="records table", found=", ".join(table["knowledge"].unique()),
+            expected=f"{WORST_CASE!r} and another adversary",
+        )  # fmt: skip
+    figure, grid = new_figure(len(adversaries), len(_RISKS), panel=(3.3, 3.0), sharex=True, sharey=True)
+    meshes = []
+    for name, row in zip(adversaries, grid, strict=True):
+        theirs = table[table["knowledge"] == name].sort_values("record")
+        if not np.array_equal(theirs["record"], worst["record"]):
+            raise InputError("adversaries are about different persons", source="records table", where=name)
+        for risk, axes in zip(_RISKS, row, strict=True):
+            meshes.append(_map(axes, worst[risk].to_numpy(), theirs[risk].to_numpy()))
+            title = RISKS_OF_PERSONS[risk].label if row is grid[0] else ""
+            label_axes(axes, title=title, x="Worst case" if row is grid[-1] else "")
+        label_axes(row[0], y=name)
+    panels = [axes for row in grid for axes in row]
+    bar = figure.colorbar(meshes[0], ax=panels, format=FuncFormatter(lambda share, _: f"{100 * share:g} %"))
+    bar.ax.tick_params(labelsize=8)
+    label_axes(bar.ax, y=f"Share of {size:,} persons")
+    return figure
+
+
+def _map(axes: Axes, worst: Floats, risk: Floats) -> QuadMesh:
+    # The last bin takes 1 in: risks are shares.
+    shares = np.histogram2d(risk, worst, bins=(_EDGES, _EDGES))[0] / len(risk)
+    mesh = axes.pcolormesh(
+        _EDGES, _EDGES, np.where(shares > 0, shares, np.nan), cmap="cividis_r", norm=LogNorm(1e-3, 1), rasterized=True
+    )
+    axes.add_line(Line2D([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=0.8))
+    axes.set_aspect("equal")
+    return mesh
+
+
+def risk_reductions(reductions: pd.DataFrame) -> Figure:
+    """Draw by how much less marketer risk is than in the worst case, by size of the release (Xia et al. 2021, Table 3).
+
+    Parameters
+    ----------
+    reductions : DataFrame
+        One row per size, sample, adversary and risk, with columns ``records``, ``replication``, ``knowledge``,
+        ``risk``, ``q1``, ``median`` and ``q3`` (percent).
+
+    Returns
+    -------
+    Figure
+        One panel per adversary: medians as a line and from first to third quartile as a band, averaged over samples.
+
+    Raises
+    ------
+    InputError
+        If the table is empty, lacks a column or marketer risk, or has two rows for the same point.
+    """
+    table = checked(
+        reductions, "reductions", text=("knowledge", "risk"), numbers=("records", "replication", "q1", "median", "q3")
+    )
+    refuse_repeated(table, ("records", "replication", "knowledge", "risk"), "reductions")
+    table = table[table["risk"] == "marketer"]
+    if table.empty:
+        raise InputError("no marketer risk", source="reductions table")
+    means = table.groupby(["knowledge", "records"], sort=False)[["q1", "median", "q3"]].mean().reset_index()
+    adversaries = list(means["knowledge"].unique())
+    figure, grid = new_figure(1, len(adversaries), panel=(4.0, 3.2))
+    for name, axes in zip(adversaries, grid[0], strict=True):
+        rows = means[means["knowledge"] == name].sort_values("records")
+        sizes = rows["records"].to_numpy(dtype=np.float64)
+        axes.fill_between(sizes, rows["q1"], rows["q3"], color=SKY_BLUE, alpha=0.5, linewidth=0)
+        axes.plot(sizes, rows["median"], color=BLACK, marker="o", markersize=4)
+        scale_axis(axes, "x", sizes)
+        axes.yaxis.set_major_formatter(PercentFormatter(decimals=None, symbol=" %"))
+        label_axes(axes, title=name, x="Records", y="Reduction of marketer risk")
+    legend_below(
+        figure,
+        [
+            Line2D([], [], color=BLACK, marker="o", markersize=4, label="median person"),
+            Patch(color=SKY_BLUE, alpha=0.5, linewidth=0, label="first to third quartile"),
+        ],
+    )
+    return figure
+
+
+def capability_reductions(settings: pd.DataFrame) -> Figure:
+    """Draw the reduction of overall risk for all combinations of capabilities (Xia et al. 2021, Table 4).
+
+    Parameters
+    ----------
+    settings : DataFrame
+        One row per combination, sample and adversary, with columns ``p_m``, ``p_fm``, ``p_cu``, ``p_c``,
+        ``replication``, ``knowledge``, ``q1``, ``median`` and ``q3`` (percent); rows of the worst case are passed over.
+
+    Returns
+    -------
+    Figure
+        One panel: adversaries' medians, averaged over samples, against the share of combinations with at most that.
+
+    Raises
+    ------
+    InputError
+        If the table is empty, lacks a column, or has two rows for the same point.
+    """
+    capabilities = ("p_m", "p_fm", "p_cu", "p_c")
+    numbers = (*capabilities, "replication", "q1", "median", "q3")
+    table = checked(settings, "settings", text=("knowledge",), numbers=numbers)
+    refuse_repeated(table, (*capabilities, "replication", "knowledge"), "settings")
+    table = table[table["knowledge"] != WORST_CASE]
+    if table.empty:
+        raise InputError("only the worst case", source="settings table", expected="another adversary")
+    adversaries = list(table["knowledge"].unique())
+    figure, grid = new_figure(1, 1, panel=(6.4, 3.6))
+    axes = grid[0][0]
+    look = looks(adversaries)
+    for name in adversaries:
+        means = table[table["knowledge"] == name].groupby(list(capabilities))[["q1", "median", "q3"]].mean()
+        draw_shares(axes, means["median"].to_numpy(), look[name], name)
+    label_axes(axes, x="Reduction of overall risk, median person", y="Share of settings")
+    axes.xaxis.set_major_formatter(PercentFormatter(decimals=None, symbol=" %"))
+    axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+    legend_below(figure, axes.get_lines())
+    return figure

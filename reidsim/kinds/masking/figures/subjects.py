@@ -1,0 +1,272 @@
+"""What the policies of a masking game lead to, and what they mask (Wan et al. 2021, Figs. 2 and 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import ceil
+
+import numpy as np
+import pandas as pd
+import scipy
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+from reidsim.figures.inputs import checked, refuse_repeated
+from reidsim.figures.style import (
+    UNIT,
+    known_first,
+    label_axes,
+    legend_below,
+    money_text,
+    new_figure,
+    number_ticks,
+    policy_name,
+)
+from reidsim.kinds.masking.policies import POLICIES
+from reidsim.palette import BLACK, GREY, VERMILION
+from reidsim.releases.strategy_space import Floats
+from reidsim.scenarios.policy import Look
+from reidsim.scenarios.schema import RECORD_COLUMNS
+
+# Of a policy that has none of its own.
+_OTHER = Look(BLACK, "d")
+_ATTACKED = "#F6D5C3"
+_BETWEEN = "#8C8C8C"
+_DENSITY_POINTS = 200
+# Rows from which on a map is drawn smaller, and inches above it.
+_MANY, _ABOVE = 30, 0.5
+# Pixels that a map has for an attribute, and at least for all subjects.
+_FINER, _FINEST = 40, 2_000
+_HALF_WIDTH = 0.42
+
+
+def effectiveness(runs: pd.DataFrame, records: pd.DataFrame) -> Figure:
+    """Draw the payoffs by policy, and privacy against utility (Fig. 2).
+
+    Parameters
+    ----------
+    runs : DataFrame
+        One row per replication and policy, with columns ``replication``, ``policy``, ``publisher_payoff`` (money per
+        record), ``utility`` and ``risk``.
+    records : DataFrame
+        One row per record and policy of one replication, with columns ``record``, ``policy`` and
+        ``publisher_payoff``. Used where there is one replication only.
+
+    Returns
+    -------
+    Figure
+        On the left the distribution over replications of the mean payoff, or over records of the payoff if there is
+        one replication: densities with quartiles and medians. On the right one mark per replication and policy, at
+        mean utility and mean privacy (1 - risk).
+
+    Raises
+    ------
+    InputError
+        If a table is empty or lacks a column, or a replication has two rows for a policy.
+    """
+    table = checked(runs, "runs", text=("policy",), numbers=("replication", "publisher_payoff", "utility", "risk"))
+    refuse_repeated(table, ("replication", "policy"), "runs")
+    policies = ordered_masking_policies(table["policy"])
+    several = bool((table["replication"] != table["replication"].iloc[0]).any())
+    payoffs = table if several else checked(records, "records", text=("policy",), numbers=("publisher_payoff",))
+    figure, grid = new_figure(1, 2, panel=(5.2, 0.9 + 0.33 * max(len(policies), 6)))
+    left, right = grid[0]
+    for row, policy in enumerate(reversed(policies)):
+        values = payoffs.loc[payoffs["policy"] == policy, "publisher_payoff"].to_numpy()
+        # Means might have come out beyond those seen; payoffs of records have bounds, which no density may pass.
+        _violin(left, values, row, masking_look(policy).colour, tails=several)
+    left.set_yticks(range(len(policies)), [policy_name(policy) for policy in reversed(policies)], fontsize=9)
+    left.set_ylim(-0.6, len(policies) - 0.4)
+    left.tick_params(axis="y", length=0)
+    left.axvline(0, color=GREY, linewidth=0.8, zorder=0.5)
+    number_ticks(left.xaxis)
+    what = "Mean payoff of a replication" if several else "Payoff of a subject"
+    label_axes(left, title="(a) Payoff", x=f"{what} ({UNIT})")
+    for policy in policies:
+        rows = table[table["policy"] == policy]
+        right.scatter(
+            rows["utility"],
+            1 - rows["risk"],
+            s=36 if several else 60,
+            marker=masking_look(policy).marker,
+            color=masking_look(policy).colour,
+            alpha=0.75 if several else 1,
+            linewidths=0,
+            clip_on=False,
+            zorder=2,
+        )
+    right.set_xlim(-0.03, 1.03)
+    lowest = float((1 - table["risk"]).min())
+    right.set_ylim(min(lowest, 1 - 0.1) - 0.03, 1.03 if lowest < 0.8 else 1.01)
+    right.grid(color="#E6E6E6", linewidth=0.6)
+    right.set_axisbelow(True)
+    number_ticks(right.xaxis)
+    number_ticks(right.yaxis)
+    label_axes(right, title="(b) Privacy and utility", x="Mean utility", y="Mean privacy (1 \N{MINUS SIGN} risk)")
+    own = {policy: masking_look(policy) for policy in policies}
+    legend_below(figure, [
+        Line2D([], [], linestyle="", marker=look.marker, color=look.colour, markersize=7, label=policy_name(policy))
+        for policy, look in own.items()
+    ])  # fmt: skip
+    return figure
+
+
+def strategy_map(records: pd.DataFrame, policies: Sequence[str] | None = None) -> Figure:
+    """Draw what every subject masks, policy by policy (Fig. 3).
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per record and policy, with the columns of records.parquet: ``record``, ``policy``, ``attacked``,
+        ``publisher_payoff`` (money per record), ``success_probability``, ``utility`` and one column per attribute: its
+        value as released, missing if masked.
+    policies : sequence of str, optional
+        To show (all that mask attribute by attribute, if not given).
+
+    Returns
+    -------
+    Figure
+        A panel for each policy: a row per attribute, a column per subject, black where masked and grey where released
+        at a level between. Subjects who are not attacked stand left of those who are, on a shaded ground; in both
+        groups the number masked falls. Above a map how many attributes each subject masks, right of it the share of
+        subjects who mask each attribute; over it mean utility loss, payoff and risk.
+
+    Raises
+    ------
+    InputError
+        If the table is empty, lacks a column, or has two rows for a record under a policy or none of a policy shown.
+    """
+    numbers = ("publisher_payoff", "success_probability", "utility")
+    table = checked(records, "records", text=("record", "policy"), numbers=numbers, flags=("attacked",))
+    refuse_repeated(table, ("record", "policy"), "records")
+    attributes = [str(column) for column in records.columns if column not in RECORD_COLUMNS]
+    if not attributes:
+        raise InputError("no attributes to draw", source="records table", expected="a column for each attribute")
+    released = records[attributes].reset_index(drop=True)
+    present = ordered_masking_policies(table["policy"])
+    shown = masks_by_attribute(present) if policies is None else list(policies)
+    missing = [policy for policy in shown if policy not in present]
+    if missing or not shown:
+        found = missing[0] if missing else ", ".join(present)
+        raise InputError("no such policy to draw", source="records table", where="column 'policy'", found=found)
+    columns = min(2, len(shown))
+    rows = ceil(len(shown) / columns)
+    map_height = max(1.2, len(attributes) * (0.165 if len(attributes) <= _MANY else 0.12))
+    figure = Figure(
+        figsize=(columns * 5.6, rows * (map_height + _ABOVE + 0.9)),
+        layout=ConstrainedLayoutEngine(h_pad=0.03, hspace=0),
+        facecolor="white",
+    )
+    parts = figure.subfigures(rows, columns, squeeze=False).ravel()
+    for letter, part, policy in zip("abcdefghij", parts, shown, strict=False):
+        chosen = (table["policy"] == policy).to_numpy()
+        part.suptitle(f"({letter}) {policy_name(policy)}", x=0.01, ha="left", fontsize=10)
+        _map(part, table[chosen], released[chosen], attributes, map_height)
+    return figure
+
+
+def masks_by_attribute(policies: Iterable[str]) -> list[str]:
+    """Return those of some policies that `strategy_map` shows, in its order."""
+    return [policy for policy in ordered_masking_policies(policies) if policy in POLICIES and POLICIES[policy].masks]
+
+
+def ordered_masking_policies(policies: Iterable[str]) -> list[str]:
+    """Return distinct policies, those of the paper first and in its order."""
+    return known_first(policies, POLICIES)
+
+
+def masking_look(policy: str) -> Look:
+    """Return how a policy is drawn."""
+    return (POLICIES[policy].look if policy in POLICIES else None) or _OTHER
+
+
+def _violin(axes: Axes, values: Floats, row: float, colour: str, *, tails: bool) -> None:
+    """Draw a density lying on its side, with a bar from first to third quartile and the median in it."""
+    low, high = float(values.min()), float(values.max())
+    # A density needs values that differ by more than rounding.
+    spread = high - low > 1e-9 * max(abs(low), abs(high), 1.0)
+    if spread:
+        kernel = scipy.stats.gaussian_kde(values)
+        tail = 2 * float(np.sqrt(kernel.covariance[0, 0])) if tails else 0.0
+        at = np.linspace(low - tail, high + tail, _DENSITY_POINTS)
+        density = kernel(at)
+        width = _HALF_WIDTH * density / density.max()
+        axes.fill_between(at, row - width, row + width, color=colour, alpha=0.45, linewidth=0)
+        axes.plot(at, row + width, color=colour, linewidth=0.9)
+        axes.plot(at, row - width, color=colour, linewidth=0.9)
+    first, middle, third = np.quantile(values, [0.25, 0.5, 0.75])
+    axes.plot([first, third], [row, row], color=BLACK, linewidth=3.2, solid_capstyle="butt")
+    face, edge = ("white", BLACK) if spread else (colour, colour)
+    axes.plot([middle], [row], marker="o", markersize=4.2, color=face, markeredgecolor=edge, markeredgewidth=0.9)
+
+
+def _map(part: SubFigure, table: pd.DataFrame, released: pd.DataFrame, attributes: list[str], height: float) -> None:
+    masked = released.isna().to_numpy()
+    between = released.apply(lambda column: column.astype("str").str.startswith("group of ")).to_numpy() & ~masked
+    attacked = table["attacked"].to_numpy()
+    # Among as many masked, subjects who mask the same stand together.
+    order = np.lexsort((*masked.T[::-1], -masked.sum(axis=1), attacked))
+    masked, between, attacked = masked[order], between[order], attacked[order]
+    n_subjects, n_attributes = masked.shape
+    grid = part.subplots(
+        2, 2, gridspec_kw={"height_ratios": [_ABOVE, height], "width_ratios": [1, 0.13], "hspace": 0, "wspace": 0}
+    )
+    (top, corner), (centre, side) = grid.tolist()
+    corner.set_axis_off()
+    centre.imshow(_pixels(masked, between, attacked), aspect="auto", extent=(0, n_subjects, n_attributes - 0.5, -0.5))
+    centre.set_yticks(range(n_attributes), attributes, fontsize=7 if n_attributes <= _MANY else 5, parse_math=False)
+    centre.set_yticks(np.arange(n_attributes - 1) + 0.5, minor=True)
+    centre.grid(axis="y", which="minor", color="#D9D9D9", linewidth=0.4)
+    centre.tick_params(which="both", length=0)
+    centre.tick_params(axis="x", labelsize=7, length=2)
+    number_ticks(centre.xaxis)
+    if n_subjects < 10:
+        centre.set_xticks(range(n_subjects + 1))
+    n_safe = int((~attacked).sum())
+    if 0 < n_safe < n_subjects:
+        for axes in (top, centre):
+            axes.axvline(n_safe, color=VERMILION, linewidth=1)
+    label_axes(centre, x=f"Subjects: {n_safe:,} not attacked, {n_subjects - n_safe:,} attacked")
+    centre.xaxis.label.set_size(8)
+    counts = masked.sum(axis=1)
+    top.stairs(counts, np.arange(n_subjects + 1), fill=True, color="#4D4D4D")
+    if n_safe < n_subjects:
+        top.axvspan(n_safe, n_subjects, color=_ATTACKED, linewidth=0, zorder=0)
+    top.set_xlim(0, n_subjects)
+    top.set_ylim(0, n_attributes)
+    top.set_yticks([0, n_attributes])
+    top.set_xticks([])
+    top.set_ylabel("masked", fontsize=7)
+    side.barh(np.arange(n_attributes), masked.mean(axis=0), height=0.8, color="#4D4D4D")
+    side.set_ylim(n_attributes - 0.5, -0.5)
+    side.set_xlim(0, 1)
+    side.set_xticks([0.5, 1], ["0.5", "1"])
+    side.set_yticks([])
+    label_axes(side, x="Share")
+    side.xaxis.label.set_size(8)
+    for axes in (top, side):
+        axes.tick_params(labelsize=6, length=2)
+        axes.spines[["top", "right"]].set_visible(False)
+    risk = np.where(table["attacked"], table["success_probability"], 0.0).mean()
+    texts = {
+        "left": f"utility loss {1 - table['utility'].mean():.3f}",
+        "center": f"payoff {money_text(table['publisher_payoff'].mean())}",
+        "right": f"risk {risk:.3f}",
+    }
+    for place, text in texts.items():
+        top.set_title(text, fontsize=8, loc=place, pad=3, parse_math=False)
+
+
+def _pixels(masked: NDArray[np.bool_], between: NDArray[np.bool_], attacked: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Return the colours of a map, finer than it is drawn, so that no column is lost and no edge blurred."""
+    ground = np.where(attacked[:, None], to_rgb(_ATTACKED), to_rgb("white"))
+    pixels = np.broadcast_to(ground[:, None, :], (*masked.shape, 3)).copy()
+    pixels[between] = to_rgb(_BETWEEN)
+    pixels[masked] = to_rgb(BLACK)
+    pixels = np.round(pixels.transpose(1, 0, 2) * 255).astype(np.uint8)
+    return pixels.repeat(_FINER, axis=0).repeat(ceil(_FINEST / len(masked)), axis=1)

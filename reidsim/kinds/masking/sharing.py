@@ -1,0 +1,59 @@
+"""Records of data subjects as they are shared: masked values are stars, generalized ones the group that they are in."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from reidsim.kinds.masking.schema import GeneralizedAttribute, MaskingScenario
+from reidsim.releases.hierarchy import SUPPRESSED
+from reidsim.scenarios.record_sharing import SharedColumns
+
+# What the column `strategy` says of records that are not shared at all.
+NOT_SHARED = ("withheld", "nothing")
+# Before a value, in the results, that is released at a level between shared and masked.
+_GROUP_OF = "group of "
+
+
+def shared_columns(scenario: MaskingScenario) -> SharedColumns:
+    """Say which columns of the targets' file are quasi-identifiers; people are looked up among others, too."""
+    columns = scenario.targets.columns
+    return SharedColumns(
+        {name: columns.get(name, name) for name in scenario.subjects.attributes},
+        delimiter=scenario.targets.delimiter,
+        counts_release=False,
+    )
+
+
+def released_values(scenario: MaskingScenario, records: pd.DataFrame, attribute: str) -> pd.Series[str]:
+    """Return an attribute as a policy releases it."""
+    column: pd.Series[str] = records[attribute].astype("str").mask(records[attribute].isna())
+    if attribute in scenario.subjects.generalize:
+        column = _groups_named(
+            column, records["strategy"].astype("str"), attribute, scenario.subjects.generalize[attribute]
+        )
+    return column.fillna(SUPPRESSED)
+
+
+def group_label(value: str, level: int, section: GeneralizedAttribute) -> str:
+    """Return how a value of the masking game is released at a level between shared and masked, 1 or more.
+
+    Intervals go from 0 on; a value in none of the listed groups stays as it is.
+    """
+    if section.widths:
+        width = section.widths[level - 1]
+        low = int(value) // width * width
+        return f"{low}-{low + width - 1}"
+    return next((" or ".join(group) for group in section.groups[level - 1] if value in group), value)
+
+
+def _groups_named(
+    column: pd.Series[str], strategies: pd.Series[str], name: str, section: GeneralizedAttribute
+) -> pd.Series[str]:
+    """Put the group in the place of the value it is named after, which must not be told."""
+    for level in range(1, len(section.kept) + 1):
+        marks = {text: f" {name}~{level} " in f" {text} " for text in strategies.unique()}
+        at_level = strategies.map(marks).astype(bool) & column.notna()
+        values = column[at_level].str.removeprefix(_GROUP_OF)
+        names = {value: group_label(value, level, section) for value in values.unique()}
+        column = column.mask(at_level, values.map(names))
+    return column

@@ -1,0 +1,101 @@
+"""A table without some of its quasi-identifiers: these are at the highest level of their hierarchies."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from reidsim.errors import InputError
+from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.record_game import WITHHELD
+from reidsim.kinds.tables.outcomes import outcome_of, play
+from reidsim.kinds.tables.policies import POLICIES
+from reidsim.kinds.tables.study import TablesStudy
+
+# Ways of picking generalizations that know no lowest level.
+_UNLIMITED = ("opt-in", "lattice-search")
+
+
+class DroppedColumns:
+    """The policies of a study with any of its quasi-identifiers dropped.
+
+    Policies that pick the best do so of the generalizations left; those that prescribe one prescribe the least that
+    generalizes theirs and has the dropped columns at their highest level.
+
+    Parameters
+    ----------
+    study : TablesStudy
+
+    Raises
+    ------
+    InputError
+        If no policy of the scenario can be played so.
+    """
+
+    def __init__(self, study: TablesStudy) -> None:
+        publisher = study.scenario.publisher
+        self.names = study.lattice.domain.names
+        self.policies = tuple(name for name in publisher.policies if _can_be_limited(study, name))
+        self.left_out = tuple(
+            f"policy {name} is left out: it knows no lowest level of a column"
+            for name in publisher.policies
+            if name not in self.policies
+        )
+        if not self.policies:
+            raise InputError(
+                "no policy that knows a lowest level of a column", source=study.loaded.path, where="publisher.policies",
+                found=list(publisher.policies), expected="such as basic, no-attack or no-protection",
+            )  # fmt: skip
+        if publisher.unit == "record":
+            # Of two exact solvers the one that looks at no more than is left.
+            scenario = study.scenario.model_copy(
+                update={"publisher": publisher.model_copy(update={"solver": "branch-and-bound"})}
+            )
+            study = replace(study, loaded=replace(study.loaded, scenario=scenario))
+        self._study = study
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know about columns that are told in part when dropped, and policies left out."""
+        hierarchies = zip(self.names, self._study.lattice.hierarchies, strict=True)
+        partly = [(name, each.n_groups[-1]) for name, each in hierarchies if each.n_groups[-1] > 1]
+        kept = tuple(
+            f"column {name} keeps {groups} groups when it is dropped, as the highest level of its hierarchy does"
+            for name, groups in partly
+        )
+        return (*self.left_out, *kept)
+
+    def play(self, kept: Collection[str]) -> Mapping[str, Equilibrium]:
+        """Return what policies lead to if only some columns may be told, by policy; rows are cells."""
+        study = self._study
+        attributes = {
+            name: section
+            if name in kept
+            else section.model_copy(
+                update={"minimum_level": study.lattice.shape[study.lattice.domain.position(name)] - 1}
+            )
+            for name, section in study.scenario.attributes.items()
+        }
+        scenario = study.scenario.model_copy(update={"attributes": attributes})
+        limited = replace(study, loaded=replace(study.loaded, scenario=scenario))
+        lowest = np.full(study.lattice.n_records, study.lattice.index(limited.minimum), dtype=np.int64)
+        found = {}
+        for name, outcome in play(limited, self.policies).items():
+            found[name] = outcome.equilibrium
+            choice = outcome.choice
+            assert choice is not None  # noqa: S101 - as it was played
+            given = choice.strategies
+            joined = np.where(given == WITHHELD, WITHHELD, study.lattice.join(np.maximum(given, 0), lowest))
+            if not np.array_equal(joined, given):
+                found[name] = outcome_of(limited, name, replace(choice, strategies=joined), limited.truth).equilibrium
+        return found
+
+
+def _can_be_limited(study: TablesStudy, name: str) -> bool:
+    if name not in POLICIES:
+        return False
+    policy, publisher = study.policy(name), study.scenario.publisher
+    greedy = policy.way == "unit" and publisher.unit == "record" and publisher.solver == "lattice-search"
+    return policy.way not in _UNLIMITED and not greedy

@@ -1,0 +1,186 @@
+"""Figures of the game at dataset level: payout curves, run times, and nodes by payout and attacks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
+
+from reidsim.figures.inputs import checked, refuse_repeated
+from reidsim.figures.style import draw_line, label_axes, legend_below, looks, new_figure, number_ticks, parameter_label
+from reidsim.games.measures import SHARE_ATTACKED
+from reidsim.kinds.tables.policies import policy_named
+from reidsim.palette import BLACK, GREY
+
+_METHODS = {
+    "safe-harbor": "Safe Harbor",
+    "no-protection": "No protection",
+    "basic": "Full-domain",
+    "no-attack": "Full-domain",
+    "sh-friendly": "Full-domain, SH-friendly",
+    "record-level": "Record-level",
+    "record-level-no-attack": "Record-level",
+}
+_PLANNED_WITH = {
+    "prosecutor": "risks from the dataset",
+    "journalist": "risks from the population",
+    "sample": "risks estimated from the sample",
+}
+
+
+def payout_curves(curves: pd.DataFrame) -> Figure:
+    """Draw the payout along one parameter, by game and by what the publisher plans with (Prasser 2017, Fig. 5).
+
+    Parameters
+    ----------
+    curves : DataFrame
+        One row per parameter (one only), value, policy and planned risk, with columns ``parameter``, ``value``,
+        ``policy``, ``risk`` (empty for rules) and ``relative_payout``.
+
+    Returns
+    -------
+    Figure
+        One row of panels per game (basic, No-Attack), one panel per planned risk; rules are in every panel.
+
+    Raises
+    ------
+    InputError
+        If the table is empty, lacks a column, holds several parameters, or has two rows for the same point.
+    """
+    table = checked(curves, "curves", text=("parameter", "policy", "risk"), numbers=("value", "relative_payout"))
+    refuse_repeated(table, ("parameter", "value", "policy", "risk"), "curves")
+    parameter = str(table["parameter"].iloc[0])
+    table = table[table["parameter"] == parameter].sort_values("value")
+    of_rule, of_game = (table["policy"].map(policies) for policies in (_is_rule, _forbids_attacks))
+    games = [game for game in (False, True) if (~of_rule & (of_game == game)).any()] or [False]
+    risks = [risk for risk in _PLANNED_WITH if (table["risk"] == risk).any()] or [""]
+    look = looks(list(dict.fromkeys(_METHODS.get(policy, policy) for policy in table["policy"])))
+    figure, grid = new_figure(len(games), len(risks), panel=(4.6, 3.0), sharey=True)
+    handles: dict[str, Artist] = {}
+    letters = iter("abcdefghijklmnop")
+    for game, row in zip(games, grid, strict=True):
+        for risk, axes in zip(risks, row, strict=True):
+            here = table[(of_game == game) & (table["risk"] == risk) | of_rule]
+            for policy, points in here.groupby("policy", sort=False):
+                name = _METHODS.get(str(policy), str(policy))
+                (handles[name],) = draw_line(
+                    axes, points["value"], points["relative_payout"], look[name], name, marks=8
+                )
+            axes.yaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=0))
+            number_ticks(axes.xaxis)
+            title = "No-Attack game" if game else "Basic game"
+            planned = f", {_PLANNED_WITH[risk]}" if risk else ""
+            label_axes(axes, title=f"({next(letters)}) {title}{planned}", x=parameter_label(parameter))
+        label_axes(row[0], y="Publisher's payout\n(share of the best case)")
+    legend_below(figure, list(handles.values()))
+    return figure
+
+
+def _is_rule(policy: str) -> bool:
+    return policy_named(policy).is_rule
+
+
+def _forbids_attacks(policy: str) -> bool:
+    return policy_named(policy).forbids_attacks
+
+
+_RUNTIME_PANELS: tuple[tuple[str, tuple[tuple[str, bool, str], ...]], ...] = (
+    ("Pruning, basic game", (("basic", True, "with pruning"), ("basic", False, "every node"))),
+    ("Transformation", (("basic", True, "full-domain"), ("record-level", True, "record-level, all records"))),
+    ("Pruning, No-Attack game", (("no-attack", True, "with pruning"), ("no-attack", False, "every node"))),
+)
+
+
+def full_domain_runtimes(runtimes: pd.DataFrame) -> Figure:
+    """Draw how long solving takes along the loss (Prasser 2017, Fig. 6).
+
+    Parameters
+    ----------
+    runtimes : DataFrame
+        One row per value, policy and ``pruned``, with columns ``value``, ``policy``, ``pruned`` and ``seconds``.
+
+    Returns
+    -------
+    Figure
+        Milliseconds with and without pruning in the basic game, of full-domain and record-level generalization, and
+        with and without pruning in the No-Attack game.
+
+    Raises
+    ------
+    InputError
+        If the table is empty, lacks a column, or has two rows for the same run.
+    """
+    table = checked(runtimes, "runtimes", text=("policy",), numbers=("value", "seconds"), flags=("pruned",))
+    refuse_repeated(table, ("value", "policy", "pruned"), "runtimes")
+    panels = [panel for panel in _RUNTIME_PANELS if all(len(_runs(table, *line[:2])) for line in panel[1])]
+    figure, grid = new_figure(1, max(len(panels), 1), panel=(4.2, 3.0))
+    for axes, (title, lines), letter in zip(grid[0], panels, "abc", strict=False):
+        look = looks([name for _, _, name in lines])
+        for policy, pruned, name in lines:
+            runs = _runs(table, policy, pruned).sort_values("value")
+            draw_line(axes, runs["value"], 1000 * runs["seconds"], look[name], name)
+        axes.set_ylim(bottom=0)
+        number_ticks(axes.xaxis)
+        number_ticks(axes.yaxis)
+        label_axes(axes, title=f"({letter}) {title}", x=parameter_label("loss"), y="Milliseconds")
+        axes.legend(fontsize=8, frameon=False)
+    return figure
+
+
+def _runs(table: pd.DataFrame, policy: str, pruned: bool) -> pd.DataFrame:
+    return table[(table["policy"] == policy) & (table["pruned"] == pruned)]
+
+
+def payout_front(front: pd.DataFrame, chosen: pd.DataFrame) -> Figure:
+    """Draw the nodes that no other beats in both payout and share of records attacked.
+
+    Parameters
+    ----------
+    front : DataFrame
+        One row per policy and node, with columns ``policy``, ``node``, ``relative_payout`` and ``share_attacked``.
+    chosen : DataFrame
+        The node that each policy chose: columns ``policy`` and ``node``.
+
+    Returns
+    -------
+    Figure
+        One panel per policy that has several: a step for what the share attacked buys, and a ring around the node
+        chosen.
+
+    Raises
+    ------
+    InputError
+        If the table of nodes is empty or lacks a column.
+    """
+    table = checked(front, "front", text=("policy", "node"), numbers=("relative_payout", "share_attacked"))
+    nodes_of = table["policy"].value_counts(sort=False)
+    # Nobody is attacked in the No-Attack game, so that its best node alone is left.
+    policies: Sequence[str] = list(nodes_of[nodes_of > 1].index) or list(nodes_of.index)
+    figure, grid = new_figure(1, len(policies), panel=(4.4, 3.0), sharey=True)
+    look = looks(policies)
+    for axes, policy, letter in zip(grid[0], policies, "abcdefgh", strict=False):
+        nodes = table[table["policy"] == policy].sort_values("share_attacked")
+        axes.step(nodes["share_attacked"], nodes["relative_payout"], where="post", color=GREY, linewidth=0.8)
+        axes.plot(
+            nodes["share_attacked"], nodes["relative_payout"], linestyle="none", color=look[policy].colour,
+            marker=look[policy].marker, markersize=5, markerfacecolor="white",
+        )  # fmt: skip
+        picked = nodes[nodes["node"].isin(chosen.loc[chosen["policy"] == policy, "node"])]
+        axes.plot(
+            picked["share_attacked"], picked["relative_payout"], linestyle="none", color=BLACK, marker="o",
+            markersize=12, markerfacecolor="none",
+        )  # fmt: skip
+        for node, *place in picked[["node", "share_attacked", "relative_payout"]].to_numpy().tolist():
+            axes.annotate(
+                f"chosen: {node}", tuple(place), textcoords="offset points", xytext=(0, -16), fontsize=8,
+                horizontalalignment="center", parse_math=False,
+            )  # fmt: skip
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(PercentFormatter(xmax=1, decimals=None))
+        axes.margins(0.08, 0.12)
+        label_axes(axes, title=f"({letter}) {policy}", x=SHARE_ATTACKED.label)
+    label_axes(grid[0][0], y="Payout planned\n(share of the best case)")
+    return figure

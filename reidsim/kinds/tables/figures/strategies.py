@@ -1,0 +1,111 @@
+"""Both players' payoffs for every way to share one record (Wan et al. 2015, Fig. 5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from reidsim.figures.inputs import checked, only_value
+from reidsim.figures.style import (
+    UNIT,
+    label_axes,
+    legend_below,
+    money_text,
+    new_figure,
+    number_ticks,
+    zero_line,
+)
+from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
+from reidsim.measures import columns_of
+from reidsim.palette import BLACK, BLUE, VERMILION
+
+_SIDES = ((PUBLISHER_PAYOFF, "(a) Publisher"), (ADVERSARY_PAYOFF, "(b) Adversary"))
+# Filled against hollow, and of another shape: seen in grey as well.
+_REPLIES: tuple[tuple[bool, str, dict[str, Any]], ...] = (
+    (False, "not attacked", {"marker": "o", "color": BLUE, "markerfacecolor": "none"}),
+    (True, "attacked", {"marker": "^", "color": VERMILION, "markerfacecolor": VERMILION}),
+)
+
+
+def strategy_payoffs(strategies: pd.DataFrame) -> Figure:
+    """Draw the publisher's and the adversary's payoff for all strategies of one record (Fig. 5).
+
+    Parameters
+    ----------
+    strategies : DataFrame
+        One row per strategy in lattice order, with columns ``record`` (the same in every row), ``strategy``,
+        ``publisher_payoff``, ``adversary_payoff`` (money per record) and ``attacked``.
+
+    Returns
+    -------
+    Figure
+        Strategies that the adversary attacks have filled triangles, the others hollow circles; the publisher's best
+        strategy (the first, if several are equally good) has a ring and its name and payoff.
+
+    Raises
+    ------
+    InputError
+        If the table is empty, lacks one of the columns or holds several records.
+    """
+    sides = columns_of(measure for measure, _ in _SIDES)
+    table = checked(strategies, "strategies", text=("record", "strategy"), numbers=sides, flags=("attacked",))
+    record = only_value(table, "record", "strategies")
+    best = int(np.argmax(table["publisher_payoff"]))
+    figure, grid = new_figure(2, 1, panel=(8.0, 2.6), sharex=True)
+    figure.suptitle(f"Record ({record})", fontsize=11, parse_math=False)
+    for (measure, title), (axes,) in zip(_SIDES, grid, strict=True):
+        handles = _draw_side(axes, table, measure.column, best)
+        label_axes(axes, title=title, y=f"{measure.label}\n({UNIT})")
+        number_ticks(axes.yaxis)
+    _annotate_best(grid[0][0], table, best)
+    label_axes(grid[1][0], x="Strategy (position in lattice order; 0 generalizes nothing)")
+    number_ticks(grid[1][0].xaxis)
+    legend_below(figure, handles)
+    return figure
+
+
+def _draw_side(axes: Axes, table: pd.DataFrame, column: str, best: int) -> list[Line2D]:
+    payoffs = table[column].to_numpy()
+    axes.axvline(best, color=BLACK, linewidth=0.8, linestyle=":", zorder=1)
+    handles = []
+    for attacked, label, marker in _REPLIES:
+        rows = np.flatnonzero(table["attacked"] == attacked)
+        handles += axes.plot(rows, payoffs[rows], linestyle="none", markersize=4, label=label, **marker)
+    handles += axes.plot(
+        best,
+        payoffs[best],
+        linestyle="none",
+        marker="o",
+        markersize=11,
+        markeredgewidth=1.6,
+        markerfacecolor="none",
+        color=BLACK,
+        label="publisher's best strategy",
+    )
+    axes.set_xlim(-0.02 * len(table) - 0.5, 1.02 * len(table) - 0.5)
+    zero_line(axes)
+    return handles
+
+
+def _annotate_best(axes: Axes, table: pd.DataFrame, best: int) -> None:
+    low, high = axes.get_ylim()
+    # The text gets a strip of its own above all points, on the side of the line where there is more room.
+    axes.set_ylim(low, high + 0.18 * (high - low))
+    to_the_right = best < len(table) / 2
+    payoff = float(table["publisher_payoff"].iloc[best])
+    axes.annotate(
+        f"best: {table['strategy'].iloc[best]}, {money_text(payoff)}",
+        xy=(best, 1.0),
+        xycoords=("data", "axes fraction"),
+        xytext=(4 if to_the_right else -4, -2),
+        textcoords="offset points",
+        horizontalalignment="left" if to_the_right else "right",
+        verticalalignment="top",
+        fontsize=9,
+        parse_math=False,
+    )

@@ -1,0 +1,170 @@
+"""Figures of a sweep of a publisher's game: what deters attacks, how good a search is, payouts and run times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
+
+from reidsim.figures.inputs import checked, refuse_repeated
+from reidsim.figures.spacing import scale_axis
+from reidsim.figures.style import (
+    UNIT,
+    label_axes,
+    legend_below,
+    new_figure,
+    number_ticks,
+    ordered_parameters,
+    parameter_label,
+)
+from reidsim.figures.sweep import Swept, lines_or_maps, named_lines, short_name, swept_of
+from reidsim.kinds.tables.figures.full_domain import full_domain_runtimes, payout_curves
+from reidsim.kinds.tables.figures.sequential_scales import attack_thresholds
+from reidsim.kinds.tables.measures import ATTACK_THRESHOLD, PUBLISHER_PAYOFF_DIFFERENCE, SHARE_OPTIMAL
+from reidsim.kinds.tables.policies import policy_named
+from reidsim.measures import columns_of
+from reidsim.palette import BLACK, VERMILION
+from reidsim.scenarios.faces import ShownSweep
+
+_DEVIATION = columns_of((PUBLISHER_PAYOFF_DIFFERENCE, SHARE_OPTIMAL))
+_THRESHOLD = ATTACK_THRESHOLD.column
+_DETERRENTS = {
+    "economics.cost": "exploit_cost",
+    "adversary.sequential.access_cost": "access_cost",
+    "adversary.sequential.penalty": "penalty",
+    "adversary.sequential.detection_intercept": "detection",
+}
+
+
+def sweep_figures(result: ShownSweep) -> Iterator[tuple[str, Figure]]:
+    """Yield name and figure of what a sweep shows, those of the papers where it has what they are drawn from."""
+    swept = swept_of(result)
+    if swept is None:
+        return
+    if _THRESHOLD in swept.table and not swept.second:
+        yield "attack-thresholds", _thresholds(swept)
+    if set(_DEVIATION) <= set(swept.table) and not swept.second and not swept.others:
+        lines = named_lines(swept.lines(_DEVIATION).dropna(subset=_DEVIATION))
+        if len(lines["policy"].unique()) == 1:
+            yield "search-deviation", search_deviation(lines)
+    runtimes = _runtimes(result, swept)
+    if runtimes is not None:
+        yield "full-domain-runtimes", full_domain_runtimes(runtimes)
+    elif _is_payout(swept):
+        yield f"payout-curves-{short_name(swept.along[0])}", payout_curves(_payouts(swept))
+    else:
+        yield from lines_or_maps(swept)
+
+
+def search_deviation(deviations: pd.DataFrame) -> Figure:
+    """Draw how far lattice-based search stays from the optimum along each parameter (Fig. 12).
+
+    Parameters
+    ----------
+    deviations : DataFrame
+        One row per parameter and value, with columns ``parameter``, ``value``, ``publisher_payoff_difference`` (mean
+        absolute difference of the publisher's payoff from the optimum, Eq. 6; money per record) and ``share_optimal``
+        (of records whose payoff is the optimum).
+
+    Returns
+    -------
+    Figure
+        One panel per parameter: the difference on the left axis, the share on the right one.
+
+    Raises
+    ------
+    InputError
+        If the table is empty, lacks a column, or has two rows for the same parameter and value.
+    """
+    table = checked(
+        deviations, "deviations", text=("parameter",), numbers=("value", "publisher_payoff_difference", "share_optimal")
+    )
+    refuse_repeated(table, ("parameter", "value"), "deviations")
+    parameters = ordered_parameters(table["parameter"])
+    figure, grid = new_figure(1, len(parameters), panel=(4.8, 3.0))
+    for parameter, axes, letter in zip(parameters, grid[0], "abcdefghijklmnopqrstuvwxyz", strict=False):
+        here = table[table["parameter"] == parameter].sort_values("value")
+        every = max(1, len(here) // 12)
+        (difference,) = axes.plot(
+            here["value"], here["publisher_payoff_difference"], color=BLACK, marker="o", markersize=5, markevery=every,
+            clip_on=False, label="mean payoff difference from the optimum",
+        )  # fmt: skip
+        right = axes.twinx()
+        (share,) = right.plot(
+            here["value"], here["share_optimal"], color=VERMILION, linestyle="--", marker="s", markersize=5,
+            markerfacecolor="white", markevery=every, clip_on=False,
+            label="records with the optimal payoff (right axis)",
+        )  # fmt: skip
+        # Both axes end where the search is as good as the optimum; markers there are drawn whole.
+        axes.set_ylim(bottom=0)
+        right.set_ylim(min(right.get_ylim()[0], 0.99), 1)
+        scale_axis(axes, "x", np.unique(here["value"]))
+        number_ticks(axes.yaxis)
+        right.yaxis.set_major_formatter(PercentFormatter(xmax=1))
+        right.spines["top"].set_visible(False)
+        right.tick_params(labelsize=8)
+        label_axes(
+            axes,
+            title=f"({letter}) Lattice-based search",
+            x=parameter_label(parameter),
+            y=f"Publisher's payoff difference, D\N{LATIN SUBSCRIPT SMALL LETTER P}\n({UNIT})",
+        )
+        label_axes(right, y="Share of records\nwith the optimal payoff")
+    legend_below(figure, [difference, share], columns=len(parameters))
+    return figure
+
+
+def _thresholds(swept: Swept) -> Figure:
+    policy = swept.table["policy"].iloc[0]
+    lines = swept.lines([_THRESHOLD])
+    lines = lines[lines["policy"] == policy]
+    is_odds = lines["key"] == "adversary.sequential.detection_intercept"
+    value = lines["value"].where(~is_odds, 1 / (1 + np.exp(-lines["value"])))
+    parameter = lines["key"].map(lambda key: _DETERRENTS.get(key, key))
+    setting = lines["setting"].replace("", "as in the scenario")
+    return attack_thresholds(
+        lines.assign(parameter=parameter, value=value, setting=setting, threshold=lines[_THRESHOLD])
+    )
+
+
+def _of_whole_table(content: Mapping[str, Any]) -> bool:
+    """Tell of the content of a scenario whether all records share one generalization; former results say so by game."""
+    return content.get("game") == "full-domain" or content.get("publisher", {}).get("unit") == "table"
+
+
+def _is_payout(swept: Swept) -> bool:
+    at_dataset_level = _of_whole_table(swept.content) and not swept.second
+    priced = len(swept.along) == 1 and swept.along[0].startswith("economics.")
+    return at_dataset_level and priced and set(swept.others) <= {"beliefs.risk"} and _benefit(swept) > 0
+
+
+def _payouts(swept: Swept) -> pd.DataFrame:
+    lines = named_lines(swept.lines(["publisher_payoff"]).dropna(subset="publisher_payoff"))
+    lines["relative_payout"] = lines["publisher_payoff"] / _benefit(swept)
+    risk = lines["beliefs.risk"] if "beliefs.risk" in lines else pd.Series("", index=lines.index)
+    # Rules plan with nothing.
+    lines["risk"] = risk.mask(lines["policy"].map(lambda policy: policy_named(policy).is_rule), "")
+    return lines.drop_duplicates(["parameter", "value", "policy", "risk"])
+
+
+def _benefit(swept: Swept) -> float:
+    """Return the benefit that all records have at all points; 0 if there is none."""
+    economics = swept.content["economics"]
+    changes = "economics.benefit" in swept.along or economics.get("columns")
+    return 0.0 if changes else float(economics["benefit"])
+
+
+def _runtimes(result: ShownSweep, swept: Swept) -> pd.DataFrame | None:
+    """Return the run times of a sweep with and without pruning along one price; None if it is none."""
+    table = result.analysis.tables().get("runtimes", pd.DataFrame())
+    if "nodes_evaluated" not in table or swept.others != ("publisher.prune",) or len(swept.along) != 1:
+        return None
+    if not swept.along[0].startswith("economics."):
+        return None
+    points = result.design.points.iloc[table["point"].to_numpy()].reset_index(drop=True)
+    found = table.assign(value=points[swept.along[0]], pruned=points["publisher.prune"])
+    return found.groupby(["value", "policy", "pruned"], sort=False)["seconds"].median().reset_index()

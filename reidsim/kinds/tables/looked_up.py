@@ -1,0 +1,70 @@
+"""How each policy of a publisher of tables picks generalizations if persons are looked up in the shared rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reidsim.games.directions.best_replies import best_release
+from reidsim.games.directions.linker import DirectedLinker, by_record, without_attacked
+from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+from reidsim.linkage.number_checks import most_within
+
+if TYPE_CHECKING:
+    from reidsim.kinds.tables.study import TablesStudy
+
+
+def searches_each(study: TablesStudy, policy: str) -> bool:
+    """Tell whether a policy looks at every form of every record."""
+    way = study.policy(policy).way
+    return way in ("record-level", "opt-in") or (way == "unit" and study.scenario.publisher.unit == "record")
+
+
+def choose_looked_up(
+    study: TablesStudy,
+    policy: str,
+    game: RecordGame,
+    linker: DirectedLinker,
+    constraint: Constraint,
+    alone: Callable[[RecordGame], Choice],
+) -> Choice:
+    """Pick the generalization of each record where how one is shared changes what is found of others.
+
+    Policies of single records go from what they pick in direction "record" to a release in which no record has a better
+    form. Those of one form for all take their classes to be shared whole; if a policy forbids attacks and that leaves
+    anybody at risk, these are withheld. A search that is printed in a paper, and rules, do not look at others.
+
+    Parameters
+    ----------
+    study : TablesStudy
+    policy : str
+    game : RecordGame
+        On which the policy plans.
+    linker : DirectedLinker
+        Of the game.
+    constraint : Constraint
+        Of the policy, if it picks the best generalization of each record.
+    alone : callable
+        Picks the generalizations in a game that is played for each record on its own.
+    """
+    chosen, way = study.policy(policy), study.policy(policy).way
+    if way == "lattice-search":
+        return alone(by_record(game))
+    if way == "unit" and study.scenario.publisher.unit == "record":
+        return best_release(game, linker, alone(by_record(game)), constraint)
+    if way == "record-level":
+        return best_release(game, linker, alone(by_record(game)), constraint, may_withhold=True)
+    if way == "opt-in":
+        as_it_is = np.arange(study.lattice.size) == study.lattice.most_specific
+        return best_release(game, linker, alone(by_record(game)), may_withhold=True, forms=as_it_is)
+    choice = alone(game)
+    if not chosen.forbids_attacks:
+        return choice
+    strategies = without_attacked(game, choice.strategies)
+    withheld = study.released[strategies == WITHHELD].sum()
+    if withheld > most_within(study.scenario.publisher.suppression_limit, study.n_records):
+        strategies = np.full_like(strategies, WITHHELD)
+    return replace(choice, strategies=strategies)

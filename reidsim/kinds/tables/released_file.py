@@ -1,0 +1,241 @@
+"""A released file, whoever made it, as a policy of a table: what each row stands for, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+from reidsim.games.equilibrium import Equilibrium, evaluate
+from reidsim.games.full_domain.risk import GivenSizes
+from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.kinds.tables.study import TablesStudy
+from reidsim.linkage.set_sizes import people_fitting
+from reidsim.releases.cell_sets import CellReader, Members
+from reidsim.releases.strategy_space import Floats, Rows, Strategies
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedFile:
+    """The rows of a released file, each beside the record that it is of.
+
+    Parameters
+    ----------
+    study : TablesStudy
+    record : ndarray of int, shape (n_rows,)
+        Which record each row is of; records without a row are withheld.
+    sets : tuple of tuple of ndarray of bool, shape (n_values,)
+        Per attribute, the distinct sets of values that cells of the file stand for.
+    rows : ndarray of int64, shape (n_rows, n_attributes)
+        Which set each row has.
+    """
+
+    study: TablesStudy
+    record: Rows
+    sets: tuple[tuple[Members, ...], ...]
+    rows: NDArray[np.int64]
+
+    @classmethod
+    def read(cls, study: TablesStudy, labels: pd.DataFrame, record: Rows, columns: dict[str, str]) -> ReleasedFile:
+        """Read the cells of a file.
+
+        Parameters
+        ----------
+        study : TablesStudy
+        labels : DataFrame
+            Text, a column per attribute; attributes that it lacks are suppressed.
+        record : ndarray of int, shape (n_rows,)
+        columns : dict of str to str
+            Column of the file that holds each attribute.
+
+        Raises
+        ------
+        InputError
+            If a cell cannot be read, or does not stand for the value of its record; names its row and column.
+        """
+        lattice, sets = study.lattice, list[tuple[Members, ...]]()
+        rows = np.zeros((len(labels), len(lattice.shape)), dtype=np.int64)
+        for position, hierarchy in enumerate(lattice.hierarchies):
+            name = hierarchy.attribute.name
+            if name not in labels:
+                sets.append((np.ones(hierarchy.attribute.size, dtype=np.bool_),))
+                continue
+            reader = CellReader(hierarchy, study.scenario.attributes[name].values)
+            texts, of_row = np.unique(labels[name].to_numpy(dtype=str), return_inverse=True)
+            members: dict[bytes, int] = {}
+            found: list[Members] = []
+            set_of_text = np.empty(len(texts), dtype=np.int64)
+            for number, text in enumerate(texts.tolist()):
+                read = reader.read(text)
+                if read is None:
+                    expected = (
+                        "a value, a label of its hierarchy, *, an interval such as [20, 30[, or a set such as {a, b}"
+                    )
+                    raise _at(of_row == number, columns[name], "cell that cannot be read", text, expected)
+                set_of_text[number] = members.setdefault(read.tobytes(), len(found))
+                found += [read] if set_of_text[number] == len(found) else []
+            rows[:, position] = set_of_text[of_row]
+            own = lattice.codes[study.cell_of_record[record], position]
+            stray = ~np.stack(found)[rows[:, position], own]
+            if stray.any():
+                row = int(stray.argmax())
+                expected = f"one that stands for {hierarchy.attribute.categories[own[row]]!r}, the record's own value"
+                raise _at(stray, columns[name], "not the row of this record", labels[name].iloc[row], expected)
+            sets.append(tuple(found))
+        return cls(study, record, tuple(sets), rows)
+
+    @cached_property
+    def _levels(self) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]:
+        """Per attribute: the level of which each set is a group, -1 if of none; the lowest with a group around it."""
+        return tuple(
+            (
+                np.array([next((level for level, exact in _around(groups, members) if exact), -1) for members in own]),
+                np.array([next(level for level, _ in _around(groups, members)) for members in own]),
+            )
+            for groups, own in zip((h.groups for h in self.study.lattice.hierarchies), self.sets, strict=True)
+        )
+
+    @cached_property
+    def is_of_hierarchies(self) -> NDArray[np.bool_]:
+        """Whether every cell of a row is a group of its hierarchy, shape (n_rows,)."""
+        exact = [levels[self.rows[:, position]] >= 0 for position, (levels, _) in enumerate(self._levels)]
+        return np.asarray(np.all(exact, axis=0))
+
+    def play(self) -> Equilibrium:
+        """Return what comes of the file in truth, by record, shape (n_records,).
+
+        Raises
+        ------
+        InputError
+            If an adversary links with more than the people who fit a row, and rows are not of the hierarchies.
+        """
+        study = self.study
+        cells = study.cell_of_record[self.record]
+        keys, kept = np.unique(np.column_stack([cells, self.rows]), axis=0, return_inverse=True)
+        own = study.on_cells(keys[:, 0])
+        space = _SetSpace(self, keys[:, 0], keys[:, 1:])
+        none = np.zeros(len(keys), dtype=np.int64)
+        if self.is_of_hierarchies.all():
+            strategies = space.covering
+            found = evaluate(own.truth, Choice(strategies, "given", none, exact=False))
+        else:
+            self._require_people()
+            sizes = {
+                risk: np.maximum(
+                    people_fitting(study.people(risk), study.lattice.domain.names, self.sets, keys[:, 1:]), 1
+                )
+                for risk in sorted(study.scenario.risks)
+            }
+            game = own.game_on(space, lambda each: GivenSizes(sizes[each.scenario.adversary.risk]))
+            found = evaluate(game, Choice(none, "given", none, exact=False))
+        return _with_withheld(found, kept.ravel(), self.record, study.n_records)
+
+    def _require_people(self) -> None:
+        for name, each in self.study.each.items():
+            if not each.own.links_with_everybody:
+                row = int((~self.is_of_hierarchies).argmax())
+                where = "adversary" if name is None else f"adversaries.{name}"
+                raise InputError(
+                    "the adversary links with more than the people who fit a row, which is told of rows of the "
+                    "scenario's hierarchies only", where=where, found=f"row {row + 1} of the released file",
+                    expected="an adversary without knowledge, stages and registry",
+                )  # fmt: skip
+
+
+class _SetSpace:
+    """The one form of each row of a released file, as a `StrategySpace`."""
+
+    size = 1
+    most_specific = 0
+
+    def __init__(self, file: ReleasedFile, cells: Rows, rows: NDArray[np.int64]) -> None:
+        lattice = file.study.lattice
+        self.n_records = len(cells)
+        level_sizes = np.array(lattice.strides, dtype=np.int64)
+        around = np.column_stack([lowest[rows[:, place]] for place, (_, lowest) in enumerate(file._levels)])
+        self.covering: Strategies = around @ level_sizes
+        loss = np.zeros(self.n_records)
+        sizes_of = np.log([each.attribute.size for each in lattice.hierarchies])
+        names = lattice.domain.names
+        counted = [lattice.loss_attributes is None or name in lattice.loss_attributes for name in names]
+        whole = float(sizes_of[counted].sum())
+        for place, (exact, _) in enumerate(file._levels):
+            if counted[place] and whole > 0:
+                levels, values = exact[rows[:, place]], lattice.codes[cells, place]
+                sizes = np.array([members.sum() for members in file.sets[place]])[rows[:, place]]
+                # A group of the hierarchy is charged as there, where merging may cost nothing.
+                loss += np.where(
+                    levels >= 0, lattice.losses[place][np.maximum(levels, 0), values], np.log(sizes) / whole
+                )
+        self._utility = np.where(loss > 1.0 - 1e-12, 0.0, 1.0 - loss)
+        self._intensity = lattice.generalization_intensity(self.covering)
+
+    def successors(self, strategy: int) -> Iterator[int]:
+        """Yield nothing: there is no other form."""
+        return iter(())
+
+    def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
+        """Tell that the form is as protective as itself."""
+        return np.ones(len(minimum), dtype=np.bool_)
+
+    def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
+        """Return one minus the information loss of each row, its sets counted as groups of their size."""
+        return self._utility if rows is None else self._utility[rows]
+
+    def average_utility(self, strategy: int) -> float:
+        """Return the mean utility over all rows."""
+        return float(self._utility.mean())
+
+    def generalization_intensity(self, strategies: Strategies) -> Floats:
+        """Return the intensity of the least generalization of the hierarchies around each row."""
+        return self._intensity
+
+    def describe(self, strategy: int) -> str:
+        """Name the form."""
+        return "as released"
+
+
+def _around(groups: NDArray[np.int32], members: Members) -> Iterator[tuple[int, bool]]:
+    """Yield the levels at which a set is inside one group, lowest first, and whether it is all of the group."""
+    for level, of_value in enumerate(groups):
+        inside = of_value[members]
+        if (inside == inside[0]).all():
+            yield level, bool((of_value == inside[0]).sum() == members.sum())
+    # Where the highest level keeps groups apart, it is the nearest.
+    yield len(groups) - 1, False
+
+
+def _with_withheld(found: Equilibrium, row_of: Rows, record: Rows, n_records: int) -> Equilibrium:
+    """Return the outcome of all records, of which some have no row."""
+    each = found.expand(row_of)
+    place = np.full(n_records, -1)
+    place[record] = np.arange(len(record))
+    there, at = place >= 0, np.maximum(place, 0)
+
+    def spread(values: NDArray[Any], without: float) -> Floats:
+        return np.where(there, values[at], without) if len(record) else np.full(n_records, without)
+
+    return Equilibrium(
+        strategies=spread(each.strategies, WITHHELD).astype(np.int64),
+        publisher_payoff=spread(each.publisher_payoff, 0.0),
+        adversary_payoff=spread(each.adversary_payoff, 0.0),
+        attacked=spread(each.attacked, 0.0).astype(np.bool_),
+        success_probability=spread(each.success_probability, 0.0),
+        utility=spread(each.utility, 0.0),
+        generalization_intensity=spread(each.generalization_intensity, 1.0),
+        solver=each.solver,
+        evaluated=np.zeros(n_records, dtype=np.int64),
+        exact=False,
+        frequency=None if each.frequency is None else spread(each.frequency, 1.0),
+    )
+
+
+def _at(wrong: NDArray[np.bool_], column: str, problem: str, found: object, expected: str) -> InputError:
+    row = int(wrong.argmax())
+    return InputError(problem, where=f"row {row + 1}, column {column!r}", found=found, expected=expected)

@@ -1,0 +1,106 @@
+"""Which record each row of a released file is of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from reidsim.errors import InputError, listed, nearest
+from reidsim.kinds.tables.release import columns_of_release
+from reidsim.kinds.tables.released_file import ReleasedFile
+from reidsim.kinds.tables.study import TablesStudy
+from reidsim.releases.strategy_space import Rows
+from reidsim.tables import read_table, require_columns, sniff_delimiter
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedRows:
+    """A released file as read.
+
+    Parameters
+    ----------
+    file : ReleasedFile
+    suppressed : tuple of str
+        Attributes of which the file has no column.
+    """
+
+    file: ReleasedFile
+    suppressed: tuple[str, ...]
+
+
+def read_released(study: TablesStudy, path: Path, key: str | None = None) -> ReleasedRows:
+    """Read a released file, whose rows are those of the release in their order, or are told by a key.
+
+    Parameters
+    ----------
+    study : TablesStudy
+    path : Path
+        Delimited text or Parquet, with a header.
+    key : str, optional
+        Column of the release and of the file that says whose record a row is; rows of one key are in the order of its
+        records. Records of keys that the file lacks are withheld.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or its rows cannot be told apart; names row and column.
+    """
+    if not path.is_file():
+        raise InputError("no such file", source=path, expected="a released file")
+    frame = read_table(path, delimiter=sniff_delimiter(path))
+    named = {name: section.column or name for name, section in study.scenario.attributes.items()}
+    columns = {
+        name: column if column in frame else name for name, column in named.items() if column in frame or name in frame
+    }
+    if not columns:
+        expected = f"some of {listed(named.values())}"
+        hint = nearest(next(iter(named.values())), map(str, frame.columns))
+        raise InputError("no quasi-identifier", source=path, found=listed(frame.columns), expected=expected, hint=hint)
+    labels = pd.DataFrame({name: frame[column] for name, column in columns.items()})
+    try:
+        record = _records_of(study, frame, key, path)
+        file = ReleasedFile.read(study, labels, record, columns)
+    except InputError as error:
+        raise error.located(path) from None
+    return ReleasedRows(file, tuple(name for name in named if name not in columns))
+
+
+def _records_of(study: TablesStudy, frame: pd.DataFrame, key: str | None, path: Path) -> Rows:
+    """Return the record of each row."""
+    if key is None:
+        if len(frame) != study.n_records:
+            raise InputError(
+                "another number of rows than the release has records", found=len(frame), expected=str(study.n_records),
+                hint="--key COLUMN names one that says whose record each row is",
+            )  # fmt: skip
+        return np.arange(len(frame))
+    require_columns(frame, [key], path)
+    _, release = columns_of_release(study.loaded, {key: key})
+    rows = frame[key].str.strip()
+    records = release[key]
+    places = pd.Series(np.arange(len(records)), index=pd.MultiIndex.from_arrays([records, _occurrence(records)]))
+    wanted = pd.MultiIndex.from_arrays([rows, _occurrence(rows)])
+    found = places.reindex(wanted).to_numpy()
+    unknown = np.isnan(found)
+    if unknown.any():
+        row = int(unknown.argmax())
+        expected = "a key of the release, as often as there at most"
+        raise InputError(
+            "no such record", where=f"row {row + 1}, column {key!r}", found=rows.iloc[row], expected=expected
+        )
+    of_key, in_release = rows.value_counts(), records.value_counts()
+    fewer = of_key.index[(of_key < in_release.reindex(of_key.index)).to_numpy()]
+    if len(fewer):
+        row = int((rows == fewer[0]).to_numpy().argmax())
+        raise InputError(
+            "fewer rows of a key than the release has records", where=f"row {row + 1}, column {key!r}", found=fewer[0],
+            expected=f"all of its {in_release[fewer[0]]} rows or none, or a key that tells its records apart",
+        )  # fmt: skip
+    return found.astype(np.intp)
+
+
+def _occurrence(values: pd.Series[str]) -> pd.Series[int]:
+    return values.groupby(values).cumcount()

@@ -1,0 +1,36 @@
+"""What the payoffs of policies of a table are made of, along one amount of money: for exact switch points."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reidsim.kinds.tables.policies import policy_named
+from reidsim.kinds.tables.schema import TablesScenario
+from reidsim.kinds.tables.study import TablesStudy
+
+
+def takes_best(scenario: TablesScenario, policy: str) -> bool:
+    """Tell whether a policy takes the best of plans that are the same whatever sharing a record brings and costs.
+
+    Where only some records may be suppressed, which plans are allowed depends on which records pay.
+    """
+    publisher, way = scenario.publisher, policy_named(policy).way
+    if way == "unit" and publisher.unit == "record":
+        return publisher.solver != "lattice-search"
+    if way in ("record-level", "opt-in"):
+        return True
+    if way in ("unit", "node"):
+        return publisher.search == "exact" and publisher.suppression_limit == 1.0
+    return way == "splits" and publisher.suppression_limit == 1.0
+
+
+def largest_group(study: TablesStudy) -> int | None:
+    """Return the most people among whom a record may hide from a one-shot adversary; None against any other."""
+    scenario = study.scenario
+    adversary = scenario.plain_adversary
+    if adversary is None or adversary.planner != "one-shot" or not study.own.links_with_everybody:
+        return None
+    people = study.people(adversary.risk)
+    if scenario.has_price_columns or not np.issubdtype(people.counts.dtype, np.integer):
+        return None
+    return int(people.total) + study.n_records

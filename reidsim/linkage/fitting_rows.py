@@ -1,0 +1,217 @@
+"""How many shared rows fit a known person, where every record may be shared in a generalization of its own.
+
+Somebody who looks a person up in a shared file compares the person's true values with every row. A row fits if the
+person's values, generalized as the row is, read like it. Rows of one form are counted by their values; persons with
+equal values share one answer, and so do the rows that come of equal values. A change of one row alters the counts of
+those values alone that fit the row before or after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+from reidsim.populations.domain import Codes, mixed_radix_keys, unique_rows
+from reidsim.populations.population import Counts
+from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.releases.strategy_space import Floats, Strategies
+
+# Forms in use times distinct values of persons: beyond it, counting takes a minute.
+MOST_LOOK_UPS = 100_000_000
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class FittingRows:
+    """The rows that fit the persons of a release, each of whom is a record of the lattice.
+
+    Parameters
+    ----------
+    lattice : GeneralizationLattice
+        Over the records, one row each.
+    """
+
+    lattice: GeneralizationLattice
+
+    @cached_property
+    def _distinct(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        first, inverse = unique_rows(self.lattice.codes, self.lattice.domain.shape)
+        return first, inverse
+
+    @property
+    def cell_of_record(self) -> NDArray[np.intp]:
+        """The distinct values that each record has, shape (n_records,)."""
+        return self._distinct[1]
+
+    @cached_property
+    def cells(self) -> Codes:
+        """The distinct values, shape (n_cells, n_attributes)."""
+        return np.ascontiguousarray(self.lattice.codes[self._distinct[0]])
+
+    @cached_property
+    def groups(self) -> NDArray[np.int32]:
+        """The group of each value, shape (n_attributes, most levels, most values); -1 where there is none."""
+        hierarchies = self.lattice.hierarchies
+        widest = max(hierarchy.attribute.size for hierarchy in hierarchies)
+        groups = np.full((len(hierarchies), max(self.lattice.shape), widest), -1, dtype=np.int32)
+        for position, hierarchy in enumerate(hierarchies):
+            groups[position, : hierarchy.n_levels, : hierarchy.attribute.size] = hierarchy.groups
+        return groups
+
+    @cached_property
+    def _by_cell(self) -> list[list[NDArray[np.int32]]]:
+        return [
+            [hierarchy.groups[level][self.cells[:, position]] for level in range(hierarchy.n_levels)]
+            for position, hierarchy in enumerate(self.lattice.hierarchies)
+        ]
+
+    def of_cells(self, strategies: Strategies) -> Counts:
+        """Return how many of the shared rows fit each of the distinct values, shape (n_cells,).
+
+        Parameters
+        ----------
+        strategies : ndarray of int64, shape (n_records,)
+            The form of each record's row; negative where it is not shared.
+
+        Raises
+        ------
+        InputError
+            If there are too many forms in use and distinct values to compare.
+        """
+        return self._sums(strategies, np.ones(len(strategies))).astype(np.int64)
+
+    def weight_of_records(self, strategies: Strategies, weights: Floats) -> Floats:
+        """Return the sum of the weights (n_records,) of the rows that fit each record's person, shape (n_records,)."""
+        return self._sums(strategies, weights)[self.cell_of_record]
+
+    def _sums(self, strategies: Strategies, weights: Floats) -> Floats:
+        """Return the weights of the shared rows that fit each of the distinct values, shape (n_cells,).
+
+        Raises
+        ------
+        InputError
+            If there are too many forms in use and distinct values to compare.
+        """
+        sums = np.zeros(len(self.cells))
+        forms, form_of_row = np.unique(strategies, return_inverse=True)
+        look_ups = int(np.count_nonzero(forms >= 0)) * len(self.cells)
+        if look_ups > MOST_LOOK_UPS:
+            raise InputError(
+                "too many generalizations in use to look everybody up", found=look_ups,
+                expected=f"at most {MOST_LOOK_UPS:,} generalizations times distinct records",
+            )  # fmt: skip
+        order = np.argsort(form_of_row, kind="stable")
+        starts = np.searchsorted(form_of_row[order], np.arange(len(forms) + 1))
+        for number, form in enumerate(forms.tolist()):
+            if form >= 0:
+                keys = self._keys(form)
+                rows = order[starts[number] : starts[number + 1]]
+                shared, which = np.unique(keys[self.cell_of_record[rows]], return_inverse=True)
+                weight = np.bincount(which, weights=weights[rows])
+                place = np.minimum(np.searchsorted(shared, keys), len(shared) - 1)
+                sums += np.where(shared[place] == keys, weight[place], 0.0)
+        return sums
+
+    def of_records(self, strategies: Strategies) -> Counts:
+        """Return how many of the shared rows fit the true values of each record's person, shape (n_records,)."""
+        return np.asarray(self.of_cells(strategies)[self.cell_of_record])
+
+    def _keys(self, form: int) -> Integers:
+        """Return a number for each of the distinct values as shared in a form, equal where they read alike."""
+        levels = self.lattice.levels(form)
+        columns = [groups[level] for groups, level in zip(self._by_cell, levels, strict=True)]
+        radices = [h.n_groups[level] for h, level in zip(self.lattice.hierarchies, levels, strict=True)]
+        return mixed_radix_keys(np.column_stack(columns), radices)
+
+
+@numba.njit(cache=True)
+def agreement(
+    values: NDArray[np.int32],
+    groups: NDArray[np.int32],
+    levels: Integers,
+    least: NDArray[np.int16],
+) -> None:
+    """Find for each value of each attribute the lowest level at which it reads like a record's.
+
+    Parameters
+    ----------
+    values : ndarray of int32, shape (n_attributes,)
+        Of the record.
+    groups : ndarray of int32
+        See `FittingRows`.
+    levels : ndarray of int64, shape (n_attributes,)
+        Levels of each attribute.
+    least : ndarray of int16, shape (n_attributes, most values)
+        Is filled; the number of levels where they never agree.
+    """
+    for attribute in range(len(values)):
+        own = values[attribute]
+        for value in range(groups.shape[2]):
+            level = 0
+            while level < levels[attribute] and (
+                groups[attribute, level, value] != groups[attribute, level, own] or groups[attribute, level, value] < 0
+            ):
+                level += 1
+            least[attribute, value] = level
+
+
+@numba.njit(cache=True)
+def fits(values: NDArray[np.int32], least: NDArray[np.int16], form: Integers) -> bool:
+    """Tell whether a record's row, shared at the levels of a form, fits a person with some values.
+
+    `least` is that of the record; see `agreement`.
+    """
+    reads_alike = True
+    for attribute in range(len(values)):
+        reads_alike = reads_alike and least[attribute, values[attribute]] <= form[attribute]
+    return reads_alike
+
+
+@numba.njit(cache=True)
+def change_row(
+    cells: NDArray[np.int32],
+    least: NDArray[np.int16],
+    before: Integers,
+    was_shared: bool,
+    after: Integers,
+    is_shared: bool,
+    fitting: Counts,
+    changed: NDArray[np.int64],
+) -> int:
+    """Change one record's row from one form to another; update how many rows fit each of the distinct values.
+
+    Parameters
+    ----------
+    cells : ndarray of int32, shape (n_cells, n_attributes)
+        The distinct values.
+    least : ndarray of int16
+        Of the record whose row it is; see `agreement`.
+    before, after : ndarray of int64, shape (n_attributes,)
+        Levels of the two forms.
+    was_shared, is_shared : bool
+        Whether there is a row before and after.
+    fitting : ndarray of int64, shape (n_cells,)
+        Is changed.
+    changed : ndarray of int64, shape (n_cells,)
+        Is filled with the cells whose count changes.
+
+    Returns
+    -------
+    int
+        How many they are.
+    """
+    n_changed = 0
+    for cell in range(len(cells)):
+        loses = was_shared and fits(cells[cell], least, before)
+        gains = is_shared and fits(cells[cell], least, after)
+        if loses != gains:
+            fitting[cell] += 1 if gains else -1
+            changed[n_changed] = cell
+            n_changed += 1
+    return n_changed

@@ -1,0 +1,185 @@
+"""The individual risk of sampled records: one over their group's size in the population, estimated from the sample.
+
+A group of f sampled records stands for F people; F - f of them are not in the sample, and how many these are is not
+known exactly. The individual risk is the expectation of one over the number of all.
+
+- Benedetti and Franconi (1998), as in mu-Argus and sdcMicro: F is the sum of the records' weights, so that each person
+  is sampled with probability f / F. Given f, the size of the group is then the number of draws until the f-th success,
+  negative binomial, with ``r = integral from 0 to 1 of dz / (f + (F - f) z^(1/f))``.
+- By a log-linear model (Skinner and Holmes 1998): those who are not sampled are Poisson with mean F - f, whatever f is,
+  with ``r = integral from 0 to 1 of z^(f - 1) exp(-(F - f) (1 - z)) dz``.
+
+Either way r is 1 / f where nobody is missing, at most 1 / f and at least 1 / F otherwise. If two groups are merged,
+neither f nor F - f falls, as every weight is 1 or more; both integrands fall at every z as f or F - f rises. So
+generalization never raises the individual risk of a record.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numba
+import numpy as np
+
+from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.populations.domain import Codes, Domain
+from reidsim.populations.population import Counts, Population
+from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.releases.strategy_space import Floats, Rows
+
+# Distribution of those of a group who are not sampled.
+Missing = Literal["negative-binomial", "poisson"]
+
+# A sum of falling terms ends where one adds less than this share.
+_NEGLIGIBLE = 1e-17
+# From that many records on, the series takes few terms whatever the weights are.
+_MANY_RECORDS = 20
+# Up to that mean, a Poisson number is summed over from 0 on.
+_SMALL_MEAN = 50.0
+
+
+def individual_risk(records: Counts, people: Counts, missing: Missing = "negative-binomial") -> Floats:
+    """Return the expectation of one over the size of groups in the population.
+
+    Parameters
+    ----------
+    records : ndarray, shape (n,)
+        Sampled records of each group, 1 or more.
+    people : ndarray, shape (n,)
+        People that they stand for, no fewer than the records.
+    missing : {"negative-binomial", "poisson"}
+        Distribution of those who are not sampled: by weights, or by a log-linear model.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        In (0, 1].
+
+    Examples
+    --------
+    >>> individual_risk(np.array([1, 2, 3]), np.array([17.0, 84.5, 3.0])).round(4).tolist()
+    [0.1771, 0.022, 0.3333]
+    """
+    f = np.asarray(records, dtype=np.float64)
+    beyond = np.maximum(np.asarray(people, dtype=np.float64) - f, 0.0)
+    risk: Floats = _negative_binomial(f, beyond) if missing == "negative-binomial" else _poisson(f, beyond)
+    return risk
+
+
+@numba.njit(cache=True)
+def _negative_binomial(records: Floats, beyond: Floats) -> Floats:
+    risk = np.empty(len(records))
+    for i in range(len(records)):
+        f, people = records[i], records[i] + beyond[i]
+        missing = beyond[i] / people
+        if f < _MANY_RECORDS and missing > 0.5:
+            # Integrals over y^(f - 1) / (1 + c y), each from the one before; stable as c = F / f - 1 is above 1.
+            c = beyond[i] / f
+            risk[i] = np.log1p(c) / c
+            for below in range(1, int(f)):
+                risk[i] = (1.0 / below - risk[i]) / c
+            continue
+        # (1 / F) 2F1(1, 1; f + 1; 1 - f / F).
+        total, term, k = 1.0, 1.0, 0
+        while term > _NEGLIGIBLE * total:
+            term *= (k + 1.0) * missing / (f + k + 1.0)
+            total += term
+            k += 1
+        risk[i] = total / people
+    return risk
+
+
+@numba.njit(cache=True)
+def _poisson(records: Floats, beyond: Floats) -> Floats:
+    risk = np.empty(len(records))
+    for i in range(len(records)):
+        f, mean = records[i], beyond[i]
+        if mean > _SMALL_MEAN and f < mean:
+            # Integration by parts, from one record to the next; stable as the mean is larger.
+            risk[i] = -np.expm1(-mean) / mean
+            for below in range(1, int(f)):
+                risk[i] = (1.0 - below * risk[i]) / mean
+            continue
+        # Probabilities of the Poisson number, from far below its mean on.
+        number = 0.0 if mean <= _SMALL_MEAN else max(np.floor(mean - 12.0 * np.sqrt(mean)), 0.0)
+        chance = np.exp(number * np.log(mean) - mean - math.lgamma(number + 1.0)) if number > 0.0 else np.exp(-mean)
+        total = 0.0
+        while number <= mean or chance > _NEGLIGIBLE:
+            total += chance / (f + number)
+            number += 1.0
+            chance *= mean / number
+        risk[i] = total
+    return risk
+
+
+@dataclass(frozen=True)
+class SampledPeople(Population):
+    """The people whom the records of a sample stand for.
+
+    Parameters
+    ----------
+    domain, cells, name, source
+        See `Population`.
+    counts : ndarray of float64, shape (n_cells,)
+        People whom each cell's records stand for: the sum of their weights, or as a model has it.
+    records : ndarray of int64, shape (n_cells,)
+        The records themselves; with a model there are cells without any.
+    missing : {"negative-binomial", "poisson"}
+        Distribution of those who are not sampled.
+    """
+
+    records: Counts = ()  # type: ignore[assignment]
+    missing: Missing = "negative-binomial"
+
+    @classmethod
+    def of_records(cls, domain: Domain, codes: Codes, weights: Floats, name: str) -> SampledPeople:
+        """Add up rows of codes (n, m) with weights (n,), each 1 or more."""
+        people = Population.from_records(domain, codes, weights, name=name)
+        records = Population.from_records(domain, codes, name=name)
+        return cls(domain, people.cells, people.counts, name=name, records=records.counts)
+
+    def marginal(self, names: Sequence[str]) -> SampledPeople:
+        """Return the people counted by some of the attributes, in the order given."""
+        people, records = super().marginal(names), self.sample.marginal(names)
+        return replace(self, domain=people.domain, cells=people.cells, counts=people.counts, records=records.counts)
+
+    @property
+    def sample(self) -> Population:
+        """The records alone."""
+        return Population(self.domain, self.cells, self.records, name=self.name)
+
+
+class EstimatedSizes(GroupSizes):
+    """Sizes of groups in which a uniform guess succeeds as often as the individual risk of their records says.
+
+    Parameters
+    ----------
+    people : SampledPeople
+    lattice : GeneralizationLattice
+    """
+
+    by_chance = True
+
+    def __init__(self, people: SampledPeople, lattice: GeneralizationLattice) -> None:
+        super().__init__(people, lattice)
+        self._missing = people.missing
+        self._sampled = GroupSizes(people.sample, lattice)
+
+    def at(self, strategy: int, rows: Rows | None = None) -> Counts:
+        """Return one over the individual risk of each record (or of `rows`) when shared as `strategy`, shape (n,)."""
+        table, sampled = self.table(strategy), self._sampled.table(strategy)
+        # A group of which the sample has nobody counts as one record that stands for one person.
+        records = np.ones(len(table.keys))
+        records[table.group_of] = np.maximum(sampled.counts[sampled.group_of], 1)
+        sizes = 1.0 / individual_risk(records, np.maximum(table.counts, records), self._missing)
+        return np.asarray(sizes[table.group_of if rows is None else table.group_of[rows]])
+
+
+def sizes_among(people: Population, lattice: GeneralizationLattice, *, holds_records: bool = True) -> GroupSizes:
+    """Return the sizes of groups among people, estimated where these are known from a sample."""
+    if isinstance(people, SampledPeople):
+        return EstimatedSizes(people, lattice)
+    return GroupSizes(people, lattice, holds_records=holds_records)

@@ -1,0 +1,220 @@
+"""Population uniqueness by a log-linear model of the cells of a sample (Skinner and Holmes 1998; Skinner, Shlomo 2008).
+
+The people of cell k are Poisson with mean L_k, and each of them is sampled with probability p_k: so f_k records are
+Poisson with mean p_k L_k, and the others of the cell, who are not sampled, with mean v_k = (1 - p_k) L_k, whatever f_k
+is. Of a record that is alone in its cell, ::
+
+    P(F_k = 1 | f_k = 1) = exp(-v_k)        E[1 / F_k | f_k = 1] = (1 - exp(-v_k)) / v_k
+
+The means are those of a log-linear model with the main effects of all attributes, and with interactions of none, some
+or all pairs of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from reidsim.errors import InputError
+from reidsim.linkage.individual_risk import individual_risk
+from reidsim.linkage.uniqueness.estimate import UniquenessEstimate
+from reidsim.linkage.uniqueness.sample_cells import Floats, SampleCells
+from reidsim.linkage.uniqueness.sample_uniques import estimate_of_uniques
+
+Pair = tuple[int, int]
+
+# Cells of the whole table, occupied or not, that are fitted: some seconds of work, and 100 MB.
+MOST_CELLS = 2_000_000
+# Quantile of the normal distribution: a bias beyond it is chance once in twenty times.
+SIGNIFICANT = 1.96
+# Iterative proportional fitting ends when no margin is off by more than this share of all records.
+_CLOSE_ENOUGH = 1e-6
+_MOST_ROUNDS = 200
+
+
+class LogLinearModel:
+    """A log-linear model of the people of all cells, those without a record included.
+
+    Parameters
+    ----------
+    cells : SampleCells
+    pairs : sequence of (int, int)
+        Positions of the attributes that may go together; without any, all are independent.
+    start : LogLinearModel, optional
+        A model of some of the pairs, from which the fit is found sooner.
+
+    Raises
+    ------
+    InputError
+        If the whole table has more than 2,000,000 cells.
+
+    Notes
+    -----
+    With weights that differ, the model is fitted to the sums of weights (pseudo maximum likelihood). The probability of
+    being sampled is one over the mean weight of a cell's records; where there are none, the ratio of the means fitted
+    to records and to weights.
+    """
+
+    def __init__(self, cells: SampleCells, pairs: Sequence[Pair] = (), *, start: LogLinearModel | None = None) -> None:
+        size = math.prod(cells.shape)
+        if size > MOST_CELLS:
+            raise InputError(
+                "too many cells for a log-linear model", found=size, expected=f"at most {MOST_CELLS:,}",
+                hint="take fewer attributes, or coarser values",
+            )  # fmt: skip
+        self.cells, self.pairs = cells, tuple(pairs)
+        begin = None if start is None else start._records
+        self._records: Floats = _fitted(cells.table(cells.records), self.pairs, begin)
+        if cells.equal_weights:
+            self._people: Floats = self._records * (cells.population_size / cells.records.sum())
+        else:
+            self._people = _fitted(cells.table(cells.people), self.pairs, None if start is None else start._people)
+        self.bias, deviation = self._bias()
+        self.bias_z = self.bias / deviation if deviation > 0 else 0.0
+
+    def _bias(self) -> tuple[float, float]:
+        """Estimate by how much too many sample uniques are taken for population uniques, with its standard deviation.
+
+        With d the error of L, f - p L estimates p d and (f - p L)^2 - f estimates (p d)^2 without bias. So the
+        expectation of the error of ``sum of exp(-v) over sample uniques`` is, to the second order in d, estimated by ::
+
+            B = sum (1 - p) exp(-L) {L (f - p L) + [2 - (1 + p) L] [(f - p L)^2 - f] / (2 p)}
+
+        over all cells. It is above 0 where the model leaves out interactions, and below where it has too many
+        parameters. Of a Poisson number f with mean m = p L the two terms are uncorrelated, with variances m and 2 m^2.
+        """
+        there = self._people > 0
+        f, mean, people = self.cells.table(self.cells.records)[there], self._records[there], self._people[there]
+        p = np.minimum(mean / people, 1.0)
+        first = (1 - p) * np.exp(-people) * people
+        second = (1 - p) * np.exp(-people) * (2 - (1 + p) * people) / (2 * p)
+        bias = float((first * (f - mean) + second * ((f - mean) ** 2 - f)).sum())
+        return bias, float(np.sqrt((first**2 * mean + 2 * (second * mean) ** 2).sum()))
+
+    def uniqueness(self, *, level: float = 0.95) -> UniquenessEstimate:
+        """Estimate population uniqueness.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level of the intervals; see `estimate_of_uniques`.
+
+        Returns
+        -------
+        UniquenessEstimate
+            Its parameters are the number of cells of the whole table, the `bias` of the expected number of sample
+            uniques that are population unique, and `bias_z`, the same over its standard deviation.
+        """
+        unique = self.cells.unique
+        parameters = {"cells": self._people.size, "bias": self.bias, "bias_z": self.bias_z}
+        return estimate_of_uniques(
+            self.method, self.cells, np.exp(-self._others()[unique]), self.individual_risk()[unique], level=level,
+            parameters=parameters,
+        )  # fmt: skip
+
+    @property
+    def method(self) -> str:
+        """What estimates by it are called."""
+        if not self.pairs:
+            return "log-linear-independence"
+        return "log-linear" if len(self.pairs) < len(all_pairs(self.cells)) else "log-linear-pairs"
+
+    def individual_risk(self) -> Floats:
+        """Return the expectation of one over the size of each cell's group in the population, shape (n_cells,)."""
+        return individual_risk(self.cells.records, self.cells.records + self._others(), "poisson")
+
+    def _others(self) -> Floats:
+        """Return the expected number of people of each cell who are not sampled, shape (n_cells,)."""
+        cells = self.cells
+        return np.asarray((1 - cells.records / cells.people) * self._people[tuple(cells.codes.T)])
+
+    def everybody(self) -> SampleCells:
+        """Return all cells in which there may be people: records, and with them those whom these stand for.
+
+        A cell's people are its records and the expected number of those who are not sampled.
+        """
+        cells, at = self.cells, tuple(self.cells.codes.T)
+        sampled = np.divide(self._records, self._people, out=np.ones_like(self._people), where=self._people > 0)
+        sampled[at] = cells.records / cells.people
+        records = cells.table(cells.records)
+        people = records + np.maximum(1 - sampled, 0.0) * self._people
+        codes = np.argwhere(people > 0)
+        here = tuple(codes.T)
+        return SampleCells(codes, records[here].astype(np.int64), people[here], cells.equal_weights)
+
+
+def all_pairs(cells: SampleCells) -> tuple[Pair, ...]:
+    """Return all pairs of attributes, those first that go together most beyond chance."""
+    table = cells.table(cells.records)
+    axes = range(table.ndim)
+
+    def beyond_chance(pair: Pair) -> float:
+        # Twice the log-likelihood that the interaction adds if all else is independent, less its expectation.
+        joint = table.sum(axis=tuple(axis for axis in axes if axis not in pair))
+        alone = np.outer(joint.sum(axis=1), joint.sum(axis=0)) / joint.sum()
+        there = joint > 0
+        added = 2 * float((joint[there] * np.log(joint[there] / alone[there])).sum())
+        return added - float(math.prod(n - 1 for n in joint.shape))
+
+    return tuple(sorted(itertools.combinations(axes, 2), key=beyond_chance, reverse=True))
+
+
+def models_forward(cells: SampleCells) -> Iterator[LogLinearModel]:
+    """Yield the model of independent attributes, then models with one pair more each, to that of all pairs.
+
+    Raises
+    ------
+    InputError
+        If the whole table has more than 2,000,000 cells.
+    """
+    model = LogLinearModel(cells)
+    yield model
+    pairs = all_pairs(cells)
+    for number in range(1, len(pairs) + 1):
+        model = LogLinearModel(cells, pairs[:number], start=model)
+        yield model
+
+
+def fitting_model(cells: SampleCells) -> LogLinearModel:
+    """Return the first of `models_forward` whose estimate is not significantly biased.
+
+    Skinner and Shlomo (2008) advise to go forward like this: a model that lacks interactions makes uniqueness too high,
+    one that has too many makes it too low. If one is too high and the next too low, the one too high is the safe side.
+
+    Raises
+    ------
+    InputError
+        If the whole table has more than 2,000,000 cells.
+    """
+    before = None
+    for model in models_forward(cells):
+        if abs(model.bias_z) <= SIGNIFICANT:
+            return model
+        if model.bias_z < 0:
+            return before or model
+        before = model
+    assert before is not None  # noqa: S101 - there is one model at least
+    return before
+
+
+def _fitted(table: Floats, pairs: Sequence[Pair], start: Floats | None) -> Floats:
+    """Return the means of the model of largest likelihood, by iterative proportional fitting."""
+    axes = range(table.ndim)
+    paired = {axis for pair in pairs for axis in pair}
+    kept = [*((axis,) for axis in axes if axis not in paired), *pairs]
+    margins = [
+        (rest := tuple(axis for axis in axes if axis not in each), table.sum(axis=rest, keepdims=True)) for each in kept
+    ]
+    fitted = np.full(table.shape, table.sum() / table.size) if start is None else start.copy()
+    for _ in range(_MOST_ROUNDS):
+        off = 0.0
+        for rest, wanted in margins:
+            have = fitted.sum(axis=rest, keepdims=True)
+            off = max(off, float(np.abs(have - wanted).max()))
+            fitted *= np.divide(wanted, have, out=np.zeros_like(wanted), where=have > 0)
+        if off <= _CLOSE_ENOUGH * table.sum():
+            break
+    return fitted

@@ -1,0 +1,101 @@
+"""All estimates of population uniqueness from one sample, and which of them to take where they disagree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reidsim.errors import InputError
+from reidsim.linkage.individual_risk import individual_risk
+from reidsim.linkage.uniqueness.estimate import UniquenessEstimate
+from reidsim.linkage.uniqueness.estimators import UniquenessMethod, estimate_uniqueness
+from reidsim.linkage.uniqueness.log_linear import SIGNIFICANT, LogLinearModel, all_pairs, fitting_model
+from reidsim.linkage.uniqueness.sample_cells import Floats, SampleCells
+from reidsim.linkage.uniqueness.sample_uniques import benedetti_franconi_uniqueness
+from reidsim.wording import counted
+
+# Methods that look at the sizes of groups alone, as of a sample in which everybody is as likely.
+_BY_GROUP_SIZES: tuple[UniquenessMethod, ...] = ("pitman", "ewens", "zayatz")
+
+
+@dataclass(frozen=True)
+class Uniqueness:
+    """What several methods make of one sample.
+
+    Parameters
+    ----------
+    estimates : tuple of UniquenessEstimate
+    taken : str
+        Method of the one to take.
+    reason : str
+        Why that one, in a sentence without a full stop.
+    cells : SampleCells
+        Of the sample.
+    risks : dict of str to ndarray of float64, shape (n_cells,)
+        One over the size of each cell's group in the population, expected, by the methods that tell it.
+    """
+
+    estimates: tuple[UniquenessEstimate, ...]
+    taken: str
+    reason: str
+    cells: SampleCells
+    risks: dict[str, Floats]
+
+
+def uniqueness_of_sample(cells: SampleCells, *, rng: np.random.Generator, level: float = 0.95) -> Uniqueness:
+    """Estimate population uniqueness by every method, and say which estimate to take.
+
+    The rule is that of `fitting_model`: a log-linear model with no more interactions than its bias asks for. Where the
+    table of all combinations of values is too large to be fitted, Pitman's formula is taken: of the methods that
+    ask for group sizes alone it fits long tails, and on populations that are known it errs on the high side more often.
+    The individual risk is never taken for uniqueness: by it a record that stands for w people is population unique with
+    probability 1 / w, whatever its values are.
+
+    Parameters
+    ----------
+    cells : SampleCells
+    rng : numpy.random.Generator
+        Of Zayatz's bootstrap.
+    level : float
+        Confidence level of the intervals.
+
+    Raises
+    ------
+    InputError
+        If the sample is a single record.
+    """
+    models: list[LogLinearModel] = []
+    risks = {"benedetti-franconi": individual_risk(cells.records, cells.people)}
+    try:
+        fitting = fitting_model(cells)
+        models = [LogLinearModel(cells), LogLinearModel(cells, all_pairs(cells), start=fitting)]
+        models.insert(1, fitting)
+        taken, reason = fitting.method, _reason_of_model(models[0], fitting)
+        risks = {model.method: model.individual_risk() for model in models} | risks
+    except InputError as error:
+        reason = f"the table of all combinations of values has {error.found:,} cells, too many for a log-linear model"
+        reason += "" if cells.equal_weights else "; it takes the records for equally likely, though weights differ"
+        taken = "pitman"
+    size = round(cells.population_size)
+    by_sizes = [
+        estimate_uniqueness(cells.frequencies, size, method=method, level=level, rng=rng) for method in _BY_GROUP_SIZES
+    ]
+    estimates = (
+        *{model.method: model.uniqueness(level=level) for model in models}.values(),
+        benedetti_franconi_uniqueness(cells, level=level),
+        *by_sizes,
+    )
+    return Uniqueness(estimates, taken, reason, cells, risks)
+
+
+def _reason_of_model(independence: LogLinearModel, fitting: LogLinearModel) -> str:
+    reason = f"independent attributes leave a bias of z = {independence.bias_z:.1f}"
+    if fitting.pairs:
+        pairs = counted(len(fitting.pairs), "interaction")
+        reason += f", {pairs} of two attributes one of z = {fitting.bias_z:.1f}"
+    if abs(fitting.bias_z) <= SIGNIFICANT:
+        return f"{reason}, which is no more than chance"
+    if fitting.bias_z < 0:
+        return f"{reason}: the estimate is rather too low"
+    return f"{reason}: the estimate is rather too high, and the safe side"

@@ -1,0 +1,144 @@
+"""The cells of a sample: who of its records agree in all attributes, and how many people they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+from reidsim.linkage.equivalence import distinct_rows
+from reidsim.linkage.group_frequencies import GroupFrequencies
+from reidsim.tables import numbers, require_columns
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class SampleCells:
+    """The occupied cells of a sample.
+
+    Parameters
+    ----------
+    codes : ndarray of int64, shape (n_cells, n_attributes)
+        Values of each cell, numbered from 0 on over those that occur.
+    records : ndarray of int64, shape (n_cells,)
+        Sampled records of each cell, 1 or more.
+    people : ndarray of float64, shape (n_cells,)
+        People that they stand for: the sum of their weights, no fewer than the records.
+    equal_weights : bool
+        Whether all records stand for the same number of people.
+    """
+
+    codes: Integers
+    records: Integers
+    people: Floats
+    equal_weights: bool
+
+    @classmethod
+    def of_records(
+        cls, columns: Sequence[NDArray[np.integer]], weights: Floats, counts: Integers | None = None
+    ) -> SampleCells:
+        """Put records into cells.
+
+        Parameters
+        ----------
+        columns : sequence of ndarray of int, shape (n_rows,)
+            Values of each attribute, as numbers from 0 on.
+        weights : ndarray of float64, shape (n_rows,)
+            People that a record of the row stands for, 1 or more.
+        counts : ndarray of int64, shape (n_rows,), optional
+            Records of each row; one each, if not given.
+
+        Raises
+        ------
+        InputError
+            If a weight is not finite, or below 1; names the row.
+        """
+        require_weights(weights)
+        counts = np.ones(len(weights), dtype=np.int64) if counts is None else counts
+        there = counts > 0
+        weights, counts = weights[there], counts[there]
+        numbered = [np.unique(column[there], return_inverse=True)[1].ravel() for column in columns]
+        first, cell = distinct_rows(numbered, len(counts))
+        records = np.zeros(len(first), dtype=np.int64)
+        np.add.at(records, cell, counts)
+        people = np.bincount(cell, weights=weights * counts, minlength=len(first))
+        codes = np.column_stack([column[first] for column in numbered]).astype(np.int64)
+        return cls(codes, records, np.maximum(people, records), bool(np.ptp(weights) <= 1e-9 * weights.max()))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of values of each attribute that occur."""
+        return tuple((self.codes.max(axis=0) + 1).tolist())
+
+    def table(self, amounts: NDArray[np.number]) -> Floats:
+        """Return amounts of the cells (n_cells,) as a table of all combinations of values, of `shape`."""
+        table = np.zeros(self.shape)
+        table[tuple(self.codes.T)] = amounts
+        return table
+
+    @property
+    def unique(self) -> NDArray[np.bool_]:
+        """Which cells have one record, shape (n_cells,)."""
+        return np.asarray(self.records == 1)
+
+    @property
+    def population_size(self) -> float:
+        """People that all records stand for."""
+        return float(self.people.sum())
+
+    @property
+    def frequencies(self) -> GroupFrequencies:
+        """How many cells have how many records."""
+        return GroupFrequencies.from_group_sizes(self.records)
+
+
+def weights_in(frame: pd.DataFrame, column: str, source: str | Path) -> Floats:
+    """Return the sampling weights in a column of a table of text, shape (n_rows,).
+
+    Raises
+    ------
+    InputError
+        If the column is missing, or a weight is no finite number of 1 or more; names the row.
+    """
+    require_columns(frame, [column], Path(source))
+    weights = np.asarray(numbers(frame, column, Path(source)), dtype=np.float64)
+    try:
+        require_weights(weights, f"row {{row}}, column {column!r}")
+    except InputError as error:
+        raise error.located(source) from None
+    return weights
+
+
+def require_weights(weights: Floats, where: str = "row {row}") -> None:
+    """Check that every record stands for itself at least.
+
+    Parameters
+    ----------
+    weights : ndarray of float64, shape (n_records,)
+    where : str
+        Place of a record in messages; ``{row}`` is its number from 1 on.
+
+    Raises
+    ------
+    InputError
+        Names the first record whose weight is not finite, or below 1.
+    """
+    wrong = ~(np.isfinite(weights) & (weights >= 1))
+    if wrong.any():
+        row = int(wrong.argmax())
+        mean = float(np.mean(weights))
+        relative = abs(mean - 1) < 0.01
+        raise InputError(
+            "not a sampling weight",
+            where=where.format(row=row + 1),
+            found=float(weights[row]),
+            expected="a number of 1 or more: how many people of the population the record stands for",
+            hint="the weights have mean 1: multiply them by people of the population per record" if relative else None,
+        )

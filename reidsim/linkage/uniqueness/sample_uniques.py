@@ -1,0 +1,89 @@
+"""What chances of single sample uniques say of the whole population; the individual risk of Benedetti and Franconi."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import scipy
+
+from reidsim.linkage.individual_risk import individual_risk
+from reidsim.linkage.uniqueness.estimate import UniquenessEstimate
+from reidsim.linkage.uniqueness.sample_cells import Floats, SampleCells
+
+
+def benedetti_franconi_uniqueness(cells: SampleCells, *, level: float = 0.95) -> UniquenessEstimate:
+    """Estimate population uniqueness from the weights of sample uniques alone (Benedetti and Franconi 1998).
+
+    Parameters
+    ----------
+    cells : SampleCells
+    level : float
+        Confidence level of the intervals; see `estimate_of_uniques`.
+
+    Returns
+    -------
+    UniquenessEstimate
+        A record unique in the sample that stands for w people is unique in the population with probability 1 / w.
+        So as many people are expected to be unique in the population as records are in the sample.
+    """
+    people = cells.people[cells.unique]
+    share = individual_risk(np.ones(len(people)), people)
+    return estimate_of_uniques("benedetti-franconi", cells, 1 / people, share, level=level)
+
+
+def estimate_of_uniques(
+    method: str,
+    cells: SampleCells,
+    staying: Floats,
+    share: Floats,
+    *,
+    level: float,
+    parameters: Mapping[str, float] | None = None,
+) -> UniquenessEstimate:
+    """Return what the chances of sample uniques add up to.
+
+    Parameters
+    ----------
+    method : str
+    cells : SampleCells
+    staying : ndarray of float64, shape (n_uniques,)
+        Probability of each record unique in the sample that it is unique in the population.
+    share : ndarray of float64, shape (n_uniques,)
+        Expectation of one over the size of its group in the population.
+    level : float
+        Confidence level of the intervals. They tell how far the number of population uniques among the sample's may be
+        off by chance if the probabilities are right and independent; a normal approximation.
+    parameters : mapping of str to float, optional
+        Of the fitted model.
+
+    Returns
+    -------
+    UniquenessEstimate
+        Population uniques in the sample, each counted by its weight, estimate those of the population.
+    """
+    weights = cells.people[cells.unique]
+    n, size = len(staying), cells.population_size
+    p = float(staying.mean()) if n else 0.0
+    uniques = float(weights @ staying)
+    reach = float(scipy.stats.norm.ppf((1 + level) / 2))
+    spread = staying * (1 - staying)
+    of_share = reach * float(np.sqrt(spread.sum())) / max(n, 1)
+    # Chance in who is unique, and in who of them is sampled.
+    of_uniques = reach * float(np.sqrt((weights**2 * spread + weights * (weights - 1) * staying).sum()))
+    return UniquenessEstimate(
+        method=method,
+        population_size=round(size),
+        sample_size=int(cells.records.sum()),
+        sample_uniques=n,
+        expected_uniques=min(uniques, size),
+        uniques_low=max(uniques - of_uniques, 0.0),
+        uniques_high=min(uniques + of_uniques, size),
+        p_unique_given_sample_unique=p,
+        low=max(p - of_share, 0.0),
+        high=min(p + of_share, 1.0),
+        level=level,
+        parameters=dict(parameters or {}),
+        note="" if n else "no record of the sample is unique",
+        risk_of_sample_uniques=float(share.mean()) if n else None,
+    )

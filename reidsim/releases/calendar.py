@@ -1,0 +1,220 @@
+"""Days as people and programs write them, read as one calendar value; and how old somebody is on a day."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from datetime import date, timedelta
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from reidsim.errors import InputError
+from reidsim.populations.domain import Attribute
+
+DayOrder = Literal["day-month", "month-day"]
+
+# A year in a table of people.
+FIRST_YEAR, LAST_YEAR = 1800, 2199
+# Day 0 of spreadsheets, whose numbers of days are read where they have five digits, up to the end of a century.
+_SERIAL_DAY_0, _LAST_SERIAL_DAY = date(1899, 12, 30), date(2099, 12, 31)
+
+_TIME = r"(?:[T ]\d{1,2}(?::\d{2}){0,2}(?:\.\d+)?(?: ?[AaPp][Mm])?(?:Z|[+-]\d{2}:?\d{2})?)?"
+_YEAR_FIRST = re.compile(rf"(\d{{4}})([-/.])(\d{{1,2}})\2(\d{{1,2}}){_TIME}")
+_YEAR_LAST = re.compile(rf"(\d{{1,2}})([-/.])(\d{{1,2}})\2(\d{{4}}|\d{{2}}){_TIME}")
+_MONTH_NAMED = re.compile(rf"(\d{{1,2}})[. -]*([^\W\d_]{{3,9}})[. -]*(\d{{4}}|\d{{2}}){_TIME}")
+_MONTH_FIRST = re.compile(rf"([^\W\d_]{{3,9}})[. ]*(\d{{1,2}}),? +(\d{{4}}){_TIME}")
+_COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})")
+_SERIAL = re.compile(r"(\d{5})(?:[.,]\d+)?")
+_YEAR_AND_MONTH = re.compile(r"(\d{4})-(\d{2})")
+_YEAR = re.compile(r"(\d{4})(?:[.,]0+)?")
+
+# Months in English and German, of which three letters or more may stand for the whole.
+_MONTHS = (
+    ("january", "januar", "jänner"), ("february", "februar"), ("march", "märz", "maerz", "mrz"), ("april",),
+    ("may", "mai"), ("june", "juni"), ("july", "juli"), ("august",), ("september",), ("october", "oktober"),
+    ("november",), ("december", "dezember"),
+)  # fmt: skip
+
+# Of a rule of levels: a month, a year, or so many years.
+_LEVEL = re.compile(r"month|year|([2-9]|[1-9]\d+) years")
+# What is no day has one group at every level of dates.
+NOT_A_DATE = "not a date"
+
+
+class Day(NamedTuple):
+    """What a text says of a day.
+
+    Parameters
+    ----------
+    calendar : str
+        As ``1970-10-07``; ``1970-10`` or ``1970`` where no more is said.
+    way : str
+        How it was written: ``"day"`` with its parts told apart, ``"compact"`` as 19701007, ``"serial"`` as a
+        spreadsheet counts days, ``"year"`` as a year, or a year and a month.
+    short_year : bool
+        Whether the year had two digits.
+    order : str or None
+        The order in which day and month must have been written, of those written with ``/`` or ``-`` and the year
+        last; ``"either"`` if it could be both, with another day for each. None of other days.
+    """
+
+    calendar: str
+    way: Literal["day", "compact", "serial", "year"]
+    short_year: bool = False
+    order: DayOrder | Literal["either"] | None = None
+
+
+@lru_cache(maxsize=2**16)
+def read_day(text: str, order: DayOrder = "day-month", two_digit_years_from: int | None = None) -> Day | None:
+    """Return what a text says of a day; None if it is none.
+
+    Parameters
+    ----------
+    text : str
+        A day as ``1970-10-07``, ``07.10.1970``, ``10/7/70``, ``7 Oct 1970``, ``Oct 7, 1970`` or ``19701007``, perhaps
+        with the time of day; the number of days of a spreadsheet, in five digits; a year, or a year and a month.
+    order : str
+        Of day and month where they are told apart by ``/`` or ``-`` and both could be either; with dots between them
+        the day comes first. A day that exists in the other order alone is read in that one.
+    two_digit_years_from : int, optional
+        Years of two digits are read as one of the hundred years from here on; as none if not given.
+    """
+    if found := _YEAR_FIRST.fullmatch(text):
+        return _day(int(found[1]), int(found[3]), int(found[4]))
+    if found := _YEAR_LAST.fullmatch(text):
+        return _year_last(found, order, two_digit_years_from)
+    if found := _MONTH_NAMED.fullmatch(text) or _MONTH_FIRST.fullmatch(text):
+        named, day = (found[2], found[1]) if found[1].isdecimal() else (found[1], found[2])
+        year = _full_year(found[3], two_digit_years_from)
+        month = next((at for at, names in enumerate(_MONTHS, 1) if _begins_one(named.lower(), names)), None)
+        return None if month is None or year is None else _day(year, month, int(day), short_year=len(found[3]) == 2)
+    if found := _COMPACT.fullmatch(text):
+        return _day(int(found[1]), int(found[2]), int(found[3]), way="compact")
+    if found := _SERIAL.fullmatch(text):
+        day = _SERIAL_DAY_0 + timedelta(int(found[1]))
+        return Day(day.isoformat(), "serial") if int(found[1]) >= 10_000 and day <= _LAST_SERIAL_DAY else None
+    if (found := _YEAR_AND_MONTH.fullmatch(text)) and 1 <= int(found[2]) <= 12 and _is_year(int(found[1])):
+        return Day(text, "year")
+    if (found := _YEAR.fullmatch(text)) and _is_year(int(found[1])):
+        return Day(found[1], "year")
+    return None
+
+
+def _year_last(found: re.Match[str], order: DayOrder, two_digit_years_from: int | None) -> Day | None:
+    first, second, year = int(found[1]), int(found[3]), _full_year(found[4], two_digit_years_from)
+    if year is None:
+        return None
+    short = len(found[4]) == 2
+    ways: dict[DayOrder, Day] = {}
+    for way, (day, month) in {"day-month": (first, second), "month-day": (second, first)}.items():
+        if (read := _day(year, month, day, short_year=short)) is not None:
+            ways[way] = read  # type: ignore[index]
+    if not ways:
+        return None
+    if found[2] == ".":
+        return ways.get("day-month") or ways["month-day"]
+    only: DayOrder | Literal["either"] | None = next(iter(ways)) if len(ways) == 1 else "either"
+    if first == second:
+        only = None
+    return (ways.get(order) or next(iter(ways.values())))._replace(order=only)
+
+
+def _begins_one(word: str, names: Sequence[str]) -> bool:
+    return any(name.startswith(word) for name in names)
+
+
+def _full_year(digits: str, two_digit_years_from: int | None) -> int | None:
+    if len(digits) == 4:
+        return int(digits)
+    if two_digit_years_from is None:
+        return None
+    return two_digit_years_from + (int(digits) - two_digit_years_from) % 100
+
+
+def _is_year(year: int) -> bool:
+    return FIRST_YEAR <= year <= LAST_YEAR
+
+
+def _day(
+    year: int, month: int, day: int, *, way: Literal["day", "compact"] = "day", short_year: bool = False
+) -> Day | None:
+    try:
+        found = date(year, month, day)
+    except ValueError:
+        return None
+    return Day(found.isoformat(), way, short_year) if _is_year(year) else None
+
+
+def has_short_year(text: str) -> bool:
+    """Tell whether a text is a day whose year has two digits."""
+    return (read := read_day(text, two_digit_years_from=2000)) is not None and read.short_year
+
+
+def age_on(calendar: str, reference: date) -> int | None:
+    """Return how many years old on a day somebody is who was born on another.
+
+    Parameters
+    ----------
+    calendar : str
+        Day of birth as `Day.calendar` says it. Where no day is said, it is taken to be the 15th of the month; where no
+        month is said, the first of July.
+    reference : date
+
+    Returns
+    -------
+    int or None
+        None for somebody who is born later, or if `calendar` is no day.
+    """
+    if not _is_calendar(calendar):
+        return None
+    year, *month_and_day = map(int, calendar.split("-"))
+    born = (*month_and_day, 15)[:2] if month_and_day else (7, 1)
+    years = reference.year - year - ((reference.month, reference.day) < born)
+    return years if years >= 0 else None
+
+
+def date_levels(attribute: Attribute, levels: Sequence[str]) -> list[list[str]]:
+    """Label days by ever longer parts of the calendar.
+
+    Parameters
+    ----------
+    attribute : Attribute
+        Categories are days as ``1970-10-07``, months, years, or values that are none: those share one group, and an
+        empty one keeps to itself.
+    levels : sequence of str
+        ``"month"``, ``"year"`` or a number of years such as ``"5 years"``, each a multiple of the one before.
+
+    Raises
+    ------
+    InputError
+        If a level is none of these, or does not hold whole groups of the one before.
+    """
+    spans = []
+    for level in levels:
+        found = _LEVEL.fullmatch(level)
+        if found is None:
+            raise InputError("no such level", where="levels", found=level, expected='"month", "year" or "5 years"')
+        spans.append(0 if level == "month" else int(found[1] or 1))
+    for finer, wider in itertools.pairwise(spans):
+        if wider <= finer or (finer and wider % finer):
+            expected = "months, years and multiples of those before"
+            raise InputError("dates do not nest", where="levels", found=list(levels), expected=expected)
+    return [[_label(category, span) for category in attribute.categories] for span in spans]
+
+
+def _is_calendar(text: str) -> bool:
+    """Tell whether a text is a day, or a year and perhaps a month, as `Day.calendar` says it."""
+    return (day := read_day(text)) is not None and day.calendar == text
+
+
+def _label(category: str, span: int) -> str:
+    if not category:
+        return category
+    if not _is_calendar(category):
+        return NOT_A_DATE
+    if span == 0:
+        return category[:7]
+    year = int(category[:4])
+    first = year // span * span
+    return f"{year}" if span == 1 else f"{first}-{first + span - 1}"

@@ -1,0 +1,82 @@
+"""The cells at the highest risk: combinations of values as released, and how many people are in each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pandas as pd
+
+from reidsim.errors import InputError
+from reidsim.releases.hierarchy import SUPPRESSED
+from reidsim.reports.page.blocks import Block, Cell, Code, Table, paragraph, shortened
+from reidsim.reports.page.stored_run import StoredRun
+from reidsim.reports.shared.forms import ChosenForms, chosen_forms, policies_of
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.validation import validated
+
+# Cells of each policy that are shown.
+MOST_CELLS = 8
+
+
+def quasi_identifiers(run: StoredRun) -> list[str]:
+    """Return the attributes whose released values stand in the table of records."""
+    attributes, subjects = run.content.get("attributes"), run.content.get("subjects")
+    listed = subjects.get("attributes", ()) if isinstance(subjects, Mapping) else ()
+    names = [str(name) for name in (attributes if isinstance(attributes, Mapping | list | tuple) else listed)]
+    return [name for name in names if name in run.records.columns]
+
+
+def cell_blocks(run: StoredRun) -> Iterator[Block]:
+    """Yield, by policy, the cells in which an attack would succeed most probably.
+
+    Raises
+    ------
+    InputError
+        If the table of records cannot be read.
+    """
+    if "records" not in run.tables or run.kind is None or "success_probability" not in run.records.columns:
+        return
+    attributes = quasi_identifiers(run)
+    try:
+        scenario: ScenarioHead = validated(run.kind.schema, run.content, run.name)
+        policies = policies_of(run)
+    except InputError:
+        # Results of former versions, and of batches, are told without their records.
+        return
+    if not attributes:
+        return
+    rows: list[list[Cell]] = []
+    for policy in policies:
+        rows += _cells(policy, chosen_forms(run, run.kind, scenario, attributes, policy))
+    if not rows:
+        return
+    yield paragraph(
+        "Cells are combinations of quasi-identifiers as released, not people. Shown are those in which an attack on a "
+        "record would succeed with the highest probability, whether or not the adversary of this scenario attacks. "
+        "Cells of few people can give them away: leave this list out (",
+        Code("--no-cells"),
+        ") before the page goes to somebody who may not see the records.",
+    )
+    yield Table(
+        ["Policy", "Cell as released", "Records in it", "Success probability"],
+        rows,
+        f"The {MOST_CELLS} cells at the highest risk, by policy; the largest first among equals",
+        text_columns=frozenset({0, 1}),
+    )
+
+
+def _cells(policy: str, forms: ChosenForms) -> Iterator[list[Cell]]:
+    shared = forms.labels[forms.shared]
+    if shared.empty:
+        return
+    cells = shared.assign(success_probability=forms.success[forms.shared]).groupby(list(shared.columns), sort=False)
+    found = cells["success_probability"].agg(["max", "size"]).reset_index()
+    order = np.lexsort([-found["size"].to_numpy(), -found["max"].round(12).to_numpy()])
+    for _, row in found.iloc[order[:MOST_CELLS]].iterrows():
+        yield [Code(policy), _in_words(row, list(shared.columns)), f"{row['size']:,}", f"{row['max']:.4f}"]
+
+
+def _in_words(row: pd.Series[str], attributes: list[str]) -> str:
+    told = [f"{name} {row[name] or '(empty)'}" for name in attributes if row[name] != SUPPRESSED]
+    return shortened(", ".join(told)) if told else "everything suppressed"

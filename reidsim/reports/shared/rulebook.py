@@ -1,0 +1,182 @@
+"""What a policy decided of every cell, as a file, and what the file decides of new records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.audit.identifiers import why_identifying
+from reidsim.errors import InputError, listed
+from reidsim.populations.files import write_new_file
+from reidsim.reports.shared.file import csv_bytes
+from reidsim.reports.shared.records import SharedRecords
+from reidsim.tables import read_table, require_columns, sniff_delimiter
+
+# The columns of a rulebook: the quasi-identifiers, these two, and the quasi-identifiers as released.
+FORM, IS_SHARED = "form", "shared"
+_RELEASED = "released "
+_YES, _NO = "yes", "no"
+
+
+def rulebook_of(shared: SharedRecords) -> pd.DataFrame:
+    """Return what a policy decided of every cell of a release.
+
+    Parameters
+    ----------
+    shared : SharedRecords
+
+    Returns
+    -------
+    DataFrame
+        One row of text per combination of true quasi-identifiers, in their order: these, ``form`` (levels, or what
+        else the run calls it), ``shared`` (yes or no) and ``released NAME`` for each, empty where it is withheld.
+
+    Raises
+    ------
+    InputError
+        If records with the same values are shared in different forms, as a rule by values cannot say.
+    """
+    source, forms = shared.source, shared.forms
+    column_of = source.columns.column_of
+    names = {attribute: column if source.columns.header else attribute for attribute, column in column_of.items()}
+    if not names:
+        raise InputError("no quasi-identifier to write rules for", source=source.run.folder, where="--rulebook")
+    table = source.run.records
+    strategies = table.loc[(table["policy"].astype("str") == forms.policy).to_numpy(), "strategy"].astype("str")
+    rules = pd.DataFrame({names[name]: source.frame[column].str.strip() for name, column in column_of.items()})
+    values = list(rules.columns)
+    rules[FORM] = strategies.to_numpy()
+    rules[IS_SHARED] = np.where(forms.shared, _YES, _NO)
+    for name in column_of:
+        rules[f"{_RELEASED}{names[name]}"] = forms.labels[name].where(forms.shared, "").to_numpy()
+    row_of = np.arange(len(rules))
+    distinct = rules.assign(row=row_of).drop_duplicates(list(rules.columns))
+    twice = distinct.duplicated(values)
+    if twice.any():
+        again = distinct[twice].iloc[0]
+        first = distinct[(distinct[values] == again[values]).all(axis=1)].iloc[0]
+        raise InputError(
+            "records with the same values are shared in different forms, which no rule by values can say",
+            source=source.path, where="--rulebook", found=f"rows {first['row'] + 1} and {again['row'] + 1}",
+            expected="a policy that decides by the quasi-identifiers alone",
+        )  # fmt: skip
+    return distinct.drop(columns="row").sort_values(values, kind="stable").reset_index(drop=True)
+
+
+def write_rulebook(path: Path, shared: SharedRecords) -> None:
+    """Write what a policy decided of every cell as CSV in UTF-8; it holds true values, and is not to be shared.
+
+    Raises
+    ------
+    InputError
+        As `rulebook_of`, or if the file is there or cannot be written.
+    """
+    write_new_file(path, csv_bytes(rulebook_of(shared)))
+
+
+@dataclass(frozen=True, eq=False)
+class AppliedRules:
+    """What a rulebook makes of new records.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Text, one row per record that is shared, in their order.
+    records : int
+        Records of the new file.
+    ruled_out : int
+        Records that are withheld as a rule says so.
+    uncovered : int
+        Records that are withheld as no rule is about their values.
+    """
+
+    table: pd.DataFrame
+    records: int
+    ruled_out: int
+    uncovered: int
+
+
+def apply_rules(
+    rulebook: Path, new: Path, *, keep: Sequence[str] = (), keep_identifier: Sequence[str] = ()
+) -> AppliedRules:
+    """Share new records as a rulebook says, and withhold those that it says nothing of.
+
+    Parameters
+    ----------
+    rulebook : Path
+        As `write_rulebook` wrote it.
+    new : Path
+        Delimited text or Parquet, with the columns of the quasi-identifiers.
+    keep : sequence of str
+        Columns to copy as they are; none by which most people could be named.
+    keep_identifier : sequence of str
+        Columns to copy as they are even so.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read or is no rulebook, a column is missing, or people could be named by one that is kept.
+    """
+    rules, values = _read_rulebook(rulebook)
+    if not new.is_file():
+        raise InputError("no such file", source=new, expected="new records")
+    frame = read_table(new, delimiter=sniff_delimiter(new), trim=False)
+    kept = list(dict.fromkeys((*keep, *keep_identifier)))
+    require_columns(frame, [*values, *kept], new)
+    _check_kept(frame, new, values, keep, keep_identifier)
+    rule_of = pd.Series(np.arange(len(rules)), index=pd.MultiIndex.from_frame(rules[values]))
+    own = pd.MultiIndex.from_frame(frame[values].apply(lambda column: column.str.strip()))
+    found = rule_of.reindex(own).to_numpy(dtype=np.float64)
+    covered: NDArray[np.bool_] = ~np.isnan(found)
+    rule = np.where(covered, found, 0).astype(np.intp)
+    shared = covered & (rules[IS_SHARED] == _YES).to_numpy()[rule]
+    table = pd.DataFrame(
+        {
+            str(name): rules[f"{_RELEASED}{name}"].to_numpy()[rule] if name in values else frame[name].to_numpy()
+            for name in frame.columns
+            if name in values or name in kept
+        }
+    )
+    table = table[shared].reset_index(drop=True)
+    return AppliedRules(table, len(frame), int((covered & ~shared).sum()), int((~covered).sum()))
+
+
+def _read_rulebook(path: Path) -> tuple[pd.DataFrame, list[str]]:
+    """Return the rules, and the names of the quasi-identifiers."""
+    if not path.is_file():
+        raise InputError("no such file", source=path, expected="a rulebook that reidsim share writes")
+    rules = read_table(path, trim=False)
+    names = [str(name) for name in rules.columns]
+    number = len(names) // 2 - 1
+    values = names[: max(number, 0)]
+    expected = [*values, FORM, IS_SHARED, *(f"{_RELEASED}{name}" for name in values)]
+    if not values or names != expected:
+        problem = "not a rulebook of reidsim share"
+        raise InputError(problem, source=path, where="header", found=listed(names), expected="--rulebook of share")
+    for wrong, problem in (
+        (rules.duplicated(values), "two rules for the same values"),
+        (~rules[IS_SHARED].isin([_YES, _NO]), f"neither {_YES} nor {_NO}"),
+    ):
+        if wrong.any():
+            row = int(wrong.to_numpy().argmax())
+            raise InputError(problem, source=path, where=f"row {row + 1}", found=", ".join(rules.iloc[row][values]))
+    return rules, values
+
+
+def _check_kept(
+    frame: pd.DataFrame, source: Path, values: Sequence[str], keep: Sequence[str], keep_identifier: Sequence[str]
+) -> None:
+    for name in (*keep, *keep_identifier):
+        if name in values:
+            raise InputError("a quasi-identifier is shared in its form only", source="--keep", found=name)
+        why = "" if name in keep_identifier else why_identifying(name, frame[name])
+        if why:
+            raise InputError(
+                f"most people could be named by the column: {why}", source=source, where="--keep", found=name,
+                expected="a column that names nobody", hint=f"--keep-identifier {name} copies it all the same",
+            )  # fmt: skip

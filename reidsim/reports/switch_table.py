@@ -1,0 +1,95 @@
+"""What the command `switch` says and prints, and its figure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from rich.table import Table
+from rich.text import Text
+
+from reidsim.engine.switch.result import SwitchResult
+from reidsim.figures.saving import save_figure
+from reidsim.figures.switch import switch_lines
+from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
+
+
+def amount_text(value: float, precision: float = 0.0) -> str:
+    """Write an amount with six significant digits, or as many as its precision allows."""
+    if precision > 0 and value > 0:
+        digits = max(1, min(6, math.floor(math.log10(value / precision)) + 1))
+        return f"{float(f'{value:.{digits}g}'):,.10g}"
+    return f"{float(f'{value:.6g}'):,.10g}"
+
+
+def switch_table(result: SwitchResult) -> Table:
+    """Lay out the intervals of an amount with what pays most in each."""
+    gain = "" if not result.link_gain else ", the gain being the loss"
+    table = Table(
+        title=Text(f"{result.name}: what pays most along {result.key}{gain}"),
+        title_justify="left",
+        caption="payoff per record at both ends; attacked and risk at the middle",
+        caption_justify="left",
+    )
+    for heading in ("from", "to"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("pays most")
+    for heading in (PUBLISHER_PAYOFF.label, SHARE_ATTACKED.label, "Risk"):
+        table.add_column(heading, justify="right")
+    for row in result.intervals.to_dict("records"):
+        ends = (row["publisher_payoff_low"], row["publisher_payoff_high"])
+        table.add_row(
+            amount_text(row["low"]),
+            amount_text(row["high"]),
+            Text(str(row["best"]) or "not settled"),
+            " to ".join(PUBLISHER_PAYOFF.text(round(end, 6)) for end in ends),
+            SHARE_ATTACKED.text(row["share_attacked"]),
+            RISK.text(row["risk"]),
+        )
+    return table
+
+
+def switch_text(result: SwitchResult) -> Iterator[str]:
+    """Yield what to know, one sentence each: what is best now, and how far the next switches are."""
+    now, facts = result.best_now, result.manifest["switch"]
+    yield f"{result.key} is {amount_text(result.own)} in the scenario{f': {now} pays most.' if now else '.'}"
+    # Where others begin to pay as much as the policy chosen, that stays the choice.
+    changes = result.switches[result.switches["below"] != result.switches["above"]]
+    if changes.empty and not facts["unsettled"]:
+        best = result.intervals["policy"].iloc[0]
+        yield f"From {amount_text(facts['low'])} to {amount_text(facts['high'])} {best} pays most throughout."
+    below = changes[changes["value"] <= result.own].tail(1)
+    above = changes[changes["value"] > result.own].head(1)
+    for row in below.to_dict("records"):
+        yield f"Below {_value(row)} it is {_policies(row, 'below')}."
+    for row in above.to_dict("records"):
+        yield f"Above {_value(row)} it is {_policies(row, 'above')}."
+    if facts["gain"] is not None:
+        yield f"The adversary's gain stays at {amount_text(facts['gain'])}."
+    elif result.link_gain:
+        yield "The adversary's gain is the loss at each point."
+
+
+def _value(row: Mapping[Any, Any]) -> str:
+    value, precision, times = (float(str(row[name])) for name in ("value", "precision", "times_own"))
+    ratio = "" if math.isnan(times) else f" ({times:.3g} times as much)"
+    return f"{'about ' if precision > 0 else ''}{amount_text(value, precision)}{ratio}"
+
+
+def _policies(row: Mapping[Any, Any], side: str) -> str:
+    """Name the policy, and those that pay the same."""
+    chosen, best = str(row[side]), str(row[f"best_{side}"]).split(", ")
+    others = [name for name in best if name != chosen]
+    return f"{chosen}, which pays the same as {' and '.join(others)}" if others else chosen
+
+
+def illustrate_switch(result: SwitchResult, folder: Path) -> list[str]:
+    """Draw the figure of a result into a folder; return the names of the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    bands: pd.DataFrame = result.intervals[["low", "high", "policy"]]
+    key = "loss and gain" if result.link_gain else result.key.removeprefix("economics.")
+    save_figure(switch_lines(result.lines, bands, parameter=key, own=result.own), folder / "switch.png")
+    return ["switch.png"]

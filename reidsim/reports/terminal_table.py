@@ -1,0 +1,16 @@
+"""How tables look in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from rich.table import Table
+from rich.text import Text
+
+
+def titled_table(title: str, columns: Iterable[object], caption: str = "", left: Collection[str] = ("",)) -> Table:
+    """Return a table without rows: the first column and those named in `left` hold words, the others numbers."""
+    table = Table(title=Text(title), title_justify="left", caption=caption or None, caption_justify="left")
+    for number, column in enumerate(map(str, columns)):
+        table.add_column(column, justify="right" if number and column not in left else "left", no_wrap=not number)
+    return table

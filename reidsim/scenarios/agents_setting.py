@@ -1,0 +1,137 @@
+"""The world of agents of a kind that has none of its own: its study's games, against types who plan differently."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reidsim.adversaries.response import Adversary
+from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
+from reidsim.errors import InputError, listed
+from reidsim.games.defenders.defender import record_game_of
+from reidsim.games.record_game import RecordGame
+from reidsim.scenarios.agents import (
+    economics_of,
+    expected_fine,
+    outlays_of,
+    profile_of,
+    rules_of,
+    sequential_rules,
+    types_of,
+)
+from reidsim.scenarios.agents_equipment import simple_planner
+from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
+from reidsim.scenarios.schema import BeliefsSection
+from reidsim.scenarios.schema import economics_of as economics_and_belief
+from reidsim.scenarios.study import Study
+
+if TYPE_CHECKING:
+    from reidsim.scenarios.kind import Kind
+
+
+@dataclass(frozen=True, eq=False)
+class _Equip:
+    """Equips a type with the linkage of its study's games; see `reidsim.agents.profile.Equip`."""
+
+    truth: RecordGame
+    belief: RecordGame
+    simple: tuple[Adversary | None, Adversary | None]
+
+    def __call__(self, holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment:
+        game = self.belief if believed else self.truth
+        return Equipment(game.linker, self.simple[believed] or game.adversary)
+
+
+def settings_of(kind: Kind, study: Study[Any]) -> Callable[[str, int, int], Setting]:
+    """Return what makes the world of agents of a policy, a draw of the study, and a run of all rounds on it.
+
+    Raises
+    ------
+    InputError
+        If nobody decides, nothing has a price, or a type holds or knows what the kind does not tell.
+    """
+    scenario, agents = study.scenario, kind.agents_of(study.scenario)
+    if not kind.decides or not all(hasattr(scenario, name) for name in ("economics", "adversary")):
+        raise InputError("not played in rounds", source=study.loaded.path, where="game", found=kind.name)
+    for name, section in agents.types.items():
+        for key, default in AgentTypeSection().model_dump(include={*_OF_RESOURCES}).items():
+            if getattr(section, key) != default:
+                raise InputError(
+                    "this kind of scenario tells nothing of resources and knowledge", source=study.loaded.path,
+                    where=f"agents.types.{name}.{key}", expected=f"other keys than {listed(_OF_RESOURCES)}",
+                )  # fmt: skip
+
+    def setting(policy: str, replication: int, draw: int) -> Setting:
+        played, world = kind.policy(policy), study.world(replication)
+        if not played.by_agents:
+            raise InputError(
+                "not a policy of scenarios with agents", source=study.loaded.path, where=f"{kind.decider}.policies",
+                found=policy, expected=f"among {listed([p.name for p in kind.policies.values() if p.by_agents], 20)}",
+            )  # fmt: skip
+        truth, belief, defender = record_game_of(world.truth), world.belief, played.defender(study, replication)
+        each = (truth.n_records,)
+        return Setting(
+            space=truth.space,
+            cell_of_subject=kind.row_of_record(study, replication),
+            benefit=np.broadcast_to(np.asarray(truth.benefit, dtype=np.float64), each),
+            loss=np.broadcast_to(np.asarray(truth.loss, dtype=np.float64), each),
+            believed_loss=np.broadcast_to(np.asarray(belief.loss, dtype=np.float64), each),
+            profiles=tuple(_profile(study, agents, replication, *each) for each in types_of(agents).items()),
+            solve=lambda name, game: defender.choose(game),
+            is_fixed=lambda name: played.is_rule,
+            seed=scenario.seed,
+            replication=replication * agents.draws + draw,
+            **rules_of(agents),
+        )
+
+    return setting
+
+
+_OF_RESOURCES = ("knowledge", "holds", "buys", "accuracy", "expected_accuracy")
+
+
+def _profile(
+    study: Study[Any], agents: AgentsSection, draw: int, name: str, section: AgentTypeSection
+) -> AdversaryProfile:
+    """Return the profile of a type: its games are those of the study in which it is the only adversary."""
+    both = economics_and_belief(study.scenario)
+    world = _study_of_type(study, agents, section).world(draw)
+    simple = [simple_planner(section, economics_of(section, e, agents), study.scenario.seed, agents) for e in both]
+    equip = _Equip(record_game_of(world.truth), record_game_of(world.belief), (simple[0], simple[1]))
+    true, believed = (
+        profile_of(name, section, economics, agents, equip, **outlays_of(means.adversary))
+        for economics, means in zip(
+            both, (equip(frozenset(), 1.0), equip(frozenset(), 1.0, believed=True)), strict=True
+        )
+    )
+    return replace(true, believed=believed)
+
+
+def _study_of_type(study: Study[Any], agents: AgentsSection, section: AgentTypeSection) -> Study[Any]:
+    """Return the study against a type; one of its own amounts and planner is a change of the scenario's."""
+    scenario: Any = study.scenario
+    adversary, economics = scenario.adversary, economics_of(section, scenario.economics, agents)
+    # Types that attack without planning need nothing of the scenario's adversary.
+    planner = adversary.planner if section.planner is None else section.planner
+    sequential = planner == "fmdp"
+    change: dict[str, Any] = {"planner": planner}
+    if planner != adversary.planner:
+        change["parameters"] = {}
+    if sequential:
+        # The sequential attack reckons with fines itself.
+        cost = scenario.economics.cost if section.cost is None else section.cost
+        economics = economics.model_copy(update={"cost": cost})
+        change["sequential"] = adversary.sequential.model_copy(update=sequential_rules(agents))
+    update = {"adversary": adversary.model_copy(update=change), "economics": economics}
+    beliefs: BeliefsSection | None = getattr(scenario, "beliefs", None)
+    if beliefs is not None:
+        fine = 0.0 if sequential else expected_fine(agents)
+        believed = {
+            "gain": beliefs.gain if section.gain is None else None,
+            "cost": None if section.cost is not None or beliefs.cost is None else beliefs.cost + fine,
+        }
+        update["beliefs"] = beliefs.model_copy(update=believed)
+    return study.with_loaded(replace(study.loaded, scenario=scenario.model_copy(update=update)))

@@ -1,0 +1,96 @@
+"""What a scenario file may say about how the values of a column are read before they are compared."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from reidsim.errors import InputError
+from reidsim.releases.calendar import DayOrder, age_on, has_short_year, read_day
+from reidsim.validation import Section
+
+_WHOLE = re.compile(r"([+-]?\d+)[.,]0+")
+
+
+class Reading(Section):
+    """What all ways of reading share."""
+
+    missing: tuple[str, ...] = Field(
+        default=(), description="values that stand for a missing one; they are read, and shared, as empty"
+    )
+
+    def label(self, value: str) -> str:
+        """Return the label that a value is read as."""
+        label = value if value in self.missing else self._label(value)
+        return "" if label in self.missing else label
+
+    def _label(self, value: str) -> str:
+        return value
+
+
+class TextReading(Reading):
+    """Values as they are."""
+
+    type: Literal["text"] = Field(description="values are read as they are")
+
+
+class NumberReading(Reading):
+    """Numbers and codes that a program wrote with decimals."""
+
+    type: Literal["number"] = Field(
+        description="whole numbers written with decimals, as `1.0`, are read without them; other values as they are"
+    )
+
+    def _label(self, value: str) -> str:
+        found = _WHOLE.fullmatch(value)
+        return value if found is None else found[1]
+
+
+class DateReading(Reading):
+    """Days in any mixture of ways to write them."""
+
+    type: Literal["date"] = Field(
+        description="days written as `07.10.1970`, `1970-10-07`, `10/7/70`, `7 Oct 1970` or `19701007`, a number of "
+        "days of a spreadsheet, in five digits, and years are read as `1970-10-07` or `1970`, other values as they are"
+    )
+    order: DayOrder = Field(
+        default="day-month",
+        description="of day and month told apart by `/` or `-`, with the year last, where both orders exist; with dots "
+        "the day comes first",
+    )
+    two_digit_years_from: Annotated[int, Field(ge=1800, le=2100)] | None = Field(
+        default=None, description="years of two digits are among the hundred from here on; an error if not given"
+    )
+    age_on: str | None = Field(
+        default=None, description='day, as `"2024-06-30"`, on which dates of birth become ages in whole years'
+    )
+
+    @model_validator(mode="after")
+    def _has_day(self) -> DateReading:
+        if self.age_on is not None:
+            self._reference()
+        return self
+
+    def _reference(self) -> date:
+        try:
+            return date.fromisoformat(str(self.age_on))
+        except ValueError:
+            raise InputError("not a day", where="age_on", found=self.age_on, expected='one as "2024-06-30"') from None
+
+    def _label(self, value: str) -> str:
+        day = read_day(value, self.order, self.two_digit_years_from)
+        if day is None and self.two_digit_years_from is None and has_short_year(value):
+            raise InputError(
+                "year of two digits", found=value, expected="two_digit_years_from, which tells the century, in reading"
+            )
+        if day is None or self.age_on is None:
+            return value if day is None else day.calendar
+        age = age_on(day.calendar, self._reference())
+        # Who is born after the day has no age on it.
+        return day.calendar if age is None else str(age)
+
+
+ReadingSection = Annotated[TextReading | NumberReading | DateReading, Field(discriminator="type")]

@@ -1,0 +1,56 @@
+"""Several adversaries of a scenario, of whom the records meet one: each as if it were the only one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from reidsim.errors import InputError
+from reidsim.scenarios.adversary_schema import WeightedSection
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.schema import ScenarioHead
+
+S = TypeVar("S", bound=ScenarioHead)
+
+
+def scenario_alone(scenario: S, name: str) -> S:
+    """Return the scenario in which one of several adversaries is the only one.
+
+    The gain and cost that it has of its own are those of the economics, and the publisher knows them.
+    """
+    adversaries: Mapping[str, WeightedSection] = getattr(scenario, "adversaries")  # noqa: B009 - of kinds that have it
+    sections = {key: getattr(scenario, key) for key in ("adversary", "economics", "beliefs")}
+    section, schema = adversaries[name], type(sections["adversary"])
+    values = {key: getattr(section, key) for key in schema.model_fields}
+    changes: dict[str, Any] = {
+        # Its values were checked with their names, which may stand for what is given in memory.
+        "adversary": schema.model_construct(section.model_fields_set & set(values), **values),
+        "adversaries": {},
+        "economics": sections["economics"].model_copy(update=section.amounts),
+        "beliefs": sections["beliefs"].model_copy(update=dict.fromkeys(section.amounts)),
+    }
+    return scenario.model_copy(update=changes)
+
+
+def loaded_alone(loaded: LoadedScenario[S], name: str) -> LoadedScenario[S]:
+    """Return the scenario in which one of several adversaries is the only one, as read; see `scenario_alone`."""
+    return replace(loaded, scenario=scenario_alone(loaded.scenario, name))
+
+
+@contextmanager
+def named(name: str | None) -> Iterator[None]:
+    """Let errors about an adversary name the section of it, if it is one of several."""
+    try:
+        yield
+    except InputError as error:
+        where = error.where or ""
+        in_attack = error.source is None and (not where or where.startswith("stage "))
+        if name is None or not (where.partition(".")[0] == "adversary" or in_attack):
+            raise
+        below = f", {where}" if in_attack and where else where.removeprefix("adversary")
+        raise InputError(
+            error.problem, source=error.source, where=f"adversaries.{name}{below}",
+            found=error.found, expected=error.expected, hint=error.hint,
+        ) from None  # fmt: skip

@@ -1,0 +1,152 @@
+"""Tables of statistical programs and spreadsheets: their values with the labels that their dictionaries give them."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, time
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pandas as pd
+from pandas.io.stata import StataReader
+
+from reidsim.errors import InputError
+
+_SPSS = (".sav", ".zsav", ".por")
+_SAS = (".sas7bdat", ".xpt")
+_EXCEL = (".xlsx", ".xlsm")
+ENDINGS = (".dta", *_SPSS, *_SAS, *_EXCEL)
+# How a file of an ending is called, and the extra that brings what reads it.
+_KINDS = {
+    ".dta": ("a Stata file", ""),
+    **dict.fromkeys(_SPSS, ("an SPSS file", "statistics")),
+    **dict.fromkeys(_SAS, ("a SAS file", "statistics")),
+    **dict.fromkeys(_EXCEL, ("an Excel workbook", "excel")),
+}
+
+
+def read_typed_file(path: Path) -> pd.DataFrame:
+    """Read a Stata, SPSS, SAS or Excel file; of a workbook, the first sheet.
+
+    Codes that the file's dictionary has a label for become the label; where two codes of a column have the same, it is
+    followed by the code. Values that the dictionary calls missing are.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or what reads it is not installed.
+    """
+    frame: pd.DataFrame = _opened(path, _read)
+    return frame
+
+
+def column_labels(path: Path) -> dict[str, str]:
+    """Return what a file calls its columns in full, by name; nothing of columns, or files, that have no such labels."""
+    ending = path.suffix.lower()
+    if ending not in ENDINGS or ending in _EXCEL:
+        return {}
+    labels = _opened(path, _labels)
+    return {str(name): str(label).strip() for name, label in labels.items() if label and str(label).strip()}
+
+
+def _opened(path: Path, read: Callable[[Path], Any]) -> Any:
+    kind, extra = _KINDS[path.suffix.lower()]
+    if not path.is_file():
+        raise InputError("is a folder" if path.is_dir() else "no such file", source=path, expected=kind)
+    try:
+        with warnings.catch_warnings():
+            # Of libraries about what is of no concern here, such as styles of a workbook.
+            warnings.simplefilter("ignore")
+            return read(path)
+    except ModuleNotFoundError as error:
+        hint = f"pip install 'reidsim[{extra}]'"
+        raise InputError(f"{error.name} is needed to read {kind}", source=path, hint=hint) from None
+    except InputError:
+        raise
+    except Exception as error:
+        # Each library has errors of its own, and all of them say that the file is not what it should be.
+        reason = " ".join(str(error).split())
+        raise InputError(f"not {kind} that can be read: {reason}", source=path) from None
+
+
+def _read(path: Path) -> pd.DataFrame:
+    ending = path.suffix.lower()
+    if ending in _EXCEL:
+        return _workbook(path)
+    if ending == ".dta":
+        frame = pd.read_stata(path, convert_categoricals=False)
+        with StataReader(path) as reader:
+            by_set = reader.value_labels()
+            # Labels go by the name of a set of labels, which several columns may have; pandas has no other way to it.
+            sets = dict(zip(vars(reader)["_varlist"], vars(reader)["_lbllist"], strict=True))
+        return _labelled(frame, {column: by_set[name] for column, name in sets.items() if name in by_set})
+    frame, meta = _statistical(path, metadataonly=False)
+    return _labelled(frame, meta.variable_value_labels)
+
+
+def _labels(path: Path) -> Mapping[str, str | None]:
+    if path.suffix.lower() == ".dta":
+        with StataReader(path) as reader:
+            labels: Mapping[str, str] = reader.variable_labels()
+            return labels
+    _, meta = _statistical(path, metadataonly=True)
+    names_and_labels: Mapping[str, str | None] = meta.column_names_to_labels
+    return names_and_labels
+
+
+def _statistical(path: Path, *, metadataonly: bool) -> tuple[pd.DataFrame, Any]:
+    pyreadstat: ModuleType = importlib.import_module("pyreadstat")
+    ending = path.suffix.lower()
+    name = {".zsav": "sav", ".xpt": "xport"}.get(ending, ending.removeprefix("."))
+    found: tuple[pd.DataFrame, Any] = getattr(pyreadstat, f"read_{name}")(str(path), metadataonly=metadataonly)
+    return found
+
+
+def _labelled(frame: pd.DataFrame, labels: Mapping[str, Mapping[Any, str]]) -> pd.DataFrame:
+    """Put the labels of a dictionary in the place of the codes that have one."""
+    columns = {}
+    for name in frame.columns:
+        names = _told_apart(labels.get(str(name), {}))
+        # A code without a label stands among text then.
+        known = {code: names.get(code, _cell(code)) for code in frame[name].dropna().unique()} if names else {}
+        columns[name] = frame[name].astype("object").map(known) if names else frame[name]
+    return pd.DataFrame(columns)
+
+
+def _told_apart(labels: Mapping[Any, str]) -> dict[Any, str]:
+    names = {code: label.strip() for code, label in labels.items()}
+    several = {name for name in names.values() if list(names.values()).count(name) > 1}
+    return {code: f"{name} ({code:g})" if name in several else name for code, name in names.items() if name}
+
+
+def _workbook(path: Path) -> pd.DataFrame:
+    openpyxl: ModuleType = importlib.import_module("openpyxl")
+    book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    try:
+        rows = [list(map(_cell, row)) for row in book.worksheets[0].iter_rows(values_only=True)]
+    finally:
+        book.close()
+    rows = [row for row in rows if _width(row)]
+    if not rows:
+        raise InputError("the first sheet is empty", source=path)
+    # Sheets are as wide as what was ever in them.
+    width = max(_width(row) for row in rows)
+    return pd.DataFrame([row[:width] for row in rows[1:]], columns=rows[0][:width], dtype="str")
+
+
+def _width(row: Iterable[str]) -> int:
+    return max((at for at, cell in enumerate(row, start=1) if cell.strip()), default=0)
+
+
+def _cell(value: Any) -> str:
+    """Return a cell as text: days without a time that was never given, whole numbers without decimals."""
+    if value is None:
+        return ""
+    if isinstance(value, datetime) and value.time() == time():
+        return value.date().isoformat()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return str(value)

@@ -1,0 +1,102 @@
+"""Who may drive the page: the browser that was given its address, at that address, and no page of another site.
+
+Any site that a user visits can send requests to this machine. Those carry the site's name in ``Origin``; a site whose
+name is bound anew to this machine shows it in ``Host``; and neither knows the token.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Awaitable, Callable, MutableMapping
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+# What uvicorn closes a websocket with that is refused before it is opened: as HTTP, 403.
+_POLICY_VIOLATION = 1008
+
+
+class Guard:
+    """Lets requests through to an application that come from its own page.
+
+    The first one has the token in its address, as printed, and is given a cookie in return; all others need the cookie.
+
+    Parameters
+    ----------
+    application : callable
+        Of ASGI.
+    host : str
+        Under which alone it is reached, ``localhost`` aside.
+    port : int
+    """
+
+    def __init__(self, application: Application, host: str, port: int) -> None:
+        self._application = application
+        self._hosts = tuple(f"{name}:{port}" for name in (host, "localhost"))
+        self._cookie = f"reidsim-{port}"
+        self._token = secrets.token_urlsafe(32)
+        self.address = f"http://{host}:{port}/?token={self._token}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request of ASGI."""
+        if scope["type"] == "lifespan":
+            await self._application(scope, receive, send)
+            return
+        headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        problem = self._problem(headers)
+        brought = scope["type"] == "http" and self._is_token(_in_query(scope.get("query_string", b"")))
+        if not problem and not brought and not self._is_token(_in_cookies(headers.get(b"cookie", ""), self._cookie)):
+            problem = "open the whole address that reidsim serve printed, its token included"
+        if problem:
+            await _refuse(scope, send, problem)
+        elif brought:
+            await self._enter(send)
+        else:
+            await self._application(scope, receive, send)
+
+    def _problem(self, headers: dict[bytes, str]) -> str:
+        """Tell why a request is not from the page's own address; nothing if it is."""
+        if headers.get(b"host", "") not in self._hosts:
+            return f"this page is at {self._hosts[0]} only"
+        origin = headers.get(b"origin")
+        if origin is not None and origin not in {f"http://{host}" for host in self._hosts}:
+            return "a page of another site may not use this one"
+        return ""
+
+    def _is_token(self, text: str) -> bool:
+        return hmac.compare_digest(text.encode(), self._token.encode())
+
+    async def _enter(self, send: Send) -> None:
+        """Give the cookie, and go on at an address without the token, which so stays out of what browsers remember."""
+        cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Lax"
+        headers = [(b"location", b"/"), (b"set-cookie", cookie.encode()), (b"cache-control", b"no-store")]
+        await send({"type": "http.response.start", "status": 303, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+
+def _in_query(query: bytes) -> str:
+    return parse_qs(query.decode("latin-1")).get("token", [""])[0]
+
+
+def _in_cookies(header: str, name: str) -> str:
+    try:
+        cookie = SimpleCookie(header).get(name)
+    except CookieError:
+        return ""
+    return "" if cookie is None else cookie.value
+
+
+async def _refuse(scope: Scope, send: Send, problem: str) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": _POLICY_VIOLATION, "reason": problem})
+        return
+    headers = [(b"content-type", b"text/plain; charset=utf-8")]
+    await send({"type": "http.response.start", "status": 403, "headers": headers})
+    await send({"type": "http.response.body", "body": f"reidsim: {problem}\n".encode()})

@@ -1,0 +1,186 @@
+"""Look for what a user can give that ends in a traceback, a hang, or a number that is none.
+
+    python scripts/fuzz.py                      # 300 cases
+    python scripts/fuzz.py --cases 10000 --seed 7
+    python scripts/fuzz.py --seed 7 --only 4711 --keep here
+
+Each case damages a scenario, a data file, options or a results folder (`fuzz_cases.py`) and runs a command on it, in a
+process of its own with limited time and memory. A command may succeed (0) or say in one line what is wrong (2). The
+same seed makes the same cases. Ends with 1 if any case did something else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from fuzz_cases import Case, make_case, prepare
+
+_MEMORY = 6 * 1024**3
+_NAN = re.compile(r"\bnan\b", re.IGNORECASE)
+# Of a run whose every message is one line, this many at most come with warnings.
+_MOST_LINES = 60
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A case that did not end as it should.
+
+    Parameters
+    ----------
+    number : int
+    case : Case
+    problem : str
+    said : str
+        The end of what was printed.
+    """
+
+    number: int
+    case: Case
+    problem: str
+    said: str
+
+
+def fuzz(seed: int, numbers: list[int], seconds: float, *, keep: Path | None = None) -> list[Finding]:
+    """Run cases; return those that did not end as they should.
+
+    Parameters
+    ----------
+    seed : int
+    numbers : list of int
+        Of the cases.
+    seconds : float
+        Most for each case.
+    keep : Path, optional
+        Folder in which the files of cases are left.
+    """
+    findings, codes = [], Counter[str]()
+    with tempfile.TemporaryDirectory() as place:
+        base, results = Path(place) / "base", Path(place) / "results"
+        base.mkdir()
+        prepare(base)
+        for name in ("record", "sweep"):
+            _, code, said = _run(base, ("run", f"{name}.toml", "-o", str(results / name)), 300)
+            if code != 0:
+                raise RuntimeError(f"the undamaged scenario {name} does not run: {said}")
+        for number in numbers:
+            folder = (keep or Path(place)) / f"case-{number}"
+            shutil.copytree(base, folder)
+            case = make_case(folder, results, random.Random(f"{seed}/{number}"))  # noqa: S311 - cases
+            took, code, said = _run(folder, case.arguments, seconds)
+            codes[f"{case.kind}: {code}"] += 1
+            problem = _problem(code, said, took, seconds)
+            if problem:
+                findings.append(Finding(number, case, problem, said[-1500:]))
+            if keep is None:
+                shutil.rmtree(folder)
+    for what, times in sorted(codes.items()):
+        print(f"{times:6} {what}")
+    return findings
+
+
+def _problem(code: int, said: str, took: float, seconds: float) -> str:
+    if took >= seconds:
+        return f"did not end within {seconds:g} s"
+    if code < 0:
+        return f"was ended by {signal.Signals(-code).name}"
+    if "Traceback" in said:
+        return "traceback"
+    if code not in (0, 2):
+        return f"exit code {code}"
+    errors = [line for line in said.splitlines() if line.startswith("reidsim: ")]
+    if code == 2 and len(errors) != 1 and "Usage:" not in said:
+        return f"{len(errors)} lines that say what is wrong"
+    if code == 0 and _NAN.search(said):
+        return "a number that is none"
+    return ""
+
+
+def _run(folder: Path, arguments: tuple[str, ...], seconds: float) -> tuple[float, int, str]:
+    """Run a command in a fork of this process, which has imported what takes long; return seconds, code and output."""
+    from reidsim import cli
+
+    begun = time.monotonic()
+    with tempfile.TemporaryFile() as printed:
+        child = os.fork()
+        if child == 0:
+            _become(cli.main, folder, arguments, printed.fileno())
+        code = _wait(child, begun + seconds)
+        printed.seek(0)
+        return time.monotonic() - begun, code, printed.read().decode("utf-8", "replace")
+
+
+def _become(main: object, folder: Path, arguments: tuple[str, ...], printed: int) -> None:
+    """Be the command line, as a child process; never returns."""
+    import traceback
+
+    code = 70
+    try:
+        os.setsid()
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(printed, 1)
+        os.dup2(printed, 2)
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - of a process about to end
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - of a process about to end
+        os.chdir(folder)
+        sys.argv = ["reidsim", *arguments]
+        main()  # type: ignore[operator]
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _wait(child: int, until: float) -> int:
+    """Return the exit code of a child, or the number of the signal that ended it, negative."""
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        if time.monotonic() > until:
+            os.killpg(child, signal.SIGKILL)
+            return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        time.sleep(0.002)
+
+
+def main() -> int:
+    """Run the cases that were asked for; return 1 if any of them found something."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=60, help="most for each case")
+    parser.add_argument("--only", type=int, help="one case, by its number")
+    parser.add_argument("--keep", type=Path, help="folder in which the files of cases are left")
+    given = parser.parse_args()
+    if given.keep is not None:
+        given.keep = given.keep.absolute()
+        given.keep.mkdir(parents=True)
+    numbers = list(range(given.cases)) if given.only is None else [given.only]
+    findings = fuzz(given.seed, numbers, given.seconds, keep=given.keep)
+    for finding in findings:
+        print(f"\ncase {finding.number} ({finding.case.kind}): {finding.problem}")
+        print(f"  reidsim {' '.join(map(repr, finding.case.arguments))}"[:600])
+        print("  " + finding.said.replace("\n", "\n  "))
+    print(f"{len(numbers)} cases, {len(findings)} findings")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,257 @@
+"""The audit of a release: equal to a count of every pair of rows, and quick where records have forms of their own."""
+
+import math
+import time
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reidsim.audit.diversity import diversity
+from reidsim.audit.release import audit_release
+
+SEXES = ["F", "M", ""]
+# Nested groups of towns, as a hierarchy file has them.
+TOWNS = [["Ashby", "north", "*"], ["Brook", "north", "*"], ["Coldham", "south", "*"], ["Dale", "south", "*"]]
+
+
+def age_form(age, level, rng):
+    if level == 0:
+        return str(age)
+    if level == 3:
+        return "*"
+    # Intervals of 5 and of 8 cross each other.
+    width = (5, 8)[level - 1]
+    low = age // width * width
+    high = low + width - 1
+    return [f"{low}-{high}", f"[{low}, {high}]", f"[{low}, {high + 1}["][int(rng.integers(3))]
+
+
+def age_fits(cell, value):
+    if cell == "*":
+        return True
+    if cell.startswith("["):
+        low, high = (int(part) for part in cell.strip("[]").split(","))
+        return low <= int(value) < high if cell.endswith("[") else low <= int(value) <= high
+    if "-" in cell:
+        low, high = map(int, cell.split("-"))
+        return low <= int(value) <= high
+    return cell == value
+
+
+def town_fits(cell, value):
+    return cell in next(row for row in TOWNS if row[0] == value)
+
+
+def code_fits(cell, value):
+    return (len(cell) == len(value) and all(c in ("*", v) for c, v in zip(cell, value, strict=True))) or cell == "*"
+
+
+def sex_fits(cell, value):
+    return cell in ("*", value) or (cell == "{F, M}" and value in ("F", "M"))
+
+
+FITS = {"age": age_fits, "town": town_fits, "code": code_fits, "sex": sex_fits}
+
+
+def random_release(seed):
+    """Return released rows, true rows, the record of each row and whose it is."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 25))
+    truth = pd.DataFrame(
+        {
+            "age": rng.integers(20, 40, n).astype(str),
+            "town": rng.choice([row[0] for row in TOWNS], n),
+            "code": rng.choice(["37201", "37202", "37311", "0372"], n),
+            "sex": rng.choice(SEXES, n, p=[0.5, 0.4, 0.1]),
+        }
+    )
+    own = np.flatnonzero(rng.random(n) < 0.8)
+    rows = []
+    for record in own:
+        person = truth.iloc[record]
+        code, kept = person["code"], int(rng.integers(0, 5))
+        level = int(rng.integers(0, 3))
+        rows.append(
+            {
+                "age": age_form(int(person["age"]), int(rng.integers(0, 4)), rng),
+                "town": next(row for row in TOWNS if row[0] == person["town"])[level],
+                "code": code if kept >= len(code) else code[:kept] + "*" * (len(code) - kept) if kept else "*",
+                "sex": [person["sex"], "{F, M}" if person["sex"] else "", "*"][int(rng.integers(0, 3))],
+            }
+        )
+    persons = rng.integers(0, max(n // 2, 1), n) if seed % 2 else None
+    return pd.DataFrame(rows, columns=truth.columns, dtype="str"), truth, own, persons
+
+
+def by_pairs(released, truth, own, persons):
+    """Count every pair of a shared row and a record."""
+    person = list(range(len(truth))) if persons is None else persons.tolist()
+    everybody = list(dict.fromkeys(person))
+    fits = [
+        [all(FITS[name](row[name], record[name]) for name in truth) for _, record in truth.iterrows()]
+        for _, row in released.iterrows()
+    ]
+    people_of_row = [len({person[j] for j, fit in enumerate(row) if fit}) for row in fits]
+    owners = [len({person[own[i]] for i in range(len(own)) if fits[i][j]}) for j in range(len(truth))]
+    rows_of_person = []
+    for each in everybody:
+        shared = [owners[j] for j in own if person[j] == each]
+        rows_of_person.append(min(shared or [owners[j] for j in range(len(truth)) if person[j] == each]))
+    classes = {}
+    for i, row in enumerate(released.itertuples(index=False, name=None)):
+        classes.setdefault(row, set()).add(person[own[i]])
+    misfits = sum(not fits[i][j] for i, j in enumerate(own))
+    return rows_of_person, people_of_row, sorted(len(each) for each in classes.values()), misfits
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_counts_are_those_of_every_pair(block):
+    """Two hundred releases, half of them with people who have several rows."""
+    for seed in range(50 * block, 50 * block + 50):
+        released, truth, own, persons = random_release(seed)
+        found = audit_release(released, truth, own, persons=persons, hierarchies={"town": TOWNS})
+        rows_of_person, people_of_row, sizes, misfits = by_pairs(released, truth, own, persons)
+        assert found.rows_of_person.tolist() == rows_of_person, seed
+        assert found.people_of_row.tolist() == people_of_row, seed
+        assert sorted(found.class_sizes.tolist()) == sizes, seed
+        assert found.misfits == misfits == 0
+        assert found.risk_of_row == (1 / min(people_of_row) if people_of_row else 0)
+
+
+def test_people_with_several_rows_are_counted_in_parts_of_any_size(monkeypatch):
+    for seed in range(1, 60, 2):
+        released, truth, own, persons = random_release(seed)
+        whole = audit_release(released, truth, own, persons=persons, hierarchies={"town": TOWNS})
+        monkeypatch.setattr("reidsim.audit.release._MOST_PAIRS", 3)
+        parts = audit_release(released, truth, own, persons=persons, hierarchies={"town": TOWNS})
+        monkeypatch.undo()
+        assert parts.rows_of_person.tolist() == whole.rows_of_person.tolist()
+
+
+def test_more_columns_than_a_key_of_64_bits_holds():
+    """Sixteen columns of two hundred values: rows are the same only if all of them are."""
+    rng = np.random.default_rng(2)
+    truth = pd.DataFrame(rng.integers(0, 200, (300, 16)).astype(str)).rename(columns=str)
+    truth = pd.concat([truth, truth.iloc[:40], truth.iloc[:10]], ignore_index=True)
+    released = truth.assign(**{"0": "*"})
+    found = audit_release(released, truth, np.arange(350))
+    assert sorted(found.people_of_row.tolist()) == [1] * 260 + [2] * 60 + [3] * 30
+    assert found.rows_of_person.tolist() == found.people_of_row.tolist()
+    assert sorted(found.class_sizes.tolist()) == [1] * 260 + [2] * 30 + [3] * 10
+
+
+def test_rows_that_are_not_of_their_record_are_counted():
+    truth = pd.DataFrame({"age": ["20", "21", "35"]})
+    released = pd.DataFrame({"age": ["20-29", "30-39", "nobody"]})
+    found = audit_release(released, truth, np.arange(3))
+    assert found.misfits == 2
+    assert found.people_of_row.tolist() == [2, 1, 0]
+    # A row that fits nobody is nobody's, and no risk.
+    assert found.risk_of_row == 1
+    assert audit_release(released.iloc[[0, 2]], truth, np.array([0, 2])).risk_of_row == 0.5
+    assert found.rows_of_person.tolist() == [1, 1, 1]
+
+
+def test_who_is_found_more_easily_than_promised_is_counted_once():
+    """Every row fits four people, and the person of the row 20 fits it alone, as all others hide in the wide row."""
+    truth = pd.DataFrame({"age": ["20", "21", "22", "23"], "sex": ["F", "F", "M", "M"]})
+    released = pd.DataFrame({"age": ["*", "20-23", "20-23", "*"], "sex": ["*"] * 4})
+    found = audit_release(released, truth, np.arange(4))
+    assert found.people_of_row.tolist() == [4] * 4
+    assert found.easier_than(np.full(4, 0.25)) == 0
+    narrow = released.assign(age=["20", "21-23", "21-23", "21-23"])
+    found = audit_release(narrow, truth, np.arange(4))
+    assert found.rows_of_person.tolist() == [1, 3, 3, 3]
+    assert found.easier_than(np.full(4, 0.5)) == 1
+    assert found.easier_than(np.full(4, 0.25)) == 4
+    assert found.risk_of_person == 1
+
+
+def test_nothing_shared_and_no_quasi_identifier():
+    truth = pd.DataFrame({"age": ["20", "21"]})
+    none = audit_release(truth.iloc[:0], truth, np.arange(0))
+    assert (none.rows_of_person.tolist(), none.risk_of_person, none.risk_of_row) == ([0, 0], 0.0, 0.0)
+    assert none.class_sizes.tolist() == []
+    bare = audit_release(truth[[]], truth[[]], np.arange(2))
+    assert (bare.rows_of_person.tolist(), bare.people_of_row.tolist()) == ([2, 2], [2, 2])
+    assert bare.class_sizes.tolist() == [2]
+
+
+def moved(p, q, places):
+    """Return the earth mover's distance of two distributions by a linear program over what is moved where."""
+    from scipy.optimize import linprog
+
+    n = len(p)
+    cost = np.array([[abs(a - b) for b in places] for a in places]).ravel()
+    leaves, arrives = np.kron(np.eye(n), np.ones(n)), np.kron(np.ones(n), np.eye(n))
+    return linprog(cost, A_eq=np.vstack([leaves, arrives]), b_eq=np.concatenate([p, q])).fun
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_diversity_is_what_its_definition_gives(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 40))
+    classes = np.unique(rng.integers(0, 6, n), return_inverse=True)[1]
+    numbers = seed % 2 == 0
+    column = pd.Series(rng.choice(["5", "1", "30", "7.5", ""] if numbers else list("abcd"), n), dtype="str")
+    found = diversity("x", column, classes)
+    values = sorted(set(column), key=lambda v: float(v or "-inf")) if numbers else sorted(set(column))
+    q = np.array([(column == v).mean() for v in values])
+    distinct, entropy, far = [], [], []
+    for each in set(classes.tolist()):
+        held = column[classes == each]
+        p = np.array([(held == v).mean() for v in values])
+        distinct.append(held.nunique())
+        entropy.append(math.exp(-sum(s * math.log(s) for s in p if s)))
+        equal = np.abs(p - q).sum() / 2
+        far.append(
+            moved(p, q, np.arange(len(values))) / max(len(values) - 1, 1) if found.distance == "ordered" else equal
+        )
+    assert found.distance == ("ordered" if numbers and any(column != "") else "equal")
+    assert (found.distinct, found.entropy) == (min(distinct), pytest.approx(min(entropy)))
+    assert found.closeness == pytest.approx(max(far), abs=1e-7)
+
+
+def test_a_column_without_rows_tells_nothing():
+    found = diversity("x", pd.Series([], dtype="str"), np.zeros(0, dtype=np.int64))
+    assert (found.distinct, found.entropy, found.closeness, found.distance) == (0, 0.0, 0.0, "equal")
+
+
+def test_thirty_thousand_rows_of_their_own_forms_take_seconds():
+    rng = np.random.default_rng(1)
+    n = 30_000
+    truth = pd.DataFrame(
+        {
+            "age": rng.integers(17, 91, n).astype(str),
+            "zip": rng.integers(37000, 38500, n).astype(str),
+            "sex": rng.choice(["F", "M"], n),
+            "race": rng.choice(list("abcde"), n),
+            "job": rng.integers(0, 14, n).astype(str),
+        }
+    )
+    levels = rng.integers(0, 4, (n, 2))
+    ages, width = truth["age"].astype(int), np.array([1, 5, 10, 100])[levels[:, 0]]
+    low = ages // width * width
+    released = pd.DataFrame(
+        {
+            "age": np.where(width == 1, truth["age"], low.astype(str) + "-" + (low + width - 1).astype(str)),
+            "zip": [code[: 5 - level] + "*" * level for code, level in zip(truth["zip"], levels[:, 1], strict=True)],
+        }
+        | {name: truth[name].where(rng.random(n) < 0.5, "*") for name in ("sex", "race", "job")}
+    )
+    begun = time.process_time()
+    found = audit_release(released, truth, np.arange(n), kept=truth[["job"]], persons=rng.integers(0, n // 2, n))
+    assert time.process_time() - begun < 10
+    assert found.misfits == 0
+    some = rng.integers(0, n, 20)
+    alone = audit_release(released, truth, np.arange(n))
+    for row in some:
+        code, age = released["zip"][row].rstrip("*"), released["age"][row]
+        lowest, highest = (int(part) for part in (age.split("-") if "-" in age else [age, age]))
+        fits = truth["zip"].str.startswith(code) & ages.between(lowest, highest)
+        for name in ("sex", "race", "job"):
+            fits &= (truth[name] == released[name][row]) | (released[name][row] == "*")
+        assert alone.people_of_row[row] == fits.sum()
+    assert Counter(alone.class_sizes.tolist()).total() == len(released.drop_duplicates())

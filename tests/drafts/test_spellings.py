@@ -1,0 +1,94 @@
+"""Near spellings and regions of places."""
+
+import own_files
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from reidsim.drafts.regions import are_places, regions_of
+from reidsim.drafts.spellings import near_spellings
+
+
+def test_spellings_of_a_hospital_are_found():
+    rows = own_files.hospital()["race"].str.strip().value_counts().to_dict()
+    meant = {
+        spelling.strip(): usual
+        for usual, spellings in own_files.RACES.items()
+        for spelling in spellings
+        if spelling.strip() != usual
+    }
+    assert near_spellings(rows) == meant
+
+
+@pytest.mark.parametrize(
+    ("rows", "near"),
+    [
+        ({"Married": 500, "Maried": 3, "Marreid": 1}, {"Maried": "Married", "Marreid": "Married"}),
+        ({"Müller": 5, "MULLER": 90}, {"Müller": "MULLER"}),
+        ({"Self-emp": 90, "self emp": 5, "SelfEmp.": 2}, {"self emp": "Self-emp", "SelfEmp.": "Self-emp"}),
+        # Two slips need nine letters.
+        ({"Protestant": 90, "Protesatn": 2}, {"Protesatn": "Protestant"}),
+        ({"Single": 90, "Sinlge": 3, "Signel": 2}, {"Sinlge": "Single"}),
+        # As frequent as the other: another word.
+        ({"Baker": 90, "Bakes": 19}, {}),
+        ({"Baker": 90, "Bakes": 18}, {"Bakes": "Baker"}),
+        # Numbers and signs tell values apart.
+        ({"<=50K": 900, ">50K": 30, "type 11": 500, "type 12": 2, "grade A+": 50, "grade A-": 2, "+": 9, "-": 1}, {}),
+        # Countries, however near.
+        ({"Australia": 900, "Austria": 3, "Slovakia": 90, "Slovenia": 2, "Niger": 2, "Nigeria": 40}, {}),
+        ({"Germany": 900, "Germnay": 3}, {"Germnay": "Germany"}),
+        ({"F": 3, "M": 90, "Male": 90, "Mael": 1}, {}),
+        ({}, {}),
+    ],
+)  # fmt: skip
+def test_what_is_nearly_spelled_alike(rows, near):
+    assert near_spellings(rows) == near
+
+
+@given(st.dictionaries(st.text("abAB 1-é", min_size=1, max_size=10), st.integers(1, 1000), max_size=12))
+def test_usual_spellings_are_themselves_not_near_to_others_and_no_rarer(rows):
+    near = near_spellings(rows)
+    assert not set(near.values()) & set(near)
+    assert all(rows[usual] >= rows[value] or usual.casefold() != value.casefold() for value, usual in near.items())
+    assert set(near) | set(near.values()) <= set(rows)
+
+
+@given(st.text("abcdefghijklmnopqrstuvwxyz", min_size=5, max_size=12), st.data())
+def test_one_slip_of_the_hand_is_found(word, data):
+    at = data.draw(st.integers(0, len(word) - 2))
+    slipped = data.draw(
+        st.sampled_from(
+            [
+                word[:at] + word[at + 1 :],
+                word[:at] + "q" + word[at:],
+                word[:at] + word[at + 1] + word[at] + word[at + 2 :],
+            ]
+        )
+    )
+    assume(slipped != word and len(slipped) >= 5 and not are_places(word, slipped))
+    assert near_spellings({word: 100, slipped: 2}) == {slipped: word}
+
+
+def test_the_countries_of_a_census_have_regions_and_continents():
+    values = set(own_files.COUNTRIES) - {"?"}
+    assert len(values) == 41
+    regions = regions_of(values)
+    # One of them is a misprint of the file that nobody can place.
+    assert values - set(regions.region_of) == {"South"}
+    assert regions.levels == ("region", "continent")
+    assert regions.region_of["Holand-Netherlands"] == ("Western Europe", "Europe")
+    assert regions.region_of["Outlying-US(Guam-USVI-etc)"] == ("Pacific islands", "Oceania")
+    continents = {continent for _, continent in regions.region_of.values()}
+    assert continents == {"America", "Asia", "Europe", "Oceania"}
+    continent_of = {}
+    for region, continent in regions.region_of.values():
+        assert continent_of.setdefault(region, continent) == continent
+
+
+def test_states_have_divisions_and_other_values_no_region():
+    assert regions_of(["TN", "ky", "New York"]).region_of["ky"] == ("East South Central", "South (U.S.)")
+    assert regions_of(["red", "green", "Germany"]) is None
+    assert regions_of([]) is None
+    assert are_places("Iran", "IRAQ")
+    assert not are_places("Iran", "iran")
+    assert not are_places("Iran", "Irak")

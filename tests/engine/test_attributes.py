@@ -1,0 +1,158 @@
+"""What each column costs, against tables from which the column was taken by hand."""
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import reidsim
+from reidsim.cli import main
+from reidsim.engine.attributes import run as attributes_run
+from reidsim.engine.attributes.run import ATTRIBUTE_COLUMNS, attributes_loaded
+from reidsim.errors import InputError
+from reidsim.scenarios.load import load_scenario
+
+SCENARIO = """
+[release]
+path = "people.csv"
+[attributes.age]
+hierarchy = { rule = "intervals", widths = [2, 4] }
+[attributes.sex]
+hierarchy = { rule = "suppress" }
+[attributes.town]
+hierarchy = { rule = "prefix", digits = [1] }
+[economics]
+benefit = 100
+loss = 300
+cost = 20
+[adversary]
+risk = "prosecutor"
+[publisher]
+unit = "UNIT"
+policies = ["no-protection", "basic", "no-attack", "k-anonymity-3"]
+"""
+NAMES = ("age", "sex", "town")
+TOP = {"age": 3, "sex": 1, "town": 2}
+MEASURES = ("publisher_payoff", "risk", "utility")
+
+
+@pytest.fixture
+def town(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(6)
+    columns = {"age": rng.integers(20, 28, 60), "sex": rng.choice(["F", "M"], 60), "town": rng.choice([11, 12, 21], 60)}
+    pd.DataFrame(columns).to_csv("people.csv", index=False)
+
+    def load(unit="record", **more):
+        Path("town.toml").write_text(SCENARIO.replace("UNIT", unit))
+        return load_scenario("town.toml", {key.replace("__", "."): value for key, value in more.items()})
+
+    return load
+
+
+def without(kept):
+    """Play a file in which the columns dropped hold one value; utility counts what the values were."""
+    frame = pd.read_csv("people.csv", dtype=str)
+    for name in set(NAMES) - kept:
+        frame[name] = "00"
+    frame.to_csv("dropped.csv", index=False)
+    return reidsim.run("town.toml", overrides={"release.path": "dropped.csv"}).summary
+
+
+@pytest.mark.parametrize("unit", ["record", "table"])
+def test_every_set_of_columns_is_a_scenario_with_lowest_levels(town, unit):
+    loaded = town(unit)
+    table = attributes_loaded(loaded).table
+    assert list(table.columns) == list(ATTRIBUTE_COLUMNS)
+    played = {}
+    for kept in itertools.chain.from_iterable(itertools.combinations(NAMES, n) for n in range(4)):
+        limits = {f"attributes.{name}.minimum_level": TOP[name] for name in NAMES if name not in kept}
+        played[frozenset(kept)] = reidsim.run("town.toml", overrides=limits).summary
+    everything, nothing = frozenset(NAMES), frozenset()
+    for row in table[table["policy"] != "no-protection"].to_dict("records"):
+        one = frozenset([row["attribute"]])
+        told = {"all": everything, "without": everything - one, "alone": one, "none": nothing}
+        for column, kept in told.items():
+            assert row[column] == pytest.approx(played[kept].loc[row["policy"], row["measure"]], abs=1e-12)
+        orders = list(itertools.permutations(NAMES))
+        added = [
+            played[before | one].loc[row["policy"], row["measure"]] - played[before].loc[row["policy"], row["measure"]]
+            for order in orders
+            for before in [frozenset(order[: order.index(row["attribute"])])]
+        ]
+        assert row["share"] == pytest.approx(np.mean(added), abs=1e-12)
+        assert row["standard_error"] == 0
+    # Shares add up to the whole.
+    sums = table.groupby(["policy", "measure"])["share"].sum()
+    whole = table.groupby(["policy", "measure"]).first()
+    np.testing.assert_allclose(sums, whole["all"] - whole["none"], atol=1e-10)
+
+
+@pytest.mark.parametrize("unit", ["record", "table"])
+def test_a_rule_without_a_column_has_the_risk_of_a_file_without_it(town, unit):
+    loaded = town(unit)
+    table = attributes_loaded(loaded).table
+    rule = table[(table["policy"] == "no-protection") & (table["measure"] == "risk")].set_index("attribute")
+    for name in NAMES:
+        assert rule.loc[name, "without"] == pytest.approx(
+            without(set(NAMES) - {name}).loc["no-protection", "risk"], abs=1e-12
+        )
+        assert rule.loc[name, "alone"] == pytest.approx(without({name}).loc["no-protection", "risk"], abs=1e-12)
+
+
+def test_many_columns_are_drawn_by_the_seed_with_errors(town, monkeypatch):
+    loaded = town()
+    exact = attributes_loaded(loaded)
+    monkeypatch.setattr(attributes_run, "MOST_EXACT", 2)
+    drawn, again = (attributes_loaded(loaded, orders=60) for _ in range(2))
+    pd.testing.assert_frame_equal(drawn.table, again.table, check_exact=True)
+    assert drawn.manifest["attributes"] == {"exact": False, "orders": 60, "played": 8}
+    assert exact.manifest["attributes"] == {"exact": True, "orders": None, "played": 8}
+    differs = (drawn.table["share"] - exact.table["share"]).abs()
+    assert (differs <= 5 * drawn.table["standard_error"] + 1e-12).all()
+    assert drawn.table["standard_error"].max() > 0
+    other = attributes_loaded(town(seed=5), orders=60)
+    assert not other.table["share"].equals(drawn.table["share"])
+
+
+def test_what_is_told_of_a_dropped_column_and_what_cannot_be_played_is_said(town):
+    prefixes = {"rule": "prefix", "digits": [1], "suppress": False}
+    loaded = town(publisher__policies=["basic", "opt-in"], attributes__town__hierarchy=prefixes)
+    result = attributes_loaded(loaded)
+    assert set(result.table["policy"]) == {"basic"}
+    assert result.warnings == (
+        "policy opt-in is left out: it knows no lowest level of a column",
+        "column town keeps 2 groups when it is dropped, as the highest level of its hierarchy does",
+    )
+
+
+def test_without_a_policy_to_play_it_is_an_error_in_a_line(town):
+    with pytest.raises(InputError, match=r"publisher\.policies: no policy that knows a lowest level") as error:
+        attributes_loaded(town(publisher__policies=["opt-in", "lattice-search"]))
+    assert "\n" not in str(error.value)
+
+
+def test_the_command_writes_a_table_and_a_figure(town, monkeypatch, capsys):
+    town()
+    monkeypatch.setattr("sys.argv", ["reidsim", "attributes", "town.toml", "-o", "found"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
+    out = capsys.readouterr().out
+    assert "town: no-protection" in out
+    assert json.loads(Path("found/manifest.json").read_text())["figures"] == ["attributes.png"]
+    assert Path("found/figures/attributes.png").stat().st_size > 10_000
+    table = pd.read_parquet("found/attributes.parquet")
+    assert set(table["measure"]) == set(MEASURES)
+    assert f"{table['without'].iloc[0]:,.2f}" in out
+
+
+def test_subjects_who_mask_drop_nothing(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["reidsim", "attributes", "wan2021"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert "game: columns are dropped from a table; found 'masking'; expected tables" in capsys.readouterr().err

@@ -1,0 +1,306 @@
+"""Scenarios in which persons are looked up in the shared rows: runs, their tables, and what is refused."""
+
+import csv
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import reidsim
+from reidsim.errors import InputError
+from reidsim.kinds.tables.build import build_study
+from reidsim.reports.page.report import report_text
+from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.publisher_schema import PublisherScenario
+from reidsim.validation import validated
+
+FILES = {
+    "people.toml": """kind = "counts"
+file = "people.csv"
+count = "people"
+[columns]
+age = "age"
+sex = "sex"
+village = "village"
+""",
+    "people.csv": """age,sex,village,people
+30,F,Dale,14
+30,M,Dale,7
+30,F,Hill,2
+30,M,Hill,9
+40,F,Dale,11
+40,M,Dale,2
+40,M,Hill,1
+50,F,Dale,5
+50,F,Hill,8
+50,M,Hill,3
+""",
+    "patients.csv": """age,sex,village
+30,F,Dale
+30,M,Dale
+30,F,Hill
+40,F,Dale
+40,M,Dale
+40,M,Hill
+50,F,Dale
+50,M,Hill
+50,F,Dale
+50,F,Dale
+""",
+    "game.toml": """seed = 3
+[population]
+recipe = "people.toml"
+holds_release = false
+[release]
+path = "patients.csv"
+[attributes.age]
+hierarchy = { rule = "intervals", widths = [20] }
+[attributes.sex]
+hierarchy = { rule = "suppress" }
+[attributes.village]
+hierarchy = { rule = "suppress" }
+[economics]
+benefit = 100
+loss = 150
+cost = 20
+[publisher]
+unit = "UNIT"
+k = 3
+policies = ["basic", "no-attack", "full-domain", "record-level", "opt-in", "k-anonymity", "no-protection"]
+[adversary]
+planner = "one-shot"
+""",
+}
+PATIENTS = [tuple(row.values()) for row in csv.DictReader(io.StringIO(FILES["patients.csv"]))]
+LOOKED_UP = {"adversary.direction": "person"}
+
+
+def write(folder, unit):
+    """Write the scenario of a clinic; return its path."""
+    for name, content in FILES.items():
+        (folder / name).write_text(content.replace("UNIT", unit))
+    return folder / "game.toml"
+
+
+def values_of(released, patient):
+    """Tell whether a person with these values fits a released row of the clinic."""
+    age, sex, village = released
+
+    def among(shown, value):
+        if shown in ("*", value):
+            return True
+        low, _, high = shown.strip("[]").partition("-") if "-" in shown else (shown, "", shown)
+        return low.isdigit() and int(low) <= int(value) <= int(high)
+
+    return among(age, patient[0]) and sex in ("*", patient[1]) and village in ("*", patient[2])
+
+
+@pytest.mark.parametrize("unit", ["record", "table"])
+@pytest.mark.parametrize("policy", ["basic", "no-attack", "k-anonymity", "record-level"])
+def test_records_succeed_as_often_as_rows_fit_them(tmp_path, unit, policy):
+    """From the labels in records.parquet alone."""
+    path = write(tmp_path, unit)
+    records = reidsim.run(path, overrides=LOOKED_UP).records.set_index("policy").loc[policy]
+    rows = records[["age", "sex", "village"]].astype("str").to_numpy().tolist()
+    shared = (records["strategy"].astype("str") != "withheld").tolist()
+    for mine, patient, success in zip(shared, PATIENTS, records["success_probability"], strict=True):
+        fitting = sum(there and values_of(row, patient) for row, there in zip(rows, shared, strict=True))
+        assert success == pytest.approx(1 / fitting if mine else 0.0)
+    assert not (policy == "no-attack" and records["attacked"].any())
+
+
+def test_records_that_are_alike_have_forms_of_their_own(tmp_path):
+    path = write(tmp_path, "record")
+    assert build_study(load_scenario(path)).lattice.n_records == 8
+    study = build_study(load_scenario(path, LOOKED_UP))
+    assert study.lattice.n_records == study.n_records == 10
+    assert study.by_row() is study
+    # An adversary who does so in place of another tells them apart, too.
+    other = build_study(load_scenario(path))
+    section = other.scenario.adversary.model_copy(update={"direction": "both"})
+    assert other.with_adversary(section).lattice.n_records == 10
+
+
+def test_what_looking_persons_up_costs_is_told(tmp_path):
+    path = write(tmp_path, "record")
+    result, alone = (reidsim.run(path, overrides={"adversary.direction": d}) for d in ("both", "record"))
+    found = result.summary
+    for policy in ("basic", "no-attack", "opt-in", "record-level"):
+        before = alone.records.set_index("policy").loc[policy]
+        price = alone.summary.loc[policy, "utility"] - found.loc[policy, "utility"]
+        assert found.loc[policy, "utility_price"] == pytest.approx(price, abs=1e-12)
+        rows = before[["age", "sex", "village"]].astype("str").to_numpy().tolist()
+        shared = (before["strategy"].astype("str") != "withheld").tolist()
+        attacked = 0
+        for mine, patient, success in zip(shared, PATIENTS, before["success_probability"], strict=True):
+            fitting = sum(there and values_of(row, patient) for row, there in zip(rows, shared, strict=True))
+            attacked += mine and 150 * max(success, 1 / fitting) > 20
+        assert found.loc[policy, "exposed_by_record"] == pytest.approx(attacked / 10)
+    assert found.loc["k-anonymity", ["utility_price", "exposed_by_record"]].isna().all()
+    assert "utility_price" not in alone.summary
+    labels = {measure.column: measure.label for measure in result.measures}
+    assert labels["utility_price"] == "Utility given up for persons looked up"
+
+
+def test_a_promise_that_rests_on_an_even_guess_says_so(tmp_path):
+    """Two patients are shared as they are, and eight suppressed rows fit them as well."""
+    result = reidsim.run(write(tmp_path, "record"), overrides=LOOKED_UP)
+    assert result.summary.loc["no-attack", ["share_attacked", "share_unchanged", "share_suppressed"]].tolist() == [
+        0.0, 0.2, 0.8,
+    ]  # fmt: skip
+    # Of nine rows, one fits 1 or 2 people of 10 and the others all 10.
+    assert result.summary.loc["no-attack", "exposed_to_weighted"] == pytest.approx(0.2)
+    assert [text for text in result.warnings if text.startswith("no-attack")] == [
+        "no-attack: nobody is at risk if all rows that fit a person are taken for equally likely; 2 of 10 are if rows "
+        "that fit fewer people are taken for likelier"
+    ]
+
+
+def test_reports_say_who_looks_what_up(tmp_path):
+    path = write(tmp_path, "record")
+    said = {}
+    for direction in ("record", "person", "both"):
+        changes = {"adversary.direction": direction, "publisher.policies": ["no-attack"]}
+        folder = reidsim.run(path, overrides=changes).save(tmp_path / direction)
+        said[direction] = " ".join(report_text(folder, file_format="markdown").split())
+    people, person = "A record hides among the people of the population", "picks one of the shared rows that fit the"
+    assert [people in text for text in said.values()] == [True, False, True]
+    assert [person in text for text in said.values()] == [False, True, True]
+    assert "Utility given up for persons looked up" in said["both"]
+    assert "rows that fit fewer people are taken for likelier" in said["both"]
+
+
+def test_persons_can_be_looked_up_without_a_population(tmp_path):
+    path = write(tmp_path, "record")
+    text = path.read_text()
+    path.write_text(text[: text.index("[population]")] + text[text.index("[release]") :])
+    with pytest.raises(InputError, match="population: section missing"):
+        reidsim.run(path)
+    assert not reidsim.run(path, overrides=LOOKED_UP).records.set_index("policy").loc["no-attack", "attacked"].any()
+    with pytest.raises(InputError, match="population: section missing"):
+        reidsim.run(path, overrides={"adversary.direction": "both"})
+
+
+def test_a_sweep_over_directions_tells_each(tmp_path):
+    path = write(tmp_path, "record")
+    directions = ["record", "person", "both"]
+    runs = reidsim.run_batch(
+        path, overrides={"sweep.values": {"adversary.direction": directions}}, executor="serial"
+    ).runs
+    assert (runs["state"] == "complete").all()
+    for direction in directions:
+        alone = reidsim.run(path, overrides={"adversary.direction": direction}).summary
+        here = runs[runs["adversary.direction"] == direction].set_index("policy")
+        for measure in ("utility", "share_attacked", "utility_price", "exposed_to_weighted"):
+            if measure in alone:
+                np.testing.assert_allclose(here.loc[alone.index, measure], alone[measure], atol=1e-12)
+        assert here["utility_price"].isna().all() == (direction == "record")
+
+
+def test_amounts_by_record_count(tmp_path):
+    """A patient whose gain is small needs fewer rows; who is withheld in one form no longer hides others."""
+    path = write(tmp_path, "table")
+    gains = [10.0, 10, 10, 10, 10, 10, 10, 500, 500, 500]
+    table = pd.read_csv(tmp_path / "patients.csv").assign(worth=gains)
+    table.to_csv(tmp_path / "patients.csv", index=False)
+    changed = {"economics.columns": {"gain": "worth"}, **LOOKED_UP}
+    for unit in ("record", "table"):
+        result = reidsim.run(path, overrides={"publisher.unit": unit, **changed})
+        records = result.records.set_index("policy").loc["no-attack"]
+        assert not records["attacked"].any()
+        assert (records["success_probability"].to_numpy() * gains <= 20 + 1e-9).all()
+        # The release of the whole table is then short of its best at most, never unsafe; of records it shares some.
+        assert unit == "table" or result.summary.loc["no-attack", "utility"] > 0.5
+
+
+def test_no_more_are_withheld_than_the_limit_allows(tmp_path):
+    path = write(tmp_path, "table")
+    table = pd.read_csv(tmp_path / "patients.csv").assign(worth=[10.0] * 7 + [500] * 3)
+    table.to_csv(tmp_path / "patients.csv", index=False)
+    changed = {"economics.columns": {"gain": "worth"}, "publisher.policies": ["no-attack"], **LOOKED_UP}
+    for limit, withheld in ((0.3, 3), (0.2, 10)):
+        records = reidsim.run(path, overrides={"publisher.suppression_limit": limit, **changed}).records
+        assert (records["strategy"].astype("str") == "withheld").sum() == withheld
+
+
+@pytest.mark.parametrize(
+    ("changes", "where", "message"),
+    [
+        ({"agents": {"rounds": 2}}, "agents", "takes each record on its own"),
+        ({"publisher.solver": "lattice-search", "publisher.policies": ["basic"]}, "publisher.solver", "each record on"),
+        ({"publisher.policies": ["local-recoding"]}, "publisher.policies", "own: local-recoding, and who looks"),
+        (
+            {"figures.strategies": {"age": "30", "sex": "F", "village": "Dale"}},
+            "figures.strategies", 'expected adversary.direction = "record"',
+        ),
+        ({"adversary.knowledge": "club.toml"}, "adversary.direction", "without knowledge"),
+        ({"adversary.stages": "attack.toml"}, "adversary.direction", "without stages"),
+        (
+            {"adversary.planner": "fmdp", "adversary.sequential.belief": "unknown"},
+            "adversary.direction", 'without sequential.belief = "unknown"',
+        ),
+        (
+            {"adversary.planner": "fmdp", "adversary.sequential.registry": "people.toml"},
+            "adversary.direction", "without sequential.registry",
+        ),
+        ({"adversary.direction": "row"}, "adversary.direction", "record"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_combined_is_one_error(tmp_path, changes, where, message):
+    path = write(tmp_path, "record")
+    with pytest.raises(InputError) as error:
+        load_scenario(path, {**LOOKED_UP, **changes})
+    assert f"{where}:" in str(error.value)
+    assert message in str(error.value)
+
+
+def test_several_adversaries_look_up_in_one_way(tmp_path):
+    path = write(tmp_path, "record")
+    several = '[adversaries.a]\nweight = 0.5\ndirection = "both"\n[adversaries.b]\nweight = 0.5\ncost = 45\n'
+    text = path.read_text().replace('[adversary]\nplanner = "one-shot"\n', several)
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"adversaries.b.direction.*found 'record'.*expected both"):
+        load_scenario(path)
+    path.write_text(text.replace("cost = 45", 'cost = 45\ndirection = "both"'))
+    found = reidsim.run(path).summary
+    assert found.loc["no-attack", "share_attacked"] == 0
+    play = reidsim.cross_play(path).table
+    own = play[(play["adversary"] == "types") & play["plans_against"].isin(["", "types"])].set_index("defender")
+    assert own.loc["no-attack", "utility"] == pytest.approx(found.loc["no-attack", "utility"], abs=1e-12)
+
+
+def test_too_many_forms_of_too_many_records_are_told_by_check(tmp_path, monkeypatch):
+    monkeypatch.setattr("reidsim.games.directions.harm.MOST_HELD", 119)
+    path = write(tmp_path, "record")
+    with pytest.raises(InputError, match=r"found 120.*at most 119 records times"):
+        build_study(load_scenario(path, LOOKED_UP))
+    # Policies of one form for all do not look at every form of every record.
+    build_study(load_scenario(path, {**LOOKED_UP, "publisher.policies": ["full-domain", "k-anonymity"]}))
+
+
+def test_a_kind_that_does_not_look_persons_up_refuses_to():
+    content = {
+        "game": "mine:KIND", "economics": {"benefit": 1, "loss": 1, "cost": 1}, "publisher": {"policies": ["a"]},
+        "adversary": {"direction": "person"},
+    }  # fmt: skip
+    with pytest.raises(InputError, match=r"adversary.direction: persons are looked up in tables alone"):
+        validated(PublisherScenario, content, "mine.toml")
+    content["adversary"] = {}
+    validated(PublisherScenario, content, "mine.toml")
+
+
+def test_the_front_says_the_direction():
+    patients = pd.DataFrame({"age": ["30", "34", "52", "52"], "sex": ["F", "F", "M", "M"]})
+    records = reidsim.Records(patients, {"age": reidsim.intervals(5), "sex": "suppress"})
+    game = reidsim.Game(records, adversary=reidsim.OneShot(gain=60, cost=20, direction="both"), benefit=100, loss=300)
+    found = game.play(["no-attack"])
+    assert game.scenario().scenario.adversary.direction == "both"
+    assert found.summary.loc["no-attack", "share_attacked"] == 0
+    assert found.records["success_probability"].max() <= 20 / 60 + 1e-12
+    assert (
+        "direction"
+        not in reidsim.Game(records, adversary=reidsim.OneShot(gain=60, cost=20), benefit=100, loss=300)
+        .scenario()
+        .content["adversary"]
+    )

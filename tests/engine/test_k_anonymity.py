@@ -1,0 +1,127 @@
+"""k-anonymity of several k beside other policies, against enumeration of all generalizations."""
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import reidsim
+from reidsim.errors import InputError
+from reidsim.scenarios.load import load_scenario
+
+SCENARIO = """
+[release]
+path = "people.csv"
+[attributes.age]
+hierarchy = {{ rule = "intervals", widths = [5, 10] }}
+[attributes.sex]
+hierarchy = {{ rule = "suppress" }}
+[economics]
+benefit = 100
+loss = 300
+cost = 20
+[adversary]
+risk = "prosecutor"
+[publisher]
+unit = "{unit}"
+suppression_limit = {limit}
+policies = ["basic", "k-anonymity"]
+k = [2, 5, 11]
+"""
+AGES, SEXES = range(30, 50), ("F", "M")
+
+
+def labels_of(age, sex):
+    """The forms of a record, by level; utility is one less the share of the logarithms of values merged."""
+    widths = (1, 5, 10, 20)
+    ages = [(age // width, width) if width < 20 else ("*", 20) for width in widths]
+    return ages, [(sex, 1), ("*", 2)]
+
+
+def best_by_enumeration(people, k, most_withheld):
+    """Return the best utility in sum over all nodes, by counting labels."""
+    best = -1.0
+    for a, s in itertools.product(range(4), range(2)):
+        forms = [(labels_of(*p)[0][a][0], labels_of(*p)[1][s][0]) for p in people]
+        alike = pd.Series(forms).map(pd.Series(forms).value_counts())
+        kept = int((alike >= k).sum())
+        if len(people) - kept > most_withheld:
+            continue
+        loss = (np.log((1, 5, 10, 20)[a]) + np.log(2) * s) / np.log(40)
+        best = max(best, kept * (1 - loss))
+    return best
+
+
+@pytest.fixture
+def people(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    # Every value occurs, so that categories are the same in each draw.
+    ages = [*AGES, *rng.choice(AGES, 30).tolist()]
+    rows = [(age, SEXES[i % 2]) for i, age in enumerate(ages)]
+    lines = "".join(f"{age},{sex}\n" for age, sex in rows)
+    Path("people.csv").write_text("age,sex\n" + lines)
+    return rows
+
+
+@pytest.mark.parametrize("unit", ["record", "table"])
+@pytest.mark.parametrize("limit", [0.0, 0.3])
+def test_each_k_is_the_best_of_all_generalizations(people, unit, limit):
+    Path("game.toml").write_text(SCENARIO.format(unit=unit, limit=limit))
+    result = reidsim.run("game.toml")
+    assert list(result.summary.index) == ["basic", "k-anonymity-2", "k-anonymity-5", "k-anonymity-11"]
+    # Records of single forms are all shared.
+    most = int(limit * len(people)) if unit == "table" else 0
+    for k in (2, 5, 11):
+        utility = result.summary.loc[f"k-anonymity-{k}", "utility"] * len(people)
+        assert utility == pytest.approx(max(best_by_enumeration(people, k, most), 0.0), abs=1e-9)
+        shared = result.records[(result.records["policy"] == f"k-anonymity-{k}") & result.records["age"].notna()]
+        assert shared.groupby(["age", "sex"], observed=True).size().min() >= k
+    if unit == "table":
+        nodes = result.analysis.optima.set_index("policy")["node"]
+        assert nodes["k-anonymity-11"].count(",") == 1
+        assert set(result.analysis.classes["policy"]) == set(result.summary.index)
+
+
+def test_one_number_keeps_its_name_and_says_the_same(people):
+    Path("game.toml").write_text(SCENARIO.format(unit="record", limit=0.0))
+    several = reidsim.run("game.toml").summary
+    for k in (2, 5, 11):
+        one = reidsim.run("game.toml", overrides={"publisher.k": k}).summary
+        pd.testing.assert_series_equal(
+            one.loc["k-anonymity"], several.loc[f"k-anonymity-{k}"], check_names=False, check_exact=True
+        )
+    named = {"publisher.k": 5, "publisher.policies": ["k-anonymity", "k-anonymity-2"]}
+    both = reidsim.run("game.toml", overrides=named).summary
+    assert list(both.index) == ["k-anonymity", "k-anonymity-2"]
+    assert both["utility"].tolist() == several.loc[["k-anonymity-5", "k-anonymity-2"], "utility"].tolist()
+
+
+def test_cross_play_and_sweeps_have_every_k(people):
+    Path("game.toml").write_text(SCENARIO.format(unit="record", limit=0.0))
+    rows = set(reidsim.cross_play("game.toml").table["defender"])
+    assert {"k-anonymity-2", "k-anonymity-5", "k-anonymity-11"} <= rows
+    assert "k-anonymity" not in rows
+    swept = {"publisher.k": 2, "sweep.values": {"publisher.k": [2, 5, 11]}}
+    runs = reidsim.run_batch("game.toml", overrides=swept, executor="serial").runs
+    several = reidsim.run("game.toml").summary
+    found = runs[runs["policy"] == "k-anonymity"]["utility"].tolist()
+    assert found == several.loc[["k-anonymity-2", "k-anonymity-5", "k-anonymity-11"], "utility"].tolist()
+
+
+@pytest.mark.parametrize("k", [0, [], [2, 0], "x", 2.5, True])
+def test_what_is_no_k_is_an_error_in_a_line(people, k):
+    Path("game.toml").write_text(SCENARIO.format(unit="record", limit=0.0))
+    with pytest.raises(
+        InputError, match=r"publisher\.k: value not allowed; found .*; expected a whole number"
+    ) as error:
+        load_scenario("game.toml", {"publisher.k": k})
+    assert "\n" not in str(error.value)
+
+
+def test_a_k_twice_is_listed_twice(people):
+    Path("game.toml").write_text(SCENARIO.format(unit="record", limit=0.0))
+    with pytest.raises(InputError, match=r"publisher\.policies: listed twice; found 'k-anonymity-3'"):
+        load_scenario("game.toml", {"publisher.k": [3, 3]})

@@ -1,0 +1,333 @@
+"""Released files played as policies: those of this package say what it says, others what counting by hand says."""
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tiers import examples
+
+import reidsim
+from reidsim.cli import main
+from reidsim.engine.score import score_loaded
+from reidsim.errors import InputError
+from reidsim.reports.page.stored_run import open_results
+from reidsim.reports.shared.file import write_shared
+from reidsim.reports.shared.records import shared_records
+from reidsim.scenarios.load import load_scenario
+
+SCENARIO = """
+[population]
+path = "everybody.csv"
+[release]
+path = "people.csv"
+[attributes.age]
+hierarchy = { rule = "intervals", widths = [2, 4] }
+[attributes.sex]
+column = "Geschlecht"
+values = { w = "F", m = "M" }
+hierarchy = { rule = "suppress" }
+[attributes.town]
+hierarchy = { rule = "prefix", digits = [1] }
+[economics]
+benefit = 100
+loss = 300
+cost = 20
+[adversary]
+risk = "RISK"
+[publisher]
+unit = "UNIT"
+policies = ["no-protection", "basic", "no-attack", "k-anonymity-3", "suppress-all"]
+"""
+AGES, SEXES, TOWNS = range(20, 30), "wm", ("11", "12", "21")
+MEASURES = ["publisher_payoff", "adversary_payoff", "utility", "share_attacked", "risk"]
+COST, GAIN, BENEFIT = 20, 300, 100
+
+
+def write_people(folder, n=50, seed=1):
+    rng = np.random.default_rng(seed)
+
+    def drawn(size):
+        columns = (rng.choice(AGES, size), rng.choice(list(SEXES), size), rng.choice(TOWNS, size))
+        return pd.DataFrame(dict(zip(("age", "Geschlecht", "town"), columns, strict=True)))
+
+    # Everybody has every combination, so that all categories are known.
+    whole = pd.DataFrame(itertools.product(AGES, SEXES, TOWNS), columns=["age", "Geschlecht", "town"])
+    people = drawn(n).assign(pid=[f"P{i}" for i in range(n)])
+    people.to_csv(folder / "people.csv", index=False)
+    pd.concat([whole, people[whole.columns], drawn(200)]).to_csv(folder / "everybody.csv", index=False)
+
+
+def load(folder, unit="record", risk="prosecutor", **more):
+    (folder / "town.toml").write_text(SCENARIO.replace("UNIT", unit).replace("RISK", risk))
+    return load_scenario(folder / "town.toml", {key.replace("__", "."): value for key, value in more.items()})
+
+
+@pytest.fixture
+def town(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_people(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("unit", ["record", "table"])
+@pytest.mark.parametrize("risk", ["prosecutor", "journalist"])
+def test_a_file_of_share_says_what_its_policy_said(town, unit, risk):
+    loaded = load(town, unit, risk)
+    reidsim.run("town.toml").save("results")
+    run = open_results(Path("results"))
+    withheld = 0
+    for policy in loaded.scenario.publisher.policies:
+        shared = shared_records(run, policy=policy, keep=["pid"])
+        path = Path(f"{policy}.csv")
+        write_shared(path, run, shared)
+        withheld += shared.withheld
+        result = score_loaded(loaded, path, key="pid")
+        own, played = result.summary.loc[path.name, MEASURES], result.summary.loc[policy, MEASURES]
+        np.testing.assert_allclose(own.to_numpy(float), played.to_numpy(float), rtol=0, atol=1e-12)
+        # A group that two levels share is taken for one of the lower.
+        intensity = result.summary["generalization_intensity"]
+        assert intensity[path.name] <= intensity[policy] + 1e-12
+        assert (~result.records["shared"]).sum() == shared.withheld
+        if not shared.withheld:
+            in_order = score_loaded(loaded, path).summary
+            pd.testing.assert_frame_equal(in_order, result.summary, check_exact=True)
+    assert withheld > 0 or (unit, risk) != ("table", "prosecutor")
+
+
+def by_hand(released, people, everybody):
+    """Return publisher's payoff, success and utility of each row: sets of values of a row, counted one by one."""
+    found = []
+    for sets in released:
+        size = sum(all(value in values for value, values in zip(person, sets, strict=True)) for person in everybody)
+        loss = sum(np.log(len(values)) for values in sets) / np.log(len(AGES) * len(SEXES) * len(TOWNS))
+        utility = max(1 - loss, 0) if loss < 1 - 1e-12 else 0.0
+        attacked = GAIN / max(size, 1) > COST
+        found.append((BENEFIT * utility - 300 * attacked / max(size, 1), 1 / max(size, 1), utility, attacked))
+    return np.array(found)
+
+
+def written(values, kind):
+    """Write a set of values as one program or another does."""
+    values = sorted(values)
+    numbers = all(str(value).isdigit() for value in values)
+    whole = numbers and [int(v) for v in values] == list(range(int(values[0]), int(values[-1]) + 1))
+    if len(values) == 1 and kind != 2:
+        return str(values[0])
+    if whole and kind == 0:
+        return f"[{values[0]}, {int(values[-1]) + 1}["
+    if whole and kind == 1:
+        return f"{values[0]}-{values[-1]}"
+    return "{" + ", ".join(map(str, values)) + "}"
+
+
+@examples(40)
+@given(st.integers(0, 10_000), st.sampled_from(["prosecutor", "journalist"]))
+def test_any_sets_are_counted_one_by_one(tmp_path_factory, seed, risk):
+    folder = tmp_path_factory.mktemp("sets")
+    write_people(folder, n=25, seed=seed)
+    loaded = load(folder, risk=risk, publisher__policies=["suppress-all"])
+    rng = np.random.default_rng(seed)
+    frame = pd.read_csv(folder / "people.csv", dtype=str)
+    domains = ([str(age) for age in AGES], list(SEXES), list(TOWNS))
+    released = []
+    for person in frame[["age", "Geschlecht", "town"]].itertuples(index=False):
+        sets = []
+        for value, domain in zip(person, domains, strict=True):
+            if rng.random() < 0.2:
+                sets.append(set(domain))
+                continue
+            sets.append({value, *rng.choice(domain, rng.integers(0, len(domain))).tolist()})
+        released.append(sets)
+    cells = [
+        ["*" if len(s) == len(d) and rng.random() < 0.5 else written(s, rng.integers(3)) for s, d in pairs]
+        for pairs in (list(zip(row, domains, strict=True)) for row in released)
+    ]
+    pd.DataFrame(cells, columns=["age", "Geschlecht", "town"]).to_csv(folder / "made.csv", index=False, sep=";")
+    result = score_loaded(loaded, folder / "made.csv")
+    people = [tuple(row) for row in frame[["age", "Geschlecht", "town"]].to_numpy()]
+    every = pd.read_csv(folder / "everybody.csv", dtype=str)[["age", "Geschlecht", "town"]].to_numpy()
+    everybody = people if risk == "prosecutor" else [tuple(row) for row in every]
+    expected = by_hand(released, people, everybody)
+    records = result.records
+    np.testing.assert_allclose(records["publisher_payoff"], expected[:, 0], atol=1e-9)
+    np.testing.assert_allclose(records["success_probability"], expected[:, 1], atol=1e-12)
+    np.testing.assert_allclose(records["utility"], expected[:, 2], atol=1e-12)
+    np.testing.assert_array_equal(records["attacked"], expected[:, 3].astype(bool))
+    row = result.summary.loc["made.csv"]
+    assert row["publisher_payoff"] == pytest.approx(expected[:, 0].mean(), abs=1e-9)
+    assert row["share_attacked"] == pytest.approx(expected[:, 3].mean())
+    assert 0 <= row["generalization_intensity"] <= 1
+
+
+def test_rows_find_their_records_by_a_key_in_any_order(town):
+    loaded = load(town)
+    frame = pd.read_csv("people.csv", dtype=str)
+    shuffled = frame.sample(frac=1, random_state=3)
+    shuffled.to_csv("shuffled.csv", index=False)
+    frame.to_csv("same.csv", index=False)
+    one, other = (score_loaded(loaded, Path(name), key="pid") for name in ("shuffled.csv", "same.csv"))
+    pd.testing.assert_frame_equal(one.records, other.records)
+    # Without some of its rows, those are withheld.
+    shuffled.head(30).to_csv("part.csv", index=False)
+    part = score_loaded(loaded, Path("part.csv"), key="pid")
+    kept = set(shuffled.head(30)["pid"])
+    assert part.records["shared"].tolist() == [pid in kept for pid in frame["pid"]]
+    there = part.records["shared"]
+    pd.testing.assert_series_equal(
+        part.records.loc[there, "publisher_payoff"], one.records.loc[there, "publisher_payoff"]
+    )
+    assert (part.records.loc[~there, ["publisher_payoff", "success_probability", "utility"]] == 0).all(axis=None)
+    np.testing.assert_allclose(
+        part.summary.loc["part.csv", "publisher_payoff"], part.records["publisher_payoff"].mean()
+    )
+
+
+def test_rows_of_one_person_are_in_the_order_of_the_release(town):
+    loaded = load(town)
+    frame = pd.read_csv("people.csv", dtype=str)
+    frame["pid"] = [f"P{i // 2}" for i in range(len(frame))]
+    frame.to_csv("people.csv", index=False)
+    by_person = frame.sort_values("pid", kind="stable")
+    by_person.to_csv("sorted.csv", index=False)
+    result = score_loaded(loaded, Path("sorted.csv"), key="pid")
+    np.testing.assert_allclose(
+        result.summary.loc["sorted.csv", MEASURES].to_numpy(float),
+        result.summary.loc["no-protection", MEASURES].to_numpy(float),
+        atol=1e-12,
+    )
+    by_person.drop(index=[1]).to_csv("part.csv", index=False)
+    with pytest.raises(
+        InputError, match=r"row 1, column 'pid': fewer rows of a key .* found 'P0'; expected all of its 2"
+    ):
+        score_loaded(loaded, Path("part.csv"), key="pid")
+
+
+def test_a_column_that_the_file_lacks_is_suppressed(town):
+    loaded = load(town)
+    frame = pd.read_csv("people.csv", dtype=str)
+    frame.drop(columns="town").to_csv("lacking.csv", index=False)
+    frame.assign(town="*").to_csv("stars.csv", index=False)
+    lacking, stars = (score_loaded(loaded, Path(name)) for name in ("lacking.csv", "stars.csv"))
+    pd.testing.assert_frame_equal(lacking.records, stars.records)
+    assert lacking.warnings == ("the file has no column for town: suppressed in every row",)
+    assert stars.warnings == ()
+
+
+def spoil(column, row, value):
+    def spoiled(frame):
+        frame.loc[row - 1, column] = value
+        return frame
+
+    return spoiled
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "says"),
+    [
+        (spoil("age", 7, "young"), None, r"made\.csv: row 7, column 'age': cell that cannot be read; found 'young'"),
+        (spoil("town", 3, "{11, 99}"), None, r"row 3, column 'town': cell that cannot be read; found '\{11, 99\}'"),
+        (spoil("age", 1, "[90, 95["), None, r"row 1, column 'age': cell that cannot be read"),
+        (lambda frame: frame.assign(age=frame["age"].shift(1, fill_value="20")), None, "not the row of this record"),
+        (lambda frame: frame.head(20), None, r"another number of rows .*; found 20; expected 50.*--key COLUMN"),
+        (lambda frame: frame, "nobody", "nobody"),
+        (spoil("pid", 4, "P999"), "pid", r"row 4, column 'pid': no such record; found 'P999'"),
+        (spoil("pid", 4, "P1"), "pid", r"row 4, column 'pid': no such record; found 'P1'"),
+        (lambda frame: frame[["pid"]], None, r"made\.csv: no quasi-identifier; found 'pid'"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line_with_row_and_column(town, change, key, says):
+    loaded = load(town)
+    change(pd.read_csv("people.csv", dtype=str)).to_csv("made.csv", index=False)
+    with pytest.raises(InputError, match=says) as error:
+        score_loaded(loaded, Path("made.csv"), key=key)
+    assert "\n" not in str(error.value)
+
+
+def test_several_adversaries_and_amounts_by_record(town):
+    """Whoever comes counts the same people; what records cost differs."""
+    frame = pd.read_csv("people.csv", dtype=str).assign(loss=np.arange(50) * 10)
+    frame.to_csv("people.csv", index=False)
+    thief = {"weight": 0.5, "risk": "prosecutor", "gain": 100}
+    spy = {"weight": 0.5, "risk": "journalist", "gain": 2000}
+    (town / "town.toml").write_text(
+        SCENARIO.replace("UNIT", "record")
+        .replace('[adversary]\nrisk = "RISK"\n', "")
+        .replace("cost = 20", "cost = 20\n")
+    )
+    loaded = load_scenario(
+        "town.toml", {"adversaries": {"thief": thief, "spy": spy}, "economics.columns": {"loss": "loss"}}
+    )
+    # One row is of no group of the hierarchies, so that all are counted by sets.
+    frame.drop(columns="loss").to_csv("made.csv", index=False)
+    plain = score_loaded(loaded, Path("made.csv"))
+    np.testing.assert_allclose(
+        plain.summary.loc["made.csv", MEASURES].to_numpy(float),
+        plain.summary.loc["no-protection", MEASURES].to_numpy(float), atol=1e-12,
+    )  # fmt: skip
+    age = int(frame["age"][0])
+    frame.loc[0, "age"] = "{" + f"{age}, {20 if age != 20 else 25}" + "}"
+    frame.drop(columns="loss").to_csv("made.csv", index=False)
+    sets = score_loaded(loaded, Path("made.csv"))
+    pd.testing.assert_frame_equal(sets.records.iloc[1:], plain.records.iloc[1:])
+    assert sets.records["utility"][0] < 1
+
+
+def test_an_adversary_who_knows_more_is_played_on_hierarchies_only(town):
+    (town / "club.toml").write_text(
+        '[[sources]]\nkind = "groups"\nname = "club"\n[[sources.profile]]\npresence = 0.5\n'
+        '[[sources.profile.groups]]\nattributes = ["age"]\n'
+    )
+    loaded = load(town, risk="journalist", adversary__knowledge=str(town / "club.toml"))
+    frame = pd.read_csv("people.csv", dtype=str)
+    frame.to_csv("made.csv", index=False)
+    result = score_loaded(loaded, Path("made.csv"))
+    np.testing.assert_allclose(
+        result.summary.loc["made.csv", MEASURES].to_numpy(float),
+        result.summary.loc["no-protection", MEASURES].to_numpy(float), atol=1e-12,
+    )  # fmt: skip
+    age = int(frame["age"][4])
+    frame.loc[4, "age"] = "{" + f"{age}, {20 if age != 20 else 25}" + "}"
+    frame.to_csv("made.csv", index=False)
+    with pytest.raises(InputError, match=r"adversary: the adversary links with more than .*; found 'row 5 of the"):
+        score_loaded(loaded, Path("made.csv"))
+
+
+def test_the_command_prints_the_file_beside_the_policies(town, monkeypatch, capsys):
+    load(town)
+    pd.read_csv("people.csv", dtype=str).assign(sex="*").to_csv("made.csv", index=False)
+    monkeypatch.setattr("sys.argv", ["reidsim", "score", "made.csv", "--scenario", "town.toml", "-o", "found"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
+    out = capsys.readouterr().out
+    assert "made.csv as a policy of town" in out
+    scores = pd.read_parquet("found/scores.parquet")
+    assert scores["policy"].tolist()[:3] == ["made.csv", "no-protection", "basic"]
+    assert len(pd.read_parquet("found/records.parquet")) == 50
+    manifest = json.loads(Path("found/manifest.json").read_text())
+    assert manifest["score"]["file"] == "made.csv"
+    assert len(manifest["score"]["sha256"]) == 64
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ("score nowhere.csv --scenario town.toml", "nowhere.csv: no such file; expected a released file"),
+        ("score people.csv --scenario wan2021", "released files are of tables; found 'masking'"),
+        ("score people.csv --scenario xia2021", "nobody decides what is shared"),
+    ],
+)
+def test_the_command_ends_with_2_and_one_line(town, monkeypatch, capsys, arguments, says):
+    load(town)
+    monkeypatch.setattr("sys.argv", ["reidsim", *arguments.split()])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    err = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert says in err
+    assert len(err.splitlines()) == 1

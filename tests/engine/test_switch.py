@@ -1,0 +1,330 @@
+"""Switch points against the plainest way: play every policy at many values, and see which pays most."""
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small_scenario import releases, write_scenario
+from tiers import examples
+
+from reidsim.cli import main
+from reidsim.engine.batch.design import at_point
+from reidsim.engine.switch import run as switch_run
+from reidsim.engine.switch.result import INTERVAL_COLUMNS, SWITCH_COLUMNS
+from reidsim.engine.switch.run import switch_loaded
+from reidsim.errors import InputError
+from reidsim.reports.switch_table import switch_text
+from reidsim.scenarios.kind import kind_of
+from reidsim.scenarios.load import load_scenario
+
+KEYS = ("economics.loss", "economics.benefit", "economics.gain", "economics.cost")
+POLICIES = ["basic", "no-attack", "no-protection", "suppress-all", "k-anonymity-2"]
+CLINIC = """
+[release]
+path = "people.csv"
+[attributes.age]
+hierarchy = { rule = "intervals", widths = [2, 4] }
+[attributes.sex]
+hierarchy = { rule = "suppress" }
+[economics]
+benefit = 100
+loss = 300
+cost = 20
+[adversary]
+risk = "prosecutor"
+[publisher]
+unit = "table"
+policies = ["no-protection", "full-domain", "full-domain-no-attack", "k-anonymity-3"]
+"""
+MASKED = """
+game = "masking"
+[targets]
+file = "patients.csv"
+[resources.people]
+file = "people.csv"
+attributes = ["age", "sex"]
+[economics]
+benefit = 100
+loss = 150
+cost = 10
+[subjects]
+attributes = ["age", "sex"]
+policies = ["opt-in", "no-protection", "masking", "no-attack-masking", "same-strategy"]
+[[adversary.stages]]
+stage = "identify"
+resource = "people"
+on = ["age", "sex"]
+"""
+
+
+@pytest.fixture
+def clinic(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(2)
+    rows = [f"{age},{sex}\n" for age, sex in zip(rng.integers(20, 30, 40), rng.choice(["F", "M"], 40), strict=True)]
+    Path("people.csv").write_text("age,sex\n" + "".join(rows))
+    Path("clinic.toml").write_text(CLINIC)
+    return lambda **more: load_scenario("clinic.toml", {key.replace("__", "."): value for key, value in more.items()})
+
+
+STUDIES = {}
+
+
+def study_of(loaded):
+    """Read the data of a scenario once; only the last one's are kept."""
+    if id(loaded) not in STUDIES:
+        STUDIES.clear()
+        STUDIES[id(loaded)] = (loaded, kind_of(loaded.scenario).build(loaded))
+    return STUDIES[id(loaded)][1]
+
+
+def payoffs_at(loaded, key, value, *, link_gain):
+    """Play everything anew where the amount has a value; the gain stays what it is unless it is linked."""
+    economics = loaded.scenario.economics
+    gain = {} if key == "economics.gain" else {"economics.gain": value if link_gain else economics.adversary_gain}
+    there = at_point(loaded, {**gain, key: float(value)})
+    kind = kind_of(there.scenario)
+    study = study_of(loaded).with_loaded(there)
+    played = [kind.summarise(study, d, {p: o.equilibrium for p, o in kind.play(study, d).items()})["publisher_payoff"]
+              for d in range(study.draws)]  # fmt: skip
+    return pd.concat(played, axis=1).mean(axis=1)
+
+
+def assert_best_everywhere(loaded, result, values, *, link_gain, near=1e-6):
+    """Check that at each value those pay most that the intervals name."""
+    table = result.intervals
+    width = table["high"].iloc[-1] - table["low"].iloc[0]
+    assert np.array_equal(table["low"].to_numpy()[1:], table["high"].to_numpy()[:-1])
+    edges = np.unique([*table["low"], *table["high"]])
+    checked = 0
+    for value in values:
+        if np.abs(edges - value).min() <= near * width:
+            continue
+        paid = payoffs_at(loaded, result.key, value, link_gain=link_gain)
+        row = table[(table["low"] <= value) & (value <= table["high"])].iloc[0]
+        scale = loaded.scenario.economics.benefit + loaded.scenario.economics.loss + value
+        best = set(row["best"].split(", "))
+        most = paid.max()
+        assert (paid[list(best)] >= most - 1e-8 * scale).all(), (value, row, paid)
+        assert all(paid[name] < most + 1e-12 * scale for name in paid.index if name not in best), (value, row, paid)
+        others = [name for name in paid.index if name not in best]
+        # Beside a switch both pay nearly the same, by the slopes that they have.
+        far = np.abs(edges - value).min() > 1e-3 * width
+        assert not far or (paid[others] < most - 1e-10 * scale).all(), (value, row, paid)
+        checked += 1
+    assert checked > len(values) / 2
+
+
+@examples(40)
+@given(st.data(), st.sampled_from(KEYS), st.booleans())
+def test_what_pays_most_on_a_fine_grid_is_what_the_intervals_say(tmp_path_factory, data, key, link):
+    small = data.draw(releases())
+    folder = tmp_path_factory.mktemp("small")
+    loaded = load_scenario(write_scenario(folder, small, policies=POLICIES))
+    link_gain = link and key == "economics.loss"
+    own = max(small.benefit[0], small.loss[0], small.gain[0], small.cost[0], 1.0)
+    low, high = (0.01 if key == "economics.cost" else 0.0), 2.0 * own
+    result = switch_loaded(loaded, key, low=low, high=high, link_gain=link_gain)
+    assert result.manifest["switch"]["exact"]
+    assert (result.switches["precision"] <= 1e-8 * high).all()
+    assert_best_everywhere(loaded, result, np.linspace(low, high, 25), link_gain=link_gain)
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("link_gain", [False, True])
+def test_a_table_in_one_generalization(clinic, key, link_gain):
+    if link_gain and key != "economics.loss":
+        pytest.skip("the loss alone is linked")
+    loaded = clinic()
+    result = switch_loaded(loaded, key, high=600.0, link_gain=link_gain)
+    assert list(result.intervals.columns) == list(INTERVAL_COLUMNS)
+    assert list(result.switches.columns) == list(SWITCH_COLUMNS)
+    assert len(result.switches) >= 1
+    assert (result.switches["precision"] == 0).all()
+    assert_best_everywhere(loaded, result, np.linspace(0.5, 600, 60), link_gain=link_gain)
+
+
+def test_the_value_of_a_switch_between_two_lines_is_their_crossing(clinic):
+    """Shared as they are, all records of classes of less than 15 are attacked; withheld, none."""
+    loaded = clinic(publisher__unit="record", publisher__policies=["no-protection", "suppress-all"])
+    result = switch_loaded(loaded, "economics.loss", high=5_000.0)
+    frame = pd.read_csv("people.csv")
+    sizes = frame.groupby(["age", "sex"])["age"].transform("size")
+    attacked = 300 / sizes > 20
+    # All records hide among 40 in the end, of whom 300 / 40 does not pay the cost.
+    crossing = 100 / float((attacked / sizes).mean())
+    (row,) = result.switches.to_dict("records")
+    assert row["value"] == pytest.approx(crossing, rel=1e-12)
+    assert (row["below"], row["above"], row["precision"]) == ("no-protection", "suppress-all", 0.0)
+    assert row["times_own"] == pytest.approx(crossing / 300)
+    # The gain stayed: linked, it would be another value.
+    assert result.intervals["gain_low"].tolist() == [300.0, 300.0]
+    linked = switch_loaded(loaded, "economics.loss", high=5_000.0, link_gain=True)
+    assert linked.intervals["gain_low"].tolist() == linked.intervals["low"].tolist()
+    assert linked.intervals["gain_high"].tolist() == linked.intervals["high"].tolist()
+
+
+def test_of_policies_that_pay_the_same_the_safer_is_told(clinic):
+    loaded = clinic(publisher__policies=["full-domain", "full-domain-no-attack"])
+    result = switch_loaded(loaded, "economics.cost", low=1.0, high=400.0)
+    last = result.intervals.iloc[-1]
+    # Nothing is attacked at a cost of more than the gain, so the promise is for nothing.
+    assert (last["policy"], last["best"]) == ("full-domain-no-attack", "full-domain, full-domain-no-attack")
+    assert last["risk"] == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"publisher__policies": ["full-domain", "local-recoding"]}, "policy local-recoding is a search"),
+        ({"publisher__suppression_limit": 0.2}, "policy full-domain is a search"),
+        ({"beliefs__cost": 60}, "plans are made with other beliefs"),
+    ],
+)
+def test_what_is_no_envelope_is_found_by_halving_and_says_so(clinic, more, reason):
+    loaded = clinic(**more)
+    result = switch_loaded(loaded, "economics.loss", high=1_200.0)
+    assert not result.manifest["switch"]["exact"]
+    (warning,) = result.warnings
+    assert warning.startswith("switches are found to 0.0012, not exactly")
+    assert reason in warning
+    assert (result.switches["precision"] > 0).all()
+    assert (result.switches["precision"] <= 0.0012).all()
+    assert_best_everywhere(loaded, result, np.linspace(0, 1_200, 30), link_gain=False, near=1e-5)
+
+
+def test_a_belief_about_the_loss_leaves_plans_as_they_are(clinic):
+    """Plans that do not change pay along straight lines, however mistaken they are."""
+    loaded = clinic(beliefs__loss=900)
+    result = switch_loaded(loaded, "economics.loss", high=5_000.0)
+    assert result.manifest["switch"]["exact"]
+    assert_best_everywhere(loaded, result, np.linspace(0, 5_000, 30), link_gain=False)
+
+
+def test_another_adversary_is_played_along_loss_exactly_and_along_cost_by_halving(clinic):
+    loaded = clinic(adversary__planner="fmdp", publisher__unit="record", publisher__policies=["basic", "no-protection"])
+    exact = switch_loaded(loaded, "economics.loss", high=3_000.0)
+    assert exact.manifest["switch"]["exact"]
+    assert_best_everywhere(loaded, exact, np.linspace(0, 3_000, 12), link_gain=False)
+    halved = switch_loaded(loaded, "economics.cost", high=100.0)
+    assert "attacks do not set in at known values" in halved.warnings[0]
+
+
+def test_subjects_who_mask(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(4)
+    people = pd.DataFrame({"age": rng.choice([30, 40, 50], 60), "sex": rng.choice(["F", "M"], 60)})
+    people.to_csv("people.csv", index=False)
+    people.head(9).to_csv("patients.csv", index=False)
+    Path("mask.toml").write_text(MASKED)
+    loaded = load_scenario("mask.toml")
+    result = switch_loaded(loaded, "economics.loss", high=4_000.0)
+    assert result.manifest["switch"]["exact"]
+    assert len(result.switches) >= 1
+    assert_best_everywhere(loaded, result, np.linspace(1, 4_000, 25), link_gain=False)
+    halved = switch_loaded(loaded, "economics.cost", high=60.0)
+    assert not halved.manifest["switch"]["exact"]
+    assert_best_everywhere(loaded, halved, np.linspace(1, 60, 25), link_gain=False, near=1e-5)
+
+
+def test_a_budget_of_values_leaves_the_rest_open(clinic, monkeypatch):
+    monkeypatch.setattr(switch_run, "MOST_VALUES", 3)
+    result = switch_loaded(clinic(), "economics.gain", high=600.0)
+    assert result.manifest["switch"]["unsettled"]
+    assert any("was not settled with 3 values tried" in warning for warning in result.warnings)
+
+
+@pytest.mark.parametrize(
+    ("key", "options", "says"),
+    [
+        ("economics.los", {}, r"clinic\.toml: --key: not an amount of the scenario; found 'economics\.los'"),
+        ("publisher.k", {}, "--key: not an amount of the scenario"),
+        ("economics.cost", {"link_gain": True}, "--link-gain: the gain is linked to the loss only"),
+        ("economics.loss", {"low": 5.0, "high": 2.0}, "--from, --to: no range; found '5 to 2'"),
+        ("economics.loss", {"high": float("inf")}, "no range"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_asked_is_an_error_in_a_line(clinic, key, options, says):
+    with pytest.raises(InputError, match=says) as error:
+        switch_loaded(clinic(), key, **options)
+    assert "\n" not in str(error.value)
+
+
+def test_an_amount_of_0_needs_a_range_and_one_of_a_column_has_none(clinic):
+    with pytest.raises(InputError, match="the range has to be given"):
+        switch_loaded(clinic(economics__loss=0, economics__gain=300), "economics.loss")
+    frame = pd.read_csv("people.csv").assign(loss=range(40))
+    frame.to_csv("people.csv", index=False)
+    with pytest.raises(InputError, match=r"--key: the amount differs by record; found \"economics\.loss, column"):
+        switch_loaded(clinic(economics__columns={"loss": "loss"}), "economics.loss")
+
+
+def test_other_amounts_of_columns_stay(clinic):
+    frame = pd.read_csv("people.csv").assign(loss=np.arange(40) * 30)
+    frame.to_csv("people.csv", index=False)
+    loaded = clinic(economics__columns={"loss": "loss"})
+    result = switch_loaded(loaded, "economics.benefit", high=400.0)
+    for value in (50.0, 150.0, 350.0):
+        there = at_point(loaded, {"economics.benefit": value})
+        kind = kind_of(there.scenario)
+        study = kind.build(there)
+        outcomes = {name: each.equilibrium for name, each in kind.play(study).items()}
+        paid = kind.summarise(study, 0, outcomes)["publisher_payoff"]
+        row = result.intervals[(result.intervals["low"] <= value) & (value <= result.intervals["high"])].iloc[0]
+        assert paid.idxmax() in row["best"].split(", ")
+
+
+def test_the_command_writes_tables_and_a_figure(clinic, monkeypatch, capsys):
+    clinic()
+    monkeypatch.setattr("sys.argv", ["reidsim", "switch", "clinic.toml", "--to", "2000", "-o", "found"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
+    out = capsys.readouterr().out
+    assert "economics.loss is 300 in the scenario: " in out
+    assert "The adversary's gain stays at 300." in out
+    manifest = json.loads(Path("found/manifest.json").read_text())
+    assert manifest["switch"]["gain"] == 300
+    assert manifest["figures"] == ["switch.png"]
+    assert Path("found/figures/switch.png").stat().st_size > 10_000
+    intervals = pd.read_parquet("found/intervals.parquet")
+    lines = pd.read_parquet("found/lines.parquet")
+    assert set(lines["policy"]) == {"no-protection", "full-domain", "full-domain-no-attack", "k-anonymity-3"}
+    assert intervals["low"].iloc[0] == 0
+    assert intervals["high"].iloc[-1] == 2000
+    # What is drawn at the lowest value is what is paid there.
+    first = lines[lines["value"] == 0].set_index("policy")["publisher_payoff"]
+    assert first["no-protection"] == pytest.approx(100)
+
+
+def test_a_switch_is_told_with_its_ratio(clinic):
+    result = switch_loaded(clinic(publisher__unit="record", publisher__policies=["no-protection", "suppress-all"]))
+    told = list(switch_text(result))
+    assert told[0] == "economics.loss is 300 in the scenario: suppress-all pays most."
+    value = result.switches["value"].iloc[0]
+    assert told[1] == f"Below {value:.6g} ({value / 300:.3g} times as much) it is no-protection."
+
+
+def test_a_choice_that_stays_is_no_change(clinic):
+    """Where cost is next to nothing, forbidding attacks means sharing nothing, which the best reply does not."""
+    policies = ["basic", "no-attack"]
+    result = switch_loaded(clinic(publisher__unit="record", publisher__policies=policies), "economics.cost", high=400.0)
+    chosen = result.intervals["policy"].tolist()
+    assert len(result.switches) > sum(a != b for a, b in itertools.pairwise(chosen))
+    told = " ".join(switch_text(result))
+    for row in result.switches.to_dict("records"):
+        if row["below"] == row["above"]:
+            assert f"{row['value']:.6g}" not in told
+
+
+def test_a_scenario_in_which_nobody_decides_is_refused(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["reidsim", "switch", "xia2021"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert "nobody decides what is shared" in capsys.readouterr().err

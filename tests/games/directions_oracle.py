@@ -1,0 +1,74 @@
+"""Directions of looking up in plain Python: which rows fit whom, and what every change of one record leads to."""
+
+from dataclasses import dataclass
+from math import log, prod
+
+
+@dataclass(frozen=True)
+class PlainRelease:
+    """Records, each a tuple of values; `hierarchies[f][level][value]` is a group; one-shot amounts per record."""
+
+    hierarchies: tuple
+    records: tuple
+    people: tuple
+    benefit: tuple
+    loss: tuple
+    gain: tuple
+    cost: tuple
+    direction: str
+
+    @property
+    def forms(self):
+        """The levels of every form, in lattice order."""
+        shape = [len(levels) for levels in self.hierarchies]
+        return [
+            tuple(number // prod(shape[f + 1 :]) % shape[f] for f in range(len(shape))) for number in range(prod(shape))
+        ]
+
+    def shown(self, values, form):
+        levels = self.forms[form]
+        return tuple(h[level][v] for h, level, v in zip(self.hierarchies, levels, values, strict=True))
+
+    def rows_that_fit(self, i, strategies):
+        """Shared rows that read like the person of record i, generalized as the row is."""
+        me = self.records[i]
+        return sum(s >= 0 and self.shown(self.records[j], s) == self.shown(me, s) for j, s in enumerate(strategies))
+
+    def people_that_fit(self, i, form):
+        """People, or the record itself if the population lacks it, who fit the row of record i in a form."""
+        return max(1, sum(self.shown(each, form) == self.shown(self.records[i], form) for each in self.people))
+
+    def success(self, i, strategies):
+        if strategies[i] < 0:
+            return 0.0
+        by_row, by_person = self.people_that_fit(i, strategies[i]), self.rows_that_fit(i, strategies)
+        size = {"record": by_row, "person": by_person, "both": min(by_row, by_person)}[self.direction]
+        return 1 / size
+
+    def attacked(self, i, strategies):
+        return strategies[i] >= 0 and self.gain[i] * self.success(i, strategies) > self.cost[i] * (1 + 1e-12)
+
+    def utility(self, i, form):
+        if form < 0:
+            return 0.0
+        greatest = sum(log(len(h[0])) for h in self.hierarchies)
+        lost = sum(
+            log(h[level].count(h[level][v]))
+            for h, level, v in zip(self.hierarchies, self.forms[form], self.records[i], strict=True)
+        )
+        return 1 - lost / greatest if greatest else 1.0
+
+    def payoffs(self, strategies):
+        """What the publisher gets for each record."""
+        return [
+            self.benefit[i] * self.utility(i, s)
+            - (self.loss[i] * self.success(i, strategies) if self.attacked(i, strategies) else 0.0)
+            for i, s in enumerate(strategies)
+        ]
+
+    def deviations(self, strategies):
+        """Yield every release in which one record is shared in another form or withheld: who, as what, all."""
+        for i, present in enumerate(strategies):
+            for form in range(-1, len(self.forms)):
+                if form != present:
+                    yield i, form, [*strategies[:i], form, *strategies[i + 1 :]]

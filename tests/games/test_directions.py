@@ -1,0 +1,320 @@
+"""Persons looked up in the shared rows: counts, payoffs and the releases found, against plain counting."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from directions_oracle import PlainRelease
+from hypothesis import given
+from hypothesis import strategies as st
+from tiers import examples
+
+from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.simple_behaviours import AlwaysAttacks
+from reidsim.errors import InputError
+from reidsim.games.adversary_types import AdversaryType, TypesGame
+from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.defenders.best_reply import BestReply
+from reidsim.games.directions.best_replies import best_release
+from reidsim.games.directions.effects import effect_on_others, margins_of, release_of, share_as, total_harm, work_for
+from reidsim.games.directions.harm import replies_in, require_held
+from reidsim.games.directions.linker import DirectedLinker, by_record, directed_linker, without_attacked
+from reidsim.games.equilibrium import evaluate
+from reidsim.games.record_game import Choice, Constraint, PopulationLinker, RecordGame
+from reidsim.linkage import fitting_rows
+from reidsim.linkage.fitting_rows import FittingRows
+from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.population import Population
+from reidsim.releases.hierarchy import Hierarchy
+from reidsim.releases.lattice import GeneralizationLattice
+
+HIERARCHIES = (
+    ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0)),
+    ((0, 1, 2), (0, 1, 1)),
+    ((0, 1), (0, 0)),
+)
+
+
+@st.composite
+def plain_releases(draw, direction=None):
+    """Small releases; some records alike, some attributes that are never merged to one group."""
+    hierarchies = draw(st.sampled_from([HIERARCHIES, HIERARCHIES[:2], HIERARCHIES[1:]]))
+    values = st.tuples(*(st.integers(0, len(levels[0]) - 1) for levels in hierarchies))
+    records = tuple(draw(st.lists(values, min_size=1, max_size=7)))
+    others = tuple(draw(st.lists(values, max_size=12)))
+    n = len(records)
+
+    def amounts(choices):
+        same = draw(st.booleans())
+        each = draw(st.lists(st.sampled_from(choices), min_size=n, max_size=n))
+        return (each[0],) * n if same else tuple(each)
+
+    return PlainRelease(
+        hierarchies, records, records + others, amounts((10.0, 7.0, 25.0)), amounts((0.0, 12.0, 30.0)),
+        amounts((12.0, 30.0)), amounts((4.0, 6.0, 11.0)), direction or draw(st.sampled_from(["person", "both"])),
+    )  # fmt: skip
+
+
+def directed(plain, expected=1.0):
+    """The same release as a game; people counted `expected` times each."""
+    attributes = tuple(
+        Attribute(f"a{f}", tuple(f"v{v}" for v in range(len(levels[0])))) for f, levels in enumerate(plain.hierarchies)
+    )
+    hierarchies = tuple(
+        Hierarchy(
+            attribute, np.array(levels, dtype=np.int32),
+            tuple(tuple(f"{k}.{g}" for g in sorted(set(level))) for k, level in enumerate(levels)),
+        )
+        for attribute, levels in zip(attributes, plain.hierarchies, strict=True)
+    )  # fmt: skip
+    codes = np.array(plain.records, dtype=np.int32)
+    lattice, domain = GeneralizationLattice(hierarchies, codes), Domain(attributes)
+    counts = np.full(len(plain.people), 1) if expected == 1.0 else np.full(len(plain.people), expected)
+    people = Population.from_records(domain, np.array(plain.people, dtype=np.int32), counts, name="people")
+    released = Population.from_records(domain, codes, name="released")
+    money = np.array([plain.gain, plain.cost])
+    _, kind = np.unique(money, axis=1, return_inverse=True)
+    linker = DirectedLinker(
+        lattice, plain.direction, PopulationLinker(GroupSizes(people, lattice)), GroupSizes(released, lattice),
+        kind.ravel().astype(np.int64),
+    )  # fmt: skip
+    adversary = OneShotAdversary(money[0], money[1])
+    return RecordGame(lattice, linker, adversary, np.array(plain.benefit), np.array(plain.loss)), linker
+
+
+def released_as(draw, plain):
+    n, forms = len(plain.records), len(plain.forms)
+    return draw(st.lists(st.integers(-1, forms - 1), min_size=n, max_size=n))
+
+
+def chosen(strategies):
+    strategies = np.array(strategies, dtype=np.int64)
+    return Choice(strategies, "given", np.zeros(len(strategies), dtype=np.int64), exact=False)
+
+
+@examples(200)
+@given(st.data())
+def test_rows_that_fit_are_those_of_plain_counting(data):
+    plain = data.draw(plain_releases())
+    strategies = released_as(data.draw, plain)
+    _, linker = directed(plain)
+    found = linker.rows.of_records(np.array(strategies))
+    assert found.tolist() == [plain.rows_that_fit(i, strategies) for i in range(len(plain.records))]
+    weights = np.arange(1.0, len(strategies) + 1)
+    # Three rows alike weigh as much as one of their weights together.
+    weighed = linker.rows.weight_of_records(np.array(strategies), weights)
+    fitting = [
+        sum(
+            w
+            for w, record, s in zip(weights, plain.records, strategies, strict=True)
+            if s >= 0 and plain.shown(record, s) == plain.shown(me, s)
+        )
+        for me in plain.records
+    ]
+    assert weighed.tolist() == pytest.approx(fitting)
+
+
+@examples(200)
+@given(st.data())
+def test_payoffs_are_those_of_plain_counting(data):
+    plain = data.draw(plain_releases())
+    strategies = released_as(data.draw, plain)
+    found = evaluate(directed(plain)[0], chosen(strategies))
+    n = range(len(plain.records))
+    assert found.publisher_payoff == pytest.approx(plain.payoffs(strategies), abs=1e-12 * 60)
+    assert found.success_probability == pytest.approx([plain.success(i, strategies) for i in n], abs=1e-12)
+    assert found.attacked.tolist() == [plain.attacked(i, strategies) for i in n]
+
+
+@examples(200)
+@given(st.data())
+def test_what_a_change_does_is_exact_for_every_form_of_every_record(data):
+    plain = data.draw(plain_releases())
+    strategies = released_as(data.draw, plain)
+    game, linker = directed(plain)
+    replies = replies_in(game, linker)
+    release = release_of(game.space, linker.rows, game.benefit, np.array(strategies))
+    margins, work = margins_of(release, replies.loss), work_for(release, game.space.size)
+    alone = sum(plain.payoffs(strategies))
+    benefit = sum(plain.benefit[i] * plain.utility(i, s) for i, s in enumerate(strategies))
+    assert benefit - total_harm(release, replies.loss) == pytest.approx(alone, abs=1e-9)
+    for record in range(len(strategies)):
+        present = effect_on_others(release, replies.loss, margins, record, work)
+        gained = work.gained.copy()
+        for form in range(-1, game.space.size):
+            other = [*strategies[:record], form, *strategies[record + 1 :]]
+            others_now = alone - plain.payoffs(strategies)[record]
+            others_then = sum(plain.payoffs(other)) - plain.payoffs(other)[record]
+            effect = (gained[form] if form >= 0 else 0.0) - present
+            assert effect == pytest.approx(others_then - others_now, abs=1e-9)
+
+
+@examples(100)
+@given(st.data())
+def test_changes_one_after_another_leave_what_counting_anew_finds(data):
+    plain = data.draw(plain_releases())
+    game, linker = directed(plain)
+    replies, n = replies_in(game, linker), len(plain.records)
+    release = release_of(game.space, linker.rows, game.benefit, np.array(released_as(data.draw, plain)))
+    margins, work = margins_of(release, replies.loss), work_for(release, game.space.size)
+    for _ in range(4):
+        record, form = data.draw(st.integers(0, n - 1)), data.draw(st.integers(-1, game.space.size - 1))
+        effect_on_others(release, replies.loss, margins, record, work)
+        share_as(release, replies.loss, margins, record, form, work)
+    anew = release_of(game.space, linker.rows, game.benefit, release.strategies)
+    assert release.fitting.tolist() == anew.fitting.tolist()
+    for kept, again in zip(margins, margins_of(anew, replies.loss), strict=True):
+        assert kept == pytest.approx(again, abs=1e-12)
+
+
+@examples(150)
+@given(plain_releases())
+def test_nobody_is_at_risk_in_a_release_without_attacks_and_no_record_can_keep_more(plain):
+    game, linker = directed(plain)
+    present = branch_and_bound(by_record(game), Constraint(no_attack=True))
+    found = best_release(game, linker, present, Constraint(no_attack=True)).strategies.tolist()
+    everybody = range(len(plain.records))
+    assert not any(plain.attacked(i, found) for i in everybody)
+    for i, form, other in plain.deviations(found):
+        if not any(plain.attacked(j, other) for j in everybody):
+            assert form < 0 or plain.benefit[i] * (plain.utility(i, form) - plain.utility(i, found[i])) <= 1e-9
+            # Whoever can be shared without harm to anybody is.
+            assert found[i] >= 0 or form < 0
+
+
+@examples(150)
+@given(plain_releases(), st.booleans())
+def test_no_change_of_one_record_pays_more_than_the_best_release(plain, may_withhold):
+    game, linker = directed(plain)
+    present = branch_and_bound(by_record(game))
+    found = best_release(game, linker, present, may_withhold=may_withhold)
+    total = sum(plain.payoffs(found.strategies.tolist()))
+    assert not found.exact
+    assert may_withhold or (found.strategies >= 0).all() or (present.strategies < 0).any()
+    for _, form, other in plain.deviations(found.strategies.tolist()):
+        if form >= 0 or may_withhold:
+            assert sum(plain.payoffs(other)) <= total + 1e-8
+    # Neither start is left for worse.
+    assert total >= sum(plain.payoffs(present.strategies.tolist())) - 1e-9
+
+
+@examples(100)
+@given(plain_releases())
+def test_the_least_forms_that_are_allowed_are_kept_to(plain):
+    game, linker = directed(plain)
+    minimum = np.full(game.n_records, game.space.size - 1 - int(len(plain.hierarchies) > 1), dtype=np.int64)
+    for no_attack in (False, True):
+        constraint = Constraint(no_attack=no_attack, minimum=minimum)
+        found = best_release(game, linker, branch_and_bound(by_record(game), constraint), constraint).strategies
+        assert all(s < 0 or game.space.at_least(s, minimum[:1])[0] for s in found.tolist())
+
+
+@examples(60)
+@given(plain_releases(direction="person"))
+def test_with_one_form_for_all_as_many_rows_fit_as_the_class_holds(plain):
+    game, linker = directed(plain)
+    for form in range(game.space.size):
+        shown = [plain.shown(record, form) for record in plain.records]
+        sizes = [shown.count(each) for each in shown]
+        everywhere = np.full(len(shown), form)
+        assert linker.rows.of_records(everywhere).tolist() == sizes
+        assert linker.link(form).group_sizes.tolist() == sizes
+        assert evaluate(game, chosen(everywhere)).success_probability == pytest.approx([1 / size for size in sizes])
+
+
+@examples(60)
+@given(st.data())
+def test_a_weighted_guess_prefers_rows_that_fit_fewer_people(data):
+    plain = data.draw(plain_releases(direction="person"))
+    strategies = released_as(data.draw, plain)
+    found = directed(plain)[1].weighted(np.array(strategies))
+
+    def of_release(j):
+        form = strategies[j]
+        return sum(plain.shown(each, form) == plain.shown(plain.records[j], form) for each in plain.records)
+
+    for i, me in enumerate(plain.records):
+        fitting = [
+            1 / of_release(j)
+            for j, s in enumerate(strategies)
+            if s >= 0 and plain.shown(plain.records[j], s) == plain.shown(me, s)
+        ]
+        assert found[i] == pytest.approx(sum(fitting) * of_release(i) if strategies[i] >= 0 else 1.0)
+
+
+@examples(60)
+@given(st.data())
+def test_withholding_leaves_the_largest_part_of_which_nobody_is_attacked(data):
+    plain = data.draw(plain_releases())
+    strategies = released_as(data.draw, plain)
+    kept = without_attacked(directed(plain)[0], np.array(strategies)).tolist()
+    assert not any(plain.attacked(i, kept) for i in range(len(kept)))
+    # A larger part of the rows would have been left: nobody can be put back alone.
+    for i, form in enumerate(strategies):
+        if kept[i] < 0 <= form:
+            assert plain.attacked(i, [*kept[:i], form, *kept[i + 1 :]])
+
+
+def example(direction="both", **changes):
+    records = ((0, 0, 0), (0, 0, 0), (1, 0, 1), (2, 1, 0), (3, 2, 1), (3, 1, 1))
+    n = len(records)
+    plain = PlainRelease(
+        HIERARCHIES, records, records * 3, (10.0,) * n, (30.0,) * n, (30.0,) * n, (8.0,) * n, direction
+    )
+    return replace(plain, **changes)
+
+
+@pytest.mark.parametrize("direction", ["person", "both"])
+def test_expected_counts_of_people_need_not_be_whole(direction):
+    plain = example(direction)
+    game, linker = directed(plain, expected=1.3)
+    found = best_release(game, linker, branch_and_bound(by_record(game)))
+    total = evaluate(game, found).publisher_payoff.sum()
+    for _, form, other in plain.deviations(found.strategies.tolist()):
+        if form >= 0:
+            assert evaluate(game, chosen(other)).publisher_payoff.sum() <= total + 1e-8
+
+
+def test_an_adversary_who_always_attacks_lets_nobody_be_shared_in_safety():
+    game, linker = directed(example())
+    always = replace(game, adversary=AlwaysAttacks(30.0, 8.0))
+    safe = best_release(always, linker, chosen([0] * 6), Constraint(no_attack=True))
+    assert safe.strategies.tolist() == [-1] * 6
+
+
+def test_several_adversaries_of_one_direction_are_one():
+    game, linker = directed(example("person"))
+    types = [
+        AdversaryType("a", 0.25, linker, OneShotAdversary(30.0, 8.0)),
+        AdversaryType("b", 0.75, linker, OneShotAdversary(20.0, 9.0)),
+    ]
+    both = TypesGame(game.space, types, game.benefit, game.loss)
+    found = BestReply().choose(both)
+    total = evaluate(both, found).publisher_payoff.sum()
+    for _, form, other in example().deviations(found.strategies.tolist()):
+        if form >= 0:
+            assert evaluate(both, chosen(other)).publisher_payoff.sum() <= total + 1e-8
+    safe = BestReply(no_attack=True).choose(both)
+    assert not evaluate(both, safe).attacked.any()
+    apart = TypesGame(game.space, [types[0], replace(types[1], linker=linker.by_record)], game.benefit, game.loss)
+    with pytest.raises(InputError, match=r"in several ways.*all in one direction and one risk"):
+        directed_linker(apart)
+    assert directed_linker(by_record(apart)) is None
+
+
+def test_a_greedy_reply_is_that_of_direction_record():
+    game, _ = directed(example())
+    greedy = BestReply(search="greedy")
+    assert greedy.choose(game).strategies.tolist() == greedy.choose(by_record(game)).strategies.tolist()
+
+
+def test_what_is_too_large_is_told(monkeypatch):
+    with pytest.raises(InputError, match=r"too many generalizations.*found 200000000"):
+        require_held(1_000_000, 200)
+    game, linker = directed(example())
+    monkeypatch.setattr(fitting_rows, "MOST_LOOK_UPS", 9)
+    with pytest.raises(InputError, match=r"too many generalizations in use.*found 10.*at most 9"):
+        FittingRows(game.space).of_cells(np.array([0, 1, 0, 1, 0, 1]))
+    assert FittingRows(game.space).of_cells(np.array([1, 1, -1, -1, 1, 1])).sum() > 0
+    assert linker.kind.tolist() == [0] * 6

@@ -1,0 +1,77 @@
+"""Shapley shares against the average over all orders, one by one."""
+
+import itertools
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tiers import examples
+
+from reidsim.errors import InputError
+from reidsim.games.shapley import exact_shares, sampled_shares
+
+
+def over_all_orders(value, n):
+    """Average what each part adds over every order."""
+    orders = list(itertools.permutations(range(n)))
+    shares = np.zeros((n, len(value(0))))
+    for order in orders:
+        members = 0
+        for part in order:
+            before, members = value(members), members | 1 << part
+            shares[part] += value(members) - before
+    return shares / len(orders)
+
+
+def random_values(n, seed):
+    table = np.random.default_rng(seed).normal(size=(2**n, 2))
+    return lambda members: table[members]
+
+
+@examples(60)
+@given(st.integers(1, 5), st.integers(0, 1000))
+def test_shares_are_averages_over_all_orders_and_add_up(n, seed):
+    value = random_values(n, seed)
+    found = exact_shares(value, n)
+    np.testing.assert_allclose(found.shares, over_all_orders(value, n), atol=1e-12)
+    np.testing.assert_allclose(found.shares.sum(axis=0), value(2**n - 1) - value(0), atol=1e-12)
+    assert not found.standard_errors.any()
+
+
+def test_each_set_is_valued_once():
+    seen = []
+
+    def value(members):
+        seen.append(members)
+        return np.zeros(1)
+
+    exact_shares(value, 4)
+    assert sorted(seen) == list(range(16))
+
+
+@examples(30)
+@given(st.integers(2, 6), st.integers(0, 1000))
+def test_drawn_shares_add_up_and_are_as_exact_as_they_say(n, seed):
+    value = random_values(n, seed)
+    exact = exact_shares(value, n).shares
+    drawn = sampled_shares(value, n, 400, np.random.default_rng(seed))
+    np.testing.assert_allclose(drawn.shares.sum(axis=0), value(2**n - 1) - value(0), atol=1e-12)
+    # Five standard errors, of at most 12 numbers.
+    assert (np.abs(drawn.shares - exact) <= 5 * drawn.standard_errors + 1e-12).all()
+    fewer = sampled_shares(value, n, 100, np.random.default_rng(seed))
+    assert fewer.standard_errors.mean() == pytest.approx(2 * drawn.standard_errors.mean(), rel=0.4)
+
+
+def test_parts_that_add_the_same_in_every_order_have_no_error():
+    worth = np.array([3.0, -1.0, 0.5])
+    value = cache(lambda members: np.array([sum(worth[i] for i in range(3) if members >> i & 1)]))
+    drawn = sampled_shares(value, 3, 5, np.random.default_rng(0))
+    np.testing.assert_allclose(drawn.shares[:, 0], worth, atol=1e-12)
+    np.testing.assert_allclose(drawn.standard_errors, 0, atol=1e-12)
+
+
+def test_one_order_has_no_standard_error():
+    with pytest.raises(InputError, match="orders: too few orders; found 1; expected 2 or more"):
+        sampled_shares(lambda members: np.zeros(1), 2, 1, np.random.default_rng(0))

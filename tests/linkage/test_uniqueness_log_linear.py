@@ -1,0 +1,285 @@
+"""Uniqueness by log-linear models and by weights: closed forms, populations whose truth is known, and the rule."""
+
+import dataclasses
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from simulated_samples import POPULATIONS, sample
+from tiers import cases, examples
+
+from reidsim.errors import InputError
+from reidsim.linkage.individual_risk import individual_risk
+from reidsim.linkage.uniqueness import log_linear, of_sample
+from reidsim.linkage.uniqueness.log_linear import LogLinearModel, all_pairs, fitting_model, models_forward
+from reidsim.linkage.uniqueness.of_sample import uniqueness_of_sample
+from reidsim.linkage.uniqueness.sample_cells import SampleCells, require_weights
+from reidsim.linkage.uniqueness.sample_uniques import benedetti_franconi_uniqueness
+
+RNG = np.random.default_rng(0)
+EVERY = list(itertools.product(POPULATIONS, (0.02, 0.1), (False, True)))
+FEW = [("independent", 0.02, True), ("chained", 0.02, False), ("chained", 0.1, True), ("hidden", 0.02, True)]
+
+
+def cells_of(rows, weights):
+    return SampleCells.of_records(list(np.array(rows).T), np.array(weights, dtype=float))
+
+
+def means(cells, pairs=()):
+    model = LogLinearModel(cells, pairs)
+    return model._records, model._people
+
+
+ROWS = [(0, 0, 0), (0, 0, 0), (0, 1, 1), (1, 0, 1), (1, 1, 0), (1, 1, 1), (1, 1, 1), (2, 0, 0)]
+
+
+def test_cells_hold_records_and_the_people_they_stand_for():
+    cells = cells_of(ROWS, [1, 2, 3, 4, 5, 6, 7, 8])
+    found = {
+        tuple(code): (n, w)
+        for code, n, w in zip(cells.codes.tolist(), cells.records.tolist(), cells.people.tolist(), strict=True)
+    }
+    assert found == {(0, 0, 0): (2, 3.0), (0, 1, 1): (1, 3.0), (1, 0, 1): (1, 4.0), (1, 1, 0): (1, 5.0),
+                     (1, 1, 1): (2, 13.0), (2, 0, 0): (1, 8.0)}  # fmt: skip
+    assert (cells.shape, cells.population_size, cells.equal_weights) == ((3, 2, 2), 36.0, False)
+    assert cells.frequencies.uniques == 4
+    counted = SampleCells.of_records(
+        [np.array([5, 9, 5, 7])], np.array([2.0, 3.0, 4.0, 1.0]), np.array([2, 1, 3, 0])
+    )  # fmt: skip
+    assert (counted.codes.tolist(), counted.records.tolist(), counted.people.tolist()) == ([[0], [1]], [5, 1], [16, 3])
+
+
+def test_independent_attributes_have_the_products_of_their_margins():
+    records, people = means(cells_of(ROWS, np.full(8, 5.0)))
+    first, second, third = np.array([3, 4, 1]), np.array([4, 4]), np.array([4, 4])
+    expected = first[:, None, None] * second[:, None] * third / 8**2
+    assert records == pytest.approx(expected, rel=1e-12)
+    assert people == pytest.approx(5 * expected, rel=1e-12)
+
+
+def test_interactions_of_two_keep_every_margin_of_two():
+    weights = np.arange(1.0, 9.0)
+    cells = cells_of(ROWS, weights)
+    for fitted, table in zip(
+        means(cells, all_pairs(cells)), (cells.table(cells.records), cells.table(cells.people)), strict=True
+    ):
+        for axis in range(3):
+            assert fitted.sum(axis=axis) == pytest.approx(table.sum(axis=axis), abs=1e-4)
+        assert not fitted[table.sum(axis=2, keepdims=True).repeat(2, axis=2) == 0].any()
+    # Of two attributes, the model of interactions is the table itself.
+    pairs = cells_of([row[:2] for row in ROWS], weights)
+    assert means(pairs, [(0, 1)])[1] == pytest.approx(pairs.table(pairs.people), rel=1e-12)
+
+
+def test_chances_of_unique_records_are_those_of_the_poisson_model():
+    weights = np.array([2.0, 2.0, 3.0, 4.0, 5.0, 6.0, 6.0, 8.0])
+    cells = cells_of(ROWS, weights)
+    model = LogLinearModel(cells)
+    _, people = means(cells)
+    alone = [(0, 1, 1, 3.0), (1, 0, 1, 4.0), (1, 1, 0, 5.0), (2, 0, 0, 8.0)]
+    others = np.array([(1 - 1 / weight) * people[a, b, c] for a, b, c, weight in alone])
+    estimate = model.uniqueness()
+    assert estimate.p_unique_given_sample_unique == pytest.approx(np.exp(-others).mean())
+    assert estimate.expected_uniques == pytest.approx(np.exp(-others) @ [3.0, 4.0, 5.0, 8.0])
+    assert estimate.risk_of_sample_uniques == pytest.approx(((1 - np.exp(-others)) / others).mean())
+    assert estimate.parameters["cells"] == 12
+    assert (estimate.sample_uniques, estimate.sample_size, estimate.population_size) == (4, 8, 36)
+
+
+def test_everybody_is_the_records_and_those_expected_beside_them():
+    weights = np.array([2.0, 2.0, 3.0, 4.0, 5.0, 6.0, 6.0, 8.0])
+    cells = cells_of(ROWS, weights)
+    model = LogLinearModel(cells)
+    records, people = means(cells)
+    everybody = model.everybody()
+    assert len(everybody.records) == 12
+    for code, n, found in zip(everybody.codes, everybody.records, everybody.people, strict=True):
+        at = tuple(code)
+        here = cells.table(cells.records)[at], cells.table(cells.people)[at]
+        sampled = here[0] / here[1] if here[0] else records[at] / people[at]
+        assert (n, found) == (here[0], pytest.approx(here[0] + (1 - sampled) * people[at]))
+    place = {tuple(code): at for at, code in enumerate(everybody.codes.tolist())}
+    of_cells = everybody.people[[place[tuple(code)] for code in cells.codes.tolist()]]
+    assert individual_risk(cells.records, of_cells, "poisson") == pytest.approx(model.individual_risk())
+
+
+@pytest.mark.parametrize("pairs", [(), [(0, 2)], [(0, 1), (0, 2), (1, 2)]])
+def test_of_a_whole_population_everything_is_known(pairs):
+    cells = cells_of(ROWS, np.ones(8))
+    model = LogLinearModel(cells, pairs)
+    estimate = model.uniqueness()
+    assert (estimate.p_unique_given_sample_unique, estimate.expected_uniques) == (1.0, 4.0)
+    assert (estimate.uniques_low, estimate.uniques_high, estimate.low, estimate.high) == (4.0, 4.0, 1.0, 1.0)
+    assert estimate.risk_of_sample_uniques == 1.0
+    assert model.individual_risk() == pytest.approx(1 / cells.records)
+    assert model.bias_z == 0.0
+    assert model.everybody().people.tolist() == model.everybody().records.tolist()
+
+
+def test_weights_of_unique_records_alone():
+    cells = cells_of(ROWS, [2.0, 2.0, 3.0, 4.0, 5.0, 6.0, 6.0, 8.0])
+    estimate = benedetti_franconi_uniqueness(cells, level=0.9)
+    weights = np.array([3.0, 4.0, 5.0, 8.0])
+    assert estimate.p_unique_given_sample_unique == pytest.approx((1 / weights).mean())
+    assert estimate.expected_uniques == pytest.approx(4)
+    assert estimate.risk_of_sample_uniques == pytest.approx((np.log(weights) / (weights - 1)).mean())
+    reach = 1.6448536269514722
+    spread = reach * math.sqrt(((1 / weights) * (1 - 1 / weights)).sum()) / 4
+    assert (estimate.low, estimate.high) == (
+        pytest.approx(max(estimate.p_unique_given_sample_unique - spread, 0)),
+        pytest.approx(estimate.p_unique_given_sample_unique + spread),
+    )
+    none = benedetti_franconi_uniqueness(cells_of([(0,), (0,)], [2.0, 2.0]))
+    assert (none.expected_uniques, none.risk_of_sample_uniques) == (0.0, None)
+    assert none.note == "no record of the sample is unique"
+
+
+@given(rows=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=2, max_size=20), weight=st.floats(1, 99))
+@examples(50)
+def test_equal_weights_are_a_rate(rows, weight):
+    equal = cells_of(rows, np.full(len(rows), weight))
+    assert equal.equal_weights
+    for pairs in ((), [(0, 1)]):
+        records, people = means(equal, pairs)
+        assert people == pytest.approx(weight * records, rel=1e-9)
+    estimate = LogLinearModel(equal).uniqueness()
+    assert 0 <= estimate.low <= estimate.p_unique_given_sample_unique <= estimate.high <= 1
+    assert 0 <= estimate.uniques_low <= estimate.expected_uniques <= estimate.uniques_high <= weight * len(rows) * 1.01
+
+
+@pytest.mark.parametrize(("name", "rate", "strata"), cases(EVERY, FEW))
+def test_the_estimate_taken_is_near_the_truth_of_simulated_populations(name, rate, strata):
+    """The model that the rule takes is near the truth, and rather above it.
+
+    Of 48 samples, with seeds 1 to 4, the estimate was .98 to 1.23 of the population's uniques where a tenth of it is
+    sampled, and .97 to 1.72 of them where a fiftieth is; all interactions of two were .58 to 1.23 of them. Skinner and
+    Shlomo (2008) report some 20 % on samples of the census of 2001, and too high an estimate where interactions lack.
+    """
+    drawn = sample(name, rate, strata=strata, seed=1)
+    found = uniqueness_of_sample(drawn.cells, rng=np.random.default_rng(1))
+    by_method = {estimate.method: estimate for estimate in found.estimates}
+    taken = by_method[found.taken]
+    assert (found.taken == "log-linear-independence") == (name == "independent")
+    most = 1.25 if rate == 0.1 else 1.75
+    assert 0.95 < taken.expected_uniques / drawn.population_uniques < most
+    assert 0.93 < taken.p_unique_given_sample_unique / drawn.staying < most
+    assert 0.95 < taken.risk_of_sample_uniques / drawn.share < most
+    weights = by_method["benedetti-franconi"]
+    assert weights.risk_of_sample_uniques < 0.67 * drawn.share
+    if name != "independent":
+        # Independent attributes have too many unique people, and the bias says so.
+        assert by_method["log-linear-independence"].expected_uniques > 1.3 * drawn.population_uniques
+        assert LogLinearModel(drawn.cells).bias_z > 10
+
+
+def test_the_bias_is_that_of_many_samples():
+    """A model that leaves weak interactions out: estimated and actual excess of uniques agree in the mean."""
+    rng = np.random.default_rng(4)
+    shape, rate, people = (12, 10, 8), 0.25, 600
+    table = np.einsum("i,j,k->ijk", *(rng.dirichlet(np.full(n, 8.0)) for n in shape))
+    table = table * rng.gamma(12.0, 1 / 12, shape)
+    table = people * table / table.sum()
+    estimated, actual, zs = [], [], []
+    for _ in range(300):
+        everybody = rng.poisson(table)
+        sampled = rng.binomial(everybody, rate)
+        codes = np.argwhere(sampled)
+        at = tuple(codes.T)
+        cells = SampleCells(codes, sampled[at], sampled[at] / rate, True)
+        if cells.shape != shape:
+            continue
+        model = LogLinearModel(cells)
+        unique = sampled == 1
+        expected = model.uniqueness().p_unique_given_sample_unique * unique.sum()
+        actual.append(expected - (everybody[unique] == 1).sum())
+        estimated.append(model.bias)
+        zs.append(model.bias_z)
+    assert len(actual) > 200
+    error = math.sqrt((np.var(actual) + np.var(estimated)) / len(actual))
+    # Three standard errors of the difference, and what fitting the margins takes away.
+    assert abs(np.mean(actual) - np.mean(estimated)) < 3 * error + 0.5
+    assert np.std(zs) == pytest.approx(1.0, abs=0.35)
+
+
+def test_too_large_a_table_is_told_with_its_size(monkeypatch):
+    monkeypatch.setattr(log_linear, "MOST_CELLS", 11)
+    cells = cells_of(ROWS, np.full(8, 3.0))
+    with pytest.raises(InputError, match="too many cells for a log-linear model; found 12; expected at most 11"):
+        LogLinearModel(cells)
+    found = uniqueness_of_sample(cells, rng=RNG)
+    assert found.taken == "pitman"
+    assert found.reason == "the table of all combinations of values has 12 cells, too many for a log-linear model"
+    assert [estimate.method for estimate in found.estimates] == ["benedetti-franconi", "pitman", "ewens", "zayatz"]
+    unequal = uniqueness_of_sample(cells_of(ROWS, np.arange(2.0, 10.0)), rng=RNG)
+    assert unequal.reason.endswith("takes the records for equally likely, though weights differ")
+
+
+def test_pairs_that_go_together_come_first():
+    rng = np.random.default_rng(2)
+    first = rng.integers(0, 5, 2000)
+    second = np.where(rng.random(2000) < 0.9, first, rng.integers(0, 5, 2000))
+    third = np.where(rng.random(2000) < 0.5, second, rng.integers(0, 5, 2000))
+    cells = SampleCells.of_records([first, third, rng.integers(0, 5, 2000), second], np.full(2000, 10.0))
+    assert all_pairs(cells)[:2] == ((0, 3), (1, 3))
+    assert sorted(all_pairs(cells)) == list(itertools.combinations(range(4), 2))
+    models = list(models_forward(cells))
+    assert [model.pairs for model in models] == [all_pairs(cells)[:number] for number in range(7)]
+    methods = ["log-linear-independence", *["log-linear"] * 5, "log-linear-pairs"]
+    assert [model.method for model in models] == methods
+    # Starting from the model before does not change the fit.
+    anew = LogLinearModel(cells, models[4].pairs)
+    assert models[4]._people == pytest.approx(anew._people, rel=1e-3, abs=1e-6)
+
+
+@dataclasses.dataclass
+class Biased:
+    pairs: tuple
+    bias_z: float
+
+
+@pytest.mark.parametrize(
+    ("biases", "taken", "said"),
+    [
+        ((1.9, 0.0, 0.0), 0, "no more than chance"),
+        ((-1.9, 0.0, 0.0), 0, "no more than chance"),
+        ((2.0, 1.9, 0.0), 1, "1 interaction of two attributes one of z = 1.9, which is no more than chance"),
+        ((9.0, 4.0, -1.0), 2, "2 interactions of two attributes one of z = -1.0, which is no more than chance"),
+        ((9.0, 4.0, 3.0), 2, "rather too high, and the safe side"),
+        ((9.0, -4.0, 0.0), 0, "rather too high, and the safe side"),
+        ((-3.0, 0.0, 0.0), 0, "rather too low"),
+    ],
+)
+def test_the_rule(monkeypatch, biases, taken, said):
+    models = [Biased(((0, 1), (0, 2))[:number], bias) for number, bias in enumerate(biases)]
+    monkeypatch.setattr(log_linear, "models_forward", lambda cells: iter(models))
+    fitting = fitting_model(None)
+    assert fitting is models[taken]
+    reason = of_sample._reason_of_model(models[0], fitting)
+    assert reason.endswith(said) or said in reason
+    assert reason.startswith(f"independent attributes leave a bias of z = {biases[0]:.1f}")
+
+
+def test_methods_side_by_side():
+    found = uniqueness_of_sample(cells_of(ROWS, np.full(8, 3.0)), rng=RNG)
+    methods = [estimate.method for estimate in found.estimates]
+    assert methods == ["log-linear-independence", "log-linear-pairs", "benedetti-franconi", "pitman", "ewens", "zayatz"]
+    assert found.taken == "log-linear-independence"
+    assert list(found.risks) == methods[:3]
+    assert found.risks["benedetti-franconi"] == pytest.approx(individual_risk(found.cells.records, found.cells.people))
+
+
+@pytest.mark.parametrize("wrong", [0.999, 0.0, -1.0, math.inf, math.nan])
+def test_a_weight_of_less_than_oneself_is_named_by_its_row(wrong):
+    with pytest.raises(InputError) as error:
+        require_weights(np.array([2.0, 1.0, wrong, wrong]), "row {row}, column 'w'")
+    assert str(error.value).startswith("row 3, column 'w': not a sampling weight; found ")
+    assert "how many people of the population the record stands for" in str(error.value)
+
+
+def test_relative_weights_are_told_what_to_do():
+    with pytest.raises(InputError, match="the weights have mean 1: multiply them"):
+        require_weights(np.array([0.5, 1.5]))
+    require_weights(np.array([1.0, 1e9]))

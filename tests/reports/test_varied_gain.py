@@ -1,0 +1,95 @@
+"""Where a scenario does not state the gain, a batch over the loss says what the gain was at each point."""
+
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import reidsim
+from reidsim.reports.illustration import figures_of
+from reidsim.reports.page.report import report_text
+from reidsim.reports.summary_table import batch_tables
+from reidsim.scenarios.varied_gain import gain_goes_with_loss
+
+SCENARIO = """
+[release]
+path = "people.csv"
+[attributes.age]
+hierarchy = { rule = "intervals", widths = [5] }
+[economics]
+benefit = 100
+loss = 300
+cost = 20
+[adversary]
+risk = "prosecutor"
+[publisher]
+policies = ["basic", "no-attack"]
+"""
+
+
+@pytest.fixture
+def batch_of(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text("age\n" + "".join(f"{20 + i % 9}\n" for i in range(14)))
+    Path("six.toml").write_text(SCENARIO)
+
+    def run(**overrides):
+        given = {key.replace("__", "."): value for key, value in overrides.items()}
+        result = reidsim.run_batch("six.toml", overrides=given, executor="serial")
+        folder = Path(f"results-{len(list(tmp_path.iterdir()))}")
+        result.save(folder)
+        return result, report_text(folder, file_format="markdown")
+
+    return run
+
+
+def printed(tables):
+    console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115 - a console of its own
+    for table in tables:
+        console.print(table)
+    # Captions are as wide as their table.
+    return " ".join(console.export_text().split())
+
+
+def test_the_report_says_the_gain_of_every_point(batch_of):
+    result, text = batch_of(sweep__values={"economics.loss": [60, 300, 900]})
+    assert "Success gains 300" not in text
+    assert "Success gains as much as the loss of each point (300 in the scenario itself)" in text
+    assert "`economics.gain` is not stated: at each point it was `economics.loss`." in text
+    rows = re.findall(r"^\| (\d+) \| (\d+) \| `", text, re.MULTILINE)
+    assert rows == [("60", "60"), ("300", "300"), ("900", "900")]
+    assert "economics.gain is not stated: it is economics.loss of each point" in printed(batch_tables(result, "six"))
+    figures = dict(figures_of(result))
+    axes = figures["sweep-lines"].axes
+    assert {each.get_xlabel() for each in axes} == {"Loss and gain, L = G ($ per record)"}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"economics__gain": 300, "sweep__values": {"economics.loss": [60, 900]}},
+        {"sweep__values": {"economics.loss": [60, 900], "economics.gain": [5, 9]}},
+        {"sweep__values": {"economics.cost": [6, 9]}},
+    ],
+)
+def test_a_gain_that_is_stated_or_varied_is_told_as_it_is(batch_of, given):
+    result, text = batch_of(**given)
+    assert "Success gains 300" in text
+    assert "is not stated" not in text + printed(batch_tables(result, "six"))
+
+
+@pytest.mark.parametrize(
+    ("economics", "varied", "goes"),
+    [
+        ({"loss": 1}, ["economics.loss"], True),
+        ({"loss": 1}, ["economics.cost"], False),
+        ({"loss": 1, "gain": 2}, ["economics.loss"], False),
+        ({"loss": 1}, ["economics.loss", "economics.gain"], False),
+        ({"loss": 1, "columns": {"gain": "g"}}, ["economics.loss"], False),
+        ({"loss": 1, "columns": {"cost": "c"}}, ["economics.loss"], True),
+        (None, ["economics.loss"], False),
+    ],
+)
+def test_the_gain_goes_with_the_loss_unless_something_says_it(economics, varied, goes):
+    assert gain_goes_with_loss({"economics": economics}, varied) is goes

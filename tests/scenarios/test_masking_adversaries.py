@@ -1,0 +1,341 @@
+"""Several adversaries of data subjects, of whom they meet one: by enumeration, and what cannot be meant."""
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reidsim.web.controls import controls_of
+from tiers import examples
+
+import reidsim
+from reidsim.engine.cross_play import cross_play
+from reidsim.engine.run import describe
+from reidsim.errors import InputError
+from reidsim.games.adversary_types import TypesGame
+from reidsim.kinds.masking.kind import MASKING
+from reidsim.kinds.masking.study import build_masking_study
+from reidsim.reports.explanation import explanation
+from reidsim.reports.page.report import write_report
+from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.study import equilibria_of
+
+ATTRIBUTES = ("age", "town", "blood")
+WEIGHTS = {"age": 3.0, "town": 2.0, "blood": 1.0}
+TARGETS = [("30", "Dale", "A"), ("30", "Hill", "B"), ("40", "Dale", "A")]
+PEOPLE = [*TARGETS, ("30", "Dale", "B"), ("30", "Dale", "A"), ("40", "Hill", "A")]
+SECTION = '[adversaries.{name}]\nweight = {weight}\nplanner = "{planner}"\n{more}\n'
+STAGE = '[[adversaries.{name}.stages]]\nstage = "identify"\nresource = "{resource}"\non = {on}\n'
+POLICIES = ["masking", "no-attack-masking", "opt-in", "same-strategy", "no-protection"]
+MEANS = ["publisher_payoff", "adversary_payoff", "share_attacked", "risk"]
+ALL = list(ATTRIBUTES)
+
+
+def section(name="a", weight=1.0, planner="one-shot", on=ALL, resource="people", **amounts):
+    more = "".join(f"{key} = {value}\n" for key, value in amounts.items())
+    said = SECTION.format(name=name, weight=weight, planner=planner, more=more)
+    return said + STAGE.format(name=name, resource=resource, on=list(on))
+
+
+def town(folder, sections, targets=TARGETS, people=PEOPLE, policies=POLICIES, economics=(100.0, 150.0, 20.0), more=""):
+    for name, rows in (("targets", targets), ("people", people)):
+        (folder / f"{name}.csv").write_text("\n".join(map(",".join, [ATTRIBUTES, *rows])) + "\n")
+    worth = ", ".join(f"{name} = {value}" for name, value in WEIGHTS.items())
+    benefit, loss, cost = economics
+    path = folder / "town.toml"
+    path.write_text(
+        f'game = "masking"\nseed = 5\n[targets]\nfile = "targets.csv"\n'
+        f'[resources.people]\nfile = "people.csv"\nattributes = {ALL}\n'
+        f'[resources.list]\nfile = "people.csv"\nattributes = {ALL}\n'
+        f"[economics]\nbenefit = {benefit}\nloss = {loss}\ncost = {cost}\n"
+        f"[subjects]\nattributes = {ALL}\nweights = {{ {worth} }}\npolicies = {policies}\n{more}\n{''.join(sections)}"
+    )
+    return path
+
+
+# By enumeration
+
+
+@st.composite
+def worlds(draw):
+    """Few values, so that people share them, and adversaries who differ in amounts, plan and what they link on."""
+    rows = st.tuples(st.sampled_from(["30", "40"]), st.sampled_from(["Dale", "Hill"]), st.sampled_from(["A", "B"]))
+    targets = draw(st.lists(rows, min_size=1, max_size=3))
+    people = targets + draw(st.lists(rows, max_size=6))
+    money = st.sampled_from([0.0, 10.0, 30.0, 60.0, 150.0, 400.0])
+    n = draw(st.integers(1, 3))
+    shares = np.array([draw(st.integers(1, 9)) for _ in range(n)])
+    adversaries = {}
+    for number, weight in enumerate((shares / shares.sum()).tolist()):
+        own = {name: draw(money) for name in sorted(draw(st.sets(st.sampled_from(["gain", "cost"]))))}
+        on = draw(st.lists(st.sampled_from(ATTRIBUTES), min_size=1, max_size=3, unique=True))
+        planner = draw(st.sampled_from(["one-shot", "one-shot", "one-shot", "always", "never"]))
+        adversaries[f"a{number}"] = {"weight": weight, "planner": planner, "on": on, **own}
+    return targets, people, adversaries, tuple(draw(money) for _ in range(3))
+
+
+def expected(target, people, shared, adversaries, economics):
+    """The subject's payoff, the adversary's, how likely an attack is, and re-identification: sums over adversaries."""
+    benefit, loss, cost = economics
+    worth = benefit * sum(WEIGHTS[name] for name, shares in zip(ATTRIBUTES, shared, strict=True) if shares) / 6.0
+    total = np.array([worth, 0.0, 0.0, 0.0])
+    for each in adversaries.values():
+        used = [j for j, name in enumerate(ATTRIBUTES) if shared[j] and name in each["on"]]
+        success = 1 / sum(all(person[j] == target[j] for j in used) for person in people)
+        gain, own_cost = each.get("gain", loss), each.get("cost", cost)
+        pays = gain * success > own_cost * (1 + 1e-12)
+        attacks = {"one-shot": pays, "always": True, "never": False}[each["planner"]]
+        risk = success * attacks
+        total += each["weight"] * np.array([-loss * risk, (gain * success - own_cost) * attacks, attacks, risk])
+    return total
+
+
+@given(world=worlds(), solver=st.sampled_from(["best-first", "backward-induction"]))
+@examples(60)
+def test_runs_are_enumerations_of_strategies_and_adversaries(tmp_path_factory, world, solver):
+    targets, people, adversaries, economics = world
+    sections = [section(name, **each) for name, each in adversaries.items()]
+    path = town(tmp_path_factory.mktemp("town"), sections, targets, people, economics=economics)
+    study = build_masking_study(load_scenario(path, {"subjects.solver": solver}))
+    found = MASKING.summarise(study, 0, equilibria_of(MASKING.play(study)))
+    everything, strategies = (True,) * 3, list(product([True, False], repeat=3))
+    raw = np.mean([expected(target, people, everything, adversaries, economics) for target in targets], axis=0)
+    np.testing.assert_allclose(found.loc["no-protection", MEANS].to_numpy(float), raw, atol=1e-9)
+    tried = np.array([[expected(t, people, s, adversaries, economics) for s in strategies] for t in targets])
+    best = {
+        "masking": np.maximum(tried[:, :, 0].max(axis=1), 0.0).mean(),
+        "no-attack-masking": np.maximum(np.where(tried[:, :, 2] > 0, 0.0, tried[:, :, 0]).max(axis=1), 0.0).mean(),
+        "opt-in": np.maximum(tried[:, 0, 0], 0.0).mean(),
+        "same-strategy": max(tried[:, :, 0].mean(axis=0).max(), 0.0),
+    }
+    for policy, payoff in best.items():
+        assert found.loc[policy, "publisher_payoff"] == pytest.approx(payoff, abs=1e-9)
+
+
+# One round of agents, and two who are alike
+
+
+def test_adversaries_are_types_of_one_round(tmp_path):
+    amounts = {"curious": {"weight": 0.7, "gain": 25}, "broker": {"weight": 0.3, "gain": 400, "cost": 60}}
+    several = town(tmp_path, [section(name, **each) for name, each in amounts.items()])
+    beliefs = {"beliefs.cost": 45, "beliefs.loss": 90}
+    run = reidsim.run(several, overrides=beliefs).summary
+    rounds = reidsim.run(several, overrides={**beliefs, "agents": {"rounds": 1}}).summary
+    played = reidsim.run(several, overrides={**beliefs, "agents": {"rounds": 3, "learning": {}}}).analysis.adversaries
+    assert list(played["adversary"].cat.categories) == ["broker", "curious"]
+    one = {"adversary": {"stages": [{"stage": "identify", "resource": "people", "on": ALL}]}}
+    path = town(tmp_path, [])
+    types = reidsim.run(path, overrides={**one, **beliefs, "agents": {"types": amounts}}).summary
+    for other in (rounds, types):
+        np.testing.assert_allclose(other.loc[POLICIES, MEANS], run[MEANS], rtol=0, atol=1e-12)
+
+
+def test_two_who_are_alike_are_one_whatever_their_weights(tmp_path):
+    one = reidsim.run(town(tmp_path, [section(gain=90)])).summary
+    alike = [section(name, weight, gain=90) for name, weight in (("first", 0.2), ("second", 0.8))]
+    np.testing.assert_allclose(reidsim.run(town(tmp_path, alike)).summary[MEANS], one[MEANS], rtol=0, atol=1e-12)
+
+
+def test_what_an_adversary_has_of_its_own_is_known(tmp_path):
+    wrong = {"beliefs.gain": 900, "beliefs.cost": 1, "beliefs.loss": 90}
+    own = reidsim.run(town(tmp_path, [section(gain=33, cost=7)]), overrides=wrong).summary
+    plain = town(tmp_path, [section()])
+    known = reidsim.run(plain, overrides={"economics.gain": 33, "economics.cost": 7, "beliefs.loss": 90}).summary
+    np.testing.assert_array_equal(own[MEANS], known[MEANS])
+
+
+def test_amounts_of_one_of_them_are_swept_on_one_study_and_uncertain(tmp_path):
+    path = town(tmp_path, [section("a", 0.5), section("b", 0.5, gain=50)])
+    swept = {"sweep": {"values": {"adversaries.b.gain": [50, 400]}}}
+    runs = reidsim.run_batch(path, overrides=swept, executor="serial").runs
+    for gain in (50, 400):
+        run = reidsim.run(path, overrides={"adversaries.b.gain": gain}).summary
+        found = runs[runs["adversaries.b.gain"] == gain].set_index("policy").loc[run.index, MEANS]
+        np.testing.assert_allclose(found, run[MEANS], rtol=0, atol=1e-12)
+    assert (
+        len({str(MASKING.data_content(load_scenario(path, {"adversaries.b.gain": gain}))) for gain in (50, 400)}) == 1
+    )
+    uncertain = {"parameters": {"adversaries.b.gain": {"distribution": "uniform", "low": 50, "high": 500}}}
+    stressed = {"uncertainty": {"samples": 4, **uncertain}, "stress": {"robustness": {"samples": 4}}}
+    table = reidsim.stress(path, overrides=stressed).tables["robustness"]
+    assert set(table["policy"]) == set(POLICIES)
+
+
+def test_tables_are_drawn_once_and_each_adversary_has_its_own_register():
+    """Two who look people up in one table attack one world; who is in another table differs."""
+    tables = {"resources.voters": {"size": 300, "attributes": ["age", "state"]}, "targets.size": 30}
+    sizes = {f"resources.{name}.size": 300 for name in ("registry", "genealogy")}
+    stage = {"stage": "identify", "on": ["age", "state"]}
+    names = {"first": "registry", "second": "registry", "voter": "voters"}
+    several = {name: {"weight": 1 / 3, "stages": [{**stage, "resource": resource}]} for name, resource in names.items()}
+    loaded = load_scenario("wan2021", {**tables, **sizes, "population.recipe": "ystr-genealogy-small"})
+    content = {key: value for key, value in loaded.content.items() if key != "adversary"}
+    study = build_masking_study(loaded.with_content({**content, "adversaries": several}))
+    first, second, voter = (truth for truth, _ in study.games_against_each(0).values())
+    assert first.world is second.world is not voter.world
+    assert first.world.targets is voter.world.targets
+    assert first.space is voter.space
+    assert first.world.registered.all()
+    assert not voter.world.registered.all()
+    alone = study.each["voter"].games(0)[0].world
+    np.testing.assert_array_equal(alone.registered, voter.world.registered)
+    warnings = list(MASKING.warnings(study, 0, {}))
+    missing = int((~voter.world.registered).sum())
+    assert warnings == [f"{missing} of 30 targets are not in resource 'voters'; no attack on them succeeds there"]
+
+
+# Which strategies a rule prescribes, and who is compared
+
+
+def test_demographics_are_what_any_of_them_links_on(tmp_path):
+    sections = [section("a", 0.5, on=["age"]), section("b", 0.5, on=["town"])]
+    records = reidsim.run(town(tmp_path, sections, policies=["demographics-only"])).records
+    assert set(records["strategy"]) == {"age town"}
+
+
+def test_cross_play_has_each_of_them_and_all_together(tmp_path):
+    path = town(
+        tmp_path,
+        [
+            section("a", 0.25),
+            section("b", 0.75, gain=60),
+        ],
+    )
+    found = cross_play(path)
+    names = ["one-shot", "fmdp", "always", "never", "random", "a", "b", "types"]
+    assert list(found.matrix("risk").columns) == names
+    table = found.table.set_index(["defender", "plans_against", "adversary"])
+    for measure in ("publisher_payoff", "adversary_payoff", "share_attacked", "risk"):
+        mixed = table.xs("types", level="adversary")[measure]
+        parts = 0.25 * table.xs("a", level="adversary")[measure] + 0.75 * table.xs("b", level="adversary")[measure]
+        np.testing.assert_allclose(mixed, parts.loc[mixed.index], atol=1e-12)
+    assert table.loc[("masking", "types", "types"), "regret"] == pytest.approx(0, abs=1e-12)
+    assert {"average-type", "worst-of-types"} <= set(found.table["plans_against"])
+
+
+def test_cross_play_leaves_out_whom_nothing_says_how_they_link(tmp_path):
+    path = town(tmp_path, [section("a", 0.5, on=["age"]), section("b", 0.5, on=["town"])])
+    found = cross_play(path)
+    assert list(found.matrix("risk").columns) == ["a", "b", "types"]
+    assert found.warnings[0].startswith("adversaries that the scenario does not name cannot play: those that it names")
+    with pytest.raises(
+        InputError, match=r"knowledge: the adversaries of the scenario look people up in different ways"
+    ):
+        cross_play(path, knowledge="voters-age-state")
+
+
+def test_one_of_them_is_no_types_game(tmp_path):
+    one = build_masking_study(load_scenario(town(tmp_path, [section()]))).world()
+    two = build_masking_study(load_scenario(town(tmp_path, [section("a", 0.5), section("b", 0.5)]))).world()
+    assert not isinstance(one.truth, TypesGame)
+    assert isinstance(two.truth, TypesGame)
+
+
+# What cannot be meant
+
+TWO = [section("a", 0.5), section("b", 0.5)]
+
+
+@pytest.mark.parametrize(
+    ("sections", "more", "message"),
+    [
+        ([], "", r"town.toml: adversary: key missing; expected \[adversary\], or several by name as \[adv"),
+        ([*TWO, '[adversary]\nknowledge = "x"\nresource = "people"\n'], "", r"adversary: both adversary and adv"),
+        ([section("a", 0.5)], "", r"adversaries: weights of the adversaries do not sum to 1; found 0.5"),
+        (["[adversaries.a]\nweight = 1\n"], "", r"adversaries.a: no way to attack; expected either stages or"),
+        ([section("types")], "", r"adversaries.types: name of a column of cross-play"),
+        ([section("a", 0.5), section("b", 0.5, resource="lists")], "",
+         r"adversaries.b.stages\[0\].resource: no such resource; found 'lists'; expected one of people, list"),
+        ([section(on=["name"])], "",
+         r"town.toml: adversaries.a, stage 1: attribute neither released nor inf.*; found 'name'"),
+        (TWO, "[figures]\nsearch_path = 0\n", r"figures.search_path: it is about one adversary"),
+        (TWO, '[agents]\ntogether = "all"\n', r"agents.together: the records meet one of the adversaries"),
+        (TWO, "[agents.types.x]\nweight = 1\n", r"agents.types: both types and adversaries say who attacks"),
+        (TWO, "[agents.learning]\nprior = { c = 1 }\n", r"agents.learning.prior.c: no such type; expected one of a, b"),
+        ([section("a", 0.5), section("b", 0.5, risk='"prosecutor"')], "", r"adversaries.b.risk: unknown key"),
+        ([section("a", 0.5), section("b", 0.5, planner="ours:patient")], "", r"adversaries.b.planner: code that"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_meant_is_one_clear_error(tmp_path, sections, more, message):
+    with pytest.raises(InputError, match=message) as caught:
+        describe(load_scenario(town(tmp_path, sections, more=more)))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"subjects.policies": ["masking", "greedy-masking"]},
+         r"subjects.policies: not against several adversaries; found 'greedy-masking'"),
+        ({"subjects.solver": "greedy"}, r"subjects.solver: not against several adversaries; found 'greedy'; expected"),
+        ({"subjects.solver": "anytime"}, r"subjects.solver: not against several adversaries; found 'anytime'"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("rounds", [{}, {"agents": {"rounds": 1}}], ids=["run", "rounds"])
+def test_searches_of_one_adversary_are_refused(tmp_path, changes, message, rounds):
+    path = town(tmp_path, TWO)
+    for play in (
+        lambda: describe(load_scenario(path, {**changes, **rounds})),
+        lambda: reidsim.run(path, overrides={**changes, **rounds}),
+    ):
+        with pytest.raises(InputError, match=message):
+            play()
+
+
+def test_what_one_links_on_cannot_be_missing_though_another_infers_from_it(tmp_path):
+    """An allele may be unknown to who infers from it, not to who looks people up by it."""
+    path = town(tmp_path, [section("a", 0.5, on=["blood"]), section("b", 0.5, on=["age"])])
+    text = path.read_text().replace(
+        "[[adversaries.b.stages]]\n",
+        '[[adversaries.b.stages]]\nstage = "infer-surname"\nresource = "list"\ninfers = "town"\nloci = ["blood"]\n'
+        'mutation_rates = "rates.csv"\n[[adversaries.b.stages]]\n',
+    )
+    path.write_text(text)
+    (tmp_path / "rates.csv").write_text("locus,mutation_rate\nblood,0.01\n")
+    numbers = [(age, place, "12" if blood == "A" else "13") for age, place, blood in PEOPLE]
+    for name, rows in (("targets", numbers[:3]), ("people", numbers)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(map(",".join, [ATTRIBUTES, *rows])) + "\n")
+    found = reidsim.run(path).summary
+    assert found["publisher_payoff"].notna().all()
+    missing = [*numbers[:-1], ("40", "Hill", "")]
+    (tmp_path / "people.csv").write_text("\n".join(map(",".join, [ATTRIBUTES, *missing])) + "\n")
+    with pytest.raises(InputError, match=r"people.csv: row 6, column 'blood': value missing"):
+        reidsim.run(path)
+
+
+def test_files_of_adversaries_are_relative_to_the_scenario(tmp_path, monkeypatch):
+    path = town(tmp_path, [section("a")])
+    above = tmp_path / "above"
+    above.mkdir()
+    (tmp_path / "rates.csv").write_text("locus,mutation_rate\nblood,0.01\n")
+    text = path.read_text().replace(
+        "[[adversaries.a.stages]]\n",
+        '[[adversaries.a.stages]]\nstage = "infer-surname"\nresource = "list"\ninfers = "town"\nloci = ["blood"]\n'
+        'mutation_rates = "rates.csv"\n[[adversaries.a.stages]]\n',
+    )
+    path.write_text(text)
+    (above / "more.toml").write_text('extends = "../town.toml"\n')
+    monkeypatch.chdir(above)
+    stage = load_scenario(above / "more.toml").scenario.adversaries["a"].stages[0]
+    assert Path(stage.mutation_rates).samefile(tmp_path / "rates.csv")
+
+
+# Faces
+
+
+def test_reports_explanations_and_the_page_in_the_browser_tell_who_comes(tmp_path):
+    path = town(tmp_path, [section("curious", 0.25, gain=40), section("patient", 0.75, planner="fmdp")])
+    report = write_report(reidsim.run(path).save(tmp_path / "results"))
+    text = report.read_text()
+    assert "A record meets one of several adversaries" in text
+    assert "It gains 40 and pays 20 for an attack." in text
+    assert "It gains 150 and pays 20 for an attack." in text
+    said = explanation(load_scenario(path))
+    assert "adversaries (one a round, drawn by weight):" in said
+    assert "curious: weight 0.25, planner multistage, gain 40, cost 20" in said
+    assert "patient: weight 0.75, planner fmdp, gain 150, cost 20" in said
+    keys = [control.key for control in controls_of(load_scenario(path))]
+    assert "economics.loss" in keys
+    assert not [key for key in keys if key.startswith("adversary.")]

@@ -1,0 +1,66 @@
+"""Populations of six attributes, samples of them at known rates, and the truth about their unique records."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reidsim.linkage.uniqueness.sample_cells import SampleCells
+
+SHAPE = (40, 2, 8, 6, 9, 5)
+PEOPLE = 100_000
+
+
+@dataclass
+class Sample:
+    cells: SampleCells
+    population_uniques: int
+    staying: float
+    """Share of the sample uniques that are population unique."""
+    share: float
+    """Mean over sample uniques of one over the size of their group in the population."""
+
+
+def falling(n, power):
+    chances = 1 / np.arange(1, n + 1) ** power
+    return chances / chances.sum()
+
+
+def drawn(rng, chances, given):
+    """Draw a value for everybody by the row of `chances` that is given."""
+    place = (rng.random(len(given))[:, None] > chances.cumsum(axis=1)[given]).sum(axis=1)
+    return np.minimum(place, chances.shape[1] - 1)
+
+
+def independent(rng):
+    return np.column_stack([rng.choice(n, PEOPLE, p=falling(n, 1.0)) for n in SHAPE])
+
+
+def chained(rng):
+    """Each attribute depends on the one before: interactions of two are all there are."""
+    columns = [rng.choice(SHAPE[0], PEOPLE, p=falling(SHAPE[0], 0.5))]
+    for n, before in zip(SHAPE[1:], SHAPE, strict=False):
+        columns.append(drawn(rng, rng.dirichlet(np.full(n, 0.6), size=before), columns[-1]))
+    return np.column_stack(columns)
+
+
+def hidden(rng):
+    """Forty hidden kinds of people: interactions of any number of attributes."""
+    kind = rng.choice(40, PEOPLE, p=falling(40, 0.7))
+    return np.column_stack([drawn(rng, rng.dirichlet(np.full(n, 0.3), size=40), kind) for n in SHAPE])
+
+
+POPULATIONS = {"independent": independent, "chained": chained, "hidden": hidden}
+
+
+def sample(name: str, rate: float, *, strata: bool, seed: int) -> Sample:
+    """Draw a population and everybody of it with a rate that, with strata, differs by the third attribute."""
+    rng = np.random.default_rng((seed, *name.encode()))
+    people = POPULATIONS[name](rng)
+    rates = rate * (np.array([0.4, 1.0, 2.0])[people[:, 2] % 3] if strata else np.ones(PEOPLE))
+    sampled = rng.random(PEOPLE) < rates
+    _, cell, sizes = np.unique(people, axis=0, return_inverse=True, return_counts=True)
+    cell = cell.ravel()[sampled]
+    alone = np.bincount(cell, minlength=len(sizes))[cell] == 1
+    true = sizes[cell[alone]]
+    cells = SampleCells.of_records(list(people[sampled].T), 1 / rates[sampled])
+    return Sample(cells, int((sizes == 1).sum()), float((true == 1).mean()), float((1 / true).mean()))

@@ -1,0 +1,123 @@
+"""`reidsim new` on tables with sampling weights: which columns are taken for weights, and what the draft says."""
+
+import tomllib
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import reidsim
+from reidsim.drafts.draft import draft_scenario
+from reidsim.drafts.profile import profile_table
+from reidsim.drafts.weights import may_name_weight, names_weight, weight_column, with_weight
+
+NAMED = ["wt", "wgt", "pweight", "sampling_weight", "rweight", "rweight12", "fnlwgt", "PERWT", "HHWT", "PWGTP",
+         "finalWeight", "survey weight", "design_weight", "person-weight", "weights", "WTMEC2YR", "fexp"]  # fmt: skip
+OTHERS = ["birth_weight", "body weight", "weight_kg", "height", "age", "thwart", "newton", "Gewicht kg", "factory"]
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_names_of_weights(name):
+    assert names_weight(name)
+    assert may_name_weight(name)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_names_of_other_things(name):
+    assert not names_weight(name)
+    assert not may_name_weight(name)
+
+
+def test_a_weight_may_be_that_of_a_body():
+    assert may_name_weight("weight")
+    assert not names_weight("weight")
+
+
+def survey(rows=60, **columns):
+    rng = np.random.default_rng(1)
+    table = {"age": rng.integers(18, 80, rows), "sex": rng.choice(["F", "M"], rows)}
+    return pd.DataFrame(table | columns)
+
+
+def found(table, **options):
+    return weight_column(profile_table(table.astype("str")), **options)
+
+
+SPREAD = np.linspace(1, 40, 60).round(1)
+DECIMALS = np.linspace(50, 90, 60).round(4)
+BODY = np.linspace(50, 90, 60).round(1)
+
+
+@pytest.mark.parametrize(
+    ("columns", "taken"),
+    [
+        ({"wgt": np.full(60, 10)}, "wgt"),
+        ({"weight": SPREAD}, "weight"),
+        ({"weight": DECIMALS}, "weight"),
+        ({"weight": BODY}, None),
+        ({"weight": SPREAD, "height": BODY}, None),
+        ({"wt": SPREAD, "ht": BODY}, None),
+        ({"weight": SPREAD, "date_of_birth": np.arange(60)}, "weight"),
+        ({"weight": np.arange(1, 61)}, None),
+        ({"amount": SPREAD}, None),
+        ({"rweight": SPREAD, "rweight1": SPREAD}, "rweight"),
+    ],
+)
+def test_columns_of_weights(columns, taken):
+    assert found(survey(**columns))[0] == taken
+
+
+def test_values_that_add_up_to_the_population_are_weights():
+    table = survey(grossing=SPREAD)
+    assert found(table, total=SPREAD.sum() * 1.01)[0] == "grossing"
+    assert found(table, total=SPREAD.sum() * 1.1)[0] is None
+    assert found(table, total=SPREAD.sum(), named=("grossing",))[0] is None
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (np.linspace(0.2, 3, 60), "not all are numbers of 1 or more"),
+        (["", *map(str, SPREAD[1:])], "but 1 are missing"),
+    ],
+)
+def test_weights_that_cannot_be_used_are_told(values, said):
+    taken, warnings = found(survey(wgt=values))
+    assert taken is None
+    assert said in warnings[0]
+    assert warnings[0].startswith("column 'wgt' looks like sampling weights")
+
+
+def test_several_columns_of_weights_are_told():
+    assert found(survey(wgt=SPREAD, wgt2=SPREAD))[1] == ("2 columns look like sampling weights: 'wgt' is taken",)
+
+
+def test_the_draft_takes_the_weight_and_runs(tmp_path):
+    survey(pweight=SPREAD).to_csv(tmp_path / "survey.csv", index=False)
+    draft = draft_scenario(tmp_path / "survey.csv", tmp_path / "draft")
+    text = draft.files[draft.scenario_file]
+    content = tomllib.loads(text)
+    assert content["release"]["weight"] == "pweight"
+    assert f"the records stand for {SPREAD.sum():,.0f} people" in text
+    assert set(content["attributes"]) == {"age", "sex"}
+    assert "pweight" not in draft.choice.possible
+    assert f"pweight,number,{len(set(SPREAD))},0,left out,sampling weight" in draft.files["columns.csv"]
+    (tmp_path / "draft").mkdir()
+    draft.write(tmp_path / "draft")
+    run = reidsim.run(tmp_path / "draft" / "survey.toml", overrides={"adversary.risk": "sample"}).summary
+    alone = reidsim.run(tmp_path / "draft" / "survey.toml").summary
+    assert run.loc["no-protection", "risk"] < alone.loc["no-protection", "risk"]
+
+
+def test_a_weight_that_is_asked_for_is_left_as_it_is(tmp_path):
+    survey(weight=SPREAD).to_csv(tmp_path / "survey.csv", index=False)
+    for options in ({"named": ["age", "weight"]}, {"dropped": ["weight"]}):
+        draft = draft_scenario(tmp_path / "survey.csv", tmp_path / "draft", **options)
+        assert "weight" not in tomllib.loads(draft.files[draft.scenario_file])["release"]
+
+
+def test_the_key_stands_in_its_section():
+    text = '[release]\npath = "a.csv"\n\n[adversary]\nrisk = "prosecutor"\n'
+    assert tomllib.loads(with_weight(text, '"w \\" x"', 12.0)) == {
+        "release": {"path": "a.csv", "weight": 'w " x'}, "adversary": {"risk": "prosecutor"}
+    }  # fmt: skip

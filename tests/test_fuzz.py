@@ -1,0 +1,60 @@
+"""Cases by chance: no traceback, no hang, no number that is none; and that those are noticed."""
+
+import importlib
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from tiers import cases
+
+SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+
+
+@pytest.fixture
+def fuzz(monkeypatch):
+    monkeypatch.syspath_prepend(SCRIPTS)
+    return importlib.import_module("fuzz")
+
+
+@pytest.mark.parametrize("start", cases(range(0, 300, 30), [0]))
+def test_nothing_ends_but_well_or_in_a_line(fuzz, start):
+    numbers = range(start, start + 30) if start else range(8)
+    assert fuzz.fuzz(1, list(numbers), 120) == []
+
+
+def test_a_case_is_the_same_each_time(fuzz, tmp_path):
+    made = []
+    for name in ("one", "two"):
+        folder, results = tmp_path / name, tmp_path / "results"
+        folder.mkdir()
+        for run in ("record", "sweep"):
+            (results / run).mkdir(parents=True, exist_ok=True)
+            (results / run / "manifest.json").write_text("{}")
+        fuzz.prepare(folder)
+        case = fuzz.make_case(folder, results, fuzz.random.Random("1/4"))
+        made.append((case, {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}))
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ("raise ValueError('a bug')", "traceback"),
+        ("print('payoff nan'); sys.exit(0)", "a number that is none"),
+        ("sys.exit(2)", "0 lines that say what is wrong"),
+        ("print('reidsim: one\\nreidsim: two'); sys.exit(2)", "2 lines that say what is wrong"),
+        ("sys.exit(3)", "exit code 3"),
+        ("os.kill(os.getpid(), 11)", "was ended by SIGSEGV"),
+        ("import time; time.sleep(60)", "did not end within 0.5 s"),
+        ("print('reidsim: people.csv: no such file'); sys.exit(2)", ""),
+        ("print('done')", ""),
+    ],
+)
+def test_what_is_wrong_is_noticed(fuzz, monkeypatch, tmp_path, body, problem):
+    from reidsim import cli
+
+    monkeypatch.setattr(cli, "main", lambda: exec(body, {"sys": sys, "os": os}))  # noqa: S102 - the test's own text
+    took, code, said = fuzz._run(tmp_path, ("run",), 0.5)
+    assert fuzz._problem(code, said, took, 0.5) == problem

@@ -1,0 +1,420 @@
+"""From a user's file to the file that is shared: a hospital's export, a survey, a census extract."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import own_files
+import pandas as pd
+import pyreadstat
+import pytest
+
+from reidsim.cli import main
+from reidsim.drafts.draft import draft_scenario
+from reidsim.errors import InputError
+from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.release import read_release
+from reidsim.releases.calendar import age_on
+from reidsim.reports.shared.file import verify_shared
+from reidsim.scenarios.load import load_scenario
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return tmp_path
+
+
+@pytest.fixture
+def reidsim_(monkeypatch, capsys):
+    """Run the command line in this process; standard output and warnings, as one line each."""
+
+    def run(*arguments, code=0):
+        monkeypatch.setattr("sys.argv", ["reidsim", *map(str, arguments)])
+        try:
+            main()
+            ended = 0
+        except SystemExit as exit_:
+            ended = exit_.code or 0
+        out, err = capsys.readouterr()
+        assert ended == code, err
+        return " ".join(out.split()), [line.removeprefix("warning: ") for line in err.splitlines()]
+
+    return run
+
+
+def drafted(folder, table, name="hospital.csv", **options):
+    """Draft a scenario of a table written as the hospital writes it; the draft and the scenario as loaded."""
+    draft = draft_scenario(own_files.write_hospital(folder / name, table), folder / "draft", **options)
+    (folder / "draft").mkdir()
+    draft.write(folder / "draft")
+    return draft, load_scenario(folder / "draft" / draft.scenario_file)
+
+
+def labels_read(loaded):
+    """Return the values of the records as a run reads them, by attribute."""
+    release = read_release(loaded)
+    return {
+        hierarchy.attribute.name: np.array(hierarchy.attribute.categories, dtype=object)[release.codes[:, at]].tolist()
+        for at, hierarchy in enumerate(release.hierarchies)
+    }
+
+
+# A hospital.
+
+
+def test_an_export_of_a_hospital_is_drafted_run_and_shared(folder, reidsim_):
+    table = own_files.hospital(3_000, 1_764)
+    own_files.write_hospital(folder / "stays.csv", table)
+    _, warnings = reidsim_("new", "stays.csv", "--merge", "race")
+    told = "\n".join(warnings)
+    assert "dates, such as" in told
+    assert "read as month-day, as" in told
+    assert "are read as a spreadsheet's number of days" in told
+    assert f"column 'age': {(table['age'] == '999').sum()} rows with '999' read as missing" in told
+    content = tomllib.loads((folder / "stays/stays.toml").read_text(encoding="utf-8"))
+    assert content["release"] == {"path": "../stays.csv", "delimiter": ";"}
+    attributes = content["attributes"]
+    assert attributes["dob"]["reading"]["type"] == "date"
+    assert attributes["dob"]["hierarchy"] == {"rule": "dates", "levels": ["month", "year", "5 years", "10 years"]}
+    assert attributes["age"]["hierarchy"]["widths"] == [5, 10, 20]
+    assert attributes["sex"]["hierarchy"] == {"rule": "suppress"}
+    reidsim_("check", "stays/stays.toml")
+    reidsim_("run", "stays/stays.toml", "-o", "results")
+    reidsim_("share", "results", "-o", "shared.csv", "--policy", "no-protection", "--keep", "diagnosis")
+    shared = pd.read_csv("shared.csv", sep=";", dtype=str, keep_default_na=False)
+    # One day for each patient, though clerks wrote it in up to four ways.
+    days = shared["dob"].groupby(table["pid"]).nunique()
+    written = table["dob"].groupby(table["pid"]).nunique()
+    assert written.max() == 4
+    ambiguous = table["dob"].str.fullmatch(r"(\d|1[0-2])/(\d|1[0-2])/\d\d")
+    assert ambiguous.sum() > 100
+    assert days.max() == 1
+    assert Counter(shared["race"]) == Counter(
+        next(usual for usual, spellings in own_files.RACES.items() if race in spellings) for race in table["race"]
+    )
+    assert (shared["age"] == table["age"].replace("999", "")).all()
+    assert (shared["zip"] == table["zip"]).all()
+    assert json.loads(Path("shared.csv.json").read_text())["delimiter"] == ";"
+    assert verify_shared(Path("shared.csv"))["records"]["shared"] == 3_000
+
+
+def test_days_are_those_that_clerks_meant(folder):
+    """The days of birth behind the file, read back from however they were written."""
+    table = own_files.hospital(2_000, 1_176)
+    _, loaded = drafted(folder, table)
+    read = pd.Series(labels_read(loaded)["dob"])
+    meant = read.where(table["dob"].str.contains(r"[.]|^\d{4}-")).groupby(table["pid"]).first()
+    known = meant.reindex(table["pid"]).to_numpy()
+    assert (pd.notna(known)).sum() > 1_000
+    assert (read.to_numpy()[pd.notna(known)] == known[pd.notna(known)]).all()
+
+
+def test_dates_of_birth_become_ages(folder):
+    table = own_files.hospital(2_000, 1_176)
+    _, by_day = drafted(folder, table)
+    days = labels_read(by_day)["dob"]
+    draft = draft_scenario(folder / "hospital.csv", folder / "ages", age_on="2023-12-31")
+    (folder / "ages").mkdir()
+    draft.write(folder / "ages")
+    loaded = load_scenario(folder / "ages" / draft.scenario_file)
+    assert labels_read(loaded)["dob"] == [str(age_on(day, date(2023, 12, 31))) for day in days]
+    assert loaded.scenario.attributes["dob"].hierarchy.widths == (5, 10, 20)
+
+
+def test_near_spellings_are_told_and_never_grouped_with_rare_values(folder, reidsim_):
+    own_files.write_hospital(folder / "stays.csv", own_files.hospital(3_000, 1_764))
+    _, warnings = reidsim_("new", "stays.csv")
+    (told,) = [warning for warning in warnings if warning.startswith("column 'race'")]
+    assert "nearly spelled as others" in told
+    assert "--merge race merges them" in told
+    near = pd.read_csv("stays/spellings.csv", dtype=str)
+    assert set(near["column"]) == {"race"}
+    usual = {
+        spelling.strip(): meant
+        for meant, spellings in own_files.RACES.items()
+        for spelling in spellings
+        if spelling.strip() != meant
+    }
+    listed = dict(zip(near["spelling"], near["usual spelling"], strict=True))
+    assert {spelling: usual[spelling] for spelling in listed} == listed
+    assert len(listed) >= 6
+    content = tomllib.loads((folder / "stays/stays.toml").read_text(encoding="utf-8"))
+    assert "values" not in content["attributes"]["race"]
+    assert content["attributes"]["race"]["hierarchy"]["groups"] == [[["Samoan", "Tongan"]]]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"merged": ["zip"]}, "--merge: no values of nearly the same spelling; found 'zip'"),
+        ({"merged": ["diagnosis"]}, "--merge: not a quasi-identifier; found 'diagnosis'"),
+        ({"merged": ["rase"]}, "column 'rase': column missing"),
+        ({"age_on": "31.12.2023"}, "--age-on: not a day; found '31.12.2023'; expected one as 2024-06-30"),
+        ({"age_on": "2023-12-31", "dropped": ["dob"]}, "--age-on: nothing becomes an age"),
+        ({"encoding": "latin1000"}, "no such encoding; found 'latin1000'"),
+    ],
+)
+def test_what_cannot_be_done_to_columns_is_told(folder, options, message):
+    with pytest.raises(InputError) as caught:
+        drafted(folder, own_files.hospital(200, 120), **options)
+    assert message in str(caught.value)
+
+
+def test_a_file_in_another_encoding_is_read_in_it_and_shared_in_utf_8(folder, reidsim_):
+    rows = [f"{30 + number % 40};{town}\n" for number, town in enumerate(["Köln", "Zürich"] * 60)]
+    (folder / "people.csv").write_bytes(("Alter;Wohnort\n" + "".join(rows)).encode("latin-1"))
+    _, errors = reidsim_("new", "people.csv", code=2)
+    assert "give its encoding, such as latin-1" in errors[0]
+    reidsim_("new", "people.csv", "--encoding", "latin-1")
+    reidsim_("run", "people/people.toml", "-o", "results")
+    reidsim_("share", "results", "-o", "shared.csv", "--policy", "no-protection")
+    assert (folder / "shared.csv").read_text(encoding="utf-8") == "Alter;Wohnort\n" + "".join(rows)
+
+
+# A survey.
+
+
+def survey_files(folder):
+    table = own_files.survey(1_000)
+    labels = {"value_labels": own_files.VALUE_LABELS, "variable_labels": own_files.COLUMN_LABELS}
+    table.to_stata(folder / "survey.dta", write_index=False, **labels)
+    pyreadstat.write_sav(
+        table,
+        folder / "survey.sav",
+        column_labels=own_files.COLUMN_LABELS,
+        variable_value_labels=own_files.VALUE_LABELS,
+    )
+    table.to_csv(folder / "survey.csv", index=False)
+    return table
+
+
+@pytest.mark.parametrize("file", ["survey.dta", "survey.sav"])
+def test_a_survey_with_labels_is_drafted_run_and_shared(folder, reidsim_, file):
+    table = survey_files(folder)
+    reidsim_(
+        "new", file, "--quasi-identifier", "roof", *(f"--quasi-identifier={name}" for name in ("sex", "age", "hhcivil"))
+    )
+    content = tomllib.loads((folder / "survey/survey.toml").read_text(encoding="utf-8"))
+    assert content["release"] == {"path": f"../{file}"}
+    reidsim_("run", "survey/survey.toml", "-o", "results")
+    reidsim_("share", "results", "-o", "shared.csv", "--policy", "no-protection")
+    shared = pd.read_csv("shared.csv", dtype=str, keep_default_na=False)
+    for name in ("roof", "sex", "hhcivil"):
+        assert (shared[name] == table[name].map(own_files.VALUE_LABELS[name])).all()
+    assert (shared["age"] == table["age"].map(lambda age: "" if pd.isna(age) else f"{age:.0f}")).all()
+
+
+def test_names_that_say_nothing_are_told_by_the_labels_of_columns(folder):
+    survey_files(folder)
+    draft = draft_scenario(folder / "survey.dta", folder / "draft")
+    profiles = {profile.name: profile for profile in draft.profiles}
+    assert profiles["hhcivil"].concept == "marital status"
+    assert "hhcivil" in {column.profile.name for column in draft.choice.chosen}
+
+
+def test_codes_of_a_survey_are_no_quantities(folder):
+    table = survey_files(folder)
+    named = ["roof", "sex", "age", "hhcivil"]
+    draft = draft_scenario(folder / "survey.csv", folder / "draft", named=named)
+    kinds = {column.profile.name: column.profile.kind for column in draft.choice.chosen}
+    assert kinds == {"roof": "category", "sex": "category", "age": "whole number", "hhcivil": "category"}
+    rules = {column.profile.name: column.hierarchy.rule["rule"] for column in draft.choice.chosen}
+    assert rules["age"] == "intervals"
+    assert "intervals" not in {rules[name] for name in ("roof", "sex", "hhcivil")}
+    (folder / "draft").mkdir()
+    draft.write(folder / "draft")
+    read = labels_read(load_scenario(folder / "draft" / draft.scenario_file))
+    # Written 4.0 in the file.
+    assert read["roof"] == [f"{code:.0f}" for code in table["roof"]]
+    assert read["age"].count("") == table["age"].isna().sum() > 0
+
+
+# A census.
+
+
+def test_a_census_extract_is_drafted_run_and_shared(folder, reidsim_):
+    table = own_files.census(4_000)
+    table.to_csv(folder / "census.csv", index=False)
+    reidsim_("new", "census.csv")
+    loaded = load_scenario("census/census.toml")
+    country = next(h for h in read_release(loaded).hierarchies if h.attribute.name == "native-country")
+    assert country.attribute.size == 42
+    # The countries, their regions, the continents, nothing; those that did not say stay as they are until then.
+    assert country.n_groups[0] > country.n_groups[1] > country.n_groups[2] > country.n_groups[3] == 1
+    at = country.attribute.categories.index
+    path = [country.labels[level][country.groups[level, at("Mexico")]] for level in range(4)]
+    assert path == ["Mexico", "Central America", "America", "*"]
+    assert [country.labels[level][country.groups[level, at("")]] for level in range(4)] == ["", "", "", "*"]
+    reidsim_("run", "census/census.toml", "-o", "results")
+    out, _ = reidsim_("share", "results", "-o", "shared.csv", "--policy", "no-attack")
+    assert "no-attack: 4,000 of 4,000 records" in out
+    shared = pd.read_csv("shared.csv", dtype=str, keep_default_na=False)
+    values = set(shared["native-country"])
+    assert values <= {"*", *(label for labels in country.labels for label in labels)}
+    assert {"America", "Europe"} & values
+
+
+def test_countries_by_number_are_grouped_by_frequency(folder):
+    codes = {name: str(100 + number) for number, name in enumerate(own_files.COUNTRIES)}
+    table = own_files.census(4_000).replace({"native-country": codes})
+    draft, _ = drafted(folder, table, named=["age", "native-country"])
+    country = draft.choice.chosen[1]
+    assert country.profile.kind == "category"
+    assert country.hierarchy.comment.startswith("by frequency: ")
+    assert country.hierarchy.n_levels == 3
+
+
+# What the population of a scenario does not have.
+
+PEOPLE = pd.DataFrame({"age": ["30", "40", "50"] * 40, "race": ["White", "Black", "White"] * 40})
+RECORDS = pd.DataFrame({"age": ["30", "40", "50", "40"] * 10, "race": ["White", "Martian", "White", ""] * 10})
+
+
+def test_values_that_the_population_lacks_are_nobodys(folder):
+    PEOPLE.to_csv(folder / "everybody.csv", index=False)
+    recipe = 'kind = "counts"\nfile = "everybody.csv"\n[columns]\nage = "age"\nrace = "race"\n'
+    (folder / "everybody.toml").write_text(recipe)
+    draft, loaded = drafted(folder, RECORDS, population="everybody.toml")
+    assert [column.profile.name for column in draft.choice.chosen] == ["age", "race"]
+    assert [warning for warning in draft.warnings if "nobody" in warning] == [
+        "column 'race': 20 rows with a value that nobody of the population has, such as 'Martian'; they count as "
+        "nobody's"
+    ]
+    study = build_study(loaded)
+    assert set(study.lattice.domain["race"].categories) == {"White", "Black", "Martian", ""}
+    linker = study.linker("journalist")
+    of = study.cell_of_record[:4]
+    # 40 people of each age with its race; none with a value of nobody, who hide where it is suppressed.
+    assert linker.group_sizes.at(0)[of].tolist() == [40, 1, 40, 1]
+    suppressed = study.lattice.strides[1] * (study.lattice.shape[1] - 1)
+    assert linker.group_sizes.at(suppressed)[of].tolist() == [40, 40, 40, 40]
+    # Said to be an error, they are one.
+    text = (folder / "draft/hospital.toml").read_text().replace('unknown = "nobody"', 'unknown = "error"')
+    (folder / "draft/hospital.toml").write_text(text)
+    with pytest.raises(InputError, match="row 2, column 'race': value outside the categories of 'race'"):
+        build_study(load_scenario(folder / "draft/hospital.toml"))
+
+
+def test_a_column_most_of_whose_values_nobody_has_is_left_out(folder):
+    PEOPLE.to_csv(folder / "everybody.csv", index=False)
+    (folder / "everybody.toml").write_text(
+        'kind = "counts"\nfile = "everybody.csv"\n[columns]\nage = "age"\nrace = "race"\n'
+    )
+    draft, _ = drafted(folder, RECORDS.replace("White", "Venusian"), population="everybody.toml")
+    assert draft.choice.left_out["race"] == "Venusian, Martian, missing values: no value of 'race' in everybody"
+
+
+# Missing values.
+
+
+def test_missing_values_are_a_value_of_whole_tables_where_the_scenario_says_so(folder):
+    (folder / "people.csv").write_text("age,sex\n30,F\n,M\n31,?\n30,F\n")
+    text = (
+        '[release]\npath = "people.csv"\n[attributes.age]\n{age}hierarchy = {{ rule = "intervals", widths = [5] }}\n'
+        '[attributes.sex]\nreading = {{ type = "text", missing = ["?"] }}\nhierarchy = {{ rule = "suppress" }}\n'
+        '[economics]\nbenefit = 10\nloss = 10\ncost = 1\n[adversary]\nrisk = "prosecutor"\n'
+        '[publisher]\nunit = "table"\n'
+    )
+    (folder / "people.toml").write_text(text.format(age=""))
+    with pytest.raises(InputError, match="row 2, column 'age': value missing"):
+        build_study(load_scenario("people.toml"))
+    (folder / "people.toml").write_text(text.format(age='reading = { type = "text", missing = [""] }\n'))
+    assert build_study(load_scenario("people.toml")).lattice.domain["sex"].categories == ("", "F", "M")
+
+
+def test_safe_harbor_suppresses_missing_values_and_names_the_row_that_it_cannot_take(folder):
+    rows = ["30,37203", ",37203", "95,", "40,37203", "unknown,37203"]
+    text = (
+        '[release]\npath = "people.csv"\n'
+        '[attributes.age]\nhierarchy = {{ rule = "table", file = "ages.csv" }}\n'
+        '[attributes.zip]\nhierarchy = {{ rule = "prefix", digits = [3], suppress = {suppress} }}\n'
+        '[safe_harbor]\nage = "age"\nzip = "zip"\n[economics]\nbenefit = 10\nloss = 10\ncost = 1\n'
+        '[adversary]\nrisk = "prosecutor"\n[publisher]\npolicies = ["safe-harbor"]\n'
+    )
+    (folder / "ages.csv").write_text("30;0-89;*\n40;0-89;*\n95;90+;*\n;;*\nunknown;other;*\n")
+    (folder / "people.toml").write_text(text.format(suppress="true"))
+    (folder / "people.csv").write_text("age,zip\n" + "\n".join(rows[:4]) + "\n")
+    study = build_study(load_scenario("people.toml"))
+    levels = [study.lattice.levels(int(study.safe_harbor_strategies[cell])) for cell in study.cell_of_record]
+    # Ages of 90 or more are joined, ZIP codes told by three digits; what is missing is suppressed.
+    assert levels == [(0, 1), (2, 1), (1, 2), (0, 1)]
+    (folder / "people.csv").write_text("age,zip\n" + "\n".join(rows) + "\n")
+    with pytest.raises(InputError, match="row 5: attribute 'age': not a whole number; found 'unknown'"):
+        build_study(load_scenario("people.toml"))
+    (folder / "people.csv").write_text("age,zip\n" + "\n".join(rows[:4]) + "\n")
+    (folder / "people.toml").write_text(text.format(suppress="false"))
+    with pytest.raises(
+        InputError, match=r"row 3: hierarchy of 'zip', value '': the hierarchy cannot satisfy Safe Harbor"
+    ):
+        build_study(load_scenario("people.toml"))
+
+
+# Time.
+
+
+def cpu_seconds(folder, *arguments):
+    """Return the processor time of a command in a process of its own, and what it said."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)} if "PYTHONPATH" not in os.environ else None
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [sys.executable, "-m", "reidsim", *map(str, arguments)],
+        cwd=folder, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout + done.stderr
+
+
+def test_a_file_of_20000_rows_is_drafted_and_checked_in_three_seconds_each(folder):
+    own_files.write_hospital(folder / "stays.csv", own_files.hospital())
+    for arguments in (["new", "stays.csv"], ["check", "stays/stays.toml"]):
+        seconds, said = cpu_seconds(folder, *arguments)
+        assert "20,000 records" in said
+        assert seconds < 3
+
+
+@pytest.mark.deep
+def test_a_file_of_20000_rows_is_run_and_shared_in_three_seconds_each(folder):
+    own_files.write_hospital(folder / "stays.csv", own_files.hospital())
+    cpu_seconds(folder, "new", "stays.csv")
+    share = ["share", "results", "-o", "shared.csv", "--policy", "no-attack"]
+    for arguments in (["run", "stays/stays.toml", "-o", "warm"], ["run", "stays/stays.toml", "-o", "results"], share):
+        seconds, _ = cpu_seconds(folder, *arguments)
+        assert arguments[-1] == "warm" or seconds < 3
+
+
+@pytest.mark.parametrize(
+    "command", [["new", "stay.csv"], ["check", "stay.toml"], ["run", "stay.toml"], ["check", "wan2051"]]
+)
+def test_a_mistyped_name_is_told_before_libraries_are_loaded(folder, command):
+    code = (
+        f"import sys; sys.argv = ['reidsim', *{command!r}]\n"
+        "from reidsim.cli import main\n"
+        "try:\n    main()\nfinally:\n    print(sorted({'numba', 'pandas', 'scipy'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "[]\n")
+    assert command[1] in done.stderr
+
+
+def test_checking_a_scenario_counts_no_groups(folder, monkeypatch, reidsim_):
+    """What a game needs to be solved is made when it is."""
+    own_files.write_hospital(folder / "stays.csv", own_files.hospital(500, 300))
+    reidsim_("new", "stays.csv")
+
+    def made(*arguments, **options):
+        raise AssertionError("group sizes were made")
+
+    monkeypatch.setattr("reidsim.linkage.group_sizes.GroupSizes.__init__", made)
+    out, _ = reidsim_("check", "stays/stays.toml")
+    assert out.startswith("stays is ready: 500 records")

@@ -1,0 +1,194 @@
+"""`reidsim share --rulebook` and `reidsim apply`: what was decided of a cell is what becomes of new records."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import reidsim
+from reidsim.cli import main
+
+SCENARIO = """
+[release]
+path = "people.csv"
+[attributes.age]
+hierarchy = { rule = "intervals", widths = [2, 4] }
+[attributes.sex]
+column = "Geschlecht"
+values = { w = "F", m = "M" }
+hierarchy = { rule = "suppress" }
+[economics]
+benefit = 100
+loss = 300
+cost = 20
+[adversary]
+risk = "prosecutor"
+[publisher]
+unit = "table"
+policies = ["full-domain-no-attack", "record-level-no-attack", "no-protection"]
+"""
+
+
+@pytest.fixture
+def town(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(7)
+    ages = [*rng.integers(20, 24, 60).tolist(), *rng.integers(24, 40, 20).tolist()]
+    frame = pd.DataFrame({"note": "x", "age": ages, "Geschlecht": rng.choice(["w", "m"], 80)})
+    frame.assign(pid=[f"P{i}" for i in range(80)]).to_csv("people.csv", index=False)
+    Path("town.toml").write_text(SCENARIO)
+    reidsim.run("town.toml").save("results")
+
+    def call(*arguments):
+        monkeypatch.setattr("sys.argv", ["reidsim", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capsys.readouterr()
+        return ended.value.code or 0, captured.out, captured.err
+
+    return call
+
+
+def share(town, policy):
+    return town("share", "results", "--policy", policy, "-o", "out.csv", "--rulebook", "rules.csv", "--accept-risk")
+
+
+def rows_of(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        header, *rows = list(csv.reader(file))
+    return header, rows
+
+
+@pytest.mark.parametrize("policy", ["full-domain-no-attack", "record-level-no-attack", "no-protection"])
+def test_applied_to_the_release_itself_it_makes_the_shared_file(town, policy):
+    code, _, _ = share(town, policy)
+    assert code == 0
+    code, out, err = town("apply", "rules.csv", "people.csv", "-o", "again.csv")
+    assert code == 0
+    assert Path("again.csv").read_bytes() == Path("out.csv").read_bytes()
+    n_shared = len(rows_of("out.csv")[1])
+    assert f"{n_shared} of 80 records shared; withheld: {80 - n_shared} by a rule, 0 as no rule" in out
+    assert "risk was computed for the release of the rulebook" in err
+
+
+def test_every_cell_has_one_rule_with_its_form(town):
+    share(town, "full-domain-no-attack")
+    header, rules = rows_of("rules.csv")
+    assert header == ["age", "Geschlecht", "form", "shared", "released age", "released Geschlecht"]
+    frame = pd.read_csv("people.csv", dtype=str)
+    assert [tuple(rule[:2]) for rule in rules] == sorted(set(zip(frame["age"], frame["Geschlecht"], strict=True)))
+    records = pd.read_parquet("results/records.parquet")
+    own = records[records["policy"] == "full-domain-no-attack"].reset_index(drop=True)
+    by_cell = {tuple(rule[:2]): rule[2:] for rule in rules}
+    assert {rule[3] for rule in rules} == {"yes", "no"}
+    for (age, sex), record in zip(
+        zip(frame["age"], frame["Geschlecht"], strict=True), own.to_dict("records"), strict=True
+    ):
+        form, shared, *released = by_cell[age, sex]
+        assert form == record["strategy"]
+        assert shared == ("no" if record["strategy"] == "withheld" else "yes")
+        assert released == (["", ""] if shared == "no" else [record["age"], record["sex"]])
+
+
+def test_new_records_are_shared_by_the_rules_and_others_are_withheld(town):
+    share(town, "full-domain-no-attack")
+    _, rules = rows_of("rules.csv")
+    yes, no = (next(rule for rule in rules if rule[3] == told) for told in ("yes", "no"))
+    new = [[yes[1], f" {yes[0]} ", "flu"], [no[1], no[0], "flu"], ["w", "99", "cold"], ["", yes[0], "cold"]] * 6
+    pd.DataFrame(new, columns=["Geschlecht", "age", "diagnosis"]).to_csv("new.csv", index=False, sep=";")
+    code, out, _ = town("apply", "rules.csv", "new.csv", "-o", "new-shared.csv", "--keep", "diagnosis")
+    assert code == 0
+    assert "6 of 24 records shared; withheld: 6 by a rule, 12 as no rule covers their values" in out
+    header, rows = rows_of("new-shared.csv")
+    assert header == ["Geschlecht", "age", "diagnosis"]
+    assert rows == [[yes[5], yes[4], "flu"]] * 6
+
+
+def test_nothing_shared_is_said(town):
+    share(town, "no-protection")
+    Path("new.csv").write_text("age,Geschlecht\n99,w\n")
+    code, out, err = town("apply", "rules.csv", "new.csv", "-o", "new-shared.csv")
+    assert code == 0
+    assert "0 of 1 record shared" in out
+    assert "no record is shared" in err
+    assert Path("new-shared.csv").read_text() == "age,Geschlecht\n"
+
+
+def break_rules(change):
+    def broken():
+        header, rows = rows_of("rules.csv")
+        change(header, rows)
+        with open("rules.csv", "w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([header, *rows])
+
+    return broken
+
+
+@pytest.mark.parametrize(
+    ("spoil", "arguments", "says"),
+    [
+        (lambda: None, "rules.csv nowhere.csv -o new.csv", "nowhere.csv: no such file; expected new records"),
+        (lambda: None, "nowhere.csv people.csv -o new.csv", "nowhere.csv: no such file; expected a rulebook"),
+        (lambda: None, "rules.csv people.csv -o out.csv", "out.csv: exists already"),
+        (lambda: None, "rules.csv people.csv -o -", "cannot go to standard output"),
+        (lambda: None, "people.csv people.csv -o new.csv", "people.csv: header: not a rulebook of reidsim share"),
+        (lambda: Path("less.csv").write_text("age\n30\n"), "rules.csv less.csv -o new.csv", "column 'Geschlecht'"),
+        (lambda: None, "rules.csv people.csv -o new.csv --keep job", "job"),
+        (lambda: None, "rules.csv people.csv -o new.csv --keep age", "a quasi-identifier is shared in its form only"),
+        (lambda: None, "rules.csv people.csv -o new.csv --keep pid", "most people could be named by the column"),
+        (break_rules(lambda header, rows: rows.append(rows[0])), "rules.csv people.csv -o new.csv",
+         "two rules for the same values"),
+        (break_rules(lambda header, rows: rows[2].__setitem__(3, "maybe")), "rules.csv people.csv -o new.csv",
+         "rules.csv: row 3: neither yes nor no"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_ends_with_2_and_one_line(town, spoil, arguments, says):
+    share(town, "no-protection")
+    spoil()
+    code, _, err = town("apply", *arguments.split())
+    assert code == 2
+    assert says in err
+    assert len(err.splitlines()) == 1
+    assert not Path("new.csv").exists()
+
+
+def test_an_identifier_is_kept_if_asked_twice(town):
+    share(town, "no-protection")
+    code, _, _ = town("apply", "rules.csv", "people.csv", "-o", "new.csv", "--keep-identifier", "pid")
+    assert code == 0
+    assert rows_of("new.csv")[0] == ["age", "Geschlecht", "pid"]
+
+
+def test_a_policy_that_tells_records_of_one_cell_apart_has_no_rules(town):
+    frame = pd.read_csv("people.csv", dtype=str).assign(loss=np.tile([0, 10_000], 40))
+    frame.to_csv("people.csv", index=False)
+    priced = {"economics.columns": {"loss": "loss"}, "publisher.unit": "record", "publisher.policies": ["basic"]}
+    reidsim.run("town.toml", overrides=priced).save("priced")
+    code, _, err = town("share", "priced", "-o", "out.csv", "--rulebook", "rules.csv", "--accept-risk")
+    assert code == 2
+    assert "records with the same values are shared in different forms" in err
+    assert not Path("rules.csv").exists()
+    assert not Path("out.csv").exists()
+
+
+def test_a_rulebook_is_nothing_to_verify(town):
+    code, _, err = town("share", "--verify", "out.csv", "--rulebook", "rules.csv")
+    assert code == 2
+    assert "a check takes no results" in err
+
+
+def test_subjects_who_mask_have_rules_too(town):
+    Path("mask.toml").write_text(
+        'game = "masking"\n[targets]\nfile = "people.csv"\n[resources.register]\nfile = "people.csv"\n'
+        'attributes = ["age", "Geschlecht"]\n[economics]\nbenefit = 100\nloss = 150\ncost = 20\n'
+        '[subjects]\nattributes = ["age", "Geschlecht"]\npolicies = ["no-attack-masking"]\n'
+        '[[adversary.stages]]\nstage = "identify"\nresource = "register"\non = ["age", "Geschlecht"]\n'
+    )
+    reidsim.run("mask.toml").save("masked")
+    code, _, err = town("share", "masked", "-o", "out.csv", "--rulebook", "rules.csv", "--accept-risk")
+    assert code == 0, err
+    code, _, _ = town("apply", "rules.csv", "people.csv", "-o", "again.csv")
+    assert code == 0
+    assert Path("again.csv").read_bytes() == Path("out.csv").read_bytes()

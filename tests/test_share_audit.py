@@ -1,0 +1,309 @@
+"""`reidsim share` reads back what it wrote, says what risk that has, and refuses what is above the limit."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import reidsim
+from reidsim.cli import main
+from reidsim.errors import InputError
+from reidsim.kinds.tables.sharing import shared_columns
+from reidsim.reports.page.stored_run import open_results
+from reidsim.reports.shared.file import verify_shared, write_shared
+from reidsim.reports.shared.limit import limit_of
+from reidsim.reports.shared.records import shared_records
+
+FIFTH_KIND = Path(__file__).parent / "fifth_kind" / "withholding.py"
+SCENARIO = """
+title = "Survey"
+[release]
+path = "data/survey.csv"
+[attributes.age]
+hierarchy = { rule = "intervals", widths = [5, 20] }
+[attributes.town]
+hierarchy = { rule = "table", file = "data/towns.csv" }
+[attributes.sex]
+hierarchy = { rule = "groups", groups = [[["F", "M"]]], suppress = false }
+[economics]
+benefit = 100
+loss = 60
+cost = 12
+[adversary]
+risk = "prosecutor"
+[publisher]
+policies = ["no-protection", "basic", "no-attack"]
+"""
+TOWNS = {"Ashby": "[north, 1]", "Brook": "[north, 1]", "Coldham": "south"}
+N = 60
+
+
+@pytest.fixture
+def survey(tmp_path, monkeypatch):
+    """A survey in a folder of its own, with labels of towns that no rule would read."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(8)
+    table = pd.DataFrame(
+        {
+            "age": rng.integers(20, 60, N),
+            "town": rng.choice(list(TOWNS), N, p=[0.4, 0.35, 0.25]),
+            "sex": rng.choice(["F", "M"], N),
+            "pid": [f"P{i // 2}" for i in range(N)],
+            "room": [f"room of {i // 2}" for i in range(N)],
+            "=sum": rng.choice(["a", "b"], N),
+            "income": rng.choice(["10", "20", "30"], N),
+        }
+    )
+    Path("data").mkdir()
+    table.to_csv("data/survey.csv", index=False)
+    Path("data/towns.csv").write_text("".join(f"{town};{label}\n" for town, label in TOWNS.items()))
+    Path("survey.toml").write_text(SCENARIO)
+    return table
+
+
+@pytest.fixture
+def share(monkeypatch, capsys):
+    """Run `reidsim share` in this process; exit code, standard output, standard error."""
+
+    def call(*arguments):
+        monkeypatch.setattr("sys.argv", ["reidsim", "share", *map(str, arguments)])
+        try:
+            main()
+            code = 0
+        except SystemExit as exit_:
+            code = exit_.code or 0
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+def fits(row, person):
+    """Tell whether a person's true values fit a shared row."""
+    if row["age"] != "*":
+        low, _, high = row["age"].partition("-")
+        if not int(low) <= person["age"] <= int(high or low):
+            return False
+    town = row["town"] in ("*", person["town"], TOWNS[person["town"]])
+    return town and row["sex"] in ("*", person["sex"], "F or M")
+
+
+@pytest.mark.parametrize("policy", ["no-protection", "basic", "no-attack"])
+def test_the_sidecar_holds_what_every_pair_of_a_row_and_a_person_gives(survey, policy):
+    reidsim.run("survey.toml").save("results")
+    run = open_results(Path("results"))
+    shared = shared_records(run, policy=policy, keep=["income"])
+    sidecar, warnings = write_shared(Path("shared.csv"), run, shared)
+    written = pd.read_csv("shared.csv", dtype="str", keep_default_na=False)
+    pairs = np.array([[fits(row, person) for _, person in survey.iterrows()] for _, row in written.iterrows()])
+    audit = sidecar["audit"]
+    rows_of_person, people_of_row = pairs.sum(0), pairs.sum(1)
+    numbers, people = np.unique(rows_of_person, return_counts=True)
+    told = {str(n): int(k) for n, k in zip(numbers, people, strict=True)}
+    assert audit["people_by_fitting_rows"] == told
+    assert audit["fewest_people_of_a_row"] == people_of_row.min()
+    assert audit["fewest_rows_of_a_person"] == rows_of_person.min()
+    assert audit["rows_that_do_not_fit_their_record"] == 0
+    # The game and the audit agree on whose a row may be, without a line of code in common.
+    success = shared.forms.success
+    assert np.allclose(success, 1 / people_of_row)
+    exposed = int((1 / rows_of_person > success * (1 + 1e-9)).sum())
+    assert audit["people_more_exposed_than_promised"] == exposed
+    assert [f"true values, {exposed:,} of {N} people are found in the file" in warning for warning in warnings] == (
+        [True] if exposed else []
+    )
+    assert exposed > 0 or policy == "no-protection"
+    assert sidecar["risk"]["highest"] == 1 / people_of_row.min()
+    classes = written.groupby(["age", "town", "sex"])["income"]
+    assert audit["smallest_class"] == classes.size().min()
+    assert audit["kept"][0]["distinct"] == classes.nunique().min()
+    assert audit["kept"][0]["distance"] == "ordered"
+    assert verify_shared(Path("shared.csv")) == sidecar
+
+
+def test_where_the_adversary_does_not_know_who_is_in_the_file_nothing_is_contradicted(survey):
+    people = pd.concat([survey] * 3)
+    people.to_csv("data/people.csv", index=False)
+    journalist = {"adversary.risk": "journalist", "population": {"path": "data/people.csv"}}
+    reidsim.run("survey.toml", overrides=journalist).save("results")
+    run = open_results(Path("results"))
+    sidecar, warnings = write_shared(Path("shared.csv"), run, shared_records(run, policy="basic"))
+    assert sidecar["audit"]["people_more_exposed_than_promised"] is None
+    assert warnings == ()
+    assert sidecar["audit"]["fewest_rows_of_a_person"] >= 1
+
+
+def test_five_lines_are_printed_and_again_by_verify(survey, share):
+    reidsim.run("survey.toml").save("results")
+    code, out, err = share("results", "-o", "shared.csv", "--policy", "no-attack", "--keep", "income")
+    lines = out.splitlines()
+    assert (code, len(lines)) == (0, 7)
+    assert lines[2].startswith("highest risk of a record, were it attacked: 0.")
+    assert lines[2].endswith(" (that of no-attack)")
+    assert lines[3].startswith("read back: every row fits ")
+    assert lines[4].startswith("people by how many people's rows fit them: ")
+    assert lines[5].startswith("least told by a class of income 1 value (entropy 1.00), t-closeness ")
+    assert "people are found in the file more easily than the success probability of their own records says" in err
+    assert share("--verify", "shared.csv")[1].splitlines()[1:] == lines[:6]
+
+
+def test_people_are_counted_where_the_scenario_names_their_key(survey, monkeypatch):
+    """Rows of one person fit each other: by people the least numbers are no higher than by rows."""
+    reidsim.run("survey.toml").save("results")
+    run = open_results(Path("results"))
+    by_rows, _ = write_shared(Path("rows.csv"), run, shared_records(run, policy="no-attack"))
+    monkeypatch.setattr(
+        "reidsim.kinds.tables.kind.shared_columns", lambda scenario: replace(shared_columns(scenario), person="pid")
+    )
+    by_people, _ = write_shared(Path("people.csv"), run, shared_records(run, policy="no-attack"))
+    assert (by_rows["audit"]["people"], by_people["audit"]["people"]) == (N, N // 2)
+    for count in ("fewest_people_of_a_row", "fewest_rows_of_a_person"):
+        assert by_people["audit"][count] <= by_rows["audit"][count]
+    assert sum(by_people["audit"]["people_by_fitting_rows"].values()) == N // 2
+    # By rows, whoever has a room shares it with a neighbour; by people, only with themselves.
+    with pytest.raises(InputError, match=r"30 of 30 people have a value that nobody else has"):
+        shared_records(run, policy="no-attack", keep=["room"])
+    # Who has no number has one record.
+    blank = replace(shared_records(run, policy="no-attack").source, frame=survey.assign(pid=[""] * 4 + ["P"] * (N - 4)))
+    assert len(set(blank.persons.tolist())) == 5
+
+
+# Limits.
+
+
+def test_a_risk_above_the_limit_is_written_only_if_it_is_accepted(survey, share):
+    reidsim.run("survey.toml").save("results")
+    before = sorted(path.name for path in Path().iterdir())
+    code, out, err = share("results", "-o", "shared.csv", "--policy", "no-protection")
+    assert (code, out) == (2, "")
+    assert sorted(path.name for path in Path().iterdir()) == before
+    safe = pd.read_parquet("results/records.parquet").query("policy == 'no-attack'")["success_probability"].max()
+    assert "the highest risk of a record as policy 'no-protection' releases it is 1.0000" in err
+    assert f"expected {safe:.4f} at most (that of no-attack) (--accept-risk writes it all the same)" in err
+    assert share("results", "-o", "a.csv", "--policy", "no-protection", "--max-risk", "0.99")[0] == 2
+    assert share("results", "-o", "a.csv", "--policy", "no-protection", "--max-risk", "1.5")[0] == 2
+    code, out, _ = share("results", "-o", "shared.csv", "--policy", "no-protection", "--accept-risk")
+    assert code == 0
+    assert f"1.0000, ABOVE the limit of {safe:.4f} (that of no-attack)" in out
+    told = json.loads(Path("shared.csv.json").read_text())["risk"]
+    assert (told["highest"], told["limit"], told["above_limit"]) == (1.0, safe, True)
+    assert share("results", "-o", "b.csv", "--policy", "no-protection", "--max-risk", "1")[0] == 0
+
+
+def test_the_limit_is_one_in_eleven_where_no_policy_forbids_attacks(survey, share):
+    overrides = {"publisher.policies": ["no-protection", "suppress-all"], "attributes.town.hierarchy.suppress": True}
+    reidsim.run("survey.toml", overrides=overrides).save("results")
+    run = open_results(Path("results"))
+    limit = limit_of(shared_records(run, policy="suppress-all"))
+    assert limit.value == 1 / 11
+    assert limit.allows(1 / 11)
+    assert not limit.allows(1 / 10)
+    assert share("results", "-o", "a.csv", "--policy", "suppress-all")[0] == 0
+    assert "expected 0.0909 at most (one in eleven" in share("results", "-o", "b.csv", "--policy", "no-protection")[2]
+
+
+# Hierarchies, and names of columns.
+
+
+def test_hierarchies_are_found_where_the_records_were_moved_and_must_be_those_of_the_run(survey):
+    reidsim.run("survey.toml").save("results")
+    run = open_results(Path("results"))
+    assert run.manifest["release_file"]["hierarchies"]["town"]["path"] == "data/towns.csv"
+    Path("data").rename("elsewhere")
+    data = Path("elsewhere/survey.csv")
+    sidecar, _ = write_shared(Path("a.csv"), run, shared_records(run, policy="basic", data=data))
+    assert sidecar["audit"]["rows_that_do_not_fit_their_record"] == 0
+    Path("elsewhere/towns.csv").write_text("Ashby;*\nBrook;*\nColdham;*\n")
+    with pytest.raises(InputError, match=r"towns.csv: the hierarchy is not the one of the run"):
+        write_shared(Path("b.csv"), run, shared_records(run, policy="basic", data=data))
+    Path("elsewhere/towns.csv").unlink()
+    with pytest.raises(InputError, match=r"no such file; expected the hierarchy of attribute 'town'"):
+        write_shared(Path("b.csv"), run, shared_records(run, policy="basic", data=data))
+    assert not Path("b.csv").exists()
+    assert not list(Path().glob(".b.csv*"))
+
+
+def test_cells_that_do_not_fit_their_own_record_are_told(survey):
+    """As if a solver had put a wrong label into the results."""
+    reidsim.run("survey.toml").save("results")
+    records = pd.read_parquet("results/records.parquet")
+    wrong = (records["policy"] == "no-attack").to_numpy() & (records["record"] < 4).to_numpy()
+    records["age"] = records["age"].astype("str").mask(wrong, "7-8")
+    records.to_parquet("results/records.parquet")
+    run = open_results(Path("results"))
+    _, warnings = write_shared(Path("shared.csv"), run, shared_records(run, policy="no-attack"))
+    assert "true values do not fit 4 shared rows of the same record, or cells cannot be read" in warnings
+
+
+def test_names_of_columns_that_begin_as_formulas_do_are_told(survey):
+    reidsim.run("survey.toml").save("results")
+    run = open_results(Path("results"))
+    assert shared_records(run, policy="basic", keep=["=sum"]).warnings == (
+        "names of the columns =sum begin as formulas do, and spreadsheets may take them for some",
+    )
+    assert shared_records(run, policy="basic", keep=["income"]).warnings == ()
+
+
+# Kinds of one's own.
+
+OWN_KIND = """
+from dataclasses import dataclass
+import pandas as pd
+from pydantic import Field
+from withholding import WithholdingKind, WithholdingScenario
+
+
+class FileScenario(WithholdingScenario):
+    path: str = Field(description="file of records")
+    attributes: tuple[str, ...] = Field(description="columns that others know")
+
+
+class FileKind(WithholdingKind):
+    name = "file"
+    schema = FileScenario
+
+    def release_file(self, scenario):
+        return scenario.path
+
+    def records(self, study, draw, equilibria):
+        table = super().records(study, draw, equilibria)
+        frame = pd.read_csv(study.loaded.folder / study.scenario.path, dtype="str")
+        for name in study.scenario.attributes:
+            table[name] = frame[name].to_numpy()[table["record"]]
+        return table
+
+    def is_shared(self, records):
+        return (records["strategy"].astype("str") == "record").to_numpy()
+
+
+FILE = FileKind()
+"""
+
+
+def test_a_kind_of_ones_own_that_names_a_file_is_shared(tmp_path, monkeypatch, share):
+    monkeypatch.chdir(tmp_path)
+    Path("withholding.py").write_text(FIFTH_KIND.read_text())
+    Path("ownkind.py").write_text(OWN_KIND)
+    records = pd.DataFrame({"age": ["20", "20", "30", "40"], "note": ["a", "b", "a", "b"]})
+    records.to_csv("few.csv", index=False)
+    Path("few.toml").write_text(
+        'game = "ownkind:FILE"\npath = "few.csv"\nattributes = ["age"]\nsizes = [8, 8, 1, 40]\n'
+        "[economics]\nbenefit = 20\nloss = 60\ncost = 10\n"
+        '[publisher]\npolicies = ["basic", "no-attack", "share-all"]\n'
+    )
+    try:
+        reidsim.run("few.toml", allow_code=True).save("results")
+        assert "not run unless that is allowed" in share("results", "-o", "a.csv", "--policy", "basic")[2]
+        code, out, _ = share("results", "-o", "a.csv", "--policy", "basic", "--keep", "note", "--allow-code")
+    finally:
+        for name in ("ownkind", "withholding"):
+            sys.modules.pop(name, None)
+    assert code == 0
+    # The third record hides among nobody and is withheld.
+    assert pd.read_csv("a.csv", dtype="str").to_numpy().tolist() == [["20", "a"], ["20", "b"], ["40", "b"]]
+    assert "highest risk of a record, were it attacked: 0.1250, within the limit of 0.1250 (that of no-attack)" in out
+    assert "people by how many people's rows fit them: 0: 1, 1: 1, 2: 2" in out

@@ -1,0 +1,152 @@
+"""Files of statistical programs and spreadsheets, and text in other encodings, as tables of text."""
+
+import codecs
+import datetime
+from pathlib import Path
+
+import openpyxl
+import own_files
+import pandas as pd
+import pyreadstat
+import pytest
+
+import reidsim.typed_files
+from reidsim.errors import InputError
+from reidsim.tables import read_table, sniff_delimiter, text_table
+from reidsim.typed_files import column_labels
+
+SURVEY = own_files.survey(120)
+# As their text is in a CSV file with the labels in place of the codes.
+LABELLED = text_table(
+    SURVEY.assign(**{name: SURVEY[name].map(labels) for name, labels in own_files.VALUE_LABELS.items()}), "survey"
+)
+
+
+def stata(path):
+    SURVEY.to_stata(
+        path, write_index=False, value_labels=own_files.VALUE_LABELS, variable_labels=own_files.COLUMN_LABELS
+    )
+
+
+def spss(path):
+    pyreadstat.write_sav(
+        SURVEY, path, variable_value_labels=own_files.VALUE_LABELS, column_labels=own_files.COLUMN_LABELS
+    )
+
+
+@pytest.mark.parametrize(("ending", "write"), [("dta", stata), ("sav", spss), ("zsav", spss)])
+def test_codes_are_read_as_their_labels(tmp_path, ending, write):
+    path = tmp_path / f"survey.{ending}"
+    write(path)
+    pd.testing.assert_frame_equal(read_table(path), LABELLED)
+    assert column_labels(path) == own_files.COLUMN_LABELS
+
+
+def test_files_of_sas_have_labels_of_columns(tmp_path):
+    path = tmp_path / "survey.xpt"
+    pyreadstat.write_xport(SURVEY, path, column_labels=own_files.COLUMN_LABELS)
+    pd.testing.assert_frame_equal(read_table(path), text_table(SURVEY, "survey"))
+    assert column_labels(path) == own_files.COLUMN_LABELS
+
+
+def test_codes_of_one_label_are_told_apart_and_those_of_none_stay(tmp_path):
+    frame = pd.DataFrame({"answer": [1.0, 8.0, 9.0, 5.0, None], "again": [1.0, 5.0, 5.0, 1.0, 1.0]})
+    labels = {"answer": {1: "yes", 8: "unknown", 9: "unknown"}}
+    frame.to_stata(tmp_path / "a.dta", write_index=False, value_labels=labels)
+    pyreadstat.write_sav(frame, tmp_path / "a.sav", variable_value_labels=labels, missing_ranges={"answer": [5]})
+    read = read_table(tmp_path / "a.dta")
+    assert read["answer"].tolist() == ["yes", "unknown (8)", "unknown (9)", "5", ""]
+    assert read["again"].tolist() == ["1", "5", "5", "1", "1"]
+    # What the dictionary calls missing is, without a label too.
+    assert read_table(tmp_path / "a.sav")["answer"].tolist() == ["yes", "unknown (8)", "unknown (9)", "", ""]
+
+
+def test_cells_of_a_workbook_are_its_values(tmp_path):
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for row in [
+        ["zip", "born", "age", "share", "seen", None],
+        ["02138", datetime.date(1970, 10, 7), 53.0, 0.5, datetime.datetime(2024, 1, 2, 3, 4), None],
+        ["37203", "07.10.1970", 999, None, True, None],
+        [None, None, None, None, None, None],
+    ]:
+        sheet.append(row)
+    sheet["H9"] = " "
+    book.create_sheet("codes").append(["not", "read"])
+    book.save(tmp_path / "people.xlsx")
+    assert read_table(tmp_path / "people.xlsx").to_dict("list") == {
+        "zip": ["02138", "37203"],
+        "born": ["1970-10-07", "07.10.1970"],
+        "age": ["53", "999"],
+        "share": ["0.5", ""],
+        "seen": ["2024-01-02 03:04:00", "True"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("a.dta", "a Stata file"), ("a.sav", "an SPSS file"), ("a.XPT", "a SAS file"), ("a.xlsx", "an Excel workbook")],
+)
+def test_what_cannot_be_read_is_told_in_a_line(tmp_path, name, kind):
+    with pytest.raises(InputError, match=f"no such file; expected {kind}"):
+        read_table(tmp_path / name)
+    (tmp_path / name).write_text("age,sex\n30,F\n")
+    with pytest.raises(InputError, match=f"not {kind} that can be read: ") as caught:
+        read_table(tmp_path / name)
+    assert "\n" not in str(caught.value)
+    (tmp_path / "b").mkdir()
+    with pytest.raises(InputError, match="is a folder"):
+        read_table((tmp_path / "b").rename(tmp_path / f"b{Path(name).suffix}"))
+
+
+@pytest.mark.parametrize(("name", "extra"), [("a.sav", "statistics"), ("a.xlsx", "excel")])
+def test_what_is_not_installed_is_told_with_the_extra_that_brings_it(tmp_path, monkeypatch, name, extra):
+    def missing(module):
+        raise ModuleNotFoundError(name=module)
+
+    (tmp_path / name).write_text("x")
+    monkeypatch.setattr(reidsim.typed_files.importlib, "import_module", missing)
+    with pytest.raises(InputError, match=rf"is needed to read .* \(pip install 'reidsim\[{extra}\]'\)"):
+        read_table(tmp_path / name)
+
+
+def test_an_empty_workbook_is_told(tmp_path):
+    openpyxl.Workbook().save(tmp_path / "a.xlsx")
+    with pytest.raises(InputError, match=r"a\.xlsx: the first sheet is empty"):
+        read_table(tmp_path / "a.xlsx")
+
+
+TEXT = "town;age\nKöln;30\n"
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-8", "UTF8", "utf-8-sig"])
+def test_text_is_read_in_the_encoding_that_is_given(tmp_path, encoding):
+    path = tmp_path / "people.csv"
+    path.write_bytes(TEXT.encode(encoding))
+    assert sniff_delimiter(path, encoding) == ";"
+    assert read_table(path, delimiter=";", encoding=encoding).to_dict("list") == {"town": ["Köln"], "age": ["30"]}
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_bytes(codecs.BOM_UTF8 + TEXT.encode())
+    for encoding in (None, "utf-8"):
+        assert list(read_table(path, delimiter=";", encoding=encoding).columns) == ["town", "age"]
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding", "message"),
+    [
+        (TEXT.encode("latin-1"), "utf-8", "or give its encoding, such as latin-1"),
+        (TEXT.encode("utf-16"), "utf-8", "or give the encoding utf-16"),
+        (TEXT.encode("latin-1"), "ascii", "line 2: not a text file in ascii; found 'byte 0xf6'"),
+        (TEXT.encode(), "latin1000", "no such encoding; found 'latin1000'"),
+        (TEXT.encode(), "rot13", "not an encoding of text"),
+    ],
+)
+def test_what_cannot_be_decoded_is_told(tmp_path, content, encoding, message):
+    path = tmp_path / "people.csv"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        read_table(path, delimiter=";", encoding=encoding)
+    assert message in str(caught.value)

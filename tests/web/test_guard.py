@@ -1,0 +1,94 @@
+"""Who is let in to the web page: nobody from another site, by another name, or without the token."""
+
+import asyncio
+from http.cookies import SimpleCookie
+from urllib.parse import urlsplit
+
+import pytest
+
+from reidsim.web.guard import Guard
+
+HOME = {"host": "127.0.0.1:8765"}
+
+
+async def page(scope, receive, send):
+    if scope["type"] == "lifespan":
+        await send({"type": "lifespan.startup.complete"})
+    elif scope["type"] == "websocket":
+        await send({"type": "websocket.accept"})
+    else:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"secret"})
+
+
+@pytest.fixture
+def guard():
+    return Guard(page, "127.0.0.1", 8765)
+
+
+def ask(guard, headers, kind="http", query=""):
+    """Return what is sent in answer to one request."""
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": kind, "headers": [(name.encode(), value.encode()) for name, value in headers.items()]}
+    asyncio.run(guard({**scope, "path": "/", "query_string": query.encode()}, None, send))
+    return sent
+
+
+def cookie_of(guard):
+    start, _ = ask(guard, HOME, query=urlsplit(guard.address).query)
+    assert (start["status"], dict(start["headers"])[b"location"]) == (303, b"/")
+    cookie = SimpleCookie(dict(start["headers"])[b"set-cookie"].decode())["reidsim-8765"]
+    assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "Lax", "/")
+    return f"reidsim-8765={cookie.value}"
+
+
+def test_the_printed_address_lets_its_browser_in(guard):
+    assert guard.address.startswith("http://127.0.0.1:8765/?token=")
+    cookie = cookie_of(guard)
+    for host in ("127.0.0.1:8765", "localhost:8765"):
+        for origin in ({}, {"origin": f"http://{host}"}):
+            headers = {"host": host, "cookie": f"other=1; {cookie}", **origin}
+            assert ask(guard, headers)[-1]["body"] == b"secret"
+            assert ask(guard, headers, kind="websocket") == [{"type": "websocket.accept"}]
+
+
+@pytest.mark.parametrize(
+    ("headers", "says"),
+    [
+        ({"host": "rebound.example:8765"}, "127.0.0.1:8765 only"),
+        ({"host": "127.0.0.1"}, "127.0.0.1:8765 only"),
+        ({"host": ""}, "127.0.0.1:8765 only"),
+        ({**HOME, "origin": "https://other.example"}, "another site"),
+        ({**HOME, "origin": "null"}, "another site"),
+        ({**HOME, "origin": "http://127.0.0.1:9999"}, "another site"),
+    ],
+)
+def test_other_names_and_other_sites_are_refused_whatever_they_know(guard, headers, says):
+    headers = {**headers, "cookie": cookie_of(guard)}
+    for query in ("", urlsplit(guard.address).query):
+        start, body = ask(guard, headers, query=query)
+        assert start["status"] == 403
+        assert says in body["body"].decode()
+        (closed,) = ask(guard, headers, kind="websocket", query=query)
+        assert (closed["type"], closed["code"]) == ("websocket.close", 1008)
+
+
+@pytest.mark.parametrize("cookie", ["", "reidsim-8765=", "reidsim-8765=guess", "reidsim-1=x", "=;;\x01"])
+def test_nobody_gets_in_without_the_token(guard, cookie):
+    for query in ("", "token=", "token=guess"):
+        assert ask(guard, {**HOME, "cookie": cookie}, query=query)[0]["status"] == 403
+    assert ask(guard, {**HOME, "cookie": cookie}, kind="websocket")[0]["type"] == "websocket.close"
+    # A websocket has no answer to put a cookie into, and so is not entered by.
+    assert ask(guard, HOME, "websocket", urlsplit(guard.address).query)[0]["type"] == "websocket.close"
+
+
+def test_tokens_are_not_guessed_from_one_another():
+    assert len({Guard(page, "127.0.0.1", 8765).address for _ in range(50)}) == 50
+
+
+def test_starting_and_stopping_are_the_application_s(guard):
+    assert ask(guard, {}, kind="lifespan") == [{"type": "lifespan.startup.complete"}]
