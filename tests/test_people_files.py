@@ -12,7 +12,9 @@ import reidsim
 from reidsim.drafts.draft import draft_scenario
 from reidsim.drafts.people import people_keys
 from reidsim.drafts.profile import profile_table
+from reidsim.engine.attributes.run import attributes_loaded
 from reidsim.engine.run import describe
+from reidsim.engine.score import score_loaded
 from reidsim.errors import InputError
 from reidsim.reports.description import describe_file
 from reidsim.reports.page.report import report_text
@@ -169,3 +171,18 @@ def test_counts_have_no_key(tmp_path):
     (tmp_path / "people.csv").write_text("pid,age,n\n1,30,2\n2,31,1\n")
     with pytest.raises(InputError, match="rows with counts"):
         describe_file(tmp_path / "people.csv", person="pid", count="n")
+
+
+def test_a_released_file_is_not_played_by_people(hospital, played, tmp_path):
+    released = pd.read_csv(hospital / "stays.csv", dtype=str)[COLUMNS].assign(age="*")
+    released.to_csv(tmp_path / "released.csv", index=False)
+    with pytest.raises(InputError, match="a released file is played record by record"):
+        score_loaded(played[1], tmp_path / "released.csv")
+
+
+def test_columns_are_weighed_by_people(hospital, played):
+    found = attributes_loaded(played[1])
+    frame = pd.read_csv(hospital / "stays.csv", dtype=str)
+    risk = (1 / frame.groupby(COLUMNS)["pid"].transform("nunique")).groupby(frame["pid"]).max().mean()
+    told = found.table.query("policy == 'no-protection' and measure == 'risk'")
+    assert told["all"].to_numpy() == pytest.approx([risk] * len(COLUMNS), abs=1e-12)

@@ -68,7 +68,7 @@ class DroppedColumns:
         return (*self.left_out, *kept)
 
     def play(self, kept: Collection[str]) -> Mapping[str, Equilibrium]:
-        """Return what policies lead to if only some columns may be told, by policy; rows are cells."""
+        """Return what policies lead to if only some columns may be told, by policy; rows are those of the games."""
         study = self._study
         attributes = {
             name: section
@@ -80,7 +80,7 @@ class DroppedColumns:
         }
         scenario = study.scenario.model_copy(update={"attributes": attributes})
         limited = replace(study, loaded=replace(study.loaded, scenario=scenario))
-        lowest = np.full(study.lattice.n_records, study.lattice.index(limited.minimum), dtype=np.int64)
+        lowest = np.full(study.space.n_records, study.lattice.index(limited.minimum), dtype=np.int64)
         found = {}
         for name, outcome in play(limited, self.policies).items():
             found[name] = outcome.equilibrium

@@ -57,8 +57,14 @@ class ReleasedFile:
         Raises
         ------
         InputError
-            If a cell cannot be read, or does not stand for the value of its record; names its row and column.
+            If a cell cannot be read, or does not stand for the value of its record; names its row and column. Or if
+            people have several records, which a released file may have in several forms.
         """
+        if study.persons is not None:
+            raise InputError(
+                "a released file is played record by record", source=study.loaded.path, where="release.person",
+                found=study.scenario.release.person, expected="a scenario without it",
+            )  # fmt: skip
         lattice, sets = study.lattice, list[tuple[Members, ...]]()
         rows = np.zeros((len(labels), len(lattice.shape)), dtype=np.int64)
         for position, hierarchy in enumerate(lattice.hierarchies):

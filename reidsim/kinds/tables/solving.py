@@ -180,7 +180,7 @@ def _choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
 
 def _anonymous(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
     """Play k-anonymity; the node of a table is told, with the classes in which records are decided on."""
-    section, n = study.scenario.publisher, len(study.weights)
+    section, n = study.scenario.publisher, study.space.n_records
     k, of_table = k_of(study.policy(policy), section.k, "publisher.k"), section.unit == "table"
     limit = section.suppression_limit if of_table else 0.0
     choice = KAnonymity(k, study.weights, limit, study.lattice.index(study.minimum), policy).choose(game)

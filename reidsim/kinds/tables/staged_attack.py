@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -96,10 +96,23 @@ def staged_records(study: TablesStudy, path: Path) -> tuple[TablesStudy, StagedA
             # Cells are told apart already, and keep their order.
             first = np.unique(study.cell_of_record, return_index=True)[1]
             return study, _staged(recipe, path, study.lattice, of_records.iloc[first].reset_index(drop=True))
-        study = study.on_finer_cells(old, cell_of_record)
+        study = _on_finer_cells(study, old, cell_of_record)
     else:
         told = pd.DataFrame(index=range(study.lattice.n_records))
     return study, _staged(recipe, path, study.lattice, told)
+
+
+def _on_finer_cells(study: TablesStudy, old: Integers, cell_of_record: NDArray[np.intp]) -> TablesStudy:
+    """Return a study on cells told apart by more than before, given the cell that each is a part of."""
+    lattice, persons = study.lattice_of(study.lattice.codes[old]), study.persons
+    rows: NDArray[np.integer[Any]] = old
+    if persons is not None:
+        persons, rows = persons.on_cells(lattice, cell_of_record, old)
+    return replace(
+        study, lattice=lattice, cell_of_record=cell_of_record, kind=study.kind[rows],
+        safe_harbor=None if study.safe_harbor is None else study.safe_harbor[rows],
+        persons=persons, dataset=study.dataset if persons is None else persons.counted(study.dataset.name), linkers={},
+    )  # fmt: skip
 
 
 def _unshared(recipe: AttackRecipe, lattice: GeneralizationLattice) -> dict[str, str]:

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -428,26 +427,6 @@ class TablesStudy(Study[TablesScenario]):
             return OwnAdversary.of(replace(other, loaded=self.loaded, own=OwnAdversary(), linkers={}))
         own = self.own.of_other_records(self.loaded, self, other.lattice.codes)
         return replace(other, loaded=self.loaded, own=own, linkers={})
-
-    def on_finer_cells(self, old: NDArray[np.int64], cell_of_record: Keys) -> TablesStudy:
-        """Return the study on cells told apart by more than before.
-
-        Parameters
-        ----------
-        old : ndarray of int64, shape (n_cells,)
-            The cell that each is a part of.
-        cell_of_record : ndarray of int, shape (n_records,)
-        """
-        lattice, persons = self.lattice_of(self.lattice.codes[old]), self.persons
-        rows: NDArray[np.integer[Any]] = old
-        if persons is not None:
-            persons, rows = persons.on_cells(lattice, cell_of_record, old)
-        safe_harbor = None if self.safe_harbor is None else self.safe_harbor[rows]
-        return replace(
-            self, lattice=lattice, cell_of_record=cell_of_record, kind=self.kind[rows], safe_harbor=safe_harbor,
-            persons=persons, dataset=self.dataset if persons is None else persons.counted(self.dataset.name),
-            linkers={},
-        )  # fmt: skip
 
     def with_loaded(self, loaded: LoadedScenario[TablesScenario]) -> TablesStudy:
         """Return the study of a scenario that differs in amounts, beliefs and publisher alone.
