@@ -81,11 +81,11 @@ def parts_of(
     elif population is not None:
         content["population"] = {"recipe": population}
     risk = "prosecutor" if population is None else "journalist"
-    content |= opponents.content(risk, populations, prefix)
     own = own_policies(policies)
     content = {
         **content,
         "economics": economics,
+        **opponents.content(risk, populations, prefix),
         "publisher": {
             "unit": unit,
             "policies": [policy if isinstance(policy, str) else name_of(policy) for policy in policies],
