@@ -544,14 +544,14 @@ def terminal():
     return page, Console(file=page, force_terminal=True, width=80, legacy_windows=False)
 
 
-def test_progress_is_shown_after_two_seconds_on_a_terminal(clock):
+def test_progress_is_shown_after_a_while_on_a_terminal(clock):
     page, console = terminal()
     with DelayedProgress(console) as progress:
-        for seconds in (0, 0.5, 1.0, 1.9):
+        for seconds in (0, 0.3, 0.5):
             clock.now = 1000 + seconds
             progress("solving", 3, 18)
             assert page.getvalue() == ""
-        clock.now = 1002.1
+        clock.now = 1000.7
         progress("solving", 5, 18)
         assert "solving" in page.getvalue()
     assert "5/18" in page.getvalue()
@@ -565,6 +565,29 @@ def test_progress_goes_through_the_tasks(clock):
             progress(task, done, total)
     assert "18/18" in page.getvalue()
     assert "2/4" in page.getvalue()
+
+
+def test_progress_appears_though_nothing_is_told_meanwhile():
+    page, console = terminal()
+    with DelayedProgress(console, "reading town"):
+        until = time.monotonic() + 20
+        while "reading town" not in page.getvalue() and time.monotonic() < until:
+            time.sleep(0.05)
+    assert "reading town" in page.getvalue()
+    assert "0/1" not in page.getvalue()
+
+
+def test_work_of_one_step_leaves_with_the_next_task(clock):
+    page, console = terminal()
+    with DelayedProgress(console, "reading") as progress:
+        clock.now += 3
+        progress("reading", 0, 1)
+        progress("playing", 1, 4)
+        page.truncate(0)
+        progress("playing", 2, 4)
+        progress._bar.refresh()
+        assert "2/4" in page.getvalue()
+        assert "reading" not in page.getvalue()
 
 
 def test_progress_leaves_no_trace_when_it_is_over(clock):
@@ -595,7 +618,7 @@ def test_progress_is_removed_when_a_run_is_interrupted(clock):
 def test_work_that_is_quick_shows_nothing_even_on_a_terminal(clock):
     page, console = terminal()
     with DelayedProgress(console) as progress:
-        clock.now += 1.9
+        clock.now += 0.5
         progress("solving", 18, 18)
     assert page.getvalue() == ""
 
