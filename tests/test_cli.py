@@ -1,6 +1,7 @@
 """The command line: what it prints, where it writes, and how it stops."""
 
 import contextlib
+import errno
 import io
 import json
 import os
@@ -20,6 +21,7 @@ from child_signals import once, stopped, with_signals
 from found import at_least
 from rich.console import Console
 
+import reidsim
 import reidsim.progress
 from reidsim import __version__, interrupts
 from reidsim.bundled import bundled_folder
@@ -27,6 +29,7 @@ from reidsim.cli import app, main
 from reidsim.interrupts import STOPPING
 from reidsim.progress import DelayedProgress
 from reidsim.reports.summary_table import summary_tables
+from reidsim.reports.verdict import verdict
 from reidsim.scenarios.kind import kind_named, schemas
 
 TOWN = Path(__file__).parent / "scenarios" / "town"
@@ -114,6 +117,15 @@ def test_a_run_prints_nine_measures_by_policy_and_where_its_results_are(town):
     assert list(rows) == MEASURES
     assert lines[-1] == "Results in mine/out"
     assert (town / "mine" / "out" / "manifest.json").exists()
+
+
+def test_the_verdict_of_the_result_follows_the_table(town, reidsim_):
+    code, out, _ = reidsim_("run", "town.toml", "-o", "out")
+    result = reidsim.run("town.toml")
+    told = verdict(result.summary, result.manifest["content"])
+    assert code == 0
+    assert told in " ".join(out.split())
+    assert out.index("Publisher's payoff") < out.index(told[:20]) < out.index("Results in")
 
 
 @pytest.mark.deep
@@ -402,6 +414,11 @@ def folder_is_being_written():
     return False
 
 
+def folder_is_being_written_beside(finished):
+    """Return what tells whether the hidden folder holds something while the finished one is there."""
+    return lambda: Path(finished).exists() and folder_is_being_written()
+
+
 # It waits in the middle: on its way out of compiled code with an interrupt, numba may crash where it packs a tuple.
 SOLVING = """
 import sys, time
@@ -427,12 +444,70 @@ def test_an_interrupt_during_a_run_is_one_line_and_leaves_nothing(short, number,
     assert_nothing_was_written(stopped(command, once(Path("../solving").exists), number), code)
 
 
+WRITING = """
+import sys, time
+import reidsim.engine.results as results
+from reidsim.cli import main
+
+def told(*given):
+    write(*given)
+    time.sleep(60)
+
+write, results.write_parquet = results.write_parquet, told
+sys.argv = ["reidsim", *sys.argv[1:]]
+main()
+"""
+
+
 @pytest.mark.deep
 @on_posix
 @BOTH
 def test_an_interrupt_while_results_are_written_is_one_line_and_leaves_nothing(short, number, code):
-    command = [REIDSIM, "run", str(short), "-o", "DIR"]
+    command = [sys.executable, "-c", WRITING, "run", str(short), "-o", "DIR"]
     assert_nothing_was_written(stopped(command, once(folder_is_being_written), number), code)
+
+
+DRAWING = """
+import sys, time
+from reidsim.cli import main
+import reidsim.reports.illustration as drawing
+
+def told(result, folder):
+    folder.mkdir()
+    (folder / "first.png").touch()
+    time.sleep(60)
+
+drawing.illustrate = told
+sys.argv = ["reidsim", *sys.argv[1:]]
+main()
+"""
+
+
+@on_posix
+@BOTH
+def test_an_interrupt_while_figures_are_drawn_keeps_the_results_without_them(short, number, code):
+    command = [sys.executable, "-c", DRAWING, "run", str(short), "-o", "DIR"]
+    ended, out, err = stopped(command, once(folder_is_being_written_beside("DIR")), number)
+    assert (ended, err) == (code, "reidsim: interrupted; the results without figures are kept in DIR\n")
+    assert "Publisher's payoff" in out
+    assert [path.name for path in Path().iterdir()] == ["DIR"]
+    assert {path.name for path in Path("DIR").iterdir()} >= {"manifest.json", "runs.parquet", "records.parquet"}
+    assert not Path("DIR/figures").exists()
+    assert json.loads(Path("DIR/manifest.json").read_text(encoding="utf-8"))["figures"] == []
+
+
+def test_figures_that_cannot_be_written_leave_the_results_without_them(town, reidsim_, monkeypatch):
+    def full(result, folder):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("reidsim.reports.illustration.illustrate", full)
+    code, out, err = reidsim_("run", "town.toml", "-o", "out")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "the disk is full" in err
+    assert "Publisher's payoff" in out
+    assert sorted(path.name for path in town.iterdir() if "out" in path.name) == ["out"]
+    assert not Path("out/figures").exists()
+    assert json.loads(Path("out/manifest.json").read_text(encoding="utf-8"))["figures"] == []
 
 
 @pytest.mark.deep
@@ -658,13 +733,13 @@ def in_a_terminal(*arguments):
 
 @pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are those of POSIX")
-def test_a_quick_run_in_a_terminal_shows_its_table_without_a_progress_bar(town):
+def test_a_run_in_a_terminal_shows_its_table_and_verdict_before_figures_and_leaves_no_bar(town):
     code, shown = in_a_terminal("run", "town.toml", "-o", "out")
     assert code == 0
-    assert "Publisher's payoff" in shown
-    assert "82.40" in shown
-    for trace in ("solving", "reading", "drawing and writing", f"{ESCAPE}[?25l"):
-        assert trace not in shown
+    order = [shown.index(each) for each in ("82.40", "no record is", "figures follow; Ctrl-C keeps this", "Results in out")]
+    assert order == sorted(order)
+    assert shown.count(f"{ESCAPE}[?25l") == shown.count(f"{ESCAPE}[?25h")
+    assert "0/1" not in shown
 
 
 @pytest.mark.deep

@@ -450,7 +450,7 @@ def kind_of_content(content: Mapping[str, Any]) -> Kind:
 
 
 def kinds_at_hand() -> Iterator[Kind]:
-    """Yield the kinds of all packages, each imported when its turn comes, then those of users' modules that were read."""
+    """Yield the kinds of all packages, each imported in its turn, then those of users' modules that were read."""
     yield from map(kind_named, kind_names())
     yield from _MADE.values()
 

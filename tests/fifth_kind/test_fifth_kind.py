@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reidsim.web.measures import answer
+from reidsim.reports.verdict import verdict
 from typer.testing import CliRunner
 
 import reidsim
