@@ -336,6 +336,17 @@ def test_help_names_every_command(reidsim_):
         assert re.search(rf"^  {command} ", out, flags=re.MULTILINE)
 
 
+def test_help_groups_the_commands_each_in_one_whole_line(reidsim_):
+    _, out, _ = reidsim_("--help")
+    listed = out[out.index("\nStart:") :]
+    assert re.findall(r"^(\w+):$", listed, flags=re.MULTILINE) == ["Start", "Results", "Studies", "Data"]
+    lines = dict(re.findall(r"^  ([\w-]+) +(.+)$", listed, flags=re.MULTILINE))
+    assert sorted(lines) == sorted(LISTED)
+    assert max(map(len, lines.values())) <= 60
+    assert "…" not in out
+    assert "..." not in listed
+
+
 def test_without_a_command_the_help_is_shown(reidsim_):
     assert reidsim_() == reidsim_("--help")
 
@@ -736,7 +747,8 @@ def in_a_terminal(*arguments):
 def test_a_run_in_a_terminal_shows_its_table_and_verdict_before_figures_and_leaves_no_bar(town):
     code, shown = in_a_terminal("run", "town.toml", "-o", "out")
     assert code == 0
-    order = [shown.index(each) for each in ("82.40", "no record is", "figures follow; Ctrl-C keeps this", "Results in out")]
+    told = ("82.40", "no record is", "figures follow; Ctrl-C keeps this", "Results in out")
+    order = [shown.index(each) for each in told]
     assert order == sorted(order)
     assert shown.count(f"{ESCAPE}[?25l") == shown.count(f"{ESCAPE}[?25h")
     assert "0/1" not in shown

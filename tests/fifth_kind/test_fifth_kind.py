@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reidsim.reports.verdict import verdict
 from typer.testing import CliRunner
 
 import reidsim
 from reidsim.cli import app
 from reidsim.errors import InputError
+from reidsim.reports.verdict import verdict
 from reidsim.scenarios.kind import kind_of
 from reidsim.web.exploration import Exploration
 

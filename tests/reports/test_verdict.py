@@ -72,7 +72,9 @@ def test_safe_harbor_is_compared_where_it_pays(harbor, words):
 
 def test_a_single_policy_is_compared_with_nothing():
     told = verdict(measures(basic=(10.0, 0.5, 0.25)), CONTENT)
-    assert told == "basic pays 10.00 per record; 50.00% of the records are attacked, re-identification risk 0.2500." + END
+    assert (
+        told == "basic pays 10.00 per record; 50.00% of the records are attacked, re-identification risk 0.2500." + END
+    )
 
 
 def test_of_equal_risks_the_one_that_pays_more_exposes_fewest():
