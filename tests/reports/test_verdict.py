@@ -104,8 +104,8 @@ def test_rounds_say_what_changed_and_who_leads():
         }
     )
     assert verdict(found, CONTENT, rounds=rounds) == (
-        "no-attack pays most, 5.00 per record, and exposes fewest: no record is attacked. From the first of 2 rounds to "
-        "the last, no-attack: publisher's payoff from 4.00 to 6.00. In the first round basic pays most, in the last "
+        "no-attack pays most, 5.00 per record, and exposes fewest: no record is attacked. From the first of 2 rounds "
+        "to the last, no-attack: publisher's payoff from 4.00 to 6.00. In the first round basic pays most, in the last "
         "no-attack." + END
     )
     assert "rounds" not in verdict(found, CONTENT, rounds=rounds[rounds["round"] == 1])
