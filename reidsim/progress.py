@@ -58,7 +58,7 @@ class DelayedProgress:
     """
 
     def __init__(self, console: Console, task: str | None = None) -> None:
-        self._watched = console.is_terminal or console.is_jupyter
+        self._watched = console.is_jupyter or console.is_terminal
         self._console = console
         self._since = time.monotonic()
         self._bar: Progress | None = None

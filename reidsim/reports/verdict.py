@@ -86,7 +86,7 @@ def verdict(
     safest = least_exposed(compared)
     best = safest if same_payoff(payoffs[safest], payoffs.max()) else best_policy(compared, content)
     pays = words["publisher_payoff"].text(payoffs[best])
-    exposure = {policy: _exposure(compared.loc[policy], words, units) for policy in (safest, best)}
+    exposure = {policy: _exposure(compared, policy, words, units) for policy in (safest, best)}
     beside = _beside_safe_harbor(payoffs, safest, best, name)
     if len(compared) == 1:
         text = f"{name(best)} pays {pays} per {units[0]}; {exposure[best]}."
@@ -103,10 +103,11 @@ def verdict(
     return f"{text} This holds for the scenario's adversary and payoff parameters."
 
 
-def _exposure(row: pd.Series[float], words: Mapping[str, Measure], units: tuple[str, str]) -> str:
-    if row["share_attacked"] == 0:
+def _exposure(measures: pd.DataFrame, policy: str, words: Mapping[str, Measure], units: tuple[str, str]) -> str:
+    share, chance = float(measures["share_attacked"][policy]), float(measures["risk"][policy])
+    if share == 0:
         return "nobody is attacked" if units[0] == "person" else f"no {units[0]} is attacked"
-    attacked, risk = words["share_attacked"].text(row["share_attacked"]), words["risk"].text(row["risk"])
+    attacked, risk = words["share_attacked"].text(share), words["risk"].text(chance)
     return f"{attacked} of the {units[1]} are attacked, re-identification risk {risk}"
 
 
