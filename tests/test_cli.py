@@ -320,10 +320,17 @@ def test_version_prints_the_version(reidsim_):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_of_every_command_has_an_example_of_it_and_fits_eighty_columns(reidsim_, command):
+def test_help_of_every_command_has_two_examples_of_it_and_fits_eighty_columns(reidsim_, command):
     code, out, err = reidsim_(command, "--help")
     assert (code, err) == (0, "")
-    assert f"Example: reidsim {command}" in " ".join(out.split())
+    examples = (_COMMANDS[command].help or "").split("Example: ")[1:]
+    assert len(examples) == 2
+    known = {name for parameter in _COMMANDS[command].params for name in parameter.opts}
+    for example in examples:
+        words = example.split()
+        assert words[:2] == ["reidsim", command]
+        assert {word for word in words[2:] if word.startswith("-")} <= known
+    assert " ".join(out.split()).count(f"Example: reidsim {command}") == 2
     assert max(map(len, out.splitlines())) <= 80
     assert ESCAPE not in out
 

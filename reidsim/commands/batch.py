@@ -67,6 +67,8 @@ def rerun(
     """Repeat one run of a batch alone, print its measures and compare them with those in the folder.
 
     Example: reidsim rerun results/wan2021-001 --run 0/17
+
+    Example: reidsim rerun results/wan2021-001 --run 0/17 -o results/run-17
     """
     from reidsim.engine.batch.rerun import rerun_one
     from reidsim.engine.results import require_free

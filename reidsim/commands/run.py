@@ -58,6 +58,8 @@ def run(
     """Run a scenario, print its measures by policy and write a results folder.
 
     Example: reidsim run wan2015 --set economics.loss=600 -o results/doubled-loss
+
+    Example: reidsim run mine.toml --seed 7
     """
     resolve(scenario, "scenarios", "scenario")
     with DelayedProgress(Console(stderr=True), f"reading {scenario}"):
@@ -124,6 +126,8 @@ def check(scenario: ScenarioArgument, set_: SetOption = None, allow_code: AllowC
     """Check that a scenario and every file it names can be used, without solving it.
 
     Example: reidsim check my.toml
+
+    Example: reidsim check wan2015 --set economics.loss=600
     """
     resolve(scenario, "scenarios", "scenario")
     with DelayedProgress(Console(stderr=True), f"checking {scenario}"):
