@@ -6,9 +6,11 @@ import contextlib
 import os
 import sys
 import warnings
-from typing import Annotated, NoReturn, TextIO
+from collections.abc import Callable
+from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
+from typer.core import TyperGroup
 
 from reidsim import __version__, interrupts
 from reidsim.commands.apply import apply
@@ -30,24 +32,66 @@ from reidsim.commands.switch import switch
 from reidsim.commands.upgrade import upgrade
 from reidsim.errors import InputError
 
+
+class _Grouped(TyperGroup):
+    """The program's help, with its commands in groups."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write each group of commands under its heading."""
+        for heading, lines in _GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(_name_of(function), line) for function, line in lines.items()])
+
+
 app = typer.Typer(
     name="reidsim",
+    cls=_Grouped,
     help="What will a rational adversary do with shared records, and what is the publisher's best reply?",
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (run, check, populate, describe, show, schema, reproduce, serve, report, gallery, new, share):
-    app.command()(command)
-app.command("list")(list_)
-app.command()(explain)
-app.command()(cross_play)
-app.command()(stress)
-app.command()(switch)
-app.command()(attributes)
-app.command()(score)
-app.command()(apply)
-app.command()(rerun)
-app.command()(upgrade)
+# Every command with the line that stands for it in the help of the program, by what it is for.
+_GROUPS: dict[str, dict[Callable[..., None], str]] = {
+    "Start": {
+        new: "Draft a scenario from your own file of records",
+        check: "Check a scenario and its files, without solving it",
+        run: "Run a scenario, print its measures, write results",
+        serve: "Show a scenario as a page in the browser",
+        list_: "List the bundled scenarios and populations",
+        show: "Print a scenario or a recipe, to copy and edit",
+    },
+    "Results": {
+        report: "Write the report of a run, as one page",
+        share: "Write the records as a policy of a run shares them",
+        apply: "Share new records by the rulebook of a release",
+        rerun: "Repeat one run of a batch alone",
+    },
+    "Studies": {
+        stress: "Show what uncertain parameters mean for the decision",
+        switch: "Find the amount at which another policy pays most",
+        attributes: "Compute what each quasi-identifier costs and brings",
+        cross_play: "Play every defender against every adversary",
+        score: "Compare a released file with a scenario's policies",
+        reproduce: "Compare the papers' printed numbers with ours",
+        gallery: "Write a page with a figure of each bundled scenario",
+    },
+    "Data": {
+        populate: "Make a population and write it as Parquet",
+        describe: "Print how unique the records of a file are",
+        explain: "Print the agents of a scenario and the phases of a round",
+        schema: "Print the JSON Schema of scenario files",
+        upgrade: "Rewrite a scenario of a former version",
+    },
+}
+
+
+def _name_of(function: Callable[..., None]) -> str:
+    return function.__name__.strip("_").replace("_", "-")
+
+
+for group in _GROUPS.values():
+    for command, line in group.items():
+        app.command(_name_of(command), short_help=line)(command)
 app.command(hidden=True)(reference)
 
 

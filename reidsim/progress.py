@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 import time
 from collections.abc import Callable
 from types import TracebackType
@@ -21,7 +22,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-_PATIENCE_SECONDS = 2.0
+_PATIENCE_SECONDS = 0.6
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -36,47 +37,94 @@ class _Rate(ProgressColumn):
         return Text(f"{task.speed:.1f}/s" if task.speed >= 1 else f"{1 / task.speed:.1f} s each")
 
 
-class DelayedProgress:
-    """Shows progress on a terminal or in a notebook once work has taken two seconds; silent anywhere else."""
+class _Steps(MofNCompleteColumn):
+    """Steps done of those there are; nothing for work that is not done in steps."""
 
-    def __init__(self, console: Console) -> None:
+    def render(self, task: Task) -> Text:
+        """Return what is shown beside the bar of a task."""
+        return Text("") if task.total is None else super().render(task)
+
+
+class DelayedProgress:
+    """Shows progress on a terminal or in a notebook once work has taken a while; silent anywhere else.
+
+    Work that is done in one step fills no bar, which moves to and fro instead, and its line leaves with the next task.
+
+    Parameters
+    ----------
+    console : Console
+    task : str, optional
+        What is done first.
+    """
+
+    def __init__(self, console: Console, task: str | None = None) -> None:
+        self._watched = console.is_jupyter or console.is_terminal
         self._console = console
         self._since = time.monotonic()
         self._bar: Progress | None = None
-        self._tasks: dict[str, TaskID] = {}
+        # Steps done and all steps of each task that is under way, and its line if there is one.
+        self._steps: dict[str, tuple[int, int]] = {} if task is None else {task: (0, 1)}
+        self._lines: dict[str, TaskID] = {}
+        # The bar appears when its time has come, whatever the program is at.
+        self._timer = threading.Timer(_PATIENCE_SECONDS, self._show)
+        self._timer.daemon = True
+        self._lock = threading.RLock()
+        self._over = False
 
     def __enter__(self) -> DelayedProgress:
         """Start the clock."""
+        if self._watched:
+            self._timer.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Remove the bar."""
-        if self._bar is not None:
-            self._bar.stop()
+        self._timer.cancel()
+        with self._lock:
+            self._over = True
+            if self._bar is not None:
+                self._bar.stop()
 
     def __call__(self, task: str, done: int, total: int) -> None:
         """Note that `done` of `total` steps of a task are done."""
-        if (
-            not (self._console.is_terminal or self._console.is_jupyter)
-            or time.monotonic() - self._since < _PATIENCE_SECONDS
-        ):
+        if not self._watched:
             return
-        if self._bar is None:
-            self._bar = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                _Rate(),
-                TimeRemainingColumn(),
-                console=self._console,
-                transient=True,
-            )
-            self._bar.start()
-        if task not in self._tasks:
-            self._tasks[task] = self._bar.add_task(task, total=total)
-        self._bar.update(self._tasks[task], completed=done, total=total)
+        with self._lock:
+            if task not in self._steps:
+                for other, (_, steps) in list(self._steps.items()):
+                    if steps <= 1:
+                        self._leave(other)
+            self._steps[task] = (done, total)
+            if time.monotonic() - self._since >= _PATIENCE_SECONDS:
+                self._show()
+
+    def _leave(self, task: str) -> None:
+        del self._steps[task]
+        if self._bar is not None and task in self._lines:
+            self._bar.remove_task(self._lines.pop(task))
+
+    def _show(self) -> None:
+        with self._lock:
+            if self._over or not self._steps:
+                return
+            if self._bar is None:
+                self._bar = Progress(
+                    TextColumn("{task.description}"),
+                    BarColumn(),
+                    _Steps(),
+                    _Rate(),
+                    TimeRemainingColumn(),
+                    console=self._console,
+                    transient=True,
+                )
+                self._bar.start()
+            for task, (done, total) in self._steps.items():
+                steps = None if total <= 1 else total
+                if task not in self._lines:
+                    self._lines[task] = self._bar.add_task(task, total=steps)
+                self._bar.update(self._lines[task], completed=done, total=steps)
 
 
 def watched(play: Callable[_P, _R]) -> Callable[_P, _R]:

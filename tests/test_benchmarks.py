@@ -21,6 +21,7 @@ SMALL = {
         *("--repeats", "1", "--sample", "1", "--skip-regions"),
     ],
     "directions": ["--records", "400", "--sample", "5"],
+    "first_minute": ["--repeats", "1"],
     "fmdp": ["--sample", "1"],
     "knowledge": ["--sample", "1", "--trials", "2", "--largest", "2000"],
     "masking": ["--targets", "100", "--loci", "8", "--sample", "1", "--skip-growth"],

@@ -1,6 +1,7 @@
 """The command line: what it prints, where it writes, and how it stops."""
 
 import contextlib
+import errno
 import io
 import json
 import os
@@ -20,6 +21,7 @@ from child_signals import once, stopped, with_signals
 from found import at_least
 from rich.console import Console
 
+import reidsim
 import reidsim.progress
 from reidsim import __version__, interrupts
 from reidsim.bundled import bundled_folder
@@ -27,6 +29,7 @@ from reidsim.cli import app, main
 from reidsim.interrupts import STOPPING
 from reidsim.progress import DelayedProgress
 from reidsim.reports.summary_table import summary_tables
+from reidsim.reports.verdict import verdict
 from reidsim.scenarios.kind import kind_named, schemas
 
 TOWN = Path(__file__).parent / "scenarios" / "town"
@@ -114,6 +117,15 @@ def test_a_run_prints_nine_measures_by_policy_and_where_its_results_are(town):
     assert list(rows) == MEASURES
     assert lines[-1] == "Results in mine/out"
     assert (town / "mine" / "out" / "manifest.json").exists()
+
+
+def test_the_verdict_of_the_result_follows_the_table(town, reidsim_):
+    code, out, _ = reidsim_("run", "town.toml", "-o", "out")
+    result = reidsim.run("town.toml")
+    told = verdict(result.summary, result.manifest["content"])
+    assert code == 0
+    assert told in " ".join(out.split())
+    assert out.index("Publisher's payoff") < out.index(told[:20]) < out.index("Results in")
 
 
 @pytest.mark.deep
@@ -308,10 +320,17 @@ def test_version_prints_the_version(reidsim_):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_of_every_command_has_an_example_of_it_and_fits_eighty_columns(reidsim_, command):
+def test_help_of_every_command_has_two_examples_of_it_and_fits_eighty_columns(reidsim_, command):
     code, out, err = reidsim_(command, "--help")
     assert (code, err) == (0, "")
-    assert f"Example: reidsim {command}" in " ".join(out.split())
+    examples = (_COMMANDS[command].help or "").split("Example: ")[1:]
+    assert len(examples) == 2
+    known = {name for parameter in _COMMANDS[command].params for name in parameter.opts}
+    for example in examples:
+        words = example.split()
+        assert words[:2] == ["reidsim", command]
+        assert {word for word in words[2:] if word.startswith("-")} <= known
+    assert " ".join(out.split()).count(f"Example: reidsim {command}") == 2
     assert max(map(len, out.splitlines())) <= 80
     assert ESCAPE not in out
 
@@ -322,6 +341,17 @@ def test_help_names_every_command(reidsim_):
     assert {"run", "check", "list", "show", "schema"} <= set(LISTED)
     for command in LISTED:
         assert re.search(rf"^  {command} ", out, flags=re.MULTILINE)
+
+
+def test_help_groups_the_commands_each_in_one_whole_line(reidsim_):
+    _, out, _ = reidsim_("--help")
+    listed = out[out.index("\nStart:") :]
+    assert re.findall(r"^(\w+):$", listed, flags=re.MULTILINE) == ["Start", "Results", "Studies", "Data"]
+    lines = dict(re.findall(r"^  ([\w-]+) +(.+)$", listed, flags=re.MULTILINE))
+    assert sorted(lines) == sorted(LISTED)
+    assert max(map(len, lines.values())) <= 60
+    assert "…" not in out
+    assert "..." not in listed
 
 
 def test_without_a_command_the_help_is_shown(reidsim_):
@@ -402,6 +432,11 @@ def folder_is_being_written():
     return False
 
 
+def folder_is_being_written_beside(finished):
+    """Return what tells whether the hidden folder holds something while the finished one is there."""
+    return lambda: Path(finished).exists() and folder_is_being_written()
+
+
 # It waits in the middle: on its way out of compiled code with an interrupt, numba may crash where it packs a tuple.
 SOLVING = """
 import sys, time
@@ -427,12 +462,70 @@ def test_an_interrupt_during_a_run_is_one_line_and_leaves_nothing(short, number,
     assert_nothing_was_written(stopped(command, once(Path("../solving").exists), number), code)
 
 
+WRITING = """
+import sys, time
+import reidsim.engine.results as results
+from reidsim.cli import main
+
+def told(*given):
+    write(*given)
+    time.sleep(60)
+
+write, results.write_parquet = results.write_parquet, told
+sys.argv = ["reidsim", *sys.argv[1:]]
+main()
+"""
+
+
 @pytest.mark.deep
 @on_posix
 @BOTH
 def test_an_interrupt_while_results_are_written_is_one_line_and_leaves_nothing(short, number, code):
-    command = [REIDSIM, "run", str(short), "-o", "DIR"]
+    command = [sys.executable, "-c", WRITING, "run", str(short), "-o", "DIR"]
     assert_nothing_was_written(stopped(command, once(folder_is_being_written), number), code)
+
+
+DRAWING = """
+import sys, time
+from reidsim.cli import main
+import reidsim.reports.illustration as drawing
+
+def told(result, folder):
+    folder.mkdir()
+    (folder / "first.png").touch()
+    time.sleep(60)
+
+drawing.illustrate = told
+sys.argv = ["reidsim", *sys.argv[1:]]
+main()
+"""
+
+
+@on_posix
+@BOTH
+def test_an_interrupt_while_figures_are_drawn_keeps_the_results_without_them(short, number, code):
+    command = [sys.executable, "-c", DRAWING, "run", str(short), "-o", "DIR"]
+    ended, out, err = stopped(command, once(folder_is_being_written_beside("DIR")), number)
+    assert (ended, err) == (code, "reidsim: interrupted; the results without figures are kept in DIR\n")
+    assert "Publisher's payoff" in out
+    assert [path.name for path in Path().iterdir()] == ["DIR"]
+    assert {path.name for path in Path("DIR").iterdir()} >= {"manifest.json", "runs.parquet", "records.parquet"}
+    assert not Path("DIR/figures").exists()
+    assert json.loads(Path("DIR/manifest.json").read_text(encoding="utf-8"))["figures"] == []
+
+
+def test_figures_that_cannot_be_written_leave_the_results_without_them(town, reidsim_, monkeypatch):
+    def full(result, folder):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("reidsim.reports.illustration.illustrate", full)
+    code, out, err = reidsim_("run", "town.toml", "-o", "out")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "the disk is full" in err
+    assert "Publisher's payoff" in out
+    assert sorted(path.name for path in town.iterdir() if "out" in path.name) == ["out"]
+    assert not Path("out/figures").exists()
+    assert json.loads(Path("out/manifest.json").read_text(encoding="utf-8"))["figures"] == []
 
 
 @pytest.mark.deep
@@ -544,14 +637,14 @@ def terminal():
     return page, Console(file=page, force_terminal=True, width=80, legacy_windows=False)
 
 
-def test_progress_is_shown_after_two_seconds_on_a_terminal(clock):
+def test_progress_is_shown_after_a_while_on_a_terminal(clock):
     page, console = terminal()
     with DelayedProgress(console) as progress:
-        for seconds in (0, 0.5, 1.0, 1.9):
+        for seconds in (0, 0.3, 0.5):
             clock.now = 1000 + seconds
             progress("solving", 3, 18)
             assert page.getvalue() == ""
-        clock.now = 1002.1
+        clock.now = 1000.7
         progress("solving", 5, 18)
         assert "solving" in page.getvalue()
     assert "5/18" in page.getvalue()
@@ -565,6 +658,29 @@ def test_progress_goes_through_the_tasks(clock):
             progress(task, done, total)
     assert "18/18" in page.getvalue()
     assert "2/4" in page.getvalue()
+
+
+def test_progress_appears_though_nothing_is_told_meanwhile():
+    page, console = terminal()
+    with DelayedProgress(console, "reading town"):
+        until = time.monotonic() + 20
+        while "reading town" not in page.getvalue() and time.monotonic() < until:
+            time.sleep(0.05)
+    assert "reading town" in page.getvalue()
+    assert "0/1" not in page.getvalue()
+
+
+def test_work_of_one_step_leaves_with_the_next_task(clock):
+    page, console = terminal()
+    with DelayedProgress(console, "reading") as progress:
+        clock.now += 3
+        progress("reading", 0, 1)
+        progress("playing", 1, 4)
+        page.truncate(0)
+        progress("playing", 2, 4)
+        progress._bar.refresh()
+        assert "2/4" in page.getvalue()
+        assert "reading" not in page.getvalue()
 
 
 def test_progress_leaves_no_trace_when_it_is_over(clock):
@@ -595,7 +711,7 @@ def test_progress_is_removed_when_a_run_is_interrupted(clock):
 def test_work_that_is_quick_shows_nothing_even_on_a_terminal(clock):
     page, console = terminal()
     with DelayedProgress(console) as progress:
-        clock.now += 1.9
+        clock.now += 0.5
         progress("solving", 18, 18)
     assert page.getvalue() == ""
 
@@ -635,13 +751,14 @@ def in_a_terminal(*arguments):
 
 @pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are those of POSIX")
-def test_a_quick_run_in_a_terminal_shows_its_table_without_a_progress_bar(town):
+def test_a_run_in_a_terminal_shows_its_table_and_verdict_before_figures_and_leaves_no_bar(town):
     code, shown = in_a_terminal("run", "town.toml", "-o", "out")
     assert code == 0
-    assert "Publisher's payoff" in shown
-    assert "82.40" in shown
-    for trace in ("solving", "reading", "drawing and writing", f"{ESCAPE}[?25l"):
-        assert trace not in shown
+    told = ("82.40", "no record is", "figures follow; Ctrl-C keeps this", "Results in out")
+    order = [shown.index(each) for each in told]
+    assert order == sorted(order)
+    assert shown.count(f"{ESCAPE}[?25l") == shown.count(f"{ESCAPE}[?25h")
+    assert "0/1" not in shown
 
 
 @pytest.mark.deep

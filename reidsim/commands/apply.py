@@ -29,6 +29,8 @@ def apply(
     """Share new records in the forms that a rulebook says, and withhold those that it does not cover.
 
     Example: reidsim apply rules.csv december.csv -o december-shared.csv
+
+    Example: reidsim apply rules.csv january.csv -o january-shared.csv
     """
     from reidsim.engine.results import require_no_standard_output
     from reidsim.populations.files import require_new_file, write_new_file

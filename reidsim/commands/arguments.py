@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+
+if TYPE_CHECKING:
+    from reidsim.engine.run_result import RunResult
 
 ScenarioArgument = Annotated[
     str, typer.Argument(help="Name of a bundled scenario, or a TOML file.", metavar="SCENARIO")
@@ -41,6 +44,16 @@ def print_warnings(warnings: Sequence[str]) -> None:
     console = Console(stderr=True)
     for warning in warnings:
         console.print(f"warning: {warning}", soft_wrap=True, markup=False, highlight=False)
+
+
+def print_verdict(result: RunResult) -> None:
+    """Print what a run says about the choice between its policies, where there is one."""
+    from reidsim.reports.verdict import has_verdict, verdict
+
+    if has_verdict(result.summary):
+        rounds = getattr(result.analysis, "rounds", None)
+        told = verdict(result.summary, result.manifest["content"], rounds=rounds)
+        Console().print(told, markup=False, highlight=False, emoji=False)
 
 
 def tell_results(folder: Path, *, group_readable: bool) -> None:

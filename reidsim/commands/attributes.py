@@ -36,6 +36,8 @@ def attributes(
     """Say what each quasi-identifier costs in risk and brings in payoff, with its Shapley share.
 
     Example: reidsim attributes wan2015
+
+    Example: reidsim attributes mine.toml --seed 7
     """
     # Imported late so that --help and errors in the scenario do not wait for numerical libraries.
     from reidsim.scenarios.load import load_scenario

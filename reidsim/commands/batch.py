@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from reidsim import interrupts
-from reidsim.commands.arguments import AllowCodeOption, GroupReadableOption, print_warnings, tell_results
+from reidsim.commands.arguments import AllowCodeOption, GroupReadableOption, print_verdict, print_warnings, tell_results
 from reidsim.errors import InputError
 from reidsim.progress import DelayedProgress
 
@@ -67,6 +67,8 @@ def rerun(
     """Repeat one run of a batch alone, print its measures and compare them with those in the folder.
 
     Example: reidsim rerun results/wan2021-001 --run 0/17
+
+    Example: reidsim rerun results/wan2021-001 --run 0/17 -o results/run-17
     """
     from reidsim.engine.batch.rerun import rerun_one
     from reidsim.engine.results import require_free
@@ -134,6 +136,8 @@ def run_several(
         tables = summary_tables(result.summary, title, result.measures, units=counted_units(loaded.content))
     for table in tables:
         Console().print(table)
+    if not isinstance(result, BatchResult):
+        print_verdict(result)
     print_warnings(result.warnings)
     tell_results(folder, group_readable=group_readable)
 

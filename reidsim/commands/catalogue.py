@@ -28,6 +28,8 @@ def list_() -> None:
     """List the bundled scenarios, populations, knowledge of adversaries and social-media models.
 
     Example: reidsim list
+
+    Example: reidsim list > bundled.txt
     """
     titles: dict[str, dict[str, str]] = {heading: {} for heading in (*_BUNDLED_FOLDERS.values(), "social media")}
     for folder, kind in _BUNDLED_FOLDERS.items():
@@ -57,6 +59,8 @@ def show(
     """Print a scenario or a recipe, to copy and edit.
 
     Example: reidsim show wan2015 > mine.toml
+
+    Example: reidsim show tennessee-2010
     """
     folder = next((folder for folder in _BUNDLED_FOLDERS if name in bundled_names(folder)), "scenarios")
     try:
@@ -72,6 +76,8 @@ def schema() -> None:
     """Print the JSON Schema of scenario files, for editors.
 
     Example: reidsim schema > scenario.schema.json
+
+    Example: reidsim schema | less
     """
     from pydantic.json_schema import models_json_schema
 
@@ -92,6 +98,8 @@ def reproduce(
     """Run the papers' studies and compare every printed number with ours (Markdown).
 
     Example: reidsim reproduce wan2015
+
+    Example: reidsim reproduce xia2015
     """
     from reidsim.reports.ledger import ledger_page
     from reidsim.reports.reproduction import reproduce as reproduce_papers

@@ -54,6 +54,8 @@ def cross_play(
     """Play every defender against every adversary of a scenario, and write a results folder.
 
     Example: reidsim cross-play wan2015 --measure regret
+
+    Example: reidsim cross-play mine.toml -o results/played
     """
     # Imported late so that --help and errors in the scenario do not wait for numerical libraries.
     from reidsim.engine.cross_play import cross_play_loaded

@@ -11,6 +11,8 @@ def explain(scenario: ScenarioArgument, set_: SetOption = None, allow_code: Allo
     """Print the agents of a scenario, and who acts in each phase of a round.
 
     Example: reidsim explain market
+
+    Example: reidsim explain mine.toml
     """
     from reidsim.reports.explanation import explanation
     from reidsim.scenarios.load import load_scenario

@@ -69,6 +69,8 @@ def new(
     """Draft a scenario, with hierarchies, from your own file of records.
 
     Example: reidsim new patients.csv
+
+    Example: reidsim new patients.csv -o clinic.toml
     """
     if not os.path.exists(data):
         raise InputError("no such file", source=data)

@@ -30,6 +30,8 @@ def populate(
     """Make a population, genealogy or external resource and write it as Parquet.
 
     Example: reidsim populate ystr-genealogy-small -o families.parquet --seed 7
+
+    Example: reidsim populate tennessee-2010 -o tennessee.parquet
     """
     from reidsim.populations.populate import populate as make_file
 
@@ -78,6 +80,8 @@ def describe(
     """Print cells, uniques, k-anonymity profile and population uniqueness of a file.
 
     Example: reidsim describe people.csv --column age --column sex --population-size 5000
+
+    Example: reidsim describe people.parquet
     """
     from reidsim.reports.description import describe_file
     from reidsim.reports.description_table import description_tables

@@ -19,6 +19,8 @@ def reference(
     """Write the reference of scenario keys, recipe keys and commands, from the code (Markdown).
 
     Example: reidsim reference -o docs
+
+    Example: reidsim reference -o docs-again
     """
     from reidsim.engine.results import require_no_standard_output
     from reidsim.reports.reference.write import write_reference

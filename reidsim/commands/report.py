@@ -40,6 +40,8 @@ def report(
     """Write a report of a run to hand over: one HTML page that needs nothing else, or Markdown.
 
     Example: reidsim report results/wan2015-001 -o report.html
+
+    Example: reidsim report results/wan2015-001 -o report.md
     """
     from reidsim.reports.page.report import report_text, write_report
 
@@ -72,6 +74,8 @@ def gallery(
     """Run bundled scenarios small and write a page with a figure and a finding of each.
 
     Example: reidsim gallery -o docs
+
+    Example: reidsim gallery -o gallery
     """
     from reidsim.engine.results import require_no_standard_output
     from reidsim.reports.gallery.page import make_gallery

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
+from reidsim import interrupts
 from reidsim.bundled import resolve
 from reidsim.commands.arguments import (
     AllowCodeOption,
@@ -16,6 +18,7 @@ from reidsim.commands.arguments import (
     SeedOption,
     SetOption,
     overrides_of,
+    print_verdict,
     print_warnings,
     tell_results,
 )
@@ -31,6 +34,9 @@ from reidsim.commands.batch import (
 )
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
+
+if TYPE_CHECKING:
+    from reidsim.engine.run_result import RunResult
 
 
 def run(
@@ -52,20 +58,22 @@ def run(
     """Run a scenario, print its measures by policy and write a results folder.
 
     Example: reidsim run wan2015 --set economics.loss=600 -o results/doubled-loss
+
+    Example: reidsim run mine.toml --seed 7
     """
     resolve(scenario, "scenarios", "scenario")
-    # Imported late so that --help and a mistyped name do not wait for numerical libraries.
-    from reidsim.engine.batch.design import has_several_runs
-    from reidsim.engine.batch.executors.choice import executor_named
-    from reidsim.engine.results import next_free_folder, require_free
-    from reidsim.engine.run import run_loaded
-    from reidsim.reports.illustration import illustrate
-    from reidsim.reports.summary_table import summary_tables
-    from reidsim.scenarios.load import load_scenario
-    from reidsim.scenarios.people import counted_units
+    with DelayedProgress(Console(stderr=True), f"reading {scenario}"):
+        # Imported late so that --help and a mistyped name do not wait for numerical libraries.
+        from reidsim.engine.batch.design import has_several_runs
+        from reidsim.engine.batch.executors.choice import executor_named
+        from reidsim.engine.results import next_free_folder, require_free
+        from reidsim.engine.run import run_loaded
+        from reidsim.reports.summary_table import summary_tables
+        from reidsim.scenarios.load import load_scenario
+        from reidsim.scenarios.people import counted_units
 
-    stop_if_interrupted()
-    loaded = load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code)
+        stop_if_interrupted()
+        loaded = load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code)
     if has_several_runs(loaded.scenario):
         named = executor_named(
             "auto" if executor is None else executor.value, workers=workers, scheduler=scheduler, timeout=timeout
@@ -85,26 +93,47 @@ def run(
     )
     folder = output or next_free_folder(Path("results"), loaded.name)
     require_free(folder)
-    with DelayedProgress(Console(stderr=True)) as progress:
+    with DelayedProgress(Console(stderr=True), f"reading {scenario}") as progress:
         result = run_loaded(loaded, progress=progress)
         stop_if_interrupted()
-        progress("drawing and writing", 0, 1)
-        result.save(folder, illustrate=illustrate)
+        progress("writing", 0, 1)
+        result.save(folder)
+    interrupts.tell_kept(f"the results without figures are kept in {folder}")
     title, units = f"{loaded.name}: {loaded.scenario.title}", counted_units(loaded.content)
     for table in summary_tables(result.summary, title, result.measures, units=units):
         Console().print(table)
+    print_verdict(result)
     print_warnings(result.warnings)
+    _draw(result, folder)
     tell_results(folder, group_readable=group_readable)
+
+
+def _draw(result: RunResult, folder: Path) -> None:
+    """Add the figures to a results folder, once its measures were printed."""
+    sys.stdout.flush()
+    console = Console(stderr=True)
+    if console.is_terminal:
+        console.print("figures follow; Ctrl-C keeps this", highlight=False)
+    with DelayedProgress(console, "drawing figures"):
+        from reidsim.engine.adding_figures import add_figures
+        from reidsim.reports.illustration import illustrate
+
+        stop_if_interrupted()
+        add_figures(result, folder, illustrate)
 
 
 def check(scenario: ScenarioArgument, set_: SetOption = None, allow_code: AllowCodeOption = False) -> None:
     """Check that a scenario and every file it names can be used, without solving it.
 
     Example: reidsim check my.toml
+
+    Example: reidsim check wan2015 --set economics.loss=600
     """
     resolve(scenario, "scenarios", "scenario")
-    from reidsim.engine.run import describe
-    from reidsim.scenarios.load import load_scenario
+    with DelayedProgress(Console(stderr=True), f"checking {scenario}"):
+        from reidsim.engine.run import describe
+        from reidsim.scenarios.load import load_scenario
 
-    loaded = load_scenario(scenario, overrides_of(set_), allow_code=allow_code)
-    typer.echo(f"{loaded.name} is ready: {describe(loaded)}")
+        loaded = load_scenario(scenario, overrides_of(set_), allow_code=allow_code)
+        told = describe(loaded)
+    typer.echo(f"{loaded.name} is ready: {told}")

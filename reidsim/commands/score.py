@@ -39,6 +39,8 @@ def score(
     """Say what a released file pays and risks, beside the policies of a scenario.
 
     Example: reidsim score released.csv --scenario my.toml
+
+    Example: reidsim score released.csv --scenario my.toml -o results/scored
     """  # fmt: skip
     # Imported late so that --help and errors in the scenario do not wait for numerical libraries.
     from reidsim.scenarios.load import load_scenario

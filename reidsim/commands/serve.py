@@ -21,6 +21,8 @@ def serve(
     """Show a scenario as a page in the browser, on this machine only; needs the extra web.
 
     Example: reidsim serve wan2015 --port 8765
+
+    Example: reidsim serve mine.toml
     """
     from reidsim.scenarios.load import load_scenario
     from reidsim.web.server import serve as run_server

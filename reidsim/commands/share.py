@@ -63,6 +63,8 @@ def share(
     """Write the records in the forms that a policy of a run chose, read them back, and write a sidecar.
 
     Example: reidsim share results/patients-001 -o shared.csv --policy no-attack
+
+    Example: reidsim share results/patients-001 -o shared.csv --max-risk 0.1
     """
     from reidsim.reports.shared.file import require_new_files, sidecar_of, verify_shared
 

@@ -59,6 +59,8 @@ def stress(
     """Work out what uncertain parameters mean for the decision: sensitivity, robustness, mistaken beliefs.
 
     Example: reidsim stress wan2015-stress --method morris -o results/prices
+
+    Example: reidsim stress wan2015-stress
     """
     # Imported late so that --help and errors in the scenario do not wait for numerical libraries.
     from reidsim.scenarios.load import load_scenario

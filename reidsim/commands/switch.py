@@ -48,6 +48,8 @@ def switch(
     """Find the fine or price at which another policy pays the publisher most, and write a results folder.
 
     Example: reidsim switch wan2015 --key economics.benefit
+
+    Example: reidsim switch mine.toml --key economics.loss
     """
     # Imported late so that --help and errors in the scenario do not wait for numerical libraries.
     from reidsim.scenarios.load import load_scenario

@@ -19,6 +19,8 @@ def upgrade(
     """Rewrite a scenario of a former version, comments and order kept; in place, unless a new file is given.
 
     Example: reidsim upgrade mine.toml
+
+    Example: reidsim upgrade former.toml -o mine.toml
     """
     from reidsim.scenarios.upgrade import require_upgrades, write_upgraded
 

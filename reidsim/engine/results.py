@@ -59,14 +59,14 @@ def write_results(folder: Path, write: Callable[[Path], None]) -> None:
         folder.parent.mkdir(parents=True, exist_ok=True)
         unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     except OSError as error:
-        raise _not_written(folder, error) from None
+        raise write_failure(folder, error) from None
     try:
         write(unfinished)
         sync(unfinished)
         keep_private(unfinished)
         unfinished.replace(folder)
     except OSError as error:
-        raise _not_written(folder, error) from None
+        raise write_failure(folder, error) from None
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
 
@@ -87,7 +87,7 @@ def open_to_group(folder: Path) -> None:
     try:
         _set_permissions(folder, of_folders=0o750, of_files=0o640)
     except OSError as error:
-        raise _not_written(folder, error) from None
+        raise write_failure(folder, error) from None
 
 
 def _set_permissions(folder: Path, *, of_folders: int, of_files: int) -> None:
@@ -108,7 +108,7 @@ def require_free(folder: Path) -> None:
     try:
         _require_free(folder)
     except OSError as error:
-        raise _not_written(folder, error) from None
+        raise write_failure(folder, error) from None
 
 
 def require_no_standard_output(path: Path) -> None:
@@ -274,7 +274,8 @@ def sync(folder: Path) -> None:
                 os.fsync(file.fileno())
 
 
-def _not_written(folder: Path, error: OSError) -> InputError:
+def write_failure(folder: Path, error: OSError) -> InputError:
+    """Return what to tell if results cannot be written."""
     if error.errno == errno.ENOSPC:
         return InputError("the disk is full; nothing was written", source=folder)
     return InputError(f"results cannot be written: {error.strerror or error}", source=folder)

@@ -14,13 +14,15 @@ import pandas as pd
 
 from reidsim.engine.release_file import sha256_of
 from reidsim.engine.run_result import RunResult
+from reidsim.figures.style import policy_name
 from reidsim.front.files import write_given
 from reidsim.measures import measures_among
 from reidsim.reports.illustration import illustrate
-from reidsim.reports.measures_html import answer, measures_table
+from reidsim.reports.measures_html import measures_table
 from reidsim.reports.page.report import report_text, write_report
 from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.shared.sharing import share_run
+from reidsim.reports.verdict import has_verdict, verdict
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.tables import read_table
 
@@ -175,12 +177,12 @@ def _files_of(result: RunResult, place: Path) -> dict[str, Any]:
 
 
 def result_html(result: RunResult) -> str:
-    """Return a result as a notebook shows it: the answer in a sentence, the measures by policy, and the warnings."""
+    """Return a result as a notebook shows it: the verdict, the measures by policy, and the warnings."""
     summary = result.summary
-    by_policy = summary.index.nlevels == 1 and summary.index.name == "policy" and "publisher_payoff" in summary
-    if by_policy:
-        content = result.manifest["content"]
-        shown = f"<p>{escape(answer(summary, content))}</p>{measures_table(summary, content)}"
+    if has_verdict(summary):
+        content, rounds = result.manifest["content"], getattr(result.analysis, "rounds", None)
+        told = verdict(summary, content, rounds=rounds, name=policy_name)
+        shown = f"<p>{escape(told)}</p>{measures_table(summary, content)}"
     else:
         known = measures_among(result.measures, summary.columns)
         table = pd.DataFrame({measure.label: summary[name].map(measure.text) for name, measure in known.items()})

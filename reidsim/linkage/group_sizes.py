@@ -11,7 +11,6 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -140,7 +139,7 @@ class GroupSizes:
         group_of_cell = inverse[below.group_of_cell]
         if self._row_sets is None:
             counts = np.zeros(len(merged), dtype=below.counts.dtype)
-            _add_at(counts, inverse, below.counts)
+            np.add.at(counts, inverse, below.counts)
         else:
             counts = self._row_sets.in_classes(group_of_cell, len(merged))
         return NodeTable(merged, counts, inverse[below.group_of], group_of_cell)
@@ -166,46 +165,28 @@ def _base_table(population: Population, lattice: GeneralizationLattice) -> NodeT
     counts = np.concatenate([marginal.counts, np.zeros(lattice.n_records, dtype=marginal.counts.dtype)])
     first, inverse = unique_rows(codes, lattice.domain.shape)
     totals = np.zeros(len(first), dtype=counts.dtype)
-    _add_at(totals, inverse.astype(np.int32), counts)
+    np.add.at(totals, inverse, counts)
     group_of = inverse[len(marginal.cells) :].astype(np.int32)
     several = distinct_people(population) is not None
     group_of_cell = inverse[: len(marginal.cells) if several else 0].astype(np.int32)
     return NodeTable(lattice.domain.keys(codes[first]), totals, group_of, group_of_cell)
 
 
-@numba.njit(cache=True)
 def _regroup(
     keys: NDArray[np.int64], inner: int, radix: int, parents: NDArray[np.int32], new_radix: int
 ) -> NDArray[np.int64]:
     """Replace one digit of mixed-radix keys by its parent group."""
-    regrouped = np.empty_like(keys)
-    for i in range(len(keys)):
-        high, low = divmod(keys[i], inner)
-        outer, digit = divmod(high, radix)
-        regrouped[i] = (outer * new_radix + parents[digit]) * inner + low
+    high = keys // inner
+    outer = high // radix
+    regrouped: NDArray[np.int64] = (outer * new_radix + parents[high - outer * radix]) * inner + (keys - high * inner)
     return regrouped
 
 
-@numba.njit(cache=True)
 def _merge_by_address(keys: NDArray[np.int64], space: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Find the distinct keys, all below `space`, in order of first appearance, and where each key went."""
-    slots = np.full(space, -1, dtype=np.int32)
-    merged = np.empty(min(len(keys), space), dtype=np.int64)
-    inverse = np.empty(len(keys), dtype=np.int32)
-    found = 0
-    for i in range(len(keys)):
-        slot = slots[keys[i]]
-        if slot < 0:
-            slot = found
-            slots[keys[i]] = slot
-            merged[found] = keys[i]
-            found += 1
-        inverse[i] = slot
-    return merged[:found].copy(), inverse
-
-
-@numba.njit(cache=True)
-def _add_at(totals: Counts, where: NDArray[np.int32], counts: Counts) -> None:
-    """Add each count to its total (an `np.add.at` without its overhead)."""
-    for i in range(len(counts)):
-        totals[where[i]] += counts[i]
+    """Find the distinct keys, all below `space`, in ascending order, and where each key went."""
+    occupied = np.zeros(space, dtype=np.bool_)
+    occupied[keys] = True
+    merged = np.flatnonzero(occupied).astype(np.int64, copy=False)
+    slots = np.empty(space, dtype=np.int32)
+    slots[merged] = np.arange(len(merged), dtype=np.int32)
+    return merged, slots[keys]

@@ -1,4 +1,4 @@
-"""Measures by policy as an HTML table, and the sentence above it: for the web page and for notebooks."""
+"""Measures by policy as an HTML table: for the web page and for notebooks."""
 
 from __future__ import annotations
 
@@ -11,46 +11,6 @@ import pandas as pd
 from reidsim.figures.style import policy_name
 from reidsim.measures import Measure, measures_among
 from reidsim.scenarios.kind import kind_of_content
-from reidsim.scenarios.people import counted_units
-
-
-def best_policy(measures: pd.DataFrame, content: Mapping[str, Any]) -> str:
-    """Return the policy that pays who shares most, of those that meet the scenario's adversary.
-
-    Parameters
-    ----------
-    measures : DataFrame
-        Measures by policy.
-    content : mapping
-        The scenario as played.
-    """
-    known = kind_of_content(content).policies
-    apart = [name for name, policy in known.items() if policy.in_another_game]
-    compared = [policy for policy in measures.index if policy not in apart]
-    return str(measures.loc[compared or list(measures.index), "publisher_payoff"].idxmax())
-
-
-def answer(measures: pd.DataFrame, content: Mapping[str, Any]) -> str:
-    """Say in a sentence which policy pays best, and what the adversary does under it.
-
-    Parameters
-    ----------
-    measures : DataFrame
-        Measures by policy.
-    content : mapping
-        The scenario as played.
-    """
-    best = best_policy(measures, content)
-    words = measures_among(kind_of_content(content).measures_of(content), measures.columns)
-    one, several = counted_units(content)
-
-    def told(column: str) -> str:
-        return words[column].text(measures[column].loc[best])
-
-    return (
-        f"Pays best: {policy_name(best)}, {told('publisher_payoff')} per {one}. {told('share_attacked')} of the "
-        f"{several} are then attacked; the re-identification risk is {told('risk')}."
-    )
 
 
 def measures_table(measures: pd.DataFrame, content: Mapping[str, Any]) -> str:

@@ -449,9 +449,10 @@ def kind_of_content(content: Mapping[str, Any]) -> Kind:
     return _MADE.get(str(game)) or kind_named(DEFAULT_KIND if game in FORMER_GAMES else game)
 
 
-def kinds_at_hand() -> tuple[Kind, ...]:
-    """Return the kinds of all packages, and those of users' modules whose scenarios were read."""
-    return tuple(dict.fromkeys((*map(kind_named, kind_names()), *_MADE.values())))
+def kinds_at_hand() -> Iterator[Kind]:
+    """Yield the kinds of all packages, each imported in its turn, then those of users' modules that were read."""
+    yield from map(kind_named, kind_names())
+    yield from _MADE.values()
 
 
 def schemas() -> dict[str, type[ScenarioHead]]:

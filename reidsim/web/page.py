@@ -14,7 +14,8 @@ from mesa.visualization.utils import update_counter
 from reidsim.figures.agents import rounds_by_policy
 from reidsim.figures.by_policy import payoffs_by_policy, risks_by_policy
 from reidsim.figures.style import policy_name
-from reidsim.reports.measures_html import answer, best_policy, measures_table
+from reidsim.reports.measures_html import measures_table
+from reidsim.reports.verdict import best_policy, verdict
 from reidsim.scenarios.faces import Choice, Control, Value
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.people import once_each
@@ -92,7 +93,7 @@ def _measures(model: Exploration) -> None:
     if model.problem:
         solara.Error(model.problem)
     with solara.Column():
-        solara.Text(answer(model.measures, model.content))
+        solara.Text(verdict(model.measures, model.content, name=policy_name))
         table = measures_table(model.measures, model.content)
         solara.HTML(unsafe_innerHTML=table, classes=["reidsim-measures"])
 

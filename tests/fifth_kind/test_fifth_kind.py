@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import reidsim
 from reidsim.cli import app
 from reidsim.errors import InputError
-from reidsim.reports.measures_html import answer
+from reidsim.reports.verdict import verdict
 from reidsim.scenarios.kind import kind_of
 from reidsim.web.exploration import Exploration
 
@@ -133,7 +133,7 @@ def test_the_page_changes_its_amounts_and_plays_its_rounds(scenario):
     shown = Exploration(loaded, lambda: {"economics.loss": 30.0}, "share-all")
     shown.step()
     assert shown.rounds["publisher_payoff"].tolist() == pytest.approx([payoffs(30).mean()], rel=1e-12)
-    assert "Pays best: Basic game" in answer(shown.measures, shown.content)
+    assert "basic pays most, " in verdict(shown.measures, shown.content)
 
 
 @pytest.mark.parametrize("planner", ["always", "one-shot"])

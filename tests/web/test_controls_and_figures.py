@@ -8,7 +8,8 @@ import pytest
 
 from reidsim.engine.single_run import run_once
 from reidsim.figures.by_policy import payoffs_by_policy, risks_by_policy
-from reidsim.reports.measures_html import answer, best_policy, measures_table
+from reidsim.reports.measures_html import measures_table
+from reidsim.reports.verdict import best_policy, verdict
 from reidsim.scenarios.faces import Choice, Slider
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import load_scenario
@@ -73,7 +74,7 @@ def test_the_table_of_measures_says_what_the_result_holds(small):
     payoffs = re.findall(r"<td>([^<]*)</td>", rows[0][2])
     assert payoffs == [f"{value:,.2f}" for value in model.measures["publisher_payoff"]]
     best = model.measures["publisher_payoff"].max()
-    assert f", {best:,.2f} per record. " in answer(model.measures, model.content)
+    assert f" pays most, {best:,.2f} per record" in verdict(model.measures, model.content)
 
 
 def test_names_are_text_and_policies_of_another_game_are_not_ranked():

@@ -13,10 +13,9 @@ from reidsim.reports.page.blocks import Block, Bullets, Cell, Code, Inline, Tabl
 from reidsim.reports.page.exposure import Exposure, exposure_of, people_text
 from reidsim.reports.page.number_text import number_text
 from reidsim.reports.page.stored_run import StoredRun
+from reidsim.reports.verdict import least_exposed, same_payoff
 from reidsim.scenarios.varied_gain import GAIN, LOSS, gain_goes_with_loss
 
-# Payoffs that differ by less than this part of themselves are the same.
-_SAME = 1e-9
 _WORST_CASE = "worst-case"
 _POINTS_SHOWN = 30
 
@@ -82,8 +81,8 @@ def _choice(
     names = list(exposures)
     payoffs = dict(zip(names, order["publisher_payoff"].tolist(), strict=True))
     most = payoffs[names[0]]
-    tied = [name for name in names if _same(payoffs[name], most)]
-    safest = names[int(order["risk"].to_numpy().argmin())]
+    tied = [name for name in names if same_payoff(payoffs[name], most)]
+    safest = least_exposed(order)
     exposed = {
         name: _exposes(run, attacked, risk, exposures[name])
         for name, attacked, risk in zip(names, order["share_attacked"].tolist(), order["risk"].tolist(), strict=True)
@@ -133,7 +132,7 @@ def _comparison(run: StoredRun, order: pd.DataFrame, exposures: Mapping[str, Exp
         [
             Code(name),
             f"{pays:,.2f}",
-            "-" if _same(pays, most) else _difference(most, pays),
+            "-" if same_payoff(pays, most) else _difference(most, pays),
             f"{attacked:.2%}",
             f"{risk:.4f}",
             "-" if exposure.expected is None else people_text(exposure.expected),
@@ -260,14 +259,10 @@ def _plain(value: object) -> object:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _same(a: float, b: float) -> bool:
-    return abs(a - b) <= _SAME * max(abs(a), abs(b), 1.0)
-
-
 def _difference(larger: float, smaller: float) -> str:
     """Write how much larger an amount is, so that it agrees with the two as they are written, with cents."""
     written = round(larger, 2) - round(smaller, 2)
-    return _amount(larger - smaller if _same(round(larger, 2), round(smaller, 2)) else written)
+    return _amount(larger - smaller if same_payoff(round(larger, 2), round(smaller, 2)) else written)
 
 
 def _amount(value: float) -> str:

@@ -1,4 +1,4 @@
-"""The page on commands: synopsis, arguments, options and an example of each."""
+"""The page on commands: synopsis, arguments, options and examples of each."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def commands_page(root: Any, exit_codes: Mapping[int, str]) -> str:
 
 def _described(name: str, command: Any) -> str:
     """Return the heading and the description of one command."""
-    purpose, _, example = (command.help or "").partition(_EXAMPLE)
+    purpose, *examples = (command.help or "").split(_EXAMPLE)
     kinds = _kinds(command)
     own = [parameter for parameter in command.params if parameter.name in kinds]
     arguments = [parameter for parameter in own if parameter.param_type_name == "argument"]
@@ -60,8 +60,8 @@ def _described(name: str, command: Any) -> str:
         if parameters:
             rows = [_row(parameter, kinds[parameter.name]) for parameter in parameters]
             lines += [*table(rows, (noun, "value", "default", "meaning")), ""]
-    if example:
-        lines += ["For example:", "", "```console", " ".join(example.split()), "```", ""]
+    if examples:
+        lines += ["For example:", "", "```console", *(" ".join(example.split()) for example in examples), "```", ""]
     return "\n".join(lines)
 
 

@@ -1,0 +1,156 @@
+"""The verdict: what a run says about the choice between its policies, in two or three sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from reidsim.measures import Measure, measures_among
+from reidsim.scenarios.kind import kind_of_content
+from reidsim.scenarios.people import counted_units
+
+# Payoffs that differ by less than this part of themselves are the same.
+_SAME = 1e-9
+_SAFE_HARBOR = "safe-harbor"
+# Measures of a round of which the verdict says how they change.
+_OF_ROUNDS = ("publisher_payoff", "participation", "share_attacked")
+
+
+def compared_policies(measures: pd.DataFrame, content: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the measures of the policies that meet the scenario's adversary; of all, if none does."""
+    known = kind_of_content(content).policies
+    apart = [name for name, policy in known.items() if policy.in_another_game]
+    compared = measures[~measures.index.astype(str).isin(apart)]
+    return compared if len(compared) else measures
+
+
+def best_policy(measures: pd.DataFrame, content: Mapping[str, Any]) -> str:
+    """Return the policy that pays the publisher most, of those that meet the scenario's adversary.
+
+    Parameters
+    ----------
+    measures : DataFrame
+        Measures by policy.
+    content : mapping
+        The scenario as played.
+    """
+    return str(compared_policies(measures, content)["publisher_payoff"].idxmax())
+
+
+def least_exposed(measures: pd.DataFrame) -> str:
+    """Return the policy of the lowest re-identification risk; of several, the one that pays most."""
+    order = measures.sort_values("publisher_payoff", ascending=False, kind="stable")
+    return str(order["risk"].idxmin())
+
+
+def same_payoff(a: float, b: float) -> bool:
+    """Tell whether two payoffs differ by rounding alone."""
+    return abs(a - b) <= _SAME * max(abs(a), abs(b), 1.0)
+
+
+def has_verdict(measures: pd.DataFrame) -> bool:
+    """Tell whether measures are those of policies that can be compared."""
+    needed = ["publisher_payoff", "share_attacked", "risk"]
+    by_policy = measures.index.nlevels == 1 and measures.index.name == "policy" and len(measures) > 0
+    return by_policy and set(needed) <= set(measures.columns) and bool(measures[needed].notna().all(axis=None))
+
+
+def verdict(
+    measures: pd.DataFrame,
+    content: Mapping[str, Any],
+    *,
+    rounds: pd.DataFrame | None = None,
+    name: Callable[[str], str] = str,
+) -> str:
+    """Say what the policy that exposes fewest keeps of the best payoff, and whom each of the two exposes.
+
+    It compares and recommends nothing: which exposure a payoff is worth is not in the scenario.
+
+    Parameters
+    ----------
+    measures : DataFrame
+        Measures by policy; see `has_verdict`.
+    content : mapping
+        The scenario as played.
+    rounds : DataFrame, optional
+        Measures by policy and round, where agents play rounds.
+    name : callable
+        Returns what a policy is called.
+    """
+    compared = compared_policies(measures, content)
+    words = measures_among(kind_of_content(content).measures_of(content), measures.columns)
+    units = counted_units(content)
+    payoffs = compared["publisher_payoff"]
+    safest = least_exposed(compared)
+    best = safest if same_payoff(payoffs[safest], payoffs.max()) else best_policy(compared, content)
+    pays = words["publisher_payoff"].text(payoffs[best])
+    exposure = {policy: _exposure(compared, policy, words, units) for policy in (safest, best)}
+    beside = _beside_safe_harbor(payoffs, safest, best, name)
+    if len(compared) == 1:
+        text = f"{name(best)} pays {pays} per {units[0]}; {exposure[best]}."
+    elif best == safest:
+        text = f"{name(best)} pays most, {pays} per {units[0]}{beside}, and exposes fewest: {exposure[best]}."
+    else:
+        kept = _kept(payoffs, safest, best, words["publisher_payoff"])
+        text = (
+            f"{name(safest)} {kept}{beside}; {exposure[safest]}. "
+            f"{name(best)} pays most, {pays} per {units[0]}; {exposure[best]}."
+        )
+    if rounds is not None and rounds["round"].min() < rounds["round"].max():
+        text += f" {_over_rounds(rounds, list(dict.fromkeys((safest, best))), list(compared.index), words, name)}"
+    return f"{text} This holds for the scenario's adversary and payoff parameters."
+
+
+def _exposure(measures: pd.DataFrame, policy: str, words: Mapping[str, Measure], units: tuple[str, str]) -> str:
+    share, chance = float(measures["share_attacked"][policy]), float(measures["risk"][policy])
+    if share == 0:
+        return "nobody is attacked" if units[0] == "person" else f"no {units[0]} is attacked"
+    attacked, risk = words["share_attacked"].text(share), words["risk"].text(chance)
+    return f"{attacked} of the {units[1]} are attacked, re-identification risk {risk}"
+
+
+def _kept(payoffs: pd.Series[float], policy: str, best: str, payoff: Measure) -> str:
+    """Say what a policy keeps of the best payoff: as a share of it, where both are amounts received."""
+    own, most = float(payoffs[policy]), float(payoffs[best])
+    if most > 0 and own >= 0:
+        share = own / most
+        return f"keeps {f'{share:.0%}' if share < 0.995 else 'over 99%'} of the best payoff"
+    return f"pays {payoff.text(own)}, {payoff.text(most - own)} less than the best payoff"
+
+
+def _beside_safe_harbor(payoffs: pd.Series[float], policy: str, best: str, name: Callable[[str], str]) -> str:
+    if _SAFE_HARBOR not in payoffs.index or _SAFE_HARBOR in (policy, best) or payoffs[_SAFE_HARBOR] <= 0:
+        return ""
+    ahead = float(payoffs[policy] / payoffs[_SAFE_HARBOR] - 1)
+    if abs(ahead) < 0.005:
+        return f", about as much as {name(_SAFE_HARBOR)}"
+    return f", {abs(ahead):.0%} {'above' if ahead > 0 else 'below'} {name(_SAFE_HARBOR)}"
+
+
+def _over_rounds(
+    rounds: pd.DataFrame,
+    told: Sequence[str],
+    compared: Sequence[str],
+    words: Mapping[str, Measure],
+    name: Callable[[str], str],
+) -> str:
+    """Say what changes from the first round to the last, for some policies, and whether another one then pays most."""
+    columns = [column for column in _OF_ROUNDS if column in rounds and column in words]
+    means = rounds.astype({"policy": str}).groupby(["round", "policy"], sort=False)[columns].mean()
+    first, last = (means.loc[number] for number in (rounds["round"].min(), rounds["round"].max()))
+    parts = []
+    for policy in told:
+        texts = [[words[column].text(table.loc[policy, column]) for table in (first, last)] for column in columns]
+        changes = [
+            f"{words[column].label.lower()} from {before} to {after}"
+            for column, (before, after) in zip(columns, texts, strict=True)
+            if before != after
+        ]
+        parts.append(f"{name(policy)}: {', '.join(changes) or 'no change'}")
+    text = f"From the first of {rounds['round'].nunique():,} rounds to the last, {'; '.join(parts)}."
+    at_first, at_last = (table.loc[list(compared), "publisher_payoff"].idxmax() for table in (first, last))
+    if at_first != at_last:
+        text += f" In the first round {name(at_first)} pays most, in the last {name(at_last)}."
+    return text

@@ -1,0 +1,122 @@
+"""The verdict of a run: what it compares, and what it says of whom each policy exposes."""
+
+import pandas as pd
+import pytest
+
+from reidsim.reports.verdict import best_policy, has_verdict, least_exposed, verdict
+from reidsim.scenarios.people import counted_units
+
+CONTENT = {"game": "tables"}
+OF_PEOPLE = {"game": "tables", "release": {"person": "id"}}
+END = " This holds for the scenario's adversary and payoff parameters."
+
+
+def measures(**policies):
+    """Return measures by policy, of payoff, share attacked and risk."""
+    columns = ["publisher_payoff", "share_attacked", "risk"]
+    table = pd.DataFrame.from_dict(policies, orient="index", columns=columns)
+    table.index = pd.Index([name.replace("_", "-") for name in table.index], name="policy")
+    return table
+
+
+def test_what_the_policy_that_exposes_fewest_keeps_is_said_beside_safe_harbor():
+    found = measures(safe_harbor=(850.0, 0.03, 0.0019), basic=(1195.46, 0.2158, 0.0111), no_attack=(1169.8, 0.0, 0.0))
+    assert verdict(found, CONTENT) == (
+        "no-attack keeps 98% of the best payoff, 38% above safe-harbor; no record is attacked. basic pays most, "
+        "1,195.46 per record; 21.58% of the records are attacked, re-identification risk 0.0111." + END
+    )
+
+
+def test_people_are_counted_where_records_name_them():
+    assert counted_units(OF_PEOPLE)[0] == "person"
+    told = verdict(measures(basic=(10.0, 0.5, 0.25), no_attack=(9.0, 0.0, 0.0)), OF_PEOPLE)
+    assert told == (
+        "no-attack keeps 90% of the best payoff; nobody is attacked. basic pays most, 10.00 per person; 50.00% of the "
+        "people are attacked, re-identification risk 0.2500." + END
+    )
+
+
+def test_one_policy_that_pays_most_and_exposes_fewest_is_said_once():
+    told = verdict(measures(no_attack=(9.0, 0.0, 0.0), basic=(9.0, 0.1, 0.05)), CONTENT)
+    assert told == "no-attack pays most, 9.00 per record, and exposes fewest: no record is attacked." + END
+
+
+@pytest.mark.parametrize(
+    ("own", "most", "words"),
+    [
+        (-3.0, -1.0, "no-attack pays -3.00, 2.00 less than the best payoff;"),
+        (-3.0, 1.0, "no-attack pays -3.00, 4.00 less than the best payoff;"),
+        (0.0, 4.0, "no-attack keeps 0% of the best payoff;"),
+        (3.9999, 4.0, "no-attack keeps over 99% of the best payoff;"),
+        (3.98, 4.0, "no-attack keeps over 99% of the best payoff;"),
+        (3.97, 4.0, "no-attack keeps 99% of the best payoff;"),
+    ],
+)
+def test_shares_are_told_of_payoffs_received_alone(own, most, words):
+    assert verdict(measures(basic=(most, 0.5, 0.25), no_attack=(own, 0.0, 0.0)), CONTENT).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("harbor", "words"),
+    [
+        (9.0, ", about as much as safe-harbor;"),
+        (18.0, ", 50% below safe-harbor;"),
+        (6.0, ", 50% above safe-harbor;"),
+        (0.0, "of the best payoff;"),
+    ],
+)
+def test_safe_harbor_is_compared_where_it_pays(harbor, words):
+    found = measures(safe_harbor=(harbor, 0.5, 0.3), basic=(20.0, 0.5, 0.25), no_attack=(9.0, 0.0, 0.0))
+    assert words in verdict(found, CONTENT)
+
+
+def test_a_single_policy_is_compared_with_nothing():
+    told = verdict(measures(basic=(10.0, 0.5, 0.25)), CONTENT)
+    assert (
+        told == "basic pays 10.00 per record; 50.00% of the records are attacked, re-identification risk 0.2500." + END
+    )
+
+
+def test_of_equal_risks_the_one_that_pays_more_exposes_fewest():
+    found = measures(suppress_all=(0.0, 0.0, 0.0), no_attack=(9.0, 0.0, 0.0), basic=(10.0, 0.5, 0.25))
+    assert least_exposed(found) == "no-attack"
+    assert best_policy(found, CONTENT) == "basic"
+
+
+def test_policies_of_another_game_are_left_out():
+    found = measures(one_stage_masking=(90.0, 0.0, 0.0), basic=(10.0, 0.5, 0.25))
+    assert "one-stage-masking" not in verdict(found, {"game": "masking"})
+    assert best_policy(found, {"game": "masking"}) == "basic"
+
+
+def test_names_are_those_asked_for():
+    assert verdict(measures(basic=(10.0, 0.5, 0.25)), CONTENT, name=str.upper).startswith("BASIC pays 10.00")
+
+
+def test_rounds_say_what_changed_and_who_leads():
+    found = measures(basic=(4.0, 0.5, 0.25), no_attack=(5.0, 0.0, 0.0), suppress_all=(0.0, 0.0, 0.0))
+    rounds = pd.DataFrame(
+        {
+            "policy": pd.Categorical(["basic", "no-attack", "suppress-all"] * 2),
+            "round": [1, 1, 1, 2, 2, 2],
+            "publisher_payoff": [6.0, 4.0, 0.0, 2.0, 6.0, 0.0],
+            "share_attacked": [0.5, 0.0, 0.0, 0.5, 0.0, 0.0],
+        }
+    )
+    assert verdict(found, CONTENT, rounds=rounds) == (
+        "no-attack pays most, 5.00 per record, and exposes fewest: no record is attacked. From the first of 2 rounds "
+        "to the last, no-attack: publisher's payoff from 4.00 to 6.00. In the first round basic pays most, in the last "
+        "no-attack." + END
+    )
+    assert "rounds" not in verdict(found, CONTENT, rounds=rounds[rounds["round"] == 1])
+    still = rounds.assign(publisher_payoff=[1.0, 2.0, 0.0] * 2)
+    assert "to the last, no-attack: no change. This" in verdict(found, CONTENT, rounds=still)
+
+
+def test_a_table_without_policies_or_with_gaps_has_no_verdict():
+    found = measures(basic=(10.0, 0.5, 0.25))
+    assert has_verdict(found)
+    assert not has_verdict(found.rename_axis("knowledge"))
+    assert not has_verdict(found.drop(columns="risk"))
+    assert not has_verdict(found.assign(risk=float("nan")))
+    assert not has_verdict(found.iloc[:0])
