@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reidsim.web.controls import controls_of
 from tiers import examples
 
 import reidsim
@@ -20,7 +21,6 @@ from reidsim.reports.explanation import explanation
 from reidsim.reports.page.report import write_report
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.study import equilibria_of
-from reidsim.web.controls import controls_of
 
 ATTRIBUTES = ("age", "town", "blood")
 WEIGHTS = {"age": 3.0, "town": 2.0, "blood": 1.0}
