@@ -21,6 +21,7 @@ from pyarrow import compute, parquet
 from pyarrow import csv as arrow_csv
 
 from reidsim.errors import InputError, listed, nearest
+from reidsim.file_sizes import read_within_memory, require_parquet_fits
 from reidsim.typed_files import ENDINGS, read_typed_file
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -139,6 +140,7 @@ def _values(text: pa.ChunkedArray, trim: bool) -> pd.Series[str]:
 
 
 def _parquet(path: Path, trim: bool) -> pd.DataFrame:
+    require_parquet_fits(path)
     try:
         table = parquet.read_table(path)
     except FileNotFoundError:
@@ -189,8 +191,10 @@ def _text(path: Path, encoding: str | None) -> str:
     try:
         opener: Callable[[Path, str], IO[Any]] = _OPENERS.get(path.suffix, open)
         with opener(path, "rb") as file:
-            content: bytes = file.read()
+            content = read_within_memory(file, path)
         text = content.decode(name)
+    except InputError:
+        raise
     except FileNotFoundError:
         raise InputError("no such file", source=path) from None
     except IsADirectoryError:

@@ -14,10 +14,14 @@ import pandas as pd
 from pandas.io.stata import StataReader
 
 from reidsim.errors import InputError
+from reidsim.file_sizes import require_workbook_fits
+from reidsim.memory import require_memory
 
 _SPSS = (".sav", ".zsav", ".por")
 _SAS = (".sas7bdat", ".xpt")
 _EXCEL = (".xlsx", ".xlsm")
+# Of a cell of a workbook in memory: its place in a row, in a table, and in a column of text.
+_CELL_BYTES = 32
 ENDINGS = (".dta", *_SPSS, *_SAS, *_EXCEL)
 # How a file of an ending is called, and the extra that brings what reads it.
 _KINDS = {
@@ -124,17 +128,20 @@ def _told_apart(labels: Mapping[Any, str]) -> dict[Any, str]:
 
 def _workbook(path: Path) -> pd.DataFrame:
     openpyxl: ModuleType = importlib.import_module("openpyxl")
+    require_workbook_fits(path)
     book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     try:
-        rows = [list(map(_cell, row)) for row in book.worksheets[0].iter_rows(values_only=True)]
+        # A sheet is as wide as the last cell that somebody once touched: without the empty ones, rows stay small.
+        cells = (list(map(_cell, row)) for row in book.worksheets[0].iter_rows(values_only=True))
+        rows = [row[:width] for row in cells if (width := _width(row))]
     finally:
         book.close()
-    rows = [row for row in rows if _width(row)]
     if not rows:
         raise InputError("the first sheet is empty", source=path)
-    # Sheets are as wide as what was ever in them.
-    width = max(_width(row) for row in rows)
-    return pd.DataFrame([row[:width] for row in rows[1:]], columns=rows[0][:width], dtype="str")
+    width = max(map(len, rows))
+    require_memory(len(rows) * width * _CELL_BYTES, "too large for memory", source=path)
+    filled = [row + [""] * (width - len(row)) for row in rows]
+    return pd.DataFrame(filled[1:], columns=filled[0], dtype="str")
 
 
 def _width(row: Iterable[str]) -> int:

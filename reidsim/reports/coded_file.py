@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pyarrow import compute, parquet
 
 from reidsim.errors import InputError
+from reidsim.file_sizes import require_parquet_fits
 from reidsim.linkage.uniqueness.sample_cells import require_weights
 from reidsim.populations.files import population_metadata
 from reidsim.tables import read_table, require_columns, sniff_delimiter
@@ -156,6 +157,7 @@ def _parquet_schema(path: Path) -> tuple[pa.Schema, dict[str, Any]]:
 
 
 def _read_parquet(path: Path, names: list[str]) -> pa.Table:
+    require_parquet_fits(path, names)
     try:
         table = parquet.read_table(path, columns=names)
     except (pa.ArrowException, OSError) as error:

@@ -24,14 +24,23 @@ from reidsim.engine.batch.design import (
 )
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.executors.automatic import AutomaticExecutor
-from reidsim.engine.batch.folder import begin, files_of, finish, forget_journal, read_manifest, require_same
+from reidsim.engine.batch.folder import (
+    begin,
+    files_of,
+    finish,
+    forget_journal,
+    read_manifest,
+    read_stored,
+    require_same,
+)
 from reidsim.engine.batch.journal import JOURNAL, damaged_lines, keeps_runs
 from reidsim.engine.batch.lock import only_writer
 from reidsim.engine.batch.one_run import ScenarioWork
 from reidsim.engine.batch.result import BatchAnalysis, BatchResult, batch_analysis, batch_warnings
 from reidsim.engine.batch.runner import run_tasks, tasks_of
 from reidsim.engine.batch.tables import batch_tables
-from reidsim.engine.batch.tasks import COMPLETE, FAILED, KILLED, TIMEOUT, RunOutcome, error_line
+from reidsim.engine.batch.tasks import COMPLETE, FAILED, KILLED, TIMEOUT, RunOutcome
+from reidsim.engine.folder_links import require_no_links
 from reidsim.engine.results import Clock, Illustrator, make_folder, make_manifest, require_free
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import run_once
@@ -123,6 +132,7 @@ def _opened(folder: Path, manifest: Mapping[str, Any], *, go_on: bool) -> Iterat
     if not go_on:
         require_free(folder)
         make_folder(folder)
+    require_no_links(folder)
     with only_writer(folder):
         if go_on and require_same(folder, manifest) == COMPLETE and not keeps_runs(folder):
             yield read_manifest(folder)
@@ -140,7 +150,7 @@ def _stored(
     folder: Path, loaded: LoadedScenario[ScenarioHead], design: Design, manifest: dict[str, Any], report: Progress
 ) -> RunResult:
     """Return the result of a batch of which every run has ended well, as its folder tells it."""
-    tables = {path.stem: _read(path) for path in sorted(folder.glob("*.parquet"))}
+    tables = {path.stem: read_stored(path) for path in sorted(folder.glob("*.parquet"))}
     warnings = tuple(manifest.get("warnings", ()))
     if "runs" not in tables:
         raise InputError("no such file in a complete batch", source=folder / "runs.parquet", hint="run it again")
@@ -150,14 +160,6 @@ def _stored(
     known = {field.name for field in fields(BatchAnalysis)}
     analysis = replace(BatchAnalysis(), **{name: table for name, table in tables.items() if name in known})  # type: ignore[arg-type]
     return BatchResult(loaded.name, tables["runs"], pd.DataFrame(), analysis, manifest, warnings, design=design)
-
-
-def _read(path: Path) -> pd.DataFrame:
-    try:
-        return pd.read_parquet(path)
-    except (OSError, ValueError) as error:
-        problem = f"cannot be read: {error_line(error)}"
-        raise InputError(problem, source=path, hint="run the batch again, into another folder") from None
 
 
 def _result(

@@ -18,9 +18,11 @@ from reidsim.engine.batch.design import content_of_run, design_of
 from reidsim.engine.batch.journal import JOURNAL, not_kept, read_places
 from reidsim.engine.batch.runner import tasks_of
 from reidsim.engine.batch.tables import batch_tables
-from reidsim.engine.batch.tasks import code_version
+from reidsim.engine.batch.tasks import code_version, error_line
+from reidsim.engine.folder_links import require_no_links
 from reidsim.engine.results import keep_private, scenario_hash, sync, write_json
 from reidsim.errors import InputError
+from reidsim.file_sizes import require_parquet_fits
 from reidsim.scenarios.load import LoadedScenario, scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import validated
@@ -28,6 +30,8 @@ from reidsim.validation import validated
 MANIFEST = "manifest.json"
 RUNNING = "running"
 COMPLETE = "complete"
+# Parts of a manifest that are read, whoever wrote it.
+_PARTS = {"scenario": str, "scenario_file": str, "content": dict, "design": dict, "state": str}
 # What must be the same for a batch to be gone on with, and what it is called.
 _IDENTITY = {"scenario_hash": "another scenario", "seed": "another seed", "data_hash": "other data"}
 
@@ -38,8 +42,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If there is none, or it is not that of a batch.
+        If there is none, it is not that of a batch, or the folder has links.
     """
+    require_no_links(folder)
     path = folder / MANIFEST
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
@@ -47,7 +52,30 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise InputError("not a results folder", source=folder, expected=f"a folder with a {MANIFEST}") from None
     if not isinstance(manifest, dict) or "design" not in manifest:
         raise InputError("the folder holds no batch", source=folder, expected="results of several runs")
+    for key, kind in _PARTS.items():
+        if not isinstance(manifest.get(key), kind):
+            raise InputError("not the manifest of a batch", source=path, where=key, expected="what reidsim run writes")
+    files = manifest["design"].get("files", {})
+    if not isinstance(files, dict) or not all(isinstance(each, str) for each in files.values()):
+        problem, where = "not the manifest of a batch", "design.files"
+        raise InputError(problem, source=path, where=where, expected="what reidsim run writes")
     return manifest
+
+
+def read_stored(path: Path) -> pd.DataFrame:
+    """Return a table of the folder of a batch.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or is too large for the memory that is free.
+    """
+    require_parquet_fits(path)
+    try:
+        return pd.read_parquet(path)
+    except (OSError, ValueError) as error:
+        problem = f"cannot be read: {error_line(error)}"
+        raise InputError(problem, source=path, hint="run the batch again, into another folder") from None
 
 
 def files_of(manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -89,7 +117,7 @@ def read_runs(folder: Path) -> pd.DataFrame:
     """
     manifest = read_manifest(folder)
     if manifest["state"] == COMPLETE:
-        return pd.read_parquet(folder / "runs.parquet")
+        return read_stored(folder / "runs.parquet")
     loaded = scenario_of(manifest)
     design = design_of(loaded)
     tasks = tasks_of(loaded, design, content_of_run(loaded))

@@ -11,6 +11,8 @@ from pathlib import Path
 from reidsim.errors import InputError
 
 _NAME = ".lock"
+# What a link leads to would be emptied.
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
 @contextlib.contextmanager
@@ -43,7 +45,7 @@ def only_writer(folder: Path) -> Iterator[None]:
 def _hold(path: Path) -> int:
     while True:
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o600)
         except OSError as error:
             raise InputError(f"cannot be written: {error.strerror}", source=path.parent) from None
         try:

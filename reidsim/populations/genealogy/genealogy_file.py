@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pyarrow import parquet
 
 from reidsim.errors import InputError
+from reidsim.file_sizes import require_parquet_fits
 from reidsim.populations.files import replace_table
 from reidsim.populations.genealogy.genealogy import Genealogy, Mutations
 
@@ -99,6 +100,7 @@ def read_genealogy(path: Path) -> Genealogy:
     """
     if not path.is_file():
         raise InputError("no such file", source=path, expected="a genealogy (Parquet)")
+    require_parquet_fits(path)
     try:
         return _from_table(parquet.read_table(path))
     except (OSError, pa.ArrowException, ValueError, KeyError, TypeError) as error:

@@ -12,8 +12,10 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from reidsim.engine.folder_links import require_no_links
 from reidsim.engine.results import measures_told
 from reidsim.errors import InputError
+from reidsim.file_sizes import require_parquet_fits
 from reidsim.measures import Measure, measures_among
 from reidsim.scenarios.kind import DEFAULT_KIND, Kind, kind_of_content
 from reidsim.scenarios.people import counted_units
@@ -172,6 +174,7 @@ class StoredRun:
             If it cannot be read.
         """
         path = self.tables[name]
+        require_parquet_fits(path, columns)
         try:
             return pd.read_parquet(path, columns=columns)
         except (OSError, pa.ArrowException, ValueError) as error:
@@ -200,13 +203,15 @@ def open_results(folder: Path) -> StoredRun:
     Raises
     ------
     InputError
-        If it is none, its manifest cannot be used, its batch has not ended, or the table of the answer is missing.
+        If it is none, holds links, its manifest cannot be used, its batch has not ended, or the table of the answer is
+        missing.
     """
     path = folder / "manifest.json"
     try:
         if not folder.is_dir():
             problem = "is a file" if folder.exists() else "no such folder"
             raise InputError(problem, source=folder, expected="a results folder, as reidsim run writes")
+        require_no_links(folder)
         found = sorted(folder.glob("*.parquet"))
         pictures = {picture.stem: picture for picture in sorted((folder / "figures").glob("*.png"))}
         held = path.is_file()

@@ -1,0 +1,40 @@
+"""Links in a results folder: files that others sent must not lead to what lies elsewhere."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from reidsim.errors import InputError
+
+# Subfolders whose files are read or replaced, besides the files of the folder itself.
+_READ = ("figures",)
+
+
+def require_no_links(folder: Path) -> None:
+    """Check that no file of a results folder is a symbolic link; the folder itself may be one.
+
+    What a link leads to would be read into a report, or overwritten by a batch that goes on.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Raises
+    ------
+    InputError
+        Names the first link.
+    """
+    try:
+        for place in (folder, *(folder / name for name in _READ)):
+            for path in sorted(place.iterdir()) if place.is_dir() else ():
+                if path.is_symlink():
+                    raise InputError(
+                        "is a link, which is not followed out of a results folder",
+                        source=path,
+                        found=os.readlink(path),
+                        expected="a file of the folder itself",
+                        hint="copy the file into the folder",
+                    )
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", source=folder) from None
