@@ -549,7 +549,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(town, reidsim, monkeypatch, 
     assert everything_in(town.parent) == before
 
 
-def test_a_disk_that_fills_up_while_figures_are_drawn_is_one_line(town, reidsim, monkeypatch):
+def test_a_disk_that_fills_up_while_figures_are_drawn_is_one_line_and_keeps_the_rest(town, reidsim, monkeypatch):
     def fill(figure, path, **options):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
@@ -557,10 +557,13 @@ def test_a_disk_that_fills_up_while_figures_are_drawn_is_one_line(town, reidsim,
     before = everything_in(town.parent)
     record = 'figures.strategies={age = "30", sex = "F", district = "N1"}'
 
-    outcome = reidsim("run", SCENARIO, "-o", "results", "--set", record)
+    code, out, err = reidsim("run", SCENARIO, "-o", "results", "--set", record)
 
-    assert_one_line(*outcome, "results", "disk is full")
-    assert everything_in(town.parent) == before
+    assert "Publisher's payoff" in out
+    assert_one_line(code, "", err, "results/figures", "disk is full")
+    added = set(everything_in(town.parent)) - set(before)
+    assert {path.name for path in added} >= {"manifest.json", "runs.parquet", "records.parquet"}
+    assert not any("figures" in path.parts or path.name.startswith(".") for path in added)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reidsim.web.controls import controls_of
 from tiers import examples
 
 import reidsim
