@@ -100,6 +100,36 @@ policies = [
   "record-level-no-attack", "multi-dimensional", "multi-dimensional-no-attack",
 ]
 """,
+    "visits.csv": """pid,hid,age,sex,village
+P1,H1,30,F,Dale
+P1,H1,30,F,Hill
+P2,H1,30,M,Dale
+P3,H2,40,F,Dale
+P3,H2,40,F,Dale
+P4,H2,40,M,Hill
+P5,H3,50,F,Dale
+P6,H3,50,M,Hill
+""",
+    "visits.toml": """extends = "clinic.toml"
+title = "Six people with eight visits"
+[release]
+path = "visits.csv"
+person = "pid"
+household = "hid"
+""",
+    "visits-risk.toml": """game = "risk"
+title = "How identifiable are six people with eight visits?"
+[release]
+path = "visits.csv"
+attributes = ["age", "village"]
+person = "pid"
+household = "hid"
+[knowledge]
+club = "club.toml"
+[uniqueness]
+method = "pitman"
+population_size = 60
+""",
     "club.toml": """title = "A club's list"
 [[sources]]
 kind = "groups"
@@ -233,6 +263,9 @@ _RUNS = (
     }),
     Case("clinic-table", "run", "clinic-table.toml"),
     Case("clinic", "run", "clinic.toml"),
+    Case("clinic-both-directions", "run", "clinic.toml", {"adversary.direction": "both"}),
+    Case("visits", "run", "visits.toml"),
+    Case("visits-risk", "run", "visits-risk.toml"),
     Case("clinic-knowledge", "run", "clinic.toml", {"adversary.knowledge": "club.toml"}),
     Case("wan2021", "run", "wan2021", _FEW_MEN),
     Case("wan2021-nearest", "run", "wan2021", {

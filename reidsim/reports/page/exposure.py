@@ -9,6 +9,7 @@ import pandas as pd
 
 from reidsim.linkage.poisson_binomial import quantile_of_successes
 from reidsim.reports.page.stored_run import StoredRun
+from reidsim.scenarios.people import once_each
 
 LEVEL = 0.95
 # By how much the records' own numbers may differ from the mean of a run, as they are added up in another order.
@@ -22,7 +23,7 @@ class Exposure:
     Parameters
     ----------
     expected : float or None
-        People who are expected to be re-identified; None where a run does not say how many records there are.
+        People who are expected to be re-identified; None where a run does not say how many there are.
     high : int or None
         A number that is not exceeded in 95 of 100 cases, if attacks succeed or fail independently of each other; None
         where the table of records does not say with which probability each record is attacked and re-identified.
@@ -43,20 +44,20 @@ def exposure_of(run: StoredRun, policy: str, risk: float) -> Exposure:
     run : StoredRun
     policy : str
     risk : float
-        Its mean over all records.
+        Its mean over all records, or people where they are counted.
 
     Raises
     ------
     InputError
         If the table of records cannot be read.
     """
-    expected = None if run.n_records is None else risk * run.n_records
+    expected = None if run.n_counted is None else risk * run.n_counted
     if "records" not in run.tables:
         return Exposure(expected, None, None)
     records = run.records
     if not {"policy", "attacked", "success_probability"} <= set(records.columns):
         return Exposure(expected, None, None)
-    records = records[(records["policy"].astype("str") == policy).to_numpy()]
+    records = once_each(records[(records["policy"].astype("str") == policy).to_numpy()], run.content)
     success = records["success_probability"].fillna(0.0).to_numpy(dtype=np.float64)
     highest = float(success.max(initial=0.0))
     attempts = np.where(records["attacked"].astype(bool), success, 0.0)
