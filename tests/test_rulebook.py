@@ -73,6 +73,14 @@ def test_applied_to_the_release_itself_it_makes_the_shared_file(town, policy):
     assert "risk was computed for the release of the rulebook" in err
 
 
+def test_new_records_keep_their_delimiter(town):
+    share(town, "full-domain-no-attack")
+    Path("semicolons.csv").write_text(Path("people.csv").read_text().replace(",", ";"))
+    code, _, _ = town("apply", "rules.csv", "semicolons.csv", "-o", "again.csv")
+    assert code == 0
+    assert Path("again.csv").read_text() == Path("out.csv").read_text().replace(",", ";")
+
+
 def test_every_cell_has_one_rule_with_its_form(town):
     share(town, "full-domain-no-attack")
     header, rules = rows_of("rules.csv")

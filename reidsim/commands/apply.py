@@ -40,7 +40,7 @@ def apply(
     require_no_standard_output(output)
     require_new_file(output)
     applied = apply_rules(rulebook, new, keep=keep or (), keep_identifier=keep_identifier or ())
-    write_new_file(output, csv_bytes(applied.table))
+    write_new_file(output, csv_bytes(applied.table, applied.delimiter))
     typer.echo(
         f"{len(applied.table):,} of {counted(applied.records, 'record')} shared; withheld: "
         f"{applied.ruled_out:,} by a rule, {applied.uncovered:,} as no rule covers their values"

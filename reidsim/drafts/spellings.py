@@ -48,8 +48,8 @@ def near_spellings(rows: Mapping[str, int]) -> dict[str, str]:
     """Return the usual spelling of each value that is nearly spelled as a more frequent one.
 
     Values that differ in upper and lower case, accents, and spaces or signs between letters are the same word. Besides,
-    a rare value of five letters or more is near to one at least five times as frequent if a slip of the hand makes one
-    of the other: a letter more, less, other or swapped with the next; two slips in nine letters or more. Numbers and
+    a rare value is near to one at least five times as frequent if a slip of the hand makes one of the other, of which
+    the longer has five letters or more: a letter more, less, other or swapped with the next; two slips in nine letters or more. Numbers and
     signs in them must be the same, and two countries or states are never near.
 
     Parameters
@@ -78,7 +78,8 @@ def near_spellings(rows: Mapping[str, int]) -> dict[str, str]:
 
 def _slips(words: Mapping[str, int]) -> dict[str, str]:
     """Return the word that was meant by each that is rare and near to it, the nearest and most frequent one."""
-    names = [word for word in words if len(word) >= _ONE_SLIP]
+    # A letter may have been left out.
+    names = [word for word in words if len(word) >= _ONE_SLIP - 1]
     distances = cdist(names, names, scorer=OSA.distance, score_cutoff=2)
     meant: dict[str, str] = {}
     for at, word in enumerate(names):
@@ -86,7 +87,9 @@ def _slips(words: Mapping[str, int]) -> dict[str, str]:
         near = [
             (int(distances[at, other]), -words[names[other]], names[other])
             for other in (distances[at] <= most).nonzero()[0].tolist()
-            if words[names[other]] >= _RARER * words[word] and _signs(names[other]) == _signs(word)
+            if words[names[other]] >= _RARER * words[word]
+            and max(len(word), len(names[other])) >= _ONE_SLIP
+            and _signs(names[other]) == _signs(word)
         ]
         if near:
             meant[word] = min(near)[2]

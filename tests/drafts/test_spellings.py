@@ -37,6 +37,8 @@ def test_spellings_of_a_hospital_are_found():
         # Countries, however near.
         ({"Australia": 900, "Austria": 3, "Slovakia": 90, "Slovenia": 2, "Niger": 2, "Nigeria": 40}, {}),
         ({"Germany": 900, "Germnay": 3}, {"Germnay": "Germany"}),
+        # A letter left out of five.
+        ({"White": 90, "Whte": 3, "Wite": 2}, {"Whte": "White", "Wite": "White"}),
         ({"F": 3, "M": 90, "Male": 90, "Mael": 1}, {}),
         ({}, {}),
     ],

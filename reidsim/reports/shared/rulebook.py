@@ -93,12 +93,15 @@ class AppliedRules:
         Records that are withheld as a rule says so.
     uncovered : int
         Records that are withheld as no rule is about their values.
+    delimiter : str
+        Between columns, as in the new file.
     """
 
     table: pd.DataFrame
     records: int
     ruled_out: int
     uncovered: int
+    delimiter: str = ","
 
 
 def apply_rules(
@@ -125,7 +128,8 @@ def apply_rules(
     rules, values = _read_rulebook(rulebook)
     if not new.is_file():
         raise InputError("no such file", source=new, expected="new records")
-    frame = read_table(new, delimiter=sniff_delimiter(new), trim=False)
+    delimiter = sniff_delimiter(new)
+    frame = read_table(new, delimiter=delimiter, trim=False)
     kept = list(dict.fromkeys((*keep, *keep_identifier)))
     require_columns(frame, [*values, *kept], new)
     _check_kept(frame, new, values, keep, keep_identifier)
@@ -143,7 +147,7 @@ def apply_rules(
         }
     )
     table = table[shared].reset_index(drop=True)
-    return AppliedRules(table, len(frame), int((covered & ~shared).sum()), int((~covered).sum()))
+    return AppliedRules(table, len(frame), int((covered & ~shared).sum()), int((~covered).sum()), delimiter)
 
 
 def _read_rulebook(path: Path) -> tuple[pd.DataFrame, list[str]]:
