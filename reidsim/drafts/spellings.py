@@ -49,8 +49,8 @@ def near_spellings(rows: Mapping[str, int]) -> dict[str, str]:
 
     Values that differ in upper and lower case, accents, and spaces or signs between letters are the same word. Besides,
     a rare value is near to one at least five times as frequent if a slip of the hand makes one of the other, of which
-    the longer has five letters or more: a letter more, less, other or swapped with the next; two slips in nine letters or more. Numbers and
-    signs in them must be the same, and two countries or states are never near.
+    the longer has five letters or more: a letter more, less, other or swapped with the next; two slips in nine letters
+    or more. Numbers and signs in them must be the same, and two countries or states are never near.
 
     Parameters
     ----------
