@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import reidsim
+from reidsim.cli import main
 from reidsim.drafts.draft import draft_scenario
 from reidsim.drafts.people import people_keys
 from reidsim.drafts.profile import profile_table
@@ -173,11 +174,62 @@ def test_counts_have_no_key(tmp_path):
         describe_file(tmp_path / "people.csv", person="pid", count="n")
 
 
-def test_a_released_file_is_not_played_by_people(hospital, played, tmp_path):
+def test_a_shared_file_is_scored_as_its_policy(hospital, played, tmp_path):
+    run = open_results(hospital / "results")
+    for policy in ("no-attack", "basic"):
+        write_shared(tmp_path / f"{policy}.csv", run, shared_records(run, policy=policy))
+        found = score_loaded(played[1], tmp_path / f"{policy}.csv")
+        assert len(found.records) == 900
+        assert found.measures["share_attacked"].label == "People attacked"
+        for measure in ("publisher_payoff", "adversary_payoff", "risk", "utility", "share_attacked"):
+            same = pytest.approx(played[2].summary.loc[policy, measure], abs=1e-12)
+            assert found.summary.loc[f"{policy}.csv", measure] == same
+
+
+def test_a_file_with_several_forms_of_a_person_is_scored_by_the_record_that_hides_worst(hospital, played, tmp_path):
+    frame = pd.read_csv(hospital / "stays.csv", dtype=str)
+    age, sex = frame["age"].to_numpy(), frame["sex"].to_numpy()
+    # Every third row says the sex, the others five years of age; the last hundred people are withheld.
+    fine = np.arange(len(frame)) % 3 == 0
+    low = (age.astype(int) - 1) // 4 * 4 + 1
+    released = frame.assign(
+        age=np.where(fine, "*", [f"[{start}, {start + 4}[" for start in low]), sex=np.where(fine, sex, "*"), zip="*"
+    )
+    gone = frame["pid"].isin(frame["pid"].unique()[-100:])
+    released[~gone].to_csv(tmp_path / "released.csv", index=False)
+    found = score_loaded(played[1], tmp_path / "released.csv", key="pid")
+
+    of_age, of_sex = (frame["pid"].groupby(values).agg(set) for values in (age.astype(int), sex))
+    band = {
+        start: len(set().union(*of_age[(of_age.index >= start) & (of_age.index < start + 4)])) for start in set(low)
+    }
+    size = np.where(fine, [len(of_sex[value]) for value in sex], [band[start] for start in low])
+    success = (1 / pd.Series(size)).groupby(frame["pid"], sort=False).max()
+    success[success.index.isin(frame["pid"].unique()[-100:])] = 0.0
+    np.testing.assert_allclose(found.records["success_probability"], success, rtol=1e-12)
+    attacked = 300 * success > 4 * (1 + 1e-12)
+    assert found.records["attacked"].tolist() == attacked.tolist()
+    assert 0 < attacked.sum() < 800
+    assert found.records["shared"].tolist() == [True] * 800 + [False] * 100
+    values = [frame[column].nunique() for column in COLUMNS]
+    counted = [len({value for value in map(int, age) if start <= value < start + 4}) for start in low]
+    lost = np.where(fine, np.log(values[0] * values[2]), np.log(np.multiply(counted, values[1] * values[2])))
+    kept = pd.Series(np.where(gone, 0.0, 1 - lost / np.log(np.prod(values)))).groupby(frame["pid"], sort=False).mean()
+    np.testing.assert_allclose(found.records["utility"], kept, rtol=0, atol=1e-12)
+    paid = 1200 * kept - 300 * success * attacked
+    assert found.summary.loc["released.csv", "publisher_payoff"] == pytest.approx(paid.mean(), abs=1e-9)
+
+
+def test_of_people_an_adversary_who_knows_less_scores_no_file(hospital, played, tmp_path):
+    (tmp_path / "club.toml").write_text(
+        '[[sources]]\nkind = "groups"\nname = "club"\n[[sources.profile]]\npresence = 0.5\n'
+        '[[sources.profile.groups]]\nattributes = ["age"]\n'
+    )
+    loaded = load_scenario(hospital / "draft" / "stays.toml", {"adversary.knowledge": str(tmp_path / "club.toml")})
     released = pd.read_csv(hospital / "stays.csv", dtype=str)[COLUMNS].assign(age="*")
     released.to_csv(tmp_path / "released.csv", index=False)
-    with pytest.raises(InputError, match="a released file is played record by record"):
-        score_loaded(played[1], tmp_path / "released.csv")
+    with pytest.raises(InputError, match="told of files in which each record is a person only"):
+        score_loaded(loaded, tmp_path / "released.csv")
 
 
 def test_columns_are_weighed_by_people(hospital, played):
@@ -186,3 +238,22 @@ def test_columns_are_weighed_by_people(hospital, played):
     risk = (1 / frame.groupby(COLUMNS)["pid"].transform("nunique")).groupby(frame["pid"]).max().mean()
     told = found.table.query("policy == 'no-protection' and measure == 'risk'")
     assert told["all"].to_numpy() == pytest.approx([risk] * len(COLUMNS), abs=1e-12)
+
+
+def test_tables_of_switches_and_scores_speak_of_people(hospital, played, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    pd.read_csv(hospital / "stays.csv", dtype=str)[COLUMNS].assign(age="*").to_csv("released.csv", index=False)
+    scenario = str(hospital / "draft" / "stays.toml")
+    told = {
+        ("switch", scenario, "--key", "economics.loss", "-o", "switched"): "payoff per person at both ends",
+        ("score", "released.csv", "--scenario", scenario, "-o", "scored"): "means over all people; payoffs per person",
+    }
+    for command, caption in told.items():
+        monkeypatch.setattr(sys, "argv", ["reidsim", *command])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 0
+        printed = capsys.readouterr().out
+        assert caption in printed
+        assert "People" in printed
+        assert "Records" not in printed

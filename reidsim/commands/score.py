@@ -51,6 +51,7 @@ def score(
     from reidsim.engine.results import next_free_folder, require_free
     from reidsim.engine.score import score_loaded
     from reidsim.reports.summary_table import summary_tables
+    from reidsim.scenarios.people import counted_units
 
     folder = output or next_free_folder(Path("results"), f"{loaded.name}-score")
     require_free(folder)
@@ -58,7 +59,9 @@ def score(
         result = score_loaded(loaded, file, key=key, progress=progress)
         stop_if_interrupted()
         result.save(folder)
-    for table in summary_tables(result.summary, f"{file.name} as a policy of {loaded.name}", result.measures.values()):
+    units = counted_units(result.manifest["content"])
+    title = f"{file.name} as a policy of {loaded.name}"
+    for table in summary_tables(result.summary, title, result.measures.values(), units=units):
         Console().print(table)
     print_warnings(result.warnings)
     typer.echo(f"Results in {folder}")

@@ -16,6 +16,7 @@ from reidsim.games.measures import averages
 from reidsim.measures import Measure, measures_among
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress, equilibria_of
 
@@ -34,7 +35,8 @@ class ScoreResult:
         Measures per record, indexed by policy; the file first.
     records : DataFrame
         What comes of each record of the release as the file has it: ``record``, ``shared``, ``attacked``,
-        ``success_probability``, ``publisher_payoff``, ``adversary_payoff``, ``utility``.
+        ``success_probability``, ``publisher_payoff``, ``adversary_payoff``, ``utility``. Of each ``person``, numbered
+        as they first appear, where the scenario counts people.
     measures : dict of str to Measure
         By column of `summary`.
     manifest : dict
@@ -119,16 +121,16 @@ def score_loaded(
         **kind.facts(study),
         **release_file_facts(loaded),
     }
-    return ScoreResult(
-        loaded.name, path.name, summary, _records(released), measures_among(kind.measures, summary.columns),
-        make_manifest(loaded, clock.laps, facts), (*left, *told),
-    )  # fmt: skip
+    manifest = make_manifest(loaded, clock.laps, facts)
+    measures = measures_among(kind.measures_of(manifest["content"]), summary.columns)
+    each = _outcomes(released, counted_units(manifest["content"])[0])
+    return ScoreResult(loaded.name, path.name, summary, each, measures, manifest, (*left, *told))
 
 
-def _records(released: Equilibrium) -> pd.DataFrame:
+def _outcomes(released: Equilibrium, unit: str) -> pd.DataFrame:
     return pd.DataFrame(
         {
-            "record": np.arange(len(released.strategies)),
+            unit: np.arange(len(released.strategies)),
             "shared": ~released.withheld,
             "attacked": released.attacked,
             "success_probability": released.success_probability,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.linkage.people import distinct_people
 from reidsim.populations.population import Population
 from reidsim.releases.cell_sets import Members
 from reidsim.releases.strategy_space import Floats
@@ -16,7 +17,7 @@ from reidsim.releases.strategy_space import Floats
 def people_fitting(
     population: Population, names: Sequence[str], sets: Sequence[Sequence[Members]], rows: NDArray[np.int64]
 ) -> Floats:
-    """Count the people whose values are in the sets of each row.
+    """Count the people whose values are in the sets of each row; who has several records, by any of them, once.
 
     Parameters
     ----------
@@ -43,13 +44,20 @@ def people_fitting(
         inside.append(signatures)
     cells, place = np.unique(cells, axis=0, return_inverse=True)
     counts = np.bincount(place.ravel(), weights=people.counts.astype(np.float64), minlength=len(cells))
+    several = distinct_people(people)
+    onto = None if several is None else several.onto(place.ravel())
     distinct, row = np.unique(rows, axis=0, return_inverse=True)
     sizes = np.zeros(len(distinct))
 
     def count(first: int, last: int, position: int, fitting: NDArray[np.intp]) -> None:
         """Count for the distinct rows from `first` on, which agree in the attributes before `position`."""
         if position == len(sets):
-            sizes[first] = counts[fitting].sum()
+            if onto is None:
+                sizes[first] = counts[fitting].sum()
+            else:
+                others = np.ones(len(cells), dtype=np.int64)
+                others[fitting] = 0
+                sizes[first] = onto.in_classes(others, 2)[0]
             return
         column = distinct[first:last, position]
         starts = [*np.flatnonzero(np.diff(column, prepend=-1)).tolist(), last - first]

@@ -15,6 +15,7 @@ from reidsim.engine.switch.result import SwitchResult
 from reidsim.figures.saving import save_figure
 from reidsim.figures.switch import switch_lines
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
+from reidsim.scenarios.people import counted_units
 
 
 def amount_text(value: float, precision: float = 0.0) -> str:
@@ -28,16 +29,17 @@ def amount_text(value: float, precision: float = 0.0) -> str:
 def switch_table(result: SwitchResult) -> Table:
     """Lay out the intervals of an amount with what pays most in each."""
     gain = "" if not result.link_gain else ", the gain being the loss"
+    one, several = counted_units(result.manifest["content"])
     table = Table(
         title=Text(f"{result.name}: what pays most along {result.key}{gain}"),
         title_justify="left",
-        caption="payoff per record at both ends; attacked and risk at the middle",
+        caption=f"payoff per {one} at both ends; attacked and risk at the middle",
         caption_justify="left",
     )
     for heading in ("from", "to"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("pays most")
-    for heading in (PUBLISHER_PAYOFF.label, SHARE_ATTACKED.label, "Risk"):
+    for heading in (PUBLISHER_PAYOFF.label, f"{several.capitalize()} attacked", "Risk"):
         table.add_column(heading, justify="right")
     for row in result.intervals.to_dict("records"):
         ends = (row["publisher_payoff_low"], row["publisher_payoff_high"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,11 +14,15 @@ from numpy.typing import NDArray
 from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.full_domain.risk import GivenSizes
+from reidsim.games.people import PeopleLattice
 from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.kinds.tables.people import ReleasedPeople
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.linkage.people import RowSets
 from reidsim.linkage.set_sizes import people_fitting
 from reidsim.releases.cell_sets import CellReader, Members
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
+from reidsim.scenarios.adversary_schema import Risk
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,14 +61,8 @@ class ReleasedFile:
         Raises
         ------
         InputError
-            If a cell cannot be read, or does not stand for the value of its record; names its row and column. Or if
-            people have several records, which a released file may have in several forms.
+            If a cell cannot be read, or does not stand for the value of its record; names its row and column.
         """
-        if study.persons is not None:
-            raise InputError(
-                "a released file is played record by record", source=study.loaded.path, where="release.person",
-                found=study.scenario.release.person, expected="a scenario without it",
-            )  # fmt: skip
         lattice, sets = study.lattice, list[tuple[Members, ...]]()
         rows = np.zeros((len(labels), len(lattice.shape)), dtype=np.int64)
         for position, hierarchy in enumerate(lattice.hierarchies):
@@ -114,14 +112,17 @@ class ReleasedFile:
         return np.asarray(np.all(exact, axis=0))
 
     def play(self) -> Equilibrium:
-        """Return what comes of the file in truth, by record, shape (n_records,).
+        """Return what comes of the file in truth, by record, or by person where people have several, (n_subjects,).
 
         Raises
         ------
         InputError
-            If an adversary links with more than the people who fit a row, and rows are not of the hierarchies.
+            If an adversary links with more than the people who fit a row, and rows are not of the hierarchies or
+            people have several.
         """
         study = self.study
+        if study.persons is not None:
+            return self._play_people(study.persons)
         cells = study.cell_of_record[self.record]
         keys, kept = np.unique(np.column_stack([cells, self.rows]), axis=0, return_inverse=True)
         own = study.on_cells(keys[:, 0])
@@ -132,15 +133,43 @@ class ReleasedFile:
             found = evaluate(own.truth, Choice(strategies, "given", none, exact=False))
         else:
             self._require_people()
-            sizes = {
-                risk: np.maximum(
-                    people_fitting(study.people(risk), study.lattice.domain.names, self.sets, keys[:, 1:]), 1
-                )
-                for risk in sorted(study.scenario.risks)
-            }
+            sizes = self._people_fitting(keys[:, 1:])
             game = own.game_on(space, lambda each: GivenSizes(sizes[each.scenario.adversary.risk]))
             found = evaluate(game, Choice(none, "given", none, exact=False))
         return _with_withheld(found, kept.ravel(), self.record, study.n_records)
+
+    def _play_people(self, persons: ReleasedPeople) -> Equilibrium:
+        """Return what comes of people, whose rows may be released in different forms, shape (n_people,)."""
+        self._require_people()
+        study = self.study
+        order = np.argsort(persons.of_record[self.record], kind="stable")
+        record, rows = self.record[order], self.rows[order]
+        cells = study.cell_of_record[record]
+        shared, begin, n_rows = np.unique(persons.of_record[record], return_index=True, return_counts=True)
+        ones = np.ones(len(record), dtype=np.int64)
+        row_sets = RowSets(
+            np.append(begin, len(record)).astype(np.int64), np.arange(len(record)), ones, np.ones_like(n_rows)
+        )
+        lattice = study.lattice
+        space = PeopleLattice(lattice.hierarchies, lattice.codes[cells], lattice.loss_attributes, row_sets=row_sets)
+        own = replace(
+            study,
+            persons=ReleasedPeople(np.repeat(np.arange(len(shared)), n_rows), np.arange(len(shared)), space),
+            kind=study.kind[study.row_of_subject[shared]],
+        )
+        sizes, none = self._people_fitting(rows), np.zeros(len(shared), dtype=np.int64)
+        forms = _PeopleSpace(self, persons, record, _SetSpace(self, cells, rows), shared)
+        game = own.game_on(forms, lambda each: GivenSizes(sizes[each.scenario.adversary.risk]))
+        found = evaluate(game, Choice(none, "given", none, exact=False))
+        return _with_withheld(found, np.arange(len(shared)), shared, study.n_subjects)
+
+    def _people_fitting(self, rows: NDArray[np.int64]) -> dict[Risk, Floats]:
+        """Return among how many people each of some rows hides, by the risk of an adversary."""
+        study = self.study
+        return {
+            risk: np.maximum(people_fitting(study.people(risk), study.lattice.domain.names, self.sets, rows), 1)
+            for risk in sorted(study.scenario.risks)
+        }
 
     def _require_people(self) -> None:
         for name, each in self.study.each.items():
@@ -148,9 +177,12 @@ class ReleasedFile:
             if not each.own.links_with_everybody or each.scenario.adversary.risk == "sample":
                 row = int((~self.is_of_hierarchies).argmax())
                 where = "adversary" if name is None else f"adversaries.{name}"
+                told, found = "rows of the scenario's hierarchies", f"row {row + 1} of the released file"
+                if self.study.persons is not None:
+                    told, found = "files in which each record is a person", "release.person"
                 raise InputError(
-                    "the adversary links with more than the people who fit a row, which is told of rows of the "
-                    "scenario's hierarchies only", where=where, found=f"row {row + 1} of the released file",
+                    f"the adversary links with more than the people who fit a row, which is told of {told} only",
+                    where=where, found=found,
                     expected="an adversary without knowledge, stages, registry and sample risk",
                 )  # fmt: skip
 
@@ -160,6 +192,9 @@ class _SetSpace:
 
     size = 1
     most_specific = 0
+
+    _utility: Floats
+    _intensity: Floats
 
     def __init__(self, file: ReleasedFile, cells: Rows, rows: NDArray[np.int64]) -> None:
         lattice = file.study.lattice
@@ -206,6 +241,27 @@ class _SetSpace:
     def describe(self, strategy: int) -> str:
         """Name the form."""
         return "as released"
+
+
+class _PeopleSpace(_SetSpace):
+    """The form of each person whose rows are in a released file: means over all of the person's records."""
+
+    def __init__(
+        self, file: ReleasedFile, persons: ReleasedPeople, record: Rows, of_rows: _SetSpace, who: Rows
+    ) -> None:
+        self.n_records = len(who)
+        benefit = persons.space.benefit_of_cell
+        n, cells = len(persons.set_of_person), file.study.cell_of_record
+        weight = np.ones(len(cells)) if benefit is None else benefit[cells]
+        nothing = np.bincount(persons.of_record, weight, n)[persons.of_record] == 0
+        weight = np.where(nothing, 1.0, weight)
+        owner = persons.of_record[record]
+        kept = np.bincount(owner, weight[record] * of_rows.utility(0), n)
+        self._utility = (kept / np.bincount(persons.of_record, weight, n))[who]
+        # Records without a row are withheld, at intensity 1.
+        records = np.bincount(persons.of_record, minlength=n)
+        less = np.bincount(owner, 1.0 - of_rows.generalization_intensity(of_rows.covering), n)
+        self._intensity = (1.0 - less / records)[who]
 
 
 def _around(groups: NDArray[np.int32], members: Members) -> Iterator[tuple[int, bool]]:
