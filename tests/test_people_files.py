@@ -57,6 +57,12 @@ def test_a_draft_counts_patients_and_says_so(played):
     assert result.manifest["released_people"] == 900
 
 
+def test_columns_of_keys_are_called_what_they_are(played):
+    left_out = played[0].choice.left_out
+    assert left_out["pid"] == "key of persons: rows of one value are those of one person"
+    assert left_out["hid"] == "key of households: people of one value live together"
+
+
 def test_groups_of_the_draft_are_those_of_the_file(hospital, played):
     frame = pd.read_csv(hospital / "stays.csv", dtype=str)
     sizes = frame.groupby(COLUMNS)["pid"].transform("nunique")

@@ -161,7 +161,7 @@ def choose(
         if not left_out[profile.name]
         and (profile.hint is not None or not why_values_identify(profile.name, profile.labels, profile.counts))
     )
-    return Choice(chosen, {p.name: left_out[p.name] or _why_not_taken(p) for p in others}, possible, cells)
+    return Choice(chosen, {p.name: left_out[p.name] or _why_not_taken(p, possible) for p in others}, possible, cells)
 
 
 def _check_named(named: Sequence[str], dropped: Sequence[str], source: Path) -> None:
@@ -187,8 +187,11 @@ def _why_none(profiles: Sequence[ColumnProfile], left_out: Mapping[str, str]) ->
     return "name some with --quasi-identifier"
 
 
-def _why_not_taken(profile: ColumnProfile) -> str:
+def _why_not_taken(profile: ColumnProfile, possible: Sequence[str]) -> str:
     """Say why a column that could be taken is not."""
+    if profile.name not in possible:
+        why = why_values_identify(profile.name, profile.labels, profile.counts)
+        return f"most people could be named by it: {why}"
     if profile.hint is None:
         return "its name does not say that others know it"
     return "others may know it; the draft has quasi-identifiers enough"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from reidsim.bundled import bundled_names, resolve
 from reidsim.drafts.choice import Choice, ChosenColumn, choose, names_look_like_values
-from reidsim.drafts.people import people_keys
+from reidsim.drafts.people import KEY_REASONS, people_keys
 from reidsim.drafts.profile import ColumnProfile, profile_table
 from reidsim.drafts.scenario_text import Prices, scenario_text, toml_text
 from reidsim.drafts.spellings import spelled
@@ -152,6 +152,7 @@ def draft_scenario(
     _require_use(choice, data, merged, age_on)
     hierarchy_files = _hierarchy_files(choice)
     keys = people_keys(frame, profiles, [column.profile.name for column in choice.chosen])
+    choice.left_out.update({column: KEY_REASONS[key] for key, column in keys.keys.items()})
     name = name_of(data)
     text = scenario_text(
         data.name,

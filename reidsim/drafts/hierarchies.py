@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from reidsim.drafts.bands import bands_of, wider_bands
 from reidsim.drafts.profile import ColumnProfile
 from reidsim.drafts.regions import regions_of
 from reidsim.drafts.values import MISSING_MARKS, NUMBER, WHOLE_NUMBER, as_number
@@ -194,6 +195,10 @@ def _of_categories(column: ColumnProfile, most: int) -> DraftHierarchy | None:
             return found[value][-most:] if value in found else None
 
         return _table(column, len(levels), region, comment, pools=True)
+    bands = bands_of(column.values)
+    widths, labels = ([], {}) if bands is None else wider_bands(bands, most)
+    if widths:
+        return _table(column, len(widths), labels.get, f"bands of {_joined(widths)}, suppressed")
     rows = sum(column.counts)
     # What may be a slip of the hand is no rare value.
     counts = {

@@ -28,6 +28,12 @@ _STABLE, _MOSTLY = ("sex", "race", "birth date"), 0.95
 # Of a column whose name says nothing: people that there are at least, as a share of the rows.
 _FEWEST = 0.2
 
+# Why the columns of keys are no quasi-identifiers.
+KEY_REASONS = {
+    "person": "key of persons: rows of one value are those of one person",
+    "household": "key of households: people of one value live together",
+}
+
 
 @dataclass(frozen=True)
 class PeopleKeys:

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import compute
 
+from reidsim.drafts.bands import bands_of
 from reidsim.drafts.names import Hint, hint_of, names_quantity
 from reidsim.drafts.readings import AS_IT_IS, FoundReading, find_reading
 from reidsim.drafts.values import (
@@ -172,6 +173,8 @@ def kind_of(
     if is_date:
         return "date", ""
     sample = values if len(values) <= SAMPLE else values[:: len(values) // SAMPLE]
+    if bands_of(values) is not None:
+        return "category", ""
     kind = _kind_of_values(sample, hint)
     if kind == "whole number" and not is_quantity and _is_nominal(values, hint):
         coded = hint is not None and hint.concept in _CODED and len(values) > _FEW_CODES and _of_one_length(values)
