@@ -16,6 +16,7 @@ import pandas as pd
 
 import reidsim
 from reidsim.reports.description import describe_file
+from reidsim.tables import read_table, sniff_delimiter
 
 # Amounts of Wan et al. 2015.
 AMOUNTS = {"benefit": 1200, "loss": 300}
@@ -49,7 +50,7 @@ def made_hospital(n_rows: int = 20_000, n_people: int = 12_000, seed: int = 1) -
 
 def by_rows_and_people(file: Path, person: str, columns: Sequence[str]) -> pd.DataFrame:
     """Return what counts by rows and by people, side by side."""
-    frame = pd.read_csv(file, dtype=str)
+    frame = read_table(file, delimiter=sniff_delimiter(file))
     levels = {name: _levels(frame[name]) for name in columns}
     table: dict[str, dict[str, str]] = {}
     studies: dict[str, Any] = {}

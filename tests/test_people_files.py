@@ -117,6 +117,13 @@ def test_the_table_by_rows_and_by_people(hospital):
     assert attacked.iloc[2] > 10
 
 
+def test_the_table_reads_a_file_as_reports_do(hospital, tmp_path):
+    frame = pd.read_csv(hospital / "stays.csv", dtype=str)
+    frame.to_csv(tmp_path / "stays.csv", sep=";", index=False, encoding="utf-8-sig")
+    same = by_rows_and_people(hospital / "stays.csv", "pid", COLUMNS)
+    pd.testing.assert_frame_equal(by_rows_and_people(tmp_path / "stays.csv", "pid", COLUMNS), same)
+
+
 def table_of(**columns):
     return pd.DataFrame({name: list(map(str, values)) for name, values in columns.items()})
 
