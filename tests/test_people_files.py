@@ -107,6 +107,20 @@ def test_reports_and_records_never_hold_the_key(hospital, played):
     assert f"| {own['success_probability'].median():.4f} |" in text
 
 
+def test_cells_at_the_highest_risk_are_told_with_their_people(hospital, played):
+    text = report_text(hospital / "results", file_format="markdown", beside=hospital)
+    listed = text[text.index("| Policy | Cell as released | People in it |") :].split("\n\n")[0]
+    _, _, result = played
+    own = result.records[result.records["policy"] == "no-attack"]
+    cells = own.groupby(list(COLUMNS), observed=True).agg(
+        people=("person", "nunique"), risk=("success_probability", "max")
+    )
+    of_policy = [line.split(" | ") for line in listed.splitlines() if line.startswith("| `no-attack`")]
+    assert [int(line[2]) for line in of_policy] == (
+        cells.sort_values(["risk", "people"], ascending=False, kind="stable")["people"].head(8).tolist()
+    )
+
+
 def test_the_table_by_rows_and_by_people(hospital):
     table = by_rows_and_people(hospital / "stays.csv", "pid", COLUMNS)
     assert table.loc["counted"].tolist() == ["1,500", "900", ""]

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from reidsim.errors import InputError
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.reports.page.blocks import Block, Cell, Code, Table, paragraph, shortened
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.forms import ChosenForms, chosen_forms, policies_of
+from reidsim.scenarios.people import PERSON
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import validated
 
@@ -48,33 +50,46 @@ def cell_blocks(run: StoredRun) -> Iterator[Block]:
         return
     rows: list[list[Cell]] = []
     for policy in policies:
-        rows += _cells(policy, chosen_forms(run, run.kind, scenario, attributes, policy))
+        forms = chosen_forms(run, run.kind, scenario, attributes, policy)
+        rows += _cells(policy, forms, _people(run, policy))
     if not rows:
         return
     yield paragraph(
         "Cells are combinations of quasi-identifiers as released, not people. Shown are those in which an attack on a "
-        "record would succeed with the highest probability, whether or not the adversary of this scenario attacks. "
-        "Cells of few people can give them away: leave this list out (",
+        f"{run.units[0]} would succeed with the highest probability, whether or not the adversary of this scenario "
+        "attacks. Cells of few people can give them away: leave this list out (",
         Code("--no-cells"),
         ") before the page goes to somebody who may not see the records.",
     )
     yield Table(
-        ["Policy", "Cell as released", "Records in it", "Success probability"],
+        ["Policy", "Cell as released", f"{run.units[1].capitalize()} in it", "Success probability"],
         rows,
         f"The {MOST_CELLS} cells at the highest risk, by policy; the largest first among equals",
         text_columns=frozenset({0, 1}),
     )
 
 
-def _cells(policy: str, forms: ChosenForms) -> Iterator[list[Cell]]:
+def _people(run: StoredRun, policy: str) -> NDArray[np.integer] | None:
+    """Return the person of each record, where people are counted, shape (n_records,)."""
+    if PERSON not in run.records.columns:
+        return None
+    of_policy = run.records["policy"].astype("str") == policy
+    return run.records.loc[of_policy, PERSON].to_numpy()
+
+
+def _cells(policy: str, forms: ChosenForms, people: NDArray[np.integer] | None) -> Iterator[list[Cell]]:
     shared = forms.labels[forms.shared]
     if shared.empty:
         return
-    cells = shared.assign(success_probability=forms.success[forms.shared]).groupby(list(shared.columns), sort=False)
-    found = cells["success_probability"].agg(["max", "size"]).reset_index()
-    order = np.lexsort([-found["size"].to_numpy(), -found["max"].round(12).to_numpy()])
-    for _, row in found.iloc[order[:MOST_CELLS]].iterrows():
-        yield [Code(policy), _in_words(row, list(shared.columns)), f"{row['size']:,}", f"{row['max']:.4f}"]
+    who = np.arange(len(forms.labels)) if people is None else people
+    cell = shared.groupby(list(shared.columns), sort=False).ngroup().to_numpy()
+    outcomes = pd.DataFrame({"cell": cell, "success": forms.success[forms.shared], "who": who[forms.shared]})
+    found = outcomes.groupby("cell").agg(highest=("success", "max"), size=("who", "nunique"))
+    labels = shared.drop_duplicates().reset_index(drop=True)
+    order = np.lexsort([-found["size"].to_numpy(), -found["highest"].round(12).to_numpy()])
+    for at in order[:MOST_CELLS].tolist():
+        size, highest = found["size"].iloc[at], found["highest"].iloc[at]
+        yield [Code(policy), _in_words(labels.iloc[at], list(labels.columns)), f"{size:,}", f"{highest:.4f}"]
 
 
 def _in_words(row: pd.Series[str], attributes: list[str]) -> str:
