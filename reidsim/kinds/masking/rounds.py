@@ -20,7 +20,7 @@ from reidsim.games.record_game import Linker
 from reidsim.kinds.masking.policies import policy_named
 from reidsim.kinds.masking.schema import MaskingScenario
 from reidsim.kinds.masking.solving import game_of
-from reidsim.kinds.masking.study import MaskingStudy
+from reidsim.kinds.masking.study import MaskingStudy, presence_of
 from reidsim.scenarios.agents import (
     check_resources,
     economics_of,
@@ -81,8 +81,7 @@ class _MaskingEquip:
             # The sequential attack reckons with fines itself.
             cost = economics.cost if self.section.cost is None else self.section.cost
             rules = adversary.sequential.model_copy(update=sequential_rules(self.agents))
-            registered = game.world.registered
-            coverage = 1.0 if registered is None else float(registered.mean())
+            coverage = presence_of(game.world, game.attack.identify.resource, self.study.knowledge is not None)
             return SequentialAdversary(sequential_attack(rules, gain, cost, coverage=coverage))
         if name != "one-shot":
             return planner(adversary, gain, cost, loaded=self.study.loaded)
