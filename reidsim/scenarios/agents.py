@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -22,7 +22,7 @@ from reidsim.agents.profile import (
 from reidsim.errors import InputError, listed, nearest
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
-from reidsim.scenarios.resource_schema import DrawnResourceSection, check_buyers
+from reidsim.scenarios.resource_schema import check_buyer
 from reidsim.scenarios.schema import EconomicsSection
 
 # What the scenario's own adversary is called when no types are given.
@@ -147,8 +147,20 @@ def rules_of(agents: AgentsSection) -> dict[str, Any]:
     }
 
 
-def check_resources(agents: AgentsSection, resources: Mapping[str, DrawnResourceSection]) -> None:
+def check_resources(
+    agents: AgentsSection, resources: Collection[str], buyers: Mapping[str, Collection[str]], own: Collection[str]
+) -> None:
     """Check that types name resources that there are, and that they may have.
+
+    Parameters
+    ----------
+    agents : AgentsSection
+    resources : collection of str
+        All that there are.
+    buyers : mapping of str to collection of str
+        Who may have each.
+    own : collection of str
+        What the scenario's adversary uses, as does a type that neither holds nor buys.
 
     Raises
     ------
@@ -165,4 +177,6 @@ def check_resources(agents: AgentsSection, resources: Mapping[str, DrawnResource
                         expected=f"one of {listed(resources)}" if resources else "a section [resources.NAME] of it",
                         hint=nearest(resource, resources),
                     )
-    check_buyers(resources, types_of(agents))
+            check_buyer(name, f"agents.types.{name}.{key}", getattr(section, key) or (), buyers)
+        if section.knowledge is None and section.holds is None and not section.buys:
+            check_buyer(name, f"agents.types.{name}", own, buyers)

@@ -122,7 +122,8 @@ def masking_profiles(
         If a type lacks a resource that it needs, or what it names does not exist.
     """
     scenario = study.scenario
-    check_resources(agents, scenario.resources)
+    used = {stage.resource for each in study.each.values() for stage in each.stages}
+    check_resources(agents, scenario.resources, study.tables.buyers, sorted(used))
     prices, profiles = study.tables.prices, []
     for name, section in types_of(agents).items():
         own = name if study.alone else None
