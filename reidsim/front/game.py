@@ -13,6 +13,7 @@ from reidsim.engine.batch.batch_run import run_batch_loaded
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.executors.serial import SerialExecutor
 from reidsim.engine.cross_play import CrossPlayResult, cross_play_loaded
+from reidsim.engine.cross_play.options import CrossPlayOptions
 from reidsim.engine.run import run_loaded
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.result import StressResult
@@ -226,6 +227,13 @@ class Game:
         seed: int | None = None,
         knowledge: str | None = None,
         stages: str | Path | None = None,
+        sweep: Mapping[str, Any] | None = None,
+        uncertain: Mapping[str, Any] | None = None,
+        samples: int | None = None,
+        replications: int = 1,
+        folder: str | Path | None = None,
+        resume: bool = False,
+        rerun_failed: bool = False,
         progress: Progress | None = None,
     ) -> CrossPlayResult:
         """Play every defender that the game knows, and the user's own policies, against every adversary.
@@ -234,13 +242,36 @@ class Game:
         ----------
         policies, seed, progress
             As of `play`.
-        knowledge, stages
+        knowledge, stages, folder, resume, rerun_failed
             As of `reidsim.cross_play`.
+        sweep : mapping of str to iterable, optional
+            Values by name, such as ``{"loss": [100, 300]}``; names are those of `Game.sweep`.
+        uncertain : mapping of str to (float, float) or mapping, optional
+            Ranges or distributions by name, such as ``{"cost": (5, 20)}``; see `stress`.
+        samples : int, optional
+            Points drawn from them.
+        replications : int
+            Runs at each point.
         """
-        loaded = self.scenario(policies, seed)
-        rate = self._opponents.rate
+        sections: dict[str, object] = {}
+        if sweep:
+            sections["sweep"] = {"values": {self._key(name): _listed(name, given) for name, given in sweep.items()}}
+        if uncertain:
+            sections["uncertainty"] = self._uncertainty(uncertain, samples)
+        if replications != 1:
+            sections["replications"] = replications
+        loaded = self.scenario(policies, seed, **sections)
+        options = CrossPlayOptions(knowledge, None if stages is None else str(stages), self._opponents.rate)
         with named_arguments():
-            return cross_play_loaded(loaded, knowledge=knowledge, stages=stages, attack_rate=rate, progress=progress)
+            return cross_play_loaded(
+                loaded,
+                options,
+                executor=self._executor(policies),
+                folder=None if folder is None else Path(folder),
+                resume=resume,
+                rerun_failed=rerun_failed,
+                progress=progress,
+            )
 
     @watched
     def stress(
@@ -271,8 +302,7 @@ class Game:
             raise InputError("nothing uncertain", source="Game.stress", expected="ranges, such as loss=(100, 500)")
         sections: dict[str, object] = {} if parts is None else {"stress": dict(parts)}
         if ranges:
-            uncertain: dict[str, Any] = {self._key(name): _distribution(name, given) for name, given in ranges.items()}
-            sections["uncertainty"] = {"parameters": uncertain} | ({} if samples is None else {"samples": samples})
+            sections["uncertainty"] = self._uncertainty(ranges, samples)
         loaded = self.scenario(policies, seed, **sections)
         with named_arguments():
             return stress_loaded(loaded, executor=self._executor(policies), progress=progress)
@@ -322,6 +352,11 @@ class Game:
         """Return where runs are done: here, if there is something that other processes may not know."""
         parts = self._parts(policies)
         return SerialExecutor() if parts.policies or parts.planners else None
+
+    def _uncertainty(self, ranges: Mapping[str, Any], samples: int | None) -> dict[str, Any]:
+        """Return section ``uncertainty`` of a scenario file."""
+        parameters = {self._key(name): _distribution(name, given) for name, given in ranges.items()}
+        return {"parameters": parameters} | ({} if samples is None else {"samples": samples})
 
     def _key(self, name: str) -> str:
         """Return the key path of a parameter."""

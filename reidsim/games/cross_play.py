@@ -85,13 +85,34 @@ class CrossPlay:
         InputError
             If there is no such measure.
         """
-        require_measure(measure)
-        adversaries = list(dict.fromkeys(self.table["adversary"]))
-        values = self.table[measure].to_numpy().reshape(-1, len(adversaries))
-        rows = self.table.iloc[:: len(adversaries)]
-        pairs = zip(rows["defender"], rows["plans_against"], strict=True)
-        names = [f"{defender} vs {against}" if against else defender for defender, against in pairs]
-        return pd.DataFrame(values, index=pd.Index(names, name="defender"), columns=pd.Index(adversaries))
+        return matrix_of(self.table, measure)
+
+
+def matrix_of(table: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """Return the mean of a measure over runs, defenders as rows and adversaries as columns; see `CrossPlay.matrix`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per defender, adversary planned against and adversary met, and per run, if there are several.
+    measure : str
+
+    Raises
+    ------
+    InputError
+        If there is no such measure.
+    """
+    require_measure(measure)
+    means = table.groupby(["defender", "plans_against", "adversary"], sort=False)[measure].mean()
+    # Of some runs, all may have come later than the others.
+    wide = means.unstack("adversary", sort=False)
+    names = pd.Index([row_name(defender, against) for defender, against in wide.index], name="defender")
+    return pd.DataFrame(wide.to_numpy(), index=names, columns=pd.Index(wide.columns.tolist()))
+
+
+def row_name(defender: str, against: str) -> str:
+    """Return what a row is called: a defender, and the adversary that it plans against, if any."""
+    return f"{defender} vs {against}" if against else defender
 
 
 def require_measure(measure: str, where: str | None = None) -> None:

@@ -24,7 +24,7 @@ from reidsim.scenarios.schema import ScenarioHead, economics_of
 from reidsim.scenarios.study import AmountPoints, PolicyOutcome, Study, equilibria_of
 
 # What tells rows of a run apart, in the games that have it; the other columns are measures.
-GROUP_COLUMNS = ("policy", "records", "knowledge", "sample")
+GROUP_COLUMNS = ("policy", "records", "knowledge", "sample", "defender", "plans_against", "adversary")
 # Columns of a run's own table that say which run it is, or that it ended well.
 _IDENTITY = ("scenario", "point", "replication", "state", "seed", "error", "run")
 # Outcomes of single records whose distribution is kept, and what they are called.

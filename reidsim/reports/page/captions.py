@@ -65,6 +65,7 @@ _TABLES = {
     "policy_map": "The best policy over two values",
     "guarantee": "How large an error breaks the guarantee that nobody attacks",
     "cross_play": "Every defender against every adversary",
+    "worst_cases": "What each defender gets at worst and regrets at most, whichever adversary comes",
     "statistics": "Means over runs with their confidence intervals",
     "differences": "Paired differences between policies with their confidence intervals",
     "distributions": "How outcomes are distributed over runs and records",
