@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +34,13 @@ from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
 
 
+class OracleGame(StrEnum):
+    """Which adversary a double oracle is against."""
+
+    ZERO_SUM = "zero-sum"
+    GENERAL_SUM = "general-sum"
+
+
 def cross_play(
     scenario: ScenarioArgument,
     output: Annotated[
@@ -59,6 +67,20 @@ def cross_play(
             help="What is printed: publisher_payoff, adversary_payoff, utility, share_attacked, risk or regret."
         ),
     ] = "publisher_payoff",
+    equilibrium: Annotated[
+        bool, typer.Option("--equilibrium", help="Work out optimal mixtures and equilibria of the payoffs.")
+    ] = False,
+    double_oracle: Annotated[
+        OracleGame | None,
+        typer.Option(
+            "--double-oracle",
+            help="Add best replies to mixtures, against whom hurts the defender most or who gains most itself.",
+            show_choices=True,
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option(help="What both may still gain when no more replies are added, per record.")
+    ] = 0.01,
     executor: ExecutorOption = None,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
@@ -84,13 +106,21 @@ def cross_play(
     from reidsim.engine.results import next_free_folder, require_free
     from reidsim.games.cross_play import require_measure
     from reidsim.reports.cross_play_table import cross_play_tables, cross_play_verdict
+    from reidsim.reports.equilibrium_table import double_oracle_tables, equilibrium_tables
     from reidsim.reports.illustration import illustrate
     from reidsim.scenarios.load import load_scenario
 
     stop_if_interrupted()
     require_measure(measure, where="--measure")
     loaded = load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code)
-    options = CrossPlayOptions(knowledge, stages, attack_rate)
+    options = CrossPlayOptions(
+        knowledge,
+        stages,
+        attack_rate,
+        equilibrium=equilibrium,
+        double_oracle=None if double_oracle is None else double_oracle.value,
+        tolerance=tolerance,
+    )
     name, several = f"{loaded.name}-cross-play", has_several_plays(loaded.scenario)
     named = None
     if several:
@@ -135,5 +165,7 @@ def cross_play(
         Console().print(table)
     for line in cross_play_verdict(result):
         typer.echo(line)
+    for table in (*equilibrium_tables(result), *double_oracle_tables(result)):
+        Console().print(table)
     print_warnings(result.warnings)
     tell_results(folder, group_readable=group_readable)

@@ -231,6 +231,9 @@ class Game:
         uncertain: Mapping[str, Any] | None = None,
         samples: int | None = None,
         replications: int = 1,
+        equilibrium: bool = False,
+        double_oracle: Literal["zero-sum", "general-sum"] | None = None,
+        tolerance: float = 0.01,
         folder: str | Path | None = None,
         resume: bool = False,
         rerun_failed: bool = False,
@@ -242,7 +245,7 @@ class Game:
         ----------
         policies, seed, progress
             As of `play`.
-        knowledge, stages, folder, resume, rerun_failed
+        knowledge, stages, equilibrium, double_oracle, tolerance, folder, resume, rerun_failed
             As of `reidsim.cross_play`.
         sweep : mapping of str to iterable, optional
             Values by name, such as ``{"loss": [100, 300]}``; names are those of `Game.sweep`.
@@ -261,7 +264,14 @@ class Game:
         if replications != 1:
             sections["replications"] = replications
         loaded = self.scenario(policies, seed, **sections)
-        options = CrossPlayOptions(knowledge, None if stages is None else str(stages), self._opponents.rate)
+        options = CrossPlayOptions(
+            knowledge,
+            None if stages is None else str(stages),
+            self._opponents.rate,
+            equilibrium=equilibrium,
+            double_oracle=double_oracle,
+            tolerance=tolerance,
+        )
         with named_arguments():
             return cross_play_loaded(
                 loaded,

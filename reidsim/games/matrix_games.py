@@ -1,9 +1,9 @@
 """Games of two players who each pick one of some strategies, or mix them: values and equilibria of payoff matrices.
 
-In a zero-sum game an optimal mixture is the solution of a linear program. Else an equilibrium is one of a mixed-integer
-program whose binary variables are the supports (Sandholm, Gilpin and Conitzer 2005). Unlike Lemke and Howson's method it
-takes matrices with equal rows, of which comparisons of policies are full, and finds the equilibrium that is best, or
-worst, for one player. Once the supports are known, two linear programs give the mixtures to their last digits.
+In a zero-sum game an optimal mixture is the solution of a linear program. Else an equilibrium is one of a program in
+mixed integers, whose binary variables are the supports (Sandholm, Gilpin and Conitzer 2005). Unlike Lemke and Howson's
+method it takes matrices with equal rows, of which comparisons of policies are full, and finds the equilibrium that is
+best, or worst, for one player. Once the supports are known, two linear programs give the mixtures to their last digits.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from reidsim.errors import InputError
 from reidsim.games.cross_play import CrossPlay
 from reidsim.games.cross_play import cross_play as play_all
 from reidsim.games.defenders.defender import Defender
+from reidsim.games.double_oracle import DoubleOracle, double_oracle
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import Opponents
@@ -51,6 +52,30 @@ class Table:
             ideas=self.opponents.ideas,
             weights=self.study.world(self.draw).weights,
             progress=lambda done, total: report("playing", done, total),
+        )
+
+    def replies(self, play: CrossPlay, options: CrossPlayOptions, report: Progress) -> DoubleOracle | None:
+        """Add best replies to what was played, if that is asked for.
+
+        Raises
+        ------
+        InputError
+            If nobody plans, or nobody can plan against several adversaries.
+        """
+        if options.double_oracle is None:
+            return None
+        oracle = next((defender for defender in self.defenders if defender.plans), None)
+        if oracle is None:
+            raise InputError("nobody plans", where="double_oracle", expected="a policy that replies to the adversary")
+        return double_oracle(
+            play,
+            self.opponents.opponents,
+            oracle,
+            own=self.opponents.own,
+            game=options.double_oracle,
+            tolerance=options.tolerance,
+            weights=self.study.world(self.draw).weights,
+            progress=lambda done, total: report("adding best replies", done, total),
         )
 
     @property
@@ -113,10 +138,15 @@ class CrossPlayWork:
         draw = task.replication if has_numbered_replications(loaded.scenario) else 0
         try:
             table = table_of(self._studies.get(loaded), self.options, draw)
-            play = table.play(lambda *_: None)
+            play = table.play(_silent)
+            replies = table.replies(play, self.options, _silent)
         except InputError as error:
             raise error.located(loaded.path) from None
-        return {"runs": _columns(play.table)}, (*table.left_out, *play.left_out)
+        tables, left_out = {"runs": _columns(play.table)}, (*table.left_out, *play.left_out)
+        if replies is not None:
+            tables |= {name: _columns(found) for name, found in tables_of(replies).items()}
+            left_out += replies.left_out
+        return tables, left_out
 
     def fingerprint(self, task: RunTask) -> str | None:
         """Check that the run of a task can be played; return a hash of the data behind it.
@@ -133,6 +163,15 @@ class CrossPlayWork:
         except InputError as error:
             raise error.located(loaded.path) from None
         return study.fingerprint
+
+
+def tables_of(replies: DoubleOracle) -> dict[str, pd.DataFrame]:
+    """Return the tables of a double oracle, by the names that results folders give them."""
+    return {"double_oracle": replies.iterations, "double_oracle_mixtures": replies.mixtures}
+
+
+def _silent(task: str, done: int, total: int) -> None:
+    """Report nothing: progress of a batch is in runs."""
 
 
 def _columns(table: pd.DataFrame) -> dict[str, list[Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,12 @@ from reidsim.engine.batch.batch_run import run_job
 from reidsim.engine.batch.design import Design
 from reidsim.engine.batch.executors.choice import executor_named
 from reidsim.engine.batch.job import Job
-from reidsim.engine.cross_play.once import CrossPlayWork, table_of
+from reidsim.engine.cross_play.once import CrossPlayWork, table_of, tables_of
 from reidsim.engine.cross_play.options import CrossPlayOptions
-from reidsim.engine.cross_play.result import CrossPlayResult
+from reidsim.engine.cross_play.result import CrossPlayResult, replies_among, with_equilibria
 from reidsim.engine.results import Clock, Illustrator, make_manifest
 from reidsim.errors import InputError
+from reidsim.games.double_oracle import Sum
 from reidsim.progress import watched
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario, load_scenario
@@ -37,6 +39,9 @@ def cross_play(
     knowledge: str | None = None,
     stages: str | Path | None = None,
     attack_rate: float = 0.5,
+    equilibrium: bool = False,
+    double_oracle: Sum | None = None,
+    tolerance: float = 0.01,
     executor: str = "auto",
     workers: int | None = None,
     scheduler: str | None = None,
@@ -65,6 +70,13 @@ def cross_play(
         has its own stages.
     attack_rate : float
         Probability with which the random adversary attacks a record.
+    equilibrium : bool
+        Whether optimal mixtures and equilibria of the payoffs are worked out.
+    double_oracle : {"zero-sum", "general-sum"}, optional
+        Add best replies to mixtures of adversaries until nobody has more than the tolerance to gain: against the
+        adversary who hurts the defender most, or the one who gains most itself.
+    tolerance : float
+        Of the double oracle, in currency units per record.
     executor, workers, scheduler, timeout, folder, resume, rerun_failed
         As of `reidsim.run_batch`, of scenarios with replications, a sweep or uncertain parameters.
     progress : callable, optional
@@ -89,7 +101,14 @@ def cross_play(
     if (resume or rerun_failed) and folder is None:
         raise InputError("nothing to go on with", where="folder", expected="the folder of a batch")
     loaded = load_scenario(scenario, overrides, seed=seed, allow_code=allow_code)
-    options = CrossPlayOptions(knowledge, None if stages is None else str(stages), attack_rate)
+    options = CrossPlayOptions(
+        knowledge,
+        None if stages is None else str(stages),
+        attack_rate,
+        equilibrium=equilibrium,
+        double_oracle=double_oracle,
+        tolerance=tolerance,
+    )
     named = executor_named(executor, workers=workers, scheduler=scheduler, timeout=timeout)
     if not has_several_plays(loaded.scenario):
         given = {"workers": workers, "scheduler": scheduler, "timeout": timeout, "folder": folder}
@@ -153,12 +172,16 @@ def _once(loaded: LoadedScenario[ScenarioHead], options: CrossPlayOptions, repor
         table = table_of(kind.build(loaded), options)
         clock.lap("build")
         play = table.play(report)
+        replies = table.replies(play, options, report)
     except InputError as error:
         raise error.located(loaded.path) from None
     clock.lap("play")
     facts = {"cross_play": options.facts, "own_adversary": table.opponents.own, **kind.facts(table.study)}
     manifest = make_manifest(loaded, clock.laps, facts)
-    return CrossPlayResult(loaded.name, play.table, manifest, (*table.left_out, *play.left_out))
+    warnings, found = (*table.left_out, *play.left_out), {}
+    if replies is not None:
+        warnings, found = (*warnings, *replies.left_out), tables_of(replies)
+    return with_equilibria(CrossPlayResult(loaded.name, play.table, manifest, warnings, replies=found), options)
 
 
 class CrossPlayJob(Job[CrossPlayResult]):
@@ -196,7 +219,8 @@ class CrossPlayJob(Job[CrossPlayResult]):
         runs = tables["runs"]
         if "defender" not in runs:
             raise InputError("every run failed", source=loaded.path, found=str(runs["error"].iloc[0]))
-        return CrossPlayResult(loaded.name, runs, manifest, warnings, design)
+        found = CrossPlayResult(loaded.name, runs, manifest, warnings, design, replies_among(tables))
+        return with_equilibria(found, self._options)
 
     def stored(
         self,
@@ -208,4 +232,6 @@ class CrossPlayJob(Job[CrossPlayResult]):
         report: Progress,
     ) -> CrossPlayResult:
         """Return them as the folder has them."""
-        return CrossPlayResult(loaded.name, tables[self.table], manifest, warnings, design)
+        found = CrossPlayResult(loaded.name, tables[self.table], manifest, warnings, design, replies_among(tables))
+        # Warnings of equilibria are among those of the folder.
+        return replace(with_equilibria(found, self._options), warnings=warnings)
