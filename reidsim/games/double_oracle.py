@@ -140,7 +140,9 @@ def double_oracle(
     if (oracle.name, first) not in plans.names:
         raise InputError("no plan to begin with", where="double oracle", found=f"{oracle.name} vs {first}")
     plans.played.append(plans.names.index((oracle.name, first)))
-    columns, rows, solutions = [names.index(first)], [], []
+    columns = [names.index(first)]
+    rows: list[dict[str, Any]] = []
+    solutions: list[tuple[Mixtures, list[int], list[int]]] = []
     zero = game == "zero-sum"
     for iteration in range(1, most_iterations + 1):
         if progress is not None:

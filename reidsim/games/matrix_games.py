@@ -98,7 +98,7 @@ def pure_exploitability(payoff: Floats, value: float) -> Floats:
     value : float
         What the best mixture makes sure of.
     """
-    return np.maximum(value - payoff.min(axis=1), 0.0)
+    return np.asarray(np.maximum(value - payoff.min(axis=1), 0.0))
 
 
 def _scaled(payoff: Floats) -> tuple[Floats, float, float]:

@@ -13,6 +13,7 @@ from reidsim.engine.batch.design import Design
 from reidsim.engine.cross_play import cross_play
 from reidsim.engine.cross_play.equilibria import CONCEPTS, equilibrium_tables
 from reidsim.errors import InputError
+from reidsim.games.cross_play import row_name
 from reidsim.games.matrix_games import zero_sum
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
@@ -90,6 +91,7 @@ def test_points_of_a_sweep_are_games_of_their_own(batch):
     assert (steps.groupby(["point", "replication"])["best_exploitability"].last() <= 0.01).all()
 
 
+@pytest.mark.deep
 def test_folders_have_the_tables_and_yield_them_again(tmp_path, batch):
     folder, options = tmp_path / "b", {"equilibrium": True, "double_oracle": "general-sum"}
     cross_play(TOWN, overrides=SWEEP, executor="serial", folder=folder, **options)
@@ -112,6 +114,7 @@ def test_a_defender_who_cannot_play_everywhere_takes_no_part():
     assert tables["equilibria"]["value"].iloc[0] == 1.0
 
 
+@pytest.mark.deep
 def test_the_command_prints_mixtures_and_iterations(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["cross-play", str(TOWN), "--equilibrium", "--double-oracle", "zero-sum"])

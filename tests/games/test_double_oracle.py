@@ -66,8 +66,15 @@ def test_the_value_is_that_of_all_plans(players, played):
     assert last["defenders"] < len(played.matrix("risk"))
 
 
-@pytest.mark.parametrize("game", ["zero-sum", "general-sum"])
-@pytest.mark.parametrize("space", ["lattice", "masking"])
+@pytest.mark.parametrize(
+    ("space", "game"),
+    [
+        ("lattice", "zero-sum"),
+        pytest.param("lattice", "general-sum", marks=pytest.mark.deep),
+        pytest.param("masking", "zero-sum", marks=pytest.mark.deep),
+        ("masking", "general-sum"),
+    ],
+)
 def test_exploitability_is_never_negative_and_falls(space, game):
     players = opponents(space)
     play = cross_play(players, [BEST, OptIn()], own="one-shot")
@@ -95,6 +102,7 @@ def test_the_solution_is_left_by_nobody(players, played):
     assert np.average(reply.publisher_payoff, weights=WEIGHTS) <= last["publisher_payoff"] + 1e-5
 
 
+@pytest.mark.deep
 @examples(8)
 @given(st.integers(0, 2**31))
 def test_any_weights_of_records(seed):
@@ -116,9 +124,8 @@ def test_the_game_against_a_mixture_pays_the_mean(players):
 
 def test_those_who_come_together_take_no_part_and_who_stops_early_says_so(players):
     first = SPACES["lattice"]["one-shot"].game
-    both = TypesGame(
-        first.space, [AdversaryType("a", 0.5, first.linker, first.adversary)], first.benefit, first.loss, "all"
-    )
+    types = [AdversaryType("a", 0.5, first.linker, first.adversary)]
+    both = TypesGame(first.space, types, first.benefit, first.loss, "all")
     several = [*players, Opponent("both", both, among_all=False), Opponent("mixed", mixed("lattice", 0.2))]
     play = cross_play(several, [BEST], own="both")
     found = double_oracle(play, several, BEST, own="both", most_iterations=1)

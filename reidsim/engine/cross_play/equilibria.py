@@ -39,9 +39,9 @@ def equilibrium_tables(runs: pd.DataFrame, design: Design) -> tuple[dict[str, pd
         mixture makes sure of, the largest regret, or the defender's payoff), ``exploitability``, how much both could
         gain in sum by best replies. ``mixtures``, one row per strategy of positive probability: the swept keys,
         ``concept``, ``player``, ``strategy``, ``plans_against`` and ``probability``. ``exploitability``, one row per
-        defender: the swept keys, ``defender``, ``plans_against``, ``least_payoff``, ``exploitability`` (by how much that is below the
-        value of ``maximin``), ``best_reply`` (the adversary who gains most), ``payoff_then``, and ``gain_then``, what
-        the defender could gain by its own best reply to this one.
+        defender: the swept keys, ``defender``, ``plans_against``, ``least_payoff``, ``exploitability`` (by how much
+        that is below the value of ``maximin``), ``best_reply`` (the adversary who gains most), ``payoff_then``, and
+        ``gain_then``, what the defender could gain by its own best reply to this one.
     left_out : tuple of str
         Defenders without a payoff against some adversary, and concepts without a solution.
     """
