@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from reidsim.engine.batch.design import Design, at_point, has_numbered_replications
+from reidsim.engine.batch.one_run import columns_of_table
 from reidsim.engine.batch.studies import Studies
 from reidsim.engine.batch.tasks import RunTask, Tables
 from reidsim.engine.cross_play.options import CrossPlayOptions
@@ -142,9 +143,9 @@ class CrossPlayWork:
             replies = table.replies(play, self.options, _silent)
         except InputError as error:
             raise error.located(loaded.path) from None
-        tables, left_out = {"runs": _columns(play.table)}, (*table.left_out, *play.left_out)
+        tables, left_out = {"runs": columns_of_table(play.table)}, (*table.left_out, *play.left_out)
         if replies is not None:
-            tables |= {name: _columns(found) for name, found in tables_of(replies).items()}
+            tables |= {name: columns_of_table(found) for name, found in tables_of(replies).items()}
             left_out += replies.left_out
         return tables, left_out
 
@@ -172,10 +173,6 @@ def tables_of(replies: DoubleOracle) -> dict[str, pd.DataFrame]:
 
 def _silent(task: str, done: int, total: int) -> None:
     """Report nothing: progress of a batch is in runs."""
-
-
-def _columns(table: pd.DataFrame) -> dict[str, list[Any]]:
-    return {str(name): table[name].tolist() for name in table}
 
 
 def _agents_left_out(scenario: ScenarioHead) -> Iterator[str]:

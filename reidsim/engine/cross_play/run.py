@@ -24,6 +24,7 @@ from reidsim.games.double_oracle import Sum
 from reidsim.progress import watched
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario, load_scenario
+from reidsim.scenarios.named_adversaries import WHO_COMES, who_may_come, whoever_comes
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 
@@ -130,7 +131,10 @@ def cross_play(
 
 def has_several_plays(scenario: ScenarioHead) -> bool:
     """Tell whether cross-play of a scenario is a batch: it has replications, a sweep or uncertain parameters."""
-    return scenario.replications > 1 or scenario.sweep is not None or scenario.uncertainty is not None
+    drawn = scenario.uncertainty is not None and set(scenario.uncertainty.parameters) > set(
+        (WHO_COMES,) if who_may_come(scenario.uncertainty) else ()
+    )
+    return scenario.replications > 1 or scenario.sweep is not None or drawn
 
 
 def cross_play_loaded(
@@ -145,7 +149,7 @@ def cross_play_loaded(
     illustrate: Illustrator | None = None,
 ) -> CrossPlayResult:
     """Play every defender against every adversary of a scenario that has been read; see `cross_play`."""
-    options = options or CrossPlayOptions()
+    options, loaded = options or CrossPlayOptions(), whoever_comes(loaded)
     if not has_several_plays(loaded.scenario):
         return _once(loaded, options, progress or (lambda task, done, total: None))
     return run_job(
