@@ -58,7 +58,7 @@ def cross_play_verdict(result: CrossPlayResult) -> Iterator[str]:
         if row[f"{value}_high"] - row[f"{value}_low"] > _DRAWN * max(1.0, abs(row[value])):
             interval = f" (95% interval {_money(row[f'{value}_low'])} to {_money(row[f'{value}_high'])})"
         told = words.format(f"{_money(row[value])}{interval}")
-        yield f"{_CRITERIA[criterion]}: {name}{others} {told}, which is against {row[f'{value}_at']}"
+        yield f"{_CRITERIA[criterion]}: {name}{others} {told}; worst case: {row[f'{value}_at']}"
 
 
 def _money(value: float) -> str:

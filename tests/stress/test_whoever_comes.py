@@ -140,7 +140,7 @@ def test_cross_play_has_them_as_columns_anyway_and_runs_refuse_them(tmp_path):
     several = reidsim.cross_play(write_town(tmp_path, more=UNCERTAIN), overrides={"uncertainty.samples": 3})
     assert several.design.n_runs == 3
     assert list(several.design.points.columns) == ["economics.loss"]
-    with pytest.raises(InputError, match="adversary: a run is against .*; found 'one-shot, fmdp, always'"):
+    with pytest.raises(InputError, match=r"adversary: a run is against .*; found 'one-shot, fmdp, always'"):
         reidsim.run(path)
     assert CliRunner().invoke(app, ["check", str(path)]).exit_code == 0
 
