@@ -30,6 +30,7 @@ from reidsim.progress import watched
 from reidsim.scenarios.given import validated_with
 from reidsim.scenarios.kind import DEFAULT_KIND, kind_named, kind_of
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.named_adversaries import WHO_COMES
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress, Study
 
@@ -306,7 +307,8 @@ class Game:
             As of `play`.
         **ranges : (float, float) or mapping
             Lowest and highest value of ``benefit``, ``loss``, ``gain`` or ``cost``, each between them as likely; or a
-            distribution as a scenario file has it. Other keys have ``__`` in place of dots.
+            distribution as a scenario file has it. Other keys have ``__`` in place of dots. ``adversary=["one-shot",
+            "fmdp"]`` is about which adversary of cross-play comes.
         """
         if not ranges and parts is None:
             raise InputError("nothing uncertain", source="Game.stress", expected="ranges, such as loss=(100, 500)")
@@ -365,7 +367,10 @@ class Game:
 
     def _uncertainty(self, ranges: Mapping[str, Any], samples: int | None) -> dict[str, Any]:
         """Return section ``uncertainty`` of a scenario file."""
-        parameters = {self._key(name): _distribution(name, given) for name, given in ranges.items()}
+        parameters = {
+            **{self._key(name): _distribution(name, given) for name, given in ranges.items() if name != WHO_COMES},
+            **({WHO_COMES: _who_comes(ranges[WHO_COMES])} if WHO_COMES in ranges else {}),
+        }
         return {"parameters": parameters} | ({} if samples is None else {"samples": samples})
 
     def _key(self, name: str) -> str:
@@ -395,6 +400,12 @@ def _listed(name: str, values: Any) -> list[Any]:
         raise InputError("not values", source=GAME, where=f"argument {name!r}", found=values,
                          expected="a list, a range or an array")  # fmt: skip
     return [value.item() if hasattr(value, "item") else value for value in values]
+
+
+def _who_comes(given: Any) -> dict[str, Any]:
+    return dict(given) if isinstance(given, Mapping) else {
+        "distribution": "discrete", "values": _listed(WHO_COMES, given)
+    }  # fmt: skip
 
 
 def _distribution(name: str, given: Any) -> dict[str, Any]:

@@ -31,7 +31,7 @@ DESIGN = {
     "sweep": {"values": {"economics.loss": [30, 60]}},
     "uncertainty": {
         "parameters": {"economics.cost": {"distribution": "uniform", "low": 1, "high": 9}},
-        "samples": 2, "method": "random",
+        "samples": 1, "method": "random",
     },
     "replications": 2,
 }  # fmt: skip
@@ -43,7 +43,7 @@ def batch():
 
 
 def test_every_run_is_the_scenario_played_alone(batch):
-    assert len(batch.table) == 8 * len(cross_play(TOWN).table)
+    assert len(batch.table) == 4 * len(cross_play(TOWN).table)
     for (point, number), rows in batch.table.groupby(["point", "replication"]):
         first = rows.iloc[0]
         values = {"economics.loss": first["economics.loss"], "economics.cost": first["economics.cost"]}
@@ -114,6 +114,7 @@ def runs_of(values):
     return pd.DataFrame(rows)
 
 
+@pytest.mark.deep
 @examples(40)
 @given(st.integers(0, 2**31), st.integers(2, 6))
 def test_intervals_hold_the_worst_case_and_worst_cases_the_best_defender(seed, n):
@@ -170,6 +171,7 @@ def test_a_batch_is_resumed_and_no_other_goes_on_in_its_folder(tmp_path, batch):
     assert [name for name, _ in figures_of(again)] == ["cross-play"]
 
 
+@pytest.mark.deep
 def test_half_a_batch_goes_on_where_it_stopped(tmp_path, batch, monkeypatch):
     from reidsim.engine.cross_play import once
 
@@ -178,7 +180,7 @@ def test_half_a_batch_goes_on_where_it_stopped(tmp_path, batch, monkeypatch):
 
     def stops(work, task):
         done.append(task.key)
-        if len(done) == 4:
+        if len(done) == 3:
             raise KeyboardInterrupt
         return play(work, task)
 
@@ -187,9 +189,9 @@ def test_half_a_batch_goes_on_where_it_stopped(tmp_path, batch, monkeypatch):
         cross_play(TOWN, overrides=DESIGN, executor="serial", folder=folder)
     assert json.loads((folder / "manifest.json").read_text())["state"] == "running"
     kept = read_runs(folder)["run"].nunique()
-    assert 1 <= kept <= 3
+    assert 1 <= kept <= 2
     result = cross_play(TOWN, overrides=DESIGN, executor="serial", folder=folder, resume=True)
-    assert len(done) == 4 + 8 - kept
+    assert len(done) == 3 + 4 - kept
     pd.testing.assert_frame_equal(result.table, batch.table, check_exact=True)
 
 
@@ -232,8 +234,8 @@ def test_games_in_memory_sweep_too():
     patients = pd.DataFrame({"age": [30, 34, 52], "sex": ["F", "F", "M"]})
     records = reidsim.Records(patients, {"age": reidsim.intervals(5), "sex": "suppress"})
     game = reidsim.Game(records, adversary=reidsim.OneShot(gain=60, cost=40), benefit=100, loss=300)
-    found = game.cross_play(sweep={"loss": [100, 300]}, uncertain={"cost": (10, 40)}, samples=2, replications=2)
-    assert len(found.table) == 8 * len(game.cross_play().table)
+    found = game.cross_play(sweep={"loss": [100, 300]}, uncertain={"cost": (10, 40)}, samples=1)
+    assert len(found.table) == 2 * len(game.cross_play().table)
     alone = reidsim.Game(records, adversary=reidsim.OneShot(gain=60, cost=found.table["economics.cost"].iloc[0]),
                          benefit=100, loss=100).cross_play().table  # fmt: skip
     first = found.table[(found.table["point"] == 0) & (found.table["replication"] == 0)][list(CROSS_PLAY_COLUMNS)]

@@ -72,7 +72,7 @@ def test_the_value_is_that_of_all_plans(players, played):
         ("lattice", "zero-sum"),
         pytest.param("lattice", "general-sum", marks=pytest.mark.deep),
         pytest.param("masking", "zero-sum", marks=pytest.mark.deep),
-        ("masking", "general-sum"),
+        pytest.param("masking", "general-sum", marks=pytest.mark.deep),
     ],
 )
 def test_exploitability_is_never_negative_and_falls(space, game):
@@ -90,6 +90,7 @@ def test_exploitability_is_never_negative_and_falls(space, game):
     assert (steps["added_defender"] + steps["added_adversary"]).iloc[:-1].ne("").all()
 
 
+@pytest.mark.deep
 def test_the_solution_is_left_by_nobody(players, played):
     """The mixture is played again: its best reply by the solver, and each adversary against it."""
     found = double_oracle(played, players, BEST, own="one-shot", game="general-sum", tolerance=1e-6, weights=WEIGHTS)

@@ -29,7 +29,7 @@ def town(tmp_path):
     return load_scenario(write_town(tmp_path, more=""))
 
 
-@pytest.mark.parametrize("planning", ["as-believed", "informed"])
+@pytest.mark.parametrize("planning", ["as-believed", pytest.param("informed", marks=pytest.mark.deep)])
 def test_outcomes_are_the_cells_of_cross_play(town, planning):
     found = OpponentEvaluator(town, POLICIES, 0.95).at(POINTS, planning)
     assert found.failures.empty
@@ -68,6 +68,7 @@ def test_the_own_adversary_is_that_of_other_stress_tests(town, planning):
     assert "risk_quantile" in found.table
 
 
+@pytest.mark.deep
 def test_a_stress_test_tells_how_much_it_matters_who_comes(tmp_path):
     more = UNCERTAIN + '[stress]\nsensitivity = { method = "morris", samples = 4 }\n[stress.robustness]\n'
     result = reidsim.stress(write_town(tmp_path, more=more))
@@ -97,6 +98,7 @@ def test_a_stress_test_tells_how_much_it_matters_who_comes(tmp_path):
     assert told == []
 
 
+@pytest.mark.deep
 def test_named_adversaries_of_the_scenario_come_too(tmp_path):
     named = """
 [adversaries.broker]
@@ -120,6 +122,7 @@ planner = "fmdp"
         assert regrets.loc[(name, "no-attack"), "publisher_payoff"] == pytest.approx(cell, abs=1e-9)
 
 
+@pytest.mark.deep
 def test_maps_name_adversaries_along_an_axis(tmp_path):
     axes = '[stress.map]\nx = { key = "economics.loss", values = [40, 90] }\n'
     axes += 'y = { key = "adversary", values = ["one-shot", "fmdp"] }\n'
@@ -157,3 +160,15 @@ def test_who_cannot_come_is_told_before_anything_is_run(tmp_path, values, more, 
     who = f'[uncertainty.parameters]\n"adversary" = {{ distribution = "discrete", values = {values} }}\n'
     with pytest.raises(InputError, match=problem):
         reidsim.stress(write_town(tmp_path, more=f"{who}[stress.robustness]\n{more}"))
+
+
+def test_games_in_memory_ask_who_comes():
+    patients = pd.DataFrame({"age": [30, 34, 52], "sex": ["F", "F", "M"]})
+    records = reidsim.Records(patients, {"age": reidsim.intervals(5), "sex": "suppress"})
+    game = reidsim.Game(records, adversary=reidsim.OneShot(gain=60, cost=40), benefit=100, loss=300)
+    found = game.stress(adversary=["one-shot", "always"], samples=4, parts={"robustness": {}}).tables["regrets"]
+    played = game.cross_play().matrix("publisher_payoff")
+    for row in found.to_dict("records"):
+        assert row["publisher_payoff"] == pytest.approx(played.loc[f"{row['policy']} vs one-shot", row["adversary"]])
+    with pytest.raises(InputError, match="argument 'adversary': not values; found 'always'"):
+        game.stress(adversary="always")
