@@ -30,12 +30,14 @@ def test_known_games():
     # Rock, paper, scissors in which paper pays twice (value 0 by symmetry: 1/4, 1/4, 1/2).
     rock = np.array([[0.0, -2.0, 1.0], [2.0, 0.0, -1.0], [-1.0, 1.0, 0.0]])
     np.testing.assert_allclose(zero_sum(rock).rows, [0.25, 0.25, 0.5], atol=1e-12)
+    least = pure_exploitability(np.array([[1.0, 3.0], [2.0, 0.0], [4.0, 5.0]]), 3.5)
+    np.testing.assert_allclose(least, [2.5, 3.5, 0.0])
     # Battle of the sexes: three equilibria, of which these are the best and the worst for the row player.
     first, second = np.array([[3.0, 0.0], [0.0, 2.0]]), np.array([[2.0, 0.0], [0.0, 3.0]])
     best, worst = equilibrium(first, second), equilibrium(first, second, for_rows="worst")
-    assert (best.row_payoff, best.column_payoff) == (3.0, 2.0)
+    assert (best.row_payoff, best.column_payoff) == pytest.approx((3.0, 2.0))
     assert worst.row_payoff == pytest.approx(1.2)
-    np.testing.assert_allclose(worst.rows, [0.6, 0.4])
+    np.testing.assert_allclose(worst.rows, [0.6, 0.4], atol=1e-6)
 
 
 @examples(60)
