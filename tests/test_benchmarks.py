@@ -16,6 +16,7 @@ SHARED = ("memory", "needs")
 SMALL = {
     "agents": ["--subjects", "2000", "--repeats", "1", "--sample", "20"],
     "batches": ["--tiny", "100", "--medium", "2", "--replications", "2", "--skip-dask"],
+    "cross_play": ["--runs", "10", "--games", "1"],
     "dataset_level": [
         *("--table", "adult-arx-sample", "--amounts", "300"),
         *("--repeats", "1", "--sample", "1", "--skip-regions"),
