@@ -22,6 +22,7 @@ from reidsim.agents.measures import PARTICIPATION
 from reidsim.errors import InputError, not_among
 from reidsim.games.measures import MEASURES
 from reidsim.measures import Measure, columns_of
+from reidsim.random_streams import nested_stream
 from reidsim.scenarios.faces import Faces
 from reidsim.scenarios.former_keys import FORMER_GAMES
 from reidsim.scenarios.parts import told_in_a_line
@@ -42,6 +43,7 @@ from reidsim.wording import counted
 if TYPE_CHECKING:
     from reidsim.agents.profile import Setting
     from reidsim.games.equilibrium import Equilibrium
+    from reidsim.games.reidentified import Reidentified
     from reidsim.scenarios.load import LoadedScenario
     from reidsim.scenarios.opponent_types import TypeOpponents
     from reidsim.scenarios.opponents import Opponents
@@ -197,6 +199,18 @@ class Kind(Faces, RecordSharing, ABC):
         weights = study.world(draw).weights
         rows = [averages(equilibrium, weights) for equilibrium in equilibria.values()]
         return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"), columns=columns_of(MEASURES))
+
+    def reidentified(self, study: Any, draw: int, equilibria: Mapping[str, Equilibrium]) -> dict[str, Reidentified]:
+        """Return how many people are re-identified under each policy."""
+        from reidsim.games.reidentified import reidentified_in
+
+        weights, seed = study.world(draw).weights, study.scenario.seed
+        return {
+            policy: reidentified_in(
+                equilibrium, weights, lambda number=number: nested_stream(seed, "reidentified", (draw, number))
+            )
+            for number, (policy, equilibrium) in enumerate(equilibria.items())
+        }
 
     def further_measures(self, study: Any, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return measures that only batches tell, indexed by policy."""

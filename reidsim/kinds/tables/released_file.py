@@ -296,6 +296,7 @@ def _with_withheld(found: Equilibrium, row_of: Rows, record: Rows, n_records: in
         evaluated=np.zeros(n_records, dtype=np.int64),
         exact=False,
         frequency=None if each.frequency is None else spread(each.frequency, 1.0),
+        attempts=None if each.attempts is None else each.attempts.expand(place),
     )
 
 
