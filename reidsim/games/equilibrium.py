@@ -75,14 +75,16 @@ class Equilibrium:
         return np.asarray(self.attack_probability * self.success_probability)
 
     def expand(self, rows: Rows) -> Equilibrium:
-        """Return the outcome of the records that `rows` stand for, such as from distinct cells back to records."""
+        """Return the outcome of the records that `rows` stand for, such as from distinct cells back to records.
+
+        What each adversary attempts is left out.
+        """
         arrays = {
             item.name: getattr(self, item.name)[rows]
             for item in fields(self)
             if isinstance(getattr(self, item.name), np.ndarray)
         }
-        attempts = None if self.attempts is None else self.attempts.expand(rows)
-        return replace(self, **arrays, attempts=attempts)
+        return replace(self, **arrays, attempts=None)
 
 
 def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:

@@ -8,42 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from reidsim.games.attempts import Attempts, Case
+from reidsim.games.attempts import Case
 from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.measures import ADVERSARY_CVAR, ANY_REIDENTIFIED, PUBLISHER_CVAR, REIDENTIFIED
 from reidsim.linkage.poisson_binomial import Successes, mixture, successes
 from reidsim.linkage.weighted_sums import Sums, mixture_of_sums, sum_of_amounts
-from reidsim.measures import Measure, columns_of
+from reidsim.measures import columns_of
 from reidsim.populations.population import Counts
 
 # Share of the outcomes over which conditional values at risk are means.
 WORST = 0.05
-_OF_NUMBER = "number of people re-identified that is not exceeded {}; a record is a person unless people have several"
-ANY_REIDENTIFIED = Measure(
-    "reidentified_any",
-    "Anybody re-identified",
-    "{:.2%}",
-    "probability that one person or more are re-identified",
-)
 # Quantiles of the number of people re-identified, by column.
 LEVELS = {"reidentified_median": 0.5, "reidentified_95": 0.95, "reidentified_99": 0.99}
-QUANTILES = (
-    Measure("reidentified_median", "Number re-identified, median", "{:,.1f}", _OF_NUMBER.format("in half of all cases")),
-    Measure("reidentified_95", "Number re-identified, 95%", "{:,.1f}", _OF_NUMBER.format("in 95 of 100 cases")),
-    Measure("reidentified_99", "Number re-identified, 99%", "{:,.1f}", _OF_NUMBER.format("in 99 of 100 cases")),
-)
-PUBLISHER_CVAR = Measure(
-    "publisher_payoff_cvar",
-    "Publisher's payoff, worst 5%",
-    "{:,.2f}",
-    "publisher's payoff, as a mean over the 5% of cases in which it is lowest (conditional value at risk)",
-)
-ADVERSARY_CVAR = Measure(
-    "adversary_payoff_cvar",
-    "Adversary's payoff, worst 5%",
-    "{:,.2f}",
-    "adversary's payoff, as a mean over the 5% of cases in which it is lowest (conditional value at risk)",
-)
-MEASURES = (ANY_REIDENTIFIED, *QUANTILES, PUBLISHER_CVAR, ADVERSARY_CVAR)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,9 +93,12 @@ def mixed(weights: Sequence[float], parts: Sequence[Reidentified]) -> Reidentifi
     )
 
 
-def reidentified_in(
-    equilibrium: Equilibrium, weights: Counts, rng: Callable[[], np.random.Generator]
-) -> Reidentified:
+def evenly_mixed(parts: Sequence[Reidentified]) -> Reidentified:
+    """Return the mixture of several that are equally likely."""
+    return mixed([1.0 / len(parts)] * len(parts), parts)
+
+
+def reidentified_in(equilibrium: Equilibrium, weights: Counts, rng: Callable[[], np.random.Generator]) -> Reidentified:
     """Return how many people are re-identified under a choice, `weights` (n_rows,) on each row.
 
     Where the equilibrium does not tell what is attempted, each person is attempted once, and payoffs are not told.
@@ -135,7 +114,7 @@ def measures_table(found: dict[str, Reidentified]) -> pd.DataFrame:
     """Return the measures by policy."""
     rows = [each.measures() for each in found.values()]
     table = pd.DataFrame(rows, index=pd.Index(list(found), name="policy"))
-    return table[[*columns_of(MEASURES), *(column for column in table if column not in columns_of(MEASURES))]]
+    return table[[*columns_of(REIDENTIFIED), *(column for column in table if column not in columns_of(REIDENTIFIED))]]
 
 
 def distribution_table(found: dict[str, Reidentified]) -> pd.DataFrame:

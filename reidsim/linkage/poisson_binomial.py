@@ -74,11 +74,14 @@ class Successes:
     @property
     def any(self) -> float:
         """Probability of one success at least."""
-        return 1.0 - float(self.masses[0]) if self.start == 0 else 1.0
+        return min(float(self.masses[1:].sum()), 1.0) if self.start == 0 else 1.0
 
     def quantile(self, level: float) -> int:
-        """Return the least number that is not exceeded with probability `level`, in [0, 1]."""
-        place = int(np.searchsorted(self.at_most, level - _ROUNDING))
+        """Return the least number that is not exceeded with probability `level`, in [0, 1].
+
+        Numbers at either end whose probabilities sum to less than 1e-9 do not count.
+        """
+        place = int(np.searchsorted(self.at_most, max(level - _ROUNDING, _ROUNDING)))
         return self.start + min(place, len(self.masses) - 1)
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 import pandas as pd
 
-from reidsim.agents.measures import PARTICIPATION
+from reidsim.agents.measures import RUN_MEASURES
 from reidsim.errors import InputError, not_among
 from reidsim.games.measures import MEASURES
 from reidsim.measures import Measure, columns_of
@@ -90,7 +90,7 @@ class Kind(Faces, RecordSharing, ABC):
     schema: ClassVar[type[ScenarioHead]]
     policies: ClassVar[Mapping[str, Policy]] = {}
     decides: ClassVar[str] = "publisher"
-    measures: ClassVar[tuple[Measure, ...]] = (*MEASURES, PARTICIPATION)
+    measures: ClassVar[tuple[Measure, ...]] = RUN_MEASURES
     numbers_draws: ClassVar[bool] = False
     amount_keys: ClassVar[tuple[str, ...]] = ()
 
