@@ -299,8 +299,11 @@ class ReidentificationModel(mesa.Model):
         acting = np.array([adversary.acts for adversary in self.adversaries])
         plans = [adversary.plan or no_plan(setting.n_cells) for adversary in self.adversaries]
         cases = cases_of_round(setting, plans, acting, self.participants, utility)
-        place = {"replication": setting.replication, "round_number": self.round_number}
-        return reidentified(setting.n_subjects, cases, lambda: agent_stream(setting.seed, "reidentified", **place))
+        draws = functools.partial(
+            agent_stream, setting.seed, "reidentified",
+            replication=setting.replication, round_number=self.round_number,
+        )  # fmt: skip
+        return reidentified(setting.n_subjects, cases, draws)
 
 
 def _columns(setting: Setting) -> SubjectColumns:

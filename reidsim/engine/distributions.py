@@ -24,16 +24,11 @@ _BY_RECORD = ("publisher_payoff", "adversary_payoff", "risk", "prosecutor", "jou
 
 def distributions_of_people(found: Mapping[str, Reidentified]) -> pd.DataFrame:
     """Return quantiles of the number of people re-identified, one row per policy."""
-    return pd.DataFrame(
-        [
-            {
-                "policy": policy,
-                "measure": PEOPLE,
-                **{name: float(each.people.quantile(q)) for name, q in LEVELS.items()},
-            }
-            for policy, each in found.items()
-        ]
-    )
+    rows = []
+    for policy, each in found.items():
+        quantiles = {name: float(each.people.quantile(level)) for name, level in LEVELS.items()}
+        rows.append({"policy": policy, "measure": PEOPLE, **quantiles})
+    return pd.DataFrame(rows)
 
 
 def distributions_of_rounds(
@@ -75,7 +70,7 @@ def distributions_of_equilibria(equilibria: Mapping[str, Equilibrium]) -> pd.Dat
 
 
 def distributions_of_result(result: RunResult) -> pd.DataFrame:
-    """Return the same of a result of any game: of all rounds of agents, else from its records; none if it keeps none."""
+    """Return the same of a result of any game: of all rounds of agents, else from its records if it keeps any."""
     of_rounds = result.analysis.tables().get("distributions")
     if of_rounds is not None:
         return of_rounds

@@ -161,14 +161,11 @@ def run_measures(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.
     """Return `RUN_MEASURES` over the rounds and draws of each policy; indexed by policy."""
     rounds = pd.concat([each.rounds for each in played], ignore_index=True)
     means = rounds.groupby("policy", sort=False)[_MEANS].mean().loc[list(policies)]
-    people = measures_table(
-        {policy: _people([each for each in played if each.policy == policy]) for policy in policies}
-    )
-    risks = {}
-    for policy in policies:
-        own = [each for each in played if each.policy == policy]
+    of_policy = {policy: [each for each in played if each.policy == policy] for policy in policies}
+    people = measures_table({policy: _people(own) for policy, own in of_policy.items()})
+    levels, risks = [RISK_QUANTILES[column] for column in _RISKS], {}
+    for policy, own in of_policy.items():
         outcomes, shared = _outcomes(own)
-        levels = [RISK_QUANTILES[column] for column in _RISKS]
         risks[policy] = weighted_quantiles(outcomes[RISK.column], shared, levels)
     table = means.join(people).join(pd.DataFrame.from_dict(risks, orient="index", columns=_RISKS))
     first = [column for column in columns_of(RUN_MEASURES) if column in table]

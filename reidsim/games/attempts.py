@@ -73,7 +73,8 @@ class Attempts:
     ----------
     presence : Presence
     risk, payoff : ndarray of float64, shape (n_types, n_rows)
-        Probability that the adversary re-identifies a person of each row, and what it expects of that; 0 without attack.
+        Probability that the adversary re-identifies a person of each row, and what it expects of that; 0 without an
+        attack.
     gain : ndarray of float64, shape (n_types, n_rows), optional
         What it gains of a success, if that is known.
     loss : ndarray of float64, shape (n_rows,)

@@ -70,9 +70,7 @@ ANY_REIDENTIFIED = Measure(
     "probability that one person or more are re-identified",
 )
 _QUANTILES = (
-    Measure(
-        "reidentified_median", "Number re-identified, median", "{:,.1f}", _OF_NUMBER.format("in half of all cases")
-    ),
+    Measure("reidentified_median", "Number re-identified, median", "{:,.1f}", _OF_NUMBER.format("in 50 of 100 cases")),
     Measure("reidentified_95", "Number re-identified, 95%", "{:,.1f}", _OF_NUMBER.format("in 95 of 100 cases")),
     Measure("reidentified_99", "Number re-identified, 99%", "{:,.1f}", _OF_NUMBER.format("in 99 of 100 cases")),
 )

@@ -1,4 +1,4 @@
-"""How many people are re-identified under a choice: the distribution of their number, and the payoffs that go with it."""
+"""How many people are re-identified under a choice: the distribution of their number, and payoffs that go with it."""
 
 from __future__ import annotations
 

@@ -5,11 +5,11 @@ numbers and transformed back (Fernandez and Williams 2010; Hong 2013). Three thi
 the number of attempts, and each has a bound:
 
 - The window leaves out a probability of at most 1e-14, by Bernstein's inequality.
-- Since ``|phi(w)| <= exp(-2 v sin(w/2)^2)``, with v the variance, frequencies beyond ``2 v sin(w/2)^2 = 40 + ln M`` are 0
-  to within 4e-18 over all M numbers of the window. A few dozen are left, however many attempts there are.
+- Since ``|phi(w)| <= exp(-2 v sin(w/2)^2)``, with v the variance, frequencies beyond ``2 v sin(w/2)^2 = 40 + ln M``
+  are 0 to within 4e-18 over all M numbers of the window. A few dozen are left, however many attempts there are.
 - With probabilities above 1/2 counted as failures, ``|p u|`` for ``u = exp(iw) - 1`` is mostly small, and the sum of
-  ``log(1 + p u)`` is a series in the sums of powers of p. Its 20 terms leave out less than 1e-17 of phi; the few attempts
-  with ``|p u| > 0.1`` are summed as they are.
+  ``log(1 + p u)`` is a series in the sums of powers of p. Its 20 terms leave out less than 1e-17 of phi; the few
+  attempts with ``|p u| > 0.1`` are summed as they are.
 
 Together that is less than 1e-12 of the probability, besides the rounding of floating-point numbers, which is less still
 as every factor is taken around its mean.
@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import asin, ceil, floor, fsum, log, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +86,7 @@ class Successes:
         return self.start + min(place, len(self.masses) - 1)
 
 
-def successes(probabilities: Floats, numbers: NDArray[np.integer] | None = None) -> Successes:
+def successes(probabilities: Floats, numbers: NDArray[np.number[Any]] | None = None) -> Successes:
     """Return the distribution of the number of successes among independent attempts.
 
     Parameters
@@ -112,8 +113,8 @@ def successes(probabilities: Floats, numbers: NDArray[np.integer] | None = None)
         raise InputError("probability out of range", found=found, expected="0 to 1")
     certain = int(each[chance >= 1].sum())
     open_ = (chance > 0) & (chance < 1) & (each > 0)
-    found = _uncertain(chance[open_], each[open_])
-    return Successes(certain + found.start, found.masses)
+    uncertain = _uncertain(chance[open_], each[open_])
+    return Successes(certain + uncertain.start, uncertain.masses)
 
 
 def mixture(weights: Sequence[float], parts: Sequence[Successes]) -> Successes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +83,7 @@ def mixture_of_sums(weights: Sequence[float], parts: Sequence[Sums]) -> Sums:
 
 def sum_of_amounts(
     chance: Floats,
-    numbers: NDArray[np.integer],
+    numbers: NDArray[np.number[Any]],
     amounts: Floats,
     rng: Callable[[], np.random.Generator],
     known: Successes | None = None,
@@ -115,7 +116,7 @@ def sum_of_amounts(
     return exact or _drawn(chance, numbers, amounts, rng())
 
 
-def _on_multiples(chance: Floats, numbers: NDArray[np.integer], amounts: Floats) -> Sums | None:
+def _on_multiples(chance: Floats, numbers: NDArray[np.number[Any]], amounts: Floats) -> Sums | None:
     """Return the distribution on multiples of a unit; None if there is none, or there are too many of them."""
     distinct, group = np.unique(amounts, return_inverse=True)
     fine = distinct * _FINEST
@@ -136,7 +137,7 @@ def _on_multiples(chance: Floats, numbers: NDArray[np.integer], amounts: Floats)
         start += number.start * step if step > 0 else last * step
         masses = _convolved(masses, spread)
     kept = masses > _NEGLIGIBLE
-    return Sums((start + np.flatnonzero(kept)) * unit, masses[kept] / masses[kept].sum())
+    return Sums(np.asarray((start + np.flatnonzero(kept)) * unit, dtype=np.float64), masses[kept] / masses[kept].sum())
 
 
 def _convolved(first: Floats, second: Floats) -> Floats:
@@ -146,7 +147,7 @@ def _convolved(first: Floats, second: Floats) -> Floats:
     return np.maximum(np.fft.irfft(np.fft.rfft(first, size) * np.fft.rfft(second, size), size), 0.0)
 
 
-def _drawn(chance: Floats, numbers: NDArray[np.integer], amounts: Floats, rng: np.random.Generator) -> Sums:
+def _drawn(chance: Floats, numbers: NDArray[np.number[Any]], amounts: Floats, rng: np.random.Generator) -> Sums:
     alike, place = np.unique(np.stack([chance, amounts]), axis=1, return_inverse=True)
     many = np.bincount(place.ravel(), numbers, minlength=alike.shape[1]).astype(np.int64)
     draws = int(np.clip(_MOST_DRAWN // len(many), _LEAST_DRAWS, DRAWS))

@@ -10,6 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -206,9 +207,7 @@ class Kind(Faces, RecordSharing, ABC):
 
         weights, seed = study.world(draw).weights, study.scenario.seed
         return {
-            policy: reidentified_in(
-                equilibrium, weights, lambda number=number: nested_stream(seed, "reidentified", (draw, number))
-            )
+            policy: reidentified_in(equilibrium, weights, partial(nested_stream, seed, "reidentified", (draw, number)))
             for number, (policy, equilibrium) in enumerate(equilibria.items())
         }
 
