@@ -20,6 +20,8 @@ from reidsim.populations.population import Counts
 WORST = 0.05
 # Quantiles of the number of people re-identified, by column.
 LEVELS = {"reidentified_median": 0.5, "reidentified_95": 0.95, "reidentified_99": 0.99}
+# Probabilities below are rounding.
+_NEGLIGIBLE = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +115,8 @@ def reidentified_in(equilibrium: Equilibrium, weights: Counts, rng: Callable[[],
 def measures_table(found: dict[str, Reidentified]) -> pd.DataFrame:
     """Return the measures by policy."""
     rows = [each.measures() for each in found.values()]
-    table = pd.DataFrame(rows, index=pd.Index(list(found), name="policy"))
-    return table[[*columns_of(REIDENTIFIED), *(column for column in table if column not in columns_of(REIDENTIFIED))]]
+    columns = list(dict.fromkeys([*columns_of(REIDENTIFIED), *(column for row in rows for column in row)]))
+    return pd.DataFrame(rows, index=pd.Index(list(found), name="policy"), columns=columns)
 
 
 def distribution_table(found: dict[str, Reidentified]) -> pd.DataFrame:
@@ -123,13 +125,13 @@ def distribution_table(found: dict[str, Reidentified]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per policy and number that has a probability: ``policy``, ``people``, ``probability`` and ``at_most``,
+        One row per policy and number whose probability is above 1e-15: ``policy``, ``people``, ``probability`` and ``at_most``,
         the probability that no more are re-identified.
     """
     parts = []
     for policy, each in found.items():
         people = each.people
-        kept = people.masses > 0
+        kept = people.masses > _NEGLIGIBLE
         columns = {"people": people.numbers, "probability": people.masses, "at_most": people.at_most}
         parts.append(pd.DataFrame({"policy": policy, **{name: values[kept] for name, values in columns.items()}}))
     table = pd.concat(parts, ignore_index=True)
