@@ -92,8 +92,8 @@ class Response:
         How often it attacks where `attacks`, in (0, 1]; always, if not given. Payoff and exploits are expectations over
         that, too.
     gain : float or ndarray of float64, optional
-        What a success pays, in currency units per record. Where it is not given, the expected payoff is known and how
-        it varies is not.
+        By how much a success pays more than a failure, in currency units per record. Where it is not given, the
+        expected payoff is known and how it varies is not.
     """
 
     attacks: NDArray[np.bool_]

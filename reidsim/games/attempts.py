@@ -76,7 +76,7 @@ class Attempts:
         Probability that the adversary re-identifies a person of each row, and what it expects of that; 0 without an
         attack.
     gain : ndarray of float64, shape (n_types, n_rows), optional
-        What it gains of a success, if that is known.
+        By how much a success pays more than a failure, if that is known.
     loss : ndarray of float64, shape (n_rows,)
         The publisher's, per person re-identified.
     """

@@ -125,8 +125,8 @@ def distribution_table(found: dict[str, Reidentified]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per policy and number whose probability is above 1e-15: ``policy``, ``people``, ``probability`` and ``at_most``,
-        the probability that no more are re-identified.
+        One row per policy and number whose probability is above 1e-15: ``policy``, ``people``, ``probability`` and
+        ``at_most``, the probability that no more are re-identified.
     """
     parts = []
     for policy, each in found.items():

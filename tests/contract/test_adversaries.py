@@ -61,7 +61,7 @@ def test_replies_are_well_formed(name):
         # A group in the registry may turn out to be empty.
         assert (reply.exploits[reply.attacks] >= (0 if "fmdp" in name else 1)).all()
         assert np.isfinite(reply.adversary_payoff).all()
-        # What a success pays is known, and covers what is expected of all.
+        # What a success pays is known, and is no less than what is expected of all attempts.
         assert (reply.gain * reply.reidentified >= reply.adversary_payoff - 1e-9).all()
 
 
