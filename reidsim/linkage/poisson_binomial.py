@@ -70,7 +70,7 @@ class Successes:
     @property
     def mean(self) -> float:
         """The expected number."""
-        return float(self.numbers @ self.masses)
+        return float((self.numbers * self.masses).sum())
 
     @property
     def any(self) -> float:

@@ -54,7 +54,7 @@ class Sums:
         That is the conditional value at risk of amounts that are better the higher they are.
         """
         values, taken = self._lowest(share)
-        return float(values @ taken) / share
+        return float((values * taken).sum()) / share
 
     def standard_error(self, share: float) -> float:
         """Return the standard error of `mean_of_lowest`, by the spread of the draws; 0 where it is exact."""
