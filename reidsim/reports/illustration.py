@@ -16,6 +16,7 @@ from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.outcomes import outputs_among
 from reidsim.engine.stress.result import StressResult
 from reidsim.errors import InputError
+from reidsim.file_names import plain_name
 from reidsim.figures.agents import beliefs_by_round, rounds_by_policy
 from reidsim.figures.by_policy import figures_by_policy, payoffs_by_policy
 from reidsim.figures.cross_play import cross_play_maps
@@ -35,11 +36,13 @@ def illustrate(result: Result, folder: Path) -> list[str]:
         Names of the files, in the order of the paper's figures.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    names = []
+    names: dict[str, str] = {}
     for name, figure in figures_of(result):
-        save_figure(figure, folder / f"{name}.png")
-        names.append(f"{name}.png")
-    return names
+        # Keys of scenarios are part of some names, and kinds of somebody's own give others.
+        plain = plain_name(name, names)
+        names[plain] = f"{plain}.png"
+        save_figure(figure, folder / names[plain])
+    return list(names.values())
 
 
 def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
