@@ -16,13 +16,13 @@ from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.outcomes import outputs_among
 from reidsim.engine.stress.result import StressResult
 from reidsim.errors import InputError
-from reidsim.file_names import plain_name
 from reidsim.figures.agents import beliefs_by_round, rounds_by_policy
 from reidsim.figures.by_policy import figures_by_policy, payoffs_by_policy
 from reidsim.figures.cross_play import cross_play_maps
 from reidsim.figures.saving import save_figure
 from reidsim.figures.stress import belief_curves, policy_map, regret_curves, sensitivity_bars
 from reidsim.figures.sweep import sweep_figures
+from reidsim.file_names import plain_name
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
 from reidsim.scenarios.kind import kind_of_content
 
