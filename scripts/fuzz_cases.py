@@ -155,9 +155,9 @@ source = "made up"
 [[sources]]
 kind = "groups"
 name = "neighbours"
-presence = 0.4
 [[sources.profile]]
 when = { sex = ["F"] }
+presence = 0.4
 groups = [{ attributes = ["zip", "sex"] }, { attributes = ["age"], probability = 0.5 }]
 [[sources.profile]]
 groups = [{ attributes = ["zip", "sex"] }]
