@@ -15,7 +15,7 @@ from reidsim.engine.batch.studies import Studies
 from reidsim.engine.batch.tasks import RunTask, Tables
 from reidsim.engine.distributions import distributions_of_equilibria, distributions_of_people, distributions_of_result
 from reidsim.engine.run_result import RunResult
-from reidsim.engine.single_run import describe_once, run_once
+from reidsim.engine.single_run import describe_once, run_once, within_memory
 from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.reidentified import measures_table
@@ -76,7 +76,7 @@ class ScenarioWork:
         if not self._kind.decides:
             describe_once(loaded)
             return None
-        return self._studies.get(loaded).fingerprint
+        return within_memory(lambda: self._studies.get(loaded)).fingerprint
 
     @property
     def _kind(self) -> Kind:
