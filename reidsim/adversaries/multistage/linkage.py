@@ -152,7 +152,8 @@ class MultistageLinker:
             plan_success=np.stack(success),
             prices=np.array([plan.price for plan in plans]),
             by_chance=True,
-            candidates=ListedCandidates(sizes[0], among[0], np.full(len(rows), coverage)),
+            candidates=ListedCandidates(sizes[0], np.full(len(rows), coverage)),
+            among=among[0],
         )
 
     def _extended(

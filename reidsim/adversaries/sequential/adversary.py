@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.attack import PlanLinkage, best_plan
-from reidsim.adversaries.response import INDIFFERENCE, Linkage, ListedCandidates, Response, one_over
+from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response, one_over
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import BinomialBelief, plan_known, plan_listed, plan_unknown
 from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess, plan_unconfirmed
@@ -61,14 +61,14 @@ class SequentialAdversary:
         """What of a linkage the decision to access rests on."""
         if self.registry_size is not None:
             return frozenset({"match_probability"})
-        return frozenset({"believed_group_sizes", "plan_believed", "plans", "prices"})
+        return frozenset({"believed_group_sizes", "candidates", "plan_believed", "plans", "prices"})
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to each record; see `Adversary`."""
         if isinstance(linkage, PlanLinkage) and linkage.plan_believed is not None:
             return self._respond_by_plan(linkage)
         if linkage.candidates is not None:
-            return self._listed(linkage.candidates)
+            return self._listed(linkage)
         if linkage.by_chance:
             known = linkage.believed_group_sizes is linkage.group_sizes
             believed = whole_candidates(linkage.believed_group_sizes)
@@ -101,7 +101,9 @@ class SequentialAdversary:
             gain=self.attack.gain,
         )
 
-    def _listed(self, candidates: ListedCandidates) -> Response:
+    def _listed(self, linkage: Linkage) -> Response:
+        candidates, among = linkage.candidates, linkage.among
+        assert candidates is not None and among is not None  # noqa: S101, PT018 # they come together
         if self.registry_size is not None or self.signal is not None:
             raise InputError("people of a drawn list are exploited by planners who know groups and see each success")
         names = ("attacks", "success", "believed_success", "adversary_payoff", "exploits")
@@ -111,7 +113,7 @@ class SequentialAdversary:
             here = candidates.coverage == coverage
             attack = replace(self.attack, prior=self.attack.prior * coverage)
             sizes = candidates.sizes[here]
-            plan = plan_listed(attack, sizes, candidates.among[here])
+            plan = plan_listed(attack, sizes, among[here])
             hoped = plan_known(attack, sizes).reidentified
             replies = (plan.accesses, plan.reidentified, hoped, plan.true_payoff, plan.exploits)
             for name, reply in zip(names, replies, strict=True):
@@ -133,7 +135,7 @@ class SequentialAdversary:
         ]
         if linkage.candidates is not None:
             # The first plan infers nothing.
-            replies[0] = self._listed(linkage.candidates)
+            replies[0] = self._listed(linkage)
         each = np.arange(believed.shape[1])
         return Response(
             **{

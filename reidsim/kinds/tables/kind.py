@@ -112,8 +112,10 @@ class TablesKind(Kind):
                 each.adversary(each.prices)
         people = study.linked_population if study.scenario.publisher.unit == "record" else study.population
         of_people = "" if study.persons is None else f" of {counted(study.n_subjects, 'person', 'people')}"
+        # Where people are looked up in lists, records of one cell have rows of their own.
+        cells = study.lattice.n_records if study.drawn is None else len(study.dataset.cells)
         size = (
-            f"{counted(study.n_records, 'record')}{of_people} in {counted(study.lattice.n_records, 'distinct cell')}, "
+            f"{counted(study.n_records, 'record')}{of_people} in {counted(cells, 'distinct cell')}, "
             f"{counted(study.lattice.size, 'strategy', 'strategies')}"
         )
         size += "" if people is None else f", {counted(people.total, 'person', 'people')}"
