@@ -25,7 +25,7 @@ from reidsim.scenarios.schema import ScenarioHead, economics_of
 from reidsim.scenarios.study import AmountPoints, PolicyOutcome, Study, equilibria_of
 
 # What tells rows of a run apart, in the games that have it; the other columns are measures.
-GROUP_COLUMNS = ("policy", "records", "knowledge", "sample")
+GROUP_COLUMNS = ("policy", "records", "knowledge", "sample", "defender", "plans_against", "adversary")
 # Columns of a run's own table that say which run it is, or that it ended well.
 _IDENTITY = ("scenario", "point", "replication", "state", "seed", "error", "run")
 
@@ -86,15 +86,10 @@ class ScenarioWork:
         study = self._studies.get(loaded)
         draw = task.replication if self._kind.numbers_draws else 0
         outcomes = self._outcomes(loaded, study, task, draw)
-        equilibria = equilibria_of(outcomes)
-        found = self._kind.reidentified(study, draw, equilibria)
-        runs = self._kind.summarise(study, draw, equilibria).join(measures_table(found))
-        runs = runs.join(self._kind.further_measures(study, equilibria))
-        distributions = pd.concat([self._by_record(study, draw, equilibria), distributions_of_people(found)])
-        tables = {"runs": _columns(runs.reset_index()), "distributions": _columns(distributions)}
+        tables = tables_of_policies(study, draw, equilibria_of(outcomes))
         runtimes = self._kind.runtimes(outcomes)
         if len(runtimes):
-            tables["runtimes"] = _columns(runtimes)
+            tables["runtimes"] = columns_of_table(runtimes)
         return tables, tuple(self._kind.warnings(study, draw, outcomes))
 
     def _outcomes(
@@ -138,9 +133,16 @@ class ScenarioWork:
         blocks = [group[at : at + size] for group in groups for at in range(0, len(group), size)]
         return {point: tuple(block) for block in blocks for point in block}
 
-    def _by_record(self, study: Study[Any], draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        rows = self._kind.row_of_subject(study, draw)
-        return distributions_of_equilibria({policy: found.expand(rows) for policy, found in equilibria.items()})
+
+def tables_of_policies(study: Study[Any], draw: int, equilibria: Mapping[str, Equilibrium]) -> Tables:
+    """Return the measures of policies, and how outcomes are distributed under them, as plain columns."""
+    kind = kind_of(study.scenario)
+    found = kind.reidentified(study, draw, equilibria)
+    runs = kind.summarise(study, draw, equilibria).join(measures_table(found))
+    runs = runs.join(kind.further_measures(study, equilibria))
+    by_record = distributions_of_equilibria(equilibria, kind.row_of_subject(study, draw))
+    distributions = pd.concat([by_record, distributions_of_people(found)])
+    return {"runs": columns_of_table(runs.reset_index()), "distributions": columns_of_table(distributions)}
 
 
 def equilibria_at(points: AmountPoints, scenario: ScenarioHead) -> dict[str, Equilibrium]:
@@ -171,7 +173,7 @@ def _run_any(loaded: LoadedScenario[ScenarioHead]) -> tuple[Tables, tuple[str, .
     without = {
         name: table.drop(columns=[column for column in _IDENTITY if column in table]) for name, table in tables.items()
     }
-    return {name: _columns(table) for name, table in without.items() if len(table)}, result.warnings
+    return {name: columns_of_table(table) for name, table in without.items() if len(table)}, result.warnings
 
 
 def _rounds_of(result: RunResult) -> dict[str, pd.DataFrame]:
@@ -180,7 +182,7 @@ def _rounds_of(result: RunResult) -> dict[str, pd.DataFrame]:
     return {name: tables[name] for name in ROUND_TABLES if name in tables}
 
 
-def _columns(table: pd.DataFrame) -> dict[str, list[Any]]:
+def columns_of_table(table: pd.DataFrame) -> dict[str, list[Any]]:
     """Return a table as plain columns; text that is missing as None, numbers as they are."""
     plain = {}
     for name in table:
