@@ -54,19 +54,10 @@ def distributions_of_rounds(
     ]
 
 
-def distributions_of_equilibria(equilibria: Mapping[str, Equilibrium], row: NDArray[np.intp]) -> pd.DataFrame:
-    """Return quantiles over records of their outcomes, one row per policy and outcome.
-
-    Parameters
-    ----------
-    equilibria : mapping of str to Equilibrium
-        By policy.
-    row : ndarray of intp, shape (n_subjects,)
-        On which row of these stands each who counts once.
-    """
+def distributions_of_equilibria(equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+    """Return quantiles over records of their outcomes, one row per policy and outcome."""
     rows = []
-    for policy, each in equilibria.items():
-        equilibrium = each.expand(row)
+    for policy, equilibrium in equilibria.items():
         outcomes = {
             "publisher_payoff": equilibrium.publisher_payoff,
             "adversary_payoff": equilibrium.adversary_payoff,

@@ -145,6 +145,10 @@ class Kind(Faces, RecordSharing, ABC):
         game = study.world(0).truth
         return f"{game.n_records:,} records, {game.space.size:,} strategies"
 
+    def needed_memory(self, study: Any) -> int | None:
+        """Return about how many bytes a run of a study takes at its peak, besides the program; None if untold."""
+        return None
+
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return that part of a scenario's content of which the data of its study are made."""
         return loaded.content

@@ -15,7 +15,7 @@ from reidsim.engine.batch.studies import Studies
 from reidsim.engine.batch.tasks import RunTask, Tables
 from reidsim.engine.distributions import distributions_of_equilibria, distributions_of_people, distributions_of_result
 from reidsim.engine.run_result import RunResult
-from reidsim.engine.single_run import describe_once, run_once
+from reidsim.engine.single_run import describe_once, run_once, within_memory
 from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.reidentified import measures_table
@@ -76,7 +76,7 @@ class ScenarioWork:
         if not self._kind.decides:
             describe_once(loaded)
             return None
-        return self._studies.get(loaded).fingerprint
+        return within_memory(lambda: self._studies.get(loaded)).fingerprint
 
     @property
     def _kind(self) -> Kind:
@@ -86,7 +86,8 @@ class ScenarioWork:
         study = self._studies.get(loaded)
         draw = task.replication if self._kind.numbers_draws else 0
         outcomes = self._outcomes(loaded, study, task, draw)
-        tables = tables_of_policies(study, draw, equilibria_of(outcomes))
+        equilibria = equilibria_of(outcomes)
+        tables = run_tables(study, draw, equilibria)
         runtimes = self._kind.runtimes(outcomes)
         if len(runtimes):
             tables["runtimes"] = columns_of_table(runtimes)
@@ -134,17 +135,6 @@ class ScenarioWork:
         return {point: tuple(block) for block in blocks for point in block}
 
 
-def tables_of_policies(study: Study[Any], draw: int, equilibria: Mapping[str, Equilibrium]) -> Tables:
-    """Return the measures of policies, and how outcomes are distributed under them, as plain columns."""
-    kind = kind_of(study.scenario)
-    found = kind.reidentified(study, draw, equilibria)
-    runs = kind.summarise(study, draw, equilibria).join(measures_table(found))
-    runs = runs.join(kind.further_measures(study, equilibria))
-    by_record = distributions_of_equilibria(equilibria, kind.row_of_subject(study, draw))
-    distributions = pd.concat([by_record, distributions_of_people(found)])
-    return {"runs": columns_of_table(runs.reset_index()), "distributions": columns_of_table(distributions)}
-
-
 def equilibria_at(points: AmountPoints, scenario: ScenarioHead) -> dict[str, Equilibrium]:
     """Return the outcome of each policy at the point of a scenario, chosen by belief and evaluated on the truth.
 
@@ -180,6 +170,17 @@ def _rounds_of(result: RunResult) -> dict[str, pd.DataFrame]:
     """Return what agents did round by round, if there are any."""
     tables = result.analysis.tables()
     return {name: tables[name] for name in ROUND_TABLES if name in tables}
+
+
+def run_tables(study: Study[Any], draw: int, equilibria: Mapping[str, Equilibrium]) -> dict[str, Any]:
+    """Return the measures of policies and how outcomes are distributed over records, as plain columns by table."""
+    kind = kind_of(study.scenario)
+    found, rows = kind.reidentified(study, draw, equilibria), kind.row_of_subject(study, draw)
+    runs = kind.summarise(study, draw, equilibria).join(measures_table(found))
+    runs = runs.join(kind.further_measures(study, equilibria))
+    by_record = distributions_of_equilibria({policy: each.expand(rows) for policy, each in equilibria.items()})
+    distributions = pd.concat([by_record, distributions_of_people(found)])
+    return {"runs": columns_of_table(runs.reset_index()), "distributions": columns_of_table(distributions)}
 
 
 def columns_of_table(table: pd.DataFrame) -> dict[str, list[Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from reidsim.engine.batch.design import at_point, has_numbered_replications
-from reidsim.engine.batch.one_run import tables_of_policies
+from reidsim.engine.batch.one_run import run_tables
 from reidsim.engine.batch.studies import Studies
 from reidsim.engine.batch.tasks import RunTask, Tables
 from reidsim.engine.cross_play.once import Table, table_of
@@ -64,7 +64,7 @@ class OpponentWork:
             planned = opponent.planned if self.informed and defender.plans else own.planned
             choice = defender.choose(planned)
             equilibria[policy] = outcome_of(paid_in(defender, opponent.truth, choice), choice)
-        return tables_of_policies(study, table.draw, equilibria), ()
+        return run_tables(study, table.draw, equilibria), ()
 
 
 def named_opponent(table: Table, name: str) -> Opponent:
