@@ -13,6 +13,7 @@ from reidsim.engine.results import Clock, make_manifest
 from reidsim.engine.rounds import describe_rounds, play_rounds
 from reidsim.engine.run_result import RunResult, run_table
 from reidsim.errors import InputError
+from reidsim.games.reidentified import Reidentified, distribution_table, evenly_mixed, measures_table
 from reidsim.memory import free_memory, require_memory
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
@@ -20,8 +21,18 @@ from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Played, Progress, Study, equilibria_of
 
 
-def run_once(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | None = None) -> RunResult:
+def run_once(
+    loaded: LoadedScenario[ScenarioHead], *, study: Study[Any] | None = None, progress: Progress | None = None
+) -> RunResult:
     """Run a scenario at the values it gives itself, whatever it says about other points and replications.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+    study : Study, optional
+        Of the scenario, if it has been built already.
+    progress : callable, optional
+        Called with a task, and how much of it is done.
 
     Raises
     ------
@@ -33,7 +44,7 @@ def run_once(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | None 
     loaded.makers()
     kind, clock = kind_of(loaded.scenario), Clock()
     report("reading", 0, 1)
-    study = within_memory(lambda: kind.build(loaded))
+    study = study or within_memory(lambda: kind.build(loaded))
     clock.lap("build")
     try:
         if not kind.decides:
@@ -94,13 +105,17 @@ def play_policies(study: Study[Any], report: Progress) -> Played:
     """Play every policy of a scenario in every draw; records and tables are those of the first."""
     kind, scenario = kind_of(study.scenario), study.scenario
     runs, runtimes = [], []
+    people: dict[str, list[Reidentified]] = {}
     for draw in range(study.draws):
         single = study.draws == 1
         if not single:
             report("playing", draw, study.draws)
         outcomes = kind.play(study, draw, progress=(lambda *done: report("playing", *done)) if single else None)
         equilibria = equilibria_of(outcomes)
-        summary = kind.summarise(study, draw, equilibria)
+        found = kind.reidentified(study, draw, equilibria)
+        summary = kind.summarise(study, draw, equilibria).join(measures_table(found))
+        for policy, each in found.items():
+            people.setdefault(policy, []).append(each)
         runs.append(run_table(study.loaded.name, scenario.seed, draw, summary))
         seconds = kind.runtimes(outcomes)
         seconds.insert(0, "replication", draw)
@@ -110,7 +125,8 @@ def play_policies(study: Study[Any], report: Progress) -> Played:
             analysis = kind.analyse(study, outcomes, report)
             warnings = (*analysis.left_out, *kind.warnings(study, draw, outcomes))
             facts = {"policies": kind.facts_of_policies(study, outcomes)}
-    analysis = replace(analysis, runtimes=pd.concat(runtimes, ignore_index=True))
+    distributions = distribution_table({policy: evenly_mixed(each) for policy, each in people.items()})
+    analysis = replace(analysis, runtimes=pd.concat(runtimes, ignore_index=True), reidentified=distributions)
     return Played(pd.concat(runs, ignore_index=True), records, analysis, facts, warnings)
 
 

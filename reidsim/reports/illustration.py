@@ -19,6 +19,7 @@ from reidsim.errors import InputError
 from reidsim.figures.agents import beliefs_by_round, rounds_by_policy
 from reidsim.figures.by_policy import figures_by_policy, payoffs_by_policy
 from reidsim.figures.cross_play import cross_play_maps
+from reidsim.figures.reidentified import reidentified_by_policy
 from reidsim.figures.saving import save_figure
 from reidsim.figures.stress import belief_curves, policy_map, regret_curves, sensitivity_bars
 from reidsim.figures.sweep import sweep_figures
@@ -91,6 +92,8 @@ def _run_figures(result: RunResult) -> Iterator[tuple[str, Figure]]:
     else:
         drawn = kind.figures(result)
         yield from figures_by_policy(result) if drawn is None else drawn
+    if len(result.analysis.reidentified):
+        yield "reidentified", reidentified_by_policy(result.analysis.reidentified)
 
 
 def _agent_figures(analysis: AgentAnalysis) -> Iterator[tuple[str, Figure]]:
