@@ -17,6 +17,7 @@ from reidsim.games.cross_play import cross_play as play_all
 from reidsim.linkage.number_checks import check_share
 from reidsim.measures import Measure, measures_among
 from reidsim.progress import watched
+from reidsim.scenarios.agents import are_equipped, left_out_of_rounds
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 from reidsim.scenarios.schema import ScenarioHead
@@ -168,9 +169,7 @@ def cross_play_loaded(
 def _not_played(scenario: ScenarioHead) -> Iterator[str]:
     """Yield what a scenario says that a single game of its own adversary leaves out."""
     agents = getattr(scenario, "agents", None)
-    if agents is not None and not agents.types:
-        section = "adversaries" if getattr(scenario, "adversaries", None) else "adversary"
-        whom = f"the adversary of section {section}" if section == "adversary" else f"those of section {section}"
-        yield f"section agents is left out: one round, against {whom}"
+    if agents is not None and not agents.types and not are_equipped(scenario):
+        yield from left_out_of_rounds(scenario)
     if scenario.sweep is not None or scenario.uncertainty is not None or scenario.replications > 1:
         yield "sweep, uncertainty and replications are left out: the scenario's own values, drawn once"

@@ -14,6 +14,7 @@ from reidsim.engine.results import Clock, make_manifest, write_json, write_parqu
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import averages
 from reidsim.measures import Measure, measures_among
+from reidsim.scenarios.agents import left_out_of_rounds
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import counted_units
@@ -115,7 +116,7 @@ def score_loaded(
     own = averages(released, np.ones(len(released.strategies), dtype=np.int64))
     first = pd.DataFrame([own], index=pd.Index([path.name], name="policy"))
     summary = pd.concat([first, policies[[column for column in policies if column in own]]])
-    left = ("section agents is left out: one round",) if getattr(loaded.scenario, "agents", None) is not None else ()
+    left = left_out_of_rounds(loaded.scenario)
     facts = {
         "score": {"file": path.name, "sha256": sha256_of(path), "key": key},
         **kind.facts(study),

@@ -54,11 +54,11 @@ class Exploration(mesa.Model):
         self._shown = loaded
         try:
             self._shown = changed(loaded, values())
-            self.result = run_once(_without(self._shown, "agents"))
+            self.result = run_once(_one_game(self._shown))
         except InputError as error:
             self.problem = str(error)
             self._shown = loaded
-            self.result = run_once(_without(loaded, "agents", *_LEFT_OUT))
+            self.result = run_once(_one_game(_without(loaded, *_LEFT_OUT)))
         self.policy = policy if policy in self.policies else self.policies[-1]
         self._world: ReidentificationModel | None = None
 
@@ -130,6 +130,17 @@ def world_of(loaded: LoadedScenario[ScenarioHead], policy: str) -> Reidentificat
     """
     kind = kind_of(loaded.scenario)
     return ReidentificationModel(kind.settings(kind.build(loaded))(policy, 0, 0), policy)
+
+
+def _one_game(loaded: LoadedScenario[ScenarioHead]) -> LoadedScenario[ScenarioHead]:
+    """Return a scenario without rounds; with one of them, where adversaries say what they are in rounds alone."""
+    agents = loaded.content.get("agents")
+    if agents is None or not getattr(loaded.scenario, "adversaries", None):
+        return _without(loaded, "agents")
+    left_out = ("participation", "learning")
+    first = {key: value for key, value in agents.items() if key not in left_out}
+    first |= {"rounds": 1, "mode": "expectation", "draws": 1}
+    return loaded.with_content({**loaded.content, "agents": first})
 
 
 def _without(loaded: LoadedScenario[ScenarioHead], *keys: str) -> LoadedScenario[ScenarioHead]:

@@ -94,7 +94,11 @@ def test_what_cannot_be_is_refused_in_one_line(changes, message, town_file):
     ("changes", "message"),
     [
         ({"agents.types.broker.holds": []}, "'registry', in which it looks people up"),
-        ({"agents.types.broker.accuracy": 0.5}, "accuracy is not of masking scenarios"),
+        ({"agents.types.broker": {"accuracy": 0.5, "planner": "fmdp"}}, "accuracy is of planners who attempt a record"),
+        (
+            {"agents.types.kin-seeker": {"knowledge": "voters"}},
+            "and resource of a section .adversaries.NAME",
+        ),
         ({"agents.resources.genealogy.coverage": 0.5}, "a price only"),
         ({"agents.resources.gossip.price": 1}, "no such resource"),
         ({"agents.types.broker.buys": ["gossip"]}, "no such resource; found 'gossip'"),

@@ -37,6 +37,18 @@ class PlanLinkage(Linkage):
     plan_success: Floats | None = None
     prices: Floats | None = None
 
+    def inaccurate(self, accuracy: float, expected: float) -> PlanLinkage:
+        """Return the same with the chances of every plan, which ends in the resource that is not all right."""
+        sizes = super().inaccurate(accuracy, expected)
+        return replace(
+            self,
+            group_sizes=sizes.group_sizes,
+            believed_group_sizes=sizes.believed_group_sizes,
+            plan_believed=None if self.plan_believed is None else self.plan_believed * expected,
+            plan_success=None if self.plan_success is None else self.plan_success * accuracy,
+            by_chance=True,
+        )
+
 
 @dataclass(frozen=True)
 class PlannedResponse(Response):

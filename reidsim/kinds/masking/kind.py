@@ -34,7 +34,7 @@ from reidsim.kinds.masking.solving import check_policies
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
 from reidsim.releases.focused import FocusedSpace
 from reidsim.scenarios.adversary_schema import WeightedSection
-from reidsim.scenarios.agents import among_adversaries
+from reidsim.scenarios.agents import among_adversaries, are_equipped
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, Slider
 from reidsim.scenarios.kind import Kind
@@ -175,14 +175,15 @@ class MaskingKind(Kind):
 
     def opponent_types(self, study: MaskingStudy) -> TypeOpponents:
         """Return the types, on the attributes that any attack looks at."""
-        agents = study.scenario.agents
-        if agents is None or not agents.types:
+        agents, named = study.scenario.agents, are_equipped(study.scenario)
+        if agents is None or not (agents.types or named):
             return ideas_of_several(study)
-        space, attack = study.games(0)[0].space, study.games(0)[0].attack
+        space, attacks = study.games(0)[0].space, [game.attack for game, _ in study.games_against_each(0).values()]
         if space.size > MOST_FORMS:
             return TypeOpponents(left_out=(f"types cannot play: there are more than {MOST_FORMS:,} forms", LEFT_OUT))
         setting = self.settings(study)("masking", 0, 0)
-        return types_of_setting(setting, agents.together, FocusedSpace(space, attack.looked_at))
+        looked_at = tuple(dict.fromkeys(name for attack in attacks for name in attack.looked_at))
+        return types_of_setting(setting, agents.together, FocusedSpace(space, looked_at), named=named)
 
     def cross_play_policies(self, study: MaskingStudy) -> tuple[str, ...]:
         """Return the policies in the order of rows, and those of the scenario."""

@@ -314,13 +314,11 @@ class MaskingScenario(ScenarioHead):
 
     @model_validator(mode="after")
     def _somebody_attacks(self) -> MaskingScenario:
-        check_adversaries(self.adversaries, self.model_fields_set)
+        check_adversaries(self.adversaries, self.model_fields_set, self.agents)
         if not self.adversaries and "adversary" not in self.model_fields_set:
             raise InputError(
                 "key missing", where="adversary", expected="[adversary], or several by name as [adversaries.NAME]"
             )
-        if self.agents is not None:
-            self.agents.check_adversaries(self.adversaries)
         if self.adversaries and self.figures.search_path is not None:
             raise InputError(
                 "it is about one adversary", where="figures.search_path",

@@ -306,9 +306,7 @@ class TablesScenario(ScenarioHead):
                 )  # fmt: skip
 
     def _check_adversaries(self) -> None:
-        check_adversaries(self.adversaries, self.model_fields_set)
-        if self.agents is not None:
-            self.agents.check_adversaries(self.adversaries)
+        check_adversaries(self.adversaries, self.model_fields_set, self.agents)
         if not self.adversaries:
             return
         if self.figures.sequential is not None:
