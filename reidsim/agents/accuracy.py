@@ -35,6 +35,11 @@ class InaccurateLinker:
     accuracy: float
     expected_accuracy: float
 
+    @property
+    def looked_at(self) -> tuple[str, ...] | None:
+        """Attributes on which linkage depends, if the linker says so."""
+        return getattr(self.linker, "looked_at", None)
+
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Link all records, or those of `rows`, shared as `strategy`; see `Linker`."""
         return self.linker.link(strategy, rows).inaccurate(self.accuracy, self.expected_accuracy)

@@ -45,9 +45,16 @@ class PeopleSection(Section):
     generations: Years | None = Field(
         default=None, description="of a genealogy: men of the last so many; everybody if not given"
     )
+    women: bool = Field(default=False, description="with `generations`: also the women, of whom no alleles are known")
     reference_year: int | None = Field(
         default=None, description="gives people an `age`, counted from their `birth_year`"
     )
+
+    @model_validator(mode="after")
+    def _of_generations(self) -> PeopleSection:
+        if self.women and self.generations is None:
+            raise InputError("without generations everybody is there", where="women", expected="it with generations")
+        return self
 
 
 class TableSection(Section):

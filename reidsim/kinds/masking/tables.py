@@ -220,7 +220,8 @@ def _people(
     loci: tuple[str, ...] = ()
     if isinstance(made, Genealogy):
         loci = made.loci
-        people = genealogy_individuals(made, None if section.generations is None else made.living(section.generations))
+        living = None if section.generations is None else made.living(section.generations, women=section.women)
+        people = genealogy_individuals(made, living)
     elif section.generations is not None:
         raise InputError("not a genealogy", where="population.generations", found=section.recipe)
     else:
