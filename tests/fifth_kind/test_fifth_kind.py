@@ -144,6 +144,4 @@ def test_agents_of_several_types_meet_its_records(scenario, planner):
     found = result.summary["publisher_payoff"].to_dict()
     assert found == pytest.approx({"basic": np.maximum(expected, 0).mean(), "share-all": expected.mean()}, rel=1e-12)
     with pytest.raises(InputError, match=r"own\.holds: this kind of scenario tells nothing of resources"):
-        reidsim.run(
-            scenario, overrides={"agents.rounds": 1, "adversaries.own": {"weight": 1, "holds": []}}, allow_code=True
-        )
+        reidsim.run(scenario, overrides={"agents": {}, "adversaries.own": {"weight": 1, "holds": []}}, allow_code=True)
