@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.attack import PlanLinkage, best_plan
-from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response
+from reidsim.adversaries.response import INDIFFERENCE, Linkage, ListedCandidates, Response, one_over
 from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.adversaries.sequential.planning import BinomialBelief, plan_known, plan_unknown
+from reidsim.adversaries.sequential.planning import BinomialBelief, plan_known, plan_listed, plan_unknown
 from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess, plan_unconfirmed
 from reidsim.errors import InputError
 from reidsim.populations.population import Counts
-from reidsim.releases.strategy_space import Floats, Rows
+from reidsim.releases.strategy_space import Rows
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,10 @@ class SequentialAdversary:
     a group of one over that probability, rounded up to whole candidates; where nobody can be named, as nobody. Of the
     plans of an attack in stages the one with which a single attempt pays most is used, at its price as a cost of
     linking. As with any group whose size was believed to be another, the true one is found on linking.
+
+    In a list that was drawn it acts against the people who agree with what is released, and takes the record's person
+    for one of them with the attack's prior; what follows is worked out given who is in the list. If a plan in stages
+    infers something, that is told by the chance of an attempt, as above.
 
     Parameters
     ----------
@@ -63,6 +67,8 @@ class SequentialAdversary:
         """Return the reply to each record; see `Adversary`."""
         if isinstance(linkage, PlanLinkage) and linkage.plan_believed is not None:
             return self._respond_by_plan(linkage)
+        if linkage.candidates is not None:
+            return self._listed(linkage.candidates)
         if linkage.by_chance:
             known = linkage.believed_group_sizes is linkage.group_sizes
             believed = whole_candidates(linkage.believed_group_sizes)
@@ -94,6 +100,18 @@ class SequentialAdversary:
             exploits=np.where(plan.accesses, plan.exploits, 0.0),
         )
 
+    def _listed(self, candidates: ListedCandidates) -> Response:
+        if self.registry_size is not None or self.signal is not None:
+            raise InputError("people of a drawn list are exploited by planners who know groups and see each success")
+        plan = plan_listed(self.attack, candidates.sizes, candidates.among)
+        return Response(
+            attacks=plan.accesses,
+            success=plan.reidentified,
+            believed_success=plan_known(self.attack, candidates.sizes).reidentified,
+            adversary_payoff=plan.true_payoff,
+            exploits=np.where(plan.accesses, plan.exploits, 0.0),
+        )
+
     def _respond_by_plan(self, linkage: PlanLinkage) -> Response:
         """Reply to an attack in stages: with the plan of each record that pays most in a single attempt."""
         believed, success, prices = linkage.plan_believed, linkage.plan_success, linkage.prices
@@ -101,12 +119,19 @@ class SequentialAdversary:
         if self.registry_size is not None:
             raise InputError("a planner of unknown groups needs the share of people who match")
         plan = best_plan(self.attack.gain, believed, prices)
+        attack = self.attack
+        if linkage.candidates is not None:
+            # Chances by plan reckon with who is in the list.
+            attack = replace(attack, prior=1.0)
         replies = [
-            replace(self, attack=replace(self.attack, link_cost=self.attack.link_cost + float(price)))._planned(
+            replace(self, attack=replace(attack, link_cost=attack.link_cost + float(price)))._planned(
                 Linkage(whole_candidates(one_over(success[number])), whole_candidates(one_over(believed[number])))
             )
             for number, price in enumerate(prices)
         ]
+        if linkage.candidates is not None:
+            # The first plan infers nothing.
+            replies[0] = self._listed(linkage.candidates)
         each = np.arange(believed.shape[1])
         return Response(
             **{
@@ -114,11 +139,6 @@ class SequentialAdversary:
                 for name in ("attacks", "success", "believed_success", "adversary_payoff", "exploits")
             }
         )
-
-
-def one_over(chance: Floats) -> Floats:
-    """Return one over a probability, infinite where it is 0."""
-    return np.asarray(np.divide(1.0, chance, out=np.full(np.shape(chance), np.inf), where=chance > 0))
 
 
 def whole_candidates(sizes: Counts) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaski
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import RecordGame
 from reidsim.kinds.masking.schema import MaskingAdversarySection, MaskingScenario
-from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
+from reidsim.kinds.masking.study import MaskingStudy, build_masking_study, presence_of
 from reidsim.releases.focused import FocusedSpace
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.adversary_schema import TOGETHER
@@ -71,8 +71,7 @@ def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, 
         return truth, belief
 
     def sequential() -> Games:
-        registered = linked[0].world.registered
-        coverage = 1.0 if registered is None else float(registered.mean())
+        coverage = presence_of(linked[0].world, linked[0].attack.identify.resource, False)
         plan = section.model_copy(update={"planner": "fmdp", "parameters": {}})
         return simple(partial(planner, plan, loaded=study.loaded, coverage=coverage))
 

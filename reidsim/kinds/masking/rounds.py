@@ -19,7 +19,7 @@ from reidsim.games.record_game import Linker
 from reidsim.kinds.masking.policies import policy_named
 from reidsim.kinds.masking.schema import MaskingScenario
 from reidsim.kinds.masking.solving import game_of
-from reidsim.kinds.masking.study import MaskingStudy
+from reidsim.kinds.masking.study import MaskingStudy, presence_of
 from reidsim.scenarios.agents import (
     check_resources,
     economics_of,
@@ -78,8 +78,7 @@ class _MaskingEquip:
             cost = economics.cost if self.section.cost is None else self.section.cost
             rules = adversary.sequential.model_copy(update=sequential_rules(self.agents))
             sequential = adversary.model_copy(update={"planner": name, "sequential": rules, "parameters": {}})
-            registered = game.world.registered
-            coverage = 1.0 if registered is None else float(registered.mean())
+            coverage = presence_of(game.world, game.attack.identify.resource, self.study.knowledge is not None)
             return planner(sequential, gain, cost, loaded=self.study.loaded, coverage=coverage)
         if name != "one-shot":
             return planner(adversary, gain, cost, loaded=self.study.loaded)

@@ -126,7 +126,7 @@ class MaskingStudy(Study[MaskingScenario]):
 
     def _games(self, replication: int) -> dict[str | None, Games]:
         def drawn(sizes: Mapping[str, int] | None = None) -> dict[str | None, MultistageWorld]:
-            return self.tables.draw(replication_stream(self.scenario.seed, "tables", replication), sizes)
+            return self.tables.draw(replication_stream(self.scenario.seed, "tables", replication), sizes, replication)
 
         worlds = believed = drawn()
         if self.scenario.beliefs.sizes:
@@ -211,8 +211,7 @@ class MaskingStudy(Study[MaskingScenario]):
         attack = MultistageAttack(self.stages, gain, cost, adversary.confidence_threshold, adversary.overconfident)
         planned = None
         if adversary.planner != "one-shot":
-            registered = world.registered
-            coverage = 1.0 if registered is None else float(registered.mean())
+            coverage = presence_of(world, self.stages[-1].resource, self.knowledge is not None)
             planned = planner(adversary, gain, cost, loaded=self.loaded, coverage=coverage)
         amounts = (economics.benefit, economics.loss)
         if self.knowledge is not None:
@@ -236,7 +235,8 @@ class MaskingStudy(Study[MaskingScenario]):
         """Return the column of an attribute in the first resource that carries it."""
         for name, section in self.scenario.resources.items():
             if attribute in section.attributes:
-                return world.resource(name).column(attribute)
+                table = world.resource(name)
+                return table.column(attribute)[table.known((attribute,))]
         raise InputError(
             "no resource carries the attribute, whose worth is therefore not known",
             where="subjects.attributes",
@@ -290,6 +290,16 @@ def build_masking_study(loaded: LoadedScenario[MaskingScenario]) -> MaskingStudy
         return study
     except InputError as error:
         raise error.located(loaded.path) from None
+
+
+def presence_of(world: MultistageWorld, resource: str, by_knowledge: bool) -> float:
+    """Return the probability that a target is where an attack ends, as a sequential planner reckons with.
+
+    What is known in part tells chances that reckon with a list's coverage already.
+    """
+    if resource in world.lists:
+        return 1.0 if by_knowledge else world.lists[resource].coverage
+    return 1.0 if world.registered is None else float(world.registered.mean())
 
 
 def _against_one(loaded: LoadedScenario[MaskingScenario], tables: MaskingTables) -> MaskingStudy:
