@@ -156,6 +156,24 @@ class Adversary(mesa.Agent):
         return float(self.model.publisher.beliefs[self.model.adversaries.index(self)])
 
     @property
+    def found_through(self) -> dict[str, tuple[float, float]]:
+        """Records attacked and re-identified through each combination of resources, likewise."""
+        if self.outcome is None or self.plan is None or not self.acts:
+            return {}
+        attempts, successes = self.outcome.attempts, self.outcome.successes
+        used = self.plan.replies.used
+        used = np.zeros(len(attempts), dtype=np.int64) if used is None else used
+        found: dict[str, tuple[float, float]] = {}
+        for stages in np.unique(used[attempts > 0]).tolist():
+            name, here = self.profile.through(self.holds, stages), used == stages
+            before = found.get(name, (0.0, 0.0))
+            found[name] = (
+                before[0] + self.acts * float(attempts[here].sum()),
+                before[1] + self.acts * float(successes[here].sum()),
+            )
+        return found
+
+    @property
     def resources(self) -> str:
         """Names of the resources held."""
         return ", ".join(sorted(self.holds))

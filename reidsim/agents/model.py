@@ -42,6 +42,8 @@ ADVERSARY_MEASURES = {
     "holds": "resources",
     "expected_accuracy": "expected_accuracy",
 }
+# Its column of records attacked and re-identified, by the resources through which.
+THROUGH = "through"
 
 
 class ReidentificationModel(mesa.Model):
@@ -99,7 +101,7 @@ class ReidentificationModel(mesa.Model):
         self.shared_in_last_round = self.columns.participates
         self.datacollector = DataCollector(
             model_reporters={column: functools.partial(_measure, column) for column in columns_of(ROUND_MEASURES)},
-            agenttype_reporters={Adversary: dict(ADVERSARY_MEASURES)},
+            agenttype_reporters={Adversary: {**ADVERSARY_MEASURES, THROUGH: "found_through"}},
         )
 
     @property

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from reidsim.agents.measures import PARTICIPATION, ROUND_MEASURES
 from reidsim.agents.profile import AdversaryProfile, Setting
+from reidsim.engine.found_through import found_through
 from reidsim.engine.run_result import run_table
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import MEASURES
@@ -36,10 +37,13 @@ class AgentAnalysis(AnalysisTables):
         One row per draw, policy and round.
     adversaries : DataFrame
         One row per draw, policy, round and adversary.
+    through : DataFrame
+        One row per draw, policy, round, adversary and combination of resources through which it attacked.
     """
 
     rounds: pd.DataFrame = field(default_factory=pd.DataFrame)
     adversaries: pd.DataFrame = field(default_factory=pd.DataFrame)
+    through: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 class PlayedPolicy(NamedTuple):
@@ -48,6 +52,7 @@ class PlayedPolicy(NamedTuple):
     policy: str
     rounds: pd.DataFrame
     adversaries: pd.DataFrame
+    through: pd.DataFrame
     last: Equilibrium
     participants: NDArray[np.bool_]
 
@@ -64,7 +69,7 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
     """
     # mesa is slow to import, and only needed here.
     from reidsim.agents.adversary import Adversary
-    from reidsim.agents.model import ReidentificationModel
+    from reidsim.agents.model import THROUGH, ReidentificationModel
 
     model = ReidentificationModel(setting, policy).run()
     place = {"replication": replication, "draw": draw, "policy": policy}
@@ -75,7 +80,8 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
     each = np.repeat(numbers, len(setting.profiles))
     columns = list(adversaries.columns)
     adversaries = adversaries.assign(**place, round=each)[[*place, "round", *columns]]
-    played = PlayedPolicy(policy, rounds, adversaries, model.equilibrium(), model.shared_in_last_round)
+    through, adversaries = found_through(adversaries), adversaries.drop(columns=THROUGH)
+    played = PlayedPolicy(policy, rounds, adversaries, through, model.equilibrium(), model.shared_in_last_round)
     model.release()
     return played
 
@@ -132,6 +138,7 @@ def analysis_of(played: Sequence[PlayedPolicy]) -> AgentAnalysis:
     return AgentAnalysis(
         rounds=_categorical(pd.concat([each.rounds for each in played], ignore_index=True)),
         adversaries=_categorical(pd.concat([each.adversaries for each in played], ignore_index=True)),
+        through=_categorical(pd.concat([each.through for each in played], ignore_index=True)),
     )
 
 
@@ -157,5 +164,5 @@ def budget_warnings(profiles: Sequence[AdversaryProfile]) -> tuple[str, ...]:
 
 
 def _categorical(table: pd.DataFrame) -> pd.DataFrame:
-    names = [name for name in ("policy", "adversary", "holds") if name in table]
+    names = [name for name in ("policy", "adversary", "holds", "through") if name in table]
     return table.astype(dict.fromkeys(names, "category"))

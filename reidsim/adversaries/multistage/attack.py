@@ -58,9 +58,12 @@ class PlannedResponse(Response):
     ----------
     plan : ndarray of int64
         Position among the plans of the linkage; 0 infers nothing.
+    used : ndarray of int64
+        The inference stages of that plan: the sum of 2 to the number of each.
     """
 
     plan: NDArray[np.int64]
+    used: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -173,6 +176,7 @@ class MultistageAttack:
         else:
             believed_by_plan, success_by_plan = _guesses(linkage.believed_group_sizes), _guesses(linkage.group_sizes)
             prices = np.zeros(1)
+        plans = linkage.plans if isinstance(linkage, PlanLinkage) else ((),)
         assert success_by_plan is not None and prices is not None  # noqa: S101, PT018 # they come together
         plan = best_plan(gain, believed_by_plan, prices)
         each = np.arange(len(plan))
@@ -185,6 +189,7 @@ class MultistageAttack:
             adversary_payoff=np.where(attacks, gain * success - price, 0.0),
             exploits=attacks.astype(np.float64),
             plan=plan,
+            used=np.array([sum(1 << stage for stage in stages) for stages in plans], dtype=np.int64)[plan],
         )
 
 

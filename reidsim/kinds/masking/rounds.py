@@ -65,6 +65,14 @@ class _MaskingEquip:
         linker = linker_of(self.section, self._linkers[key], expected_accuracy)
         return Equipment(linker, self.adversary(attack, game, economics))
 
+    def lists(self, holds: Holdings, used: int) -> tuple[str, ...]:
+        """Return the resource in which it looks people up, and before it those from which it infers what it uses."""
+        held = holds if self.section.needs_resources else frozenset(self.study.scenario.resources)
+        stages = stages_with(self.truth.attack, held)
+        return tuple(stage.resource for number, stage in enumerate(stages[:-1]) if used >> number & 1) + tuple(
+            stage.resource for stage in stages[-1:]
+        )
+
     def adversary(self, attack: MultistageAttack, game: MaskingGame, economics: EconomicsSection) -> Adversary:
         """Return the planner of the type under some economics, with the stages that it can carry out."""
         own = economics_of(self.section, economics, self.agents)
@@ -140,7 +148,7 @@ def masking_profiles(
                 name, section, true_economics, agents, equip,
                 **outlays_of(equip.adversary(truth.attack, truth, true_economics)),
             )  # fmt: skip
-        profiles.append(replace(profile, believed=as_believed))
+        profiles.append(replace(profile, believed=as_believed, lists=equip.lists))
     return tuple(profiles)
 
 
