@@ -8,10 +8,11 @@ import mesa
 import numpy as np
 
 from reidsim.agents.accuracy import AccuracyBelief
-from reidsim.agents.attack import AttackPlan, plan_attack
+from reidsim.agents.attack import AttackPlan, Replies, plan_attack, replies_to
 from reidsim.agents.enforcement import detection_of_any, detections, next_state, no_exclusion
 from reidsim.agents.outcomes import AdversaryOutcome
-from reidsim.agents.profile import AdversaryProfile, Equipment
+from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings
+from reidsim.releases.strategy_space import Strategies
 
 if TYPE_CHECKING:
     from reidsim.agents.model import ReidentificationModel
@@ -53,6 +54,10 @@ class Adversary(mesa.Agent):
         self.detections = 0.0
         self.was_free = 1.0
         self._exclusion = no_exclusion(model.setting.enforcement.exclusion)
+        self._kept: dict[tuple[Holdings, float], Equipment | None] = {}
+        self._kept_for: AdversaryProfile | None = None
+        self._strategies: Strategies | None = None
+        self._replies: dict[int, tuple[Equipment | None, Replies]] = {}
 
     @property
     def free(self) -> float:
@@ -76,10 +81,31 @@ class Adversary(mesa.Agent):
             model.publisher.strategies,
             model.participants,
             model.setting.rounds - model.round_number + 1,
-            lambda holds: self.profile.equip(holds, self.expected_accuracy),
+            self._equipped,
+            self._reply,
         )
         if self.acts:
             self.holds = self.holds | self.plan.buys
+
+    def _equipped(self, holds: Holdings) -> Equipment | None:
+        """Return its equipment with some resources: one object as long as nothing changes."""
+        key = (holds, self.expected_accuracy)
+        if self._kept_for is not self.profile or key not in self._kept:
+            if self._kept_for is not self.profile:
+                self._kept.clear()
+            self._kept_for = self.profile
+            self._kept[key] = self.profile.equip(holds, self.expected_accuracy)
+        return self._kept[key]
+
+    def _reply(self, profile: AdversaryProfile, equipment: Equipment | None, strategies: Strategies) -> Replies:
+        """Return what `replies_to` does, worked out once as long as records are shared in the same forms."""
+        if self._strategies is None or not np.array_equal(self._strategies, strategies):
+            self._strategies = strategies.copy()
+            self._replies.clear()
+        key = id(equipment)
+        if key not in self._replies or self._replies[key][0] is not equipment:
+            self._replies[key] = (equipment, replies_to(profile, equipment, strategies))
+        return self._replies[key][1]
 
     def answer_for(self) -> None:
         """Have exploits detected, and be excluded for it."""

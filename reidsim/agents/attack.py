@@ -172,6 +172,7 @@ def plan_attack(
     participants: NDArray[np.int64],
     rounds_left: int,
     equip: Callable[[Holdings], Equipment | None],
+    reply: Callable[[AdversaryProfile, Equipment | None, Strategies], Replies] = replies_to,
 ) -> AttackPlan:
     """Plan purchases and attacks of a round.
 
@@ -190,11 +191,13 @@ def plan_attack(
         This one included.
     equip : callable
         Returns the equipment with some resources.
+    reply : callable
+        Does what `replies_to` does.
     """
     best: AttackPlan | None = None
     best_worth = -np.inf
     for buys, price in _affordable(profile, holds):
-        replies = replies_to(profile, equip(holds | buys), strategies)
+        replies = reply(profile, equip(holds | buys), strategies)
         targets = targets_within(replies, participants, profile.budget - price)
         worth = float(targets @ replies.worth) - price
         if rounds_left > 1:
