@@ -27,10 +27,13 @@ class ListedCandidates:
         How many there are.
     among : ndarray of bool, shape (n,)
         Whether the record's person is one of them, which the adversary does not know.
+    coverage : ndarray of float64, shape (n,)
+        Probability that the person is in the list, as the adversary believes, besides a prior of its own.
     """
 
     sizes: Counts
     among: NDArray[np.bool_]
+    coverage: Floats
 
 
 @dataclass(frozen=True)

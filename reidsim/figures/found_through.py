@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from reidsim.figures.inputs import checked
@@ -57,12 +60,12 @@ def found_through_resources(through: pd.DataFrame) -> Figure:
         handles, below = [], np.zeros(len(rounds))
         for number, finder in enumerate(finders):
             here = np.array([found.get((policy, finder, each), 0.0) for each in rounds.tolist()])
-            handles.append(
-                axes.bar(
-                    rounds, here, bottom=below, color=look[finder].colour, edgecolor="white", linewidth=0.4,
-                    hatch=_HATCHES[number % len(_HATCHES)], label=finder,
-                )
-            )  # fmt: skip
+            drawn: dict[str, Any] = {
+                "facecolor": look[finder].colour, "edgecolor": "white", "linewidth": 0.4,
+                "hatch": _HATCHES[number % len(_HATCHES)],
+            }  # fmt: skip
+            axes.bar(rounds, here, bottom=below, **drawn)
+            handles.append(Patch(**drawn, label=finder))
             below += here
         axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
         number_ticks(axes.yaxis)

@@ -165,9 +165,16 @@ class AdversarySection(PlannerSection):
         default=None,
         description="path of an attack recipe: it infers attributes that are not released before it links",
     )
+    holds: tuple[str, ...] | None = Field(
+        default=None,
+        description="lists drawn from the people in which it looks records up, of each the one with which it believes "
+        "to succeed best; everybody can be looked up if not given",
+    )
 
     @model_validator(mode="after")
     def _links_consistently(self) -> AdversarySection:
+        if self.holds:
+            self._holds_consistently()
         if self.knowledge is not None and self.stages is not None:
             raise InputError(
                 "both a knowledge recipe and an attack in stages say what is linked on", where="stages",
@@ -194,6 +201,22 @@ class AdversarySection(PlannerSection):
                     found="unknown", expected="known",
                 )  # fmt: skip
         return self
+
+    def _holds_consistently(self) -> None:
+        for key, given in (
+            ("knowledge", self.knowledge is not None),
+            ("stages", self.stages is not None),
+            ("direction", self.looks_up),
+            ("sequential.registry", self.sequential.registry is not None),
+            ("sequential.belief", self.plans_sequentially and self.sequential.belief == "unknown"),
+            ("sequential.unconfirmed", self.plans_sequentially and self.sequential.unconfirmed is not None),
+        ):
+            if given:
+                raise InputError("not of an adversary who looks people up in lists", where=key, expected="no `holds`")
+        holds = self.holds or ()
+        repeated = [name for name in holds if holds.count(name) > 1]
+        if repeated:
+            raise InputError("list named twice", where="holds", found=repeated[0])
 
     @property
     def looks_up(self) -> bool:
@@ -238,7 +261,10 @@ class WeightedAdversarySection(WeightedSection, AdversarySection):
 
 
 def check_adversaries(
-    adversaries: Mapping[str, WeightedSection], given: Collection[str], agents: AgentsSection | None
+    adversaries: Mapping[str, WeightedSection],
+    given: Collection[str],
+    agents: AgentsSection | None,
+    lists: Collection[str] = (),
 ) -> None:
     """Check that a scenario says in one way who attacks, by names that can be told from others, and that one comes.
 
@@ -249,6 +275,8 @@ def check_adversaries(
         Sections that the scenario gives.
     agents : AgentsSection, optional
         Where adversaries are met in rounds.
+    lists : collection of str
+        Resources that they can hold elsewhere, too.
 
     Raises
     ------
@@ -263,8 +291,9 @@ def check_adversaries(
     for name, section in adversaries.items():
         if name in (*ADVERSARIES, TOGETHER):
             raise InputError("name of a column of cross-play", where=f"adversaries.{name}", expected="another name")
-        if agents is None and section.of_rounds:
-            where = f"adversaries.{name}.{section.of_rounds[0]}"
+        of_rounds = (*(("holds",) if section.holds is not None and not lists else ()), *section.of_rounds)
+        if agents is None and of_rounds:
+            where = f"adversaries.{name}.{of_rounds[0]}"
             raise InputError("it is of rounds of agents", where=where, expected="it with a section agents")
     if agents is not None:
         agents.check_adversaries(adversaries)

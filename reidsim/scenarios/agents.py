@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,13 @@ from reidsim.errors import InputError, listed, nearest
 from reidsim.scenarios.adversary_schema import PlannerSection, WeightedSection
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
 from reidsim.scenarios.equipment_schema import EquipmentSection
+from reidsim.scenarios.resource_schema import DrawnResourceSection, check_buyers
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
 
 # What the scenario's own adversary is called when no types are given.
 OWN_ADVERSARY = "adversary"
+# Where nothing is for sale.
+NOTHING_SOLD: Mapping[str, float] = MappingProxyType({})
 
 
 def types_of(agents: AgentsSection) -> dict[str, AgentTypeSection]:
@@ -107,9 +111,10 @@ def profile_of(
     economics: EconomicsSection,
     agents: AgentsSection,
     equip: Equip,
+    prices: Mapping[str, float] = NOTHING_SOLD,
     **more: Any,
 ) -> AdversaryProfile:
-    """Return the profile of a type; `more` replaces fields of it."""
+    """Return the profile of a type, given what resources cost; `more` replaces fields of it."""
     fine = expected_fine(agents)
     own = economics_of(section, economics, agents)
     expected = section.accuracy if section.expected_accuracy is None else section.expected_accuracy
@@ -121,7 +126,7 @@ def profile_of(
             gain=own.adversary_gain,
             cheapest=own.cost - fine,
             holds=frozenset(section.holds or ()),
-            prices={name: agents.resources[name].price if name in agents.resources else 0.0 for name in section.buys},
+            prices={resource: prices.get(resource, 0.0) for resource in section.buys},
             budget=math.inf if section.budget is None else section.budget,
             expected_accuracy=expected,
             accuracy=section.accuracy,
@@ -163,7 +168,9 @@ def where_named(scenario: ScenarioHead) -> str:
 
 def are_equipped(scenario: ScenarioHead) -> bool:
     """Tell whether adversaries of a scenario differ in what they hold, buy or take to be right in rounds of agents."""
-    return any(section.of_rounds for section in getattr(scenario, "adversaries", {}).values())
+    several = getattr(scenario, "adversaries", {}).values()
+    in_rounds = getattr(scenario, "agents", None) is not None
+    return in_rounds and any(section.needs_resources or section.of_rounds for section in several)
 
 
 def left_out_of_rounds(scenario: ScenarioHead) -> tuple[str, ...]:
@@ -180,8 +187,8 @@ def _whom(scenario: ScenarioHead) -> str:
     return "those of section adversaries" if getattr(scenario, "adversaries", None) else "the adversary of the scenario"
 
 
-def check_resources(agents: AgentsSection, known: Collection[str], where: str) -> None:
-    """Check that types, of the section `where`, name resources that there are.
+def check_resources(agents: AgentsSection, resources: Mapping[str, DrawnResourceSection], where: str) -> None:
+    """Check that types, of the section `where`, name resources that there are, and that they may have.
 
     Raises
     ------
@@ -190,11 +197,12 @@ def check_resources(agents: AgentsSection, known: Collection[str], where: str) -
     for name, section in agents.types.items():
         for key in ("holds", "buys"):
             for resource in getattr(section, key) or ():
-                if resource not in known:
+                if resource not in resources:
                     raise InputError(
                         "no such resource",
                         where=f"{where}.{name}.{key}",
                         found=resource,
-                        expected=f"one of {listed(known)}" if known else "a section of it under agents.resources",
-                        hint=nearest(resource, known),
+                        expected=f"one of {listed(resources)}" if resources else "a section [resources.NAME] of it",
+                        hint=nearest(resource, resources),
                     )
+    check_buyers(resources, types_of(agents), where)

@@ -81,7 +81,7 @@ class EquipmentSection(Section):
         return self.accuracy < 1 or self.expected_accuracy is not None
 
 
-_OF_GAMES = frozenset(("gain", "cost"))
+_OF_GAMES = frozenset(("gain", "cost", "holds"))
 
 
 def refuse_knowledge_held(section: EquipmentSection, knowledge: str | None) -> None:

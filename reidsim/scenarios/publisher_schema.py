@@ -37,6 +37,15 @@ class PublisherScenario(ScenarioHead):
     )
 
     @model_validator(mode="after")
+    def _holds_nothing(self) -> PublisherScenario:
+        if self.adversary.holds:
+            raise InputError(
+                "this kind of scenario tells nothing of resources", where="adversary.holds",
+                found=list(self.adversary.holds), expected="no list",
+            )  # fmt: skip
+        return self
+
+    @model_validator(mode="after")
     def _somebody_attacks(self) -> PublisherScenario:
         check_adversaries(self.adversaries, self.model_fields_set, self.agents)
         if self.adversaries and self.agents is None:

@@ -94,8 +94,10 @@ class DrawnResourceSection(Section):
         return self
 
 
-def check_buyers(resources: Mapping[str, DrawnResourceSection], types: Mapping[str, AgentTypeSection]) -> None:
-    """Check that types of adversary may have what they hold or buy, and that buyers are types.
+def check_buyers(
+    resources: Mapping[str, DrawnResourceSection], types: Mapping[str, AgentTypeSection], where: str
+) -> None:
+    """Check that types of adversary, of the section `where`, may have what they hold or buy, and that buyers are types.
 
     Raises
     ------
@@ -108,7 +110,7 @@ def check_buyers(resources: Mapping[str, DrawnResourceSection], types: Mapping[s
                 buyers = resources[resource].buyers if resource in resources else (ANYONE,)
                 if not may_have(buyers, name):
                     raise InputError(
-                        "adversary who may not have the resource", where=f"agents.types.{name}.{key}", found=resource,
+                        "adversary who may not have the resource", where=f"{where}.{name}.{key}", found=resource,
                         expected=f"{name!r} among resources.{resource}.buyers, which are {listed(buyers)}",
                     )  # fmt: skip
 

@@ -365,8 +365,8 @@ EVERYTHING = """holds = {holds}
 budget = 1e6
 accuracy = 1.0
 """
-RESOURCES = """[agents.resources.all]
-[agents.resources.club]
+RESOURCES = """[resources.all]
+[resources.club]
 coverage = 0.5
 attributes = ["age", "village"]
 """

@@ -1,6 +1,6 @@
 """Attacks that end in a list drawn from people, against plain Python: candidates one by one, the person's own row."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -148,15 +148,16 @@ def test_one_after_the_other_is_played_out(listed, fine, most):
     game = listed.game.one_stage()
     attack = SequentialAttack(
         gain=GAIN, exploit_cost=COST, link_cost=1.0, access_cost=2.0, penalty=fine, max_penalties=most,
-        detection_intercept=-1.0, prior=listed.coverage,
+        detection_intercept=-1.0,
     )  # fmt: skip
     planner = SequentialAdversary(attack)
+    believing = replace(attack, prior=listed.coverage)
     caught = 1 / (1 + np.exp(1.0))
     for strategy in range(game.space.size):
         reply = planner.respond(game.record_game.linker.link(strategy))
         for target in range(game.n_records):
             n, among = listed.candidates(target, strategy)
-            plays = [_played(attack, n, place if among else None, caught) for place in range(max(n, 1))]
+            plays = [_played(believing, n, place if among else None, caught) for place in range(max(n, 1))]
             accesses, payoff, hit, exploits = np.mean(plays, axis=0)
             at = (strategy, target, n, among)
             assert bool(reply.attacks[target]) is bool(accesses), at

@@ -84,7 +84,7 @@ class KnowledgeLinker:
                 expected=f"{lattice.n_records} persons, {', '.join(lattice.domain.names)}",
             )
         self._lattice, self._people = lattice, people
-        self._with_suppression = replace(lattice, hierarchies=tuple(map(_suppressible, lattice.hierarchies)))
+        self._with_suppression = replace(lattice, hierarchies=tuple(map(suppressible, lattice.hierarchies)))
         self._sizes = sizes_among(people, self._with_suppression, holds_records=registered is None)
         self._risk = risk or UniformGuess()
         self._sets = enumerate_sets(knowledge) if sets is None else sets
@@ -185,7 +185,7 @@ def masking_lattice(space: MaskingSpace, domain: Domain, codes: Codes) -> Genera
     return GeneralizationLattice(tuple(hierarchies), codes)
 
 
-def _suppressible(hierarchy: Hierarchy) -> Hierarchy:
+def suppressible(hierarchy: Hierarchy) -> Hierarchy:
     """Return the hierarchy with a last level that tells nothing."""
     if hierarchy.n_groups[-1] == 1:
         return hierarchy

@@ -157,7 +157,7 @@ class MultistageLinker:
             plan_success=np.stack(success),
             prices=np.array([plan.price for plan in plans]),
             by_chance=True,
-            candidates=ListedCandidates(sizes[0], among[0]),
+            candidates=ListedCandidates(sizes[0], among[0], np.full(len(rows), coverage)),
         )
 
     def _extended(

@@ -30,8 +30,8 @@ class SequentialAdversary:
     linking. As with any group whose size was believed to be another, the true one is found on linking.
 
     In a list that was drawn it acts against the people who agree with what is released, and takes the record's person
-    for one of them with the attack's prior; what follows is worked out given who is in the list. If a plan in stages
-    infers something, that is told by the chance of an attempt, as above.
+    for one of them with the attack's prior times the list's coverage; what follows is worked out given who is in the
+    list. If a plan in stages infers something, that is told by the chance of an attempt, as above.
 
     Parameters
     ----------
@@ -103,14 +103,19 @@ class SequentialAdversary:
     def _listed(self, candidates: ListedCandidates) -> Response:
         if self.registry_size is not None or self.signal is not None:
             raise InputError("people of a drawn list are exploited by planners who know groups and see each success")
-        plan = plan_listed(self.attack, candidates.sizes, candidates.among)
-        return Response(
-            attacks=plan.accesses,
-            success=plan.reidentified,
-            believed_success=plan_known(self.attack, candidates.sizes).reidentified,
-            adversary_payoff=plan.true_payoff,
-            exploits=np.where(plan.accesses, plan.exploits, 0.0),
-        )
+        names = ("attacks", "success", "believed_success", "adversary_payoff", "exploits")
+        found = {name: np.zeros(len(candidates.sizes), dtype=bool if name == "attacks" else float) for name in names}
+        # One for each list.
+        for coverage in np.unique(candidates.coverage).tolist():
+            here = candidates.coverage == coverage
+            attack = replace(self.attack, prior=self.attack.prior * coverage)
+            sizes = candidates.sizes[here]
+            plan = plan_listed(attack, sizes, candidates.among[here])
+            hoped = plan_known(attack, sizes).reidentified
+            replies = (plan.accesses, plan.reidentified, hoped, plan.true_payoff, plan.exploits)
+            for name, reply in zip(names, replies, strict=True):
+                found[name][here] = reply
+        return Response(**found)
 
     def _respond_by_plan(self, linkage: PlanLinkage) -> Response:
         """Reply to an attack in stages: with the plan of each record that pays most in a single attempt."""
@@ -119,12 +124,8 @@ class SequentialAdversary:
         if self.registry_size is not None:
             raise InputError("a planner of unknown groups needs the share of people who match")
         plan = best_plan(self.attack.gain, believed, prices)
-        attack = self.attack
-        if linkage.candidates is not None:
-            # Chances by plan reckon with who is in the list.
-            attack = replace(attack, prior=1.0)
         replies = [
-            replace(self, attack=replace(attack, link_cost=attack.link_cost + float(price)))._planned(
+            replace(self, attack=replace(self.attack, link_cost=self.attack.link_cost + float(price)))._planned(
                 Linkage(whole_candidates(one_over(success[number])), whole_candidates(one_over(believed[number])))
             )
             for number, price in enumerate(prices)

@@ -71,7 +71,7 @@ def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, 
         return truth, belief
 
     def sequential() -> Games:
-        coverage = presence_of(linked[0].world, linked[0].attack.identify.resource, False)
+        coverage = presence_of(linked[0].world, linked[0].attack.identify.resource)
         plan = section.model_copy(update={"planner": "fmdp", "parameters": {}})
         return simple(partial(planner, plan, loaded=study.loaded, coverage=coverage))
 

@@ -211,7 +211,7 @@ class MaskingStudy(Study[MaskingScenario]):
         attack = MultistageAttack(self.stages, gain, cost, adversary.confidence_threshold, adversary.overconfident)
         planned = None
         if adversary.planner != "one-shot":
-            coverage = presence_of(world, self.stages[-1].resource, self.knowledge is not None)
+            coverage = presence_of(world, attack.identify.resource)
             planned = planner(adversary, gain, cost, loaded=self.loaded, coverage=coverage)
         amounts = (economics.benefit, economics.loss)
         if self.knowledge is not None:
@@ -292,13 +292,13 @@ def build_masking_study(loaded: LoadedScenario[MaskingScenario]) -> MaskingStudy
         raise error.located(loaded.path) from None
 
 
-def presence_of(world: MultistageWorld, resource: str, by_knowledge: bool) -> float:
-    """Return the probability that a target is where an attack ends, as a sequential planner reckons with.
+def presence_of(world: MultistageWorld, resource: str) -> float:
+    """Return the prior of a sequential planner: how likely a target is where an attack ends.
 
-    What is known in part tells chances that reckon with a list's coverage already.
+    What is linked to a drawn list tells the list's coverage itself.
     """
     if resource in world.lists:
-        return 1.0 if by_knowledge else world.lists[resource].coverage
+        return 1.0
     return 1.0 if world.registered is None else float(world.registered.mean())
 
 

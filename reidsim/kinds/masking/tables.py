@@ -76,6 +76,12 @@ class MaskingTables:
         """People that tables are drawn from."""
         return len(next(iter(self.values.values()))) if self.values else 0
 
+    @property
+    def prices(self) -> dict[str, float]:
+        """What resources cost whoever buys them."""
+        given = {name: section.price or 0.0 for name, section in self.loaded.scenario.resources.items()}
+        return given if self.lists is None else {**given, **self.lists.prices}
+
     def draw(
         self, rng: np.random.Generator, sizes: Mapping[str, int] | None = None, replication: int = 0
     ) -> dict[str | None, MultistageWorld]:

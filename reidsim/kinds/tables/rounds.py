@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.adversaries.drawn_lists import DrawnListsLinker
 from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
 from reidsim.adversaries.response import Adversary
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
@@ -28,7 +29,6 @@ from reidsim.scenarios.agents import (
 )
 from reidsim.scenarios.agents_equipment import (
     check_accuracy,
-    check_attributes,
     check_has_resource,
     knowledge_held,
     linker_of,
@@ -84,10 +84,17 @@ class _Equip:
         if not self.section.needs_resources:
             return self.study.own_linker(risk)
         if (holds, risk) not in self._linkers:
-            lattice = self.study.lattice
-            knowledge = knowledge_held(self.agents, holds, lattice.domain.names, lattice.n_records)
-            self._linkers[holds, risk] = KnowledgeLinker(lattice, self.study.people(risk), knowledge)
+            self._linkers[holds, risk] = self._by_resources(holds, risk)
         return self._linkers[holds, risk]
+
+    def _by_resources(self, holds: Holdings, risk: Risk) -> Linker:
+        lattice, resources = self.study.lattice, self.study.scenario.resources
+        held = [name for name in resources if name in holds]
+        if resources[held[0]].is_list:
+            assert self.study.drawn is not None  # noqa: S101 # as there are lists
+            return DrawnListsLinker(lattice, self.study.drawn, held)
+        knowledge = knowledge_held(resources, holds, lattice.domain.names, lattice.n_records)
+        return KnowledgeLinker(lattice, self.study.people(risk), knowledge)
 
 
 def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
@@ -170,8 +177,7 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
         If a type lacks a resource that it needs, or what it names does not exist.
     """
     path = where_named(study.scenario)
-    check_resources(agents, agents.resources, path)
-    check_attributes(agents, study.lattice.domain.names)
+    check_resources(agents, study.scenario.resources, path)
     economics = _economics(study, agents)
     profiles = []
     for name, section in types_of(agents).items():
@@ -179,6 +185,7 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
             own = study_of_type(study.each[name if study.owns else None], section, agents)
             equip = _Equip(own, economics, section, agents)
             check_has_resource(section, f"{path}.{name}")
+            _check_of_one_sort(study, section, f"{path}.{name}")
             check_accuracy(section, equip.adversary(economics), f"{path}.{name}")
             believed = _profile(name, equip, own.scenario.beliefs.of(economics))
             profiles.append(replace(_profile(name, equip, economics), believed=believed))
@@ -187,7 +194,10 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
 
 def _profile(name: str, equip: _Equip, economics: EconomicsSection) -> AdversaryProfile:
     """Return the profile of a type under some economics."""
-    return profile_of(name, equip.section, economics, equip.agents, equip, **outlays_of(equip.adversary(economics)))
+    resources, drawn = equip.study.scenario.resources, equip.study.drawn
+    prices = {each: section.price or 0.0 for each, section in resources.items()} | dict(drawn.prices if drawn else {})
+    outlays = outlays_of(equip.adversary(economics))
+    return profile_of(name, equip.section, economics, equip.agents, equip, prices, **outlays)
 
 
 def study_of_type(study: TablesStudy, section: AgentTypeSection, agents: AgentsSection) -> TablesStudy:
@@ -200,9 +210,9 @@ def study_of_type(study: TablesStudy, section: AgentTypeSection, agents: AgentsS
         "parameters": adversary.parameters if planner == adversary.planner else {},
     }
     if section.knowledge is not None:
-        change |= {"knowledge": section.knowledge, "stages": None}
+        change |= {"knowledge": section.knowledge, "stages": None, "holds": ()}
     elif section.holds is not None or section.buys:
-        change |= {"knowledge": None, "stages": None}
+        change |= {"knowledge": None, "stages": None, "holds": ()}
     if planner == "fmdp":
         change["sequential"] = adversary.sequential.model_copy(update=sequential_rules(agents))
     return study.with_adversary(adversary.model_copy(update=change))
@@ -229,3 +239,16 @@ def _economics(study: TablesStudy, agents: AgentsSection) -> EconomicsSection:
                 where=f"{where_named(study.scenario)}.{lacking[0]}.{price}", expected="an amount",
             )  # fmt: skip
     return study.scenario.economics.model_copy(update=amounts)
+
+
+def _check_of_one_sort(study: TablesStudy, section: AgentTypeSection, where: str) -> None:
+    """Check that a type has lists alone, or none."""
+    lists = study.scenario.lists
+    resources = (*(section.holds or ()), *section.buys)
+    told = [each for each in resources if each not in lists]
+    if not told or len(told) == len(resources):
+        return
+    raise InputError(
+        "lists drawn from the people and resources told by shares are not joined", where=where,
+        found=listed(resources), expected=f"a `kind` for {told[0]!r}, or none of {listed(lists)}",
+    )  # fmt: skip
