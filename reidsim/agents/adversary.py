@@ -54,10 +54,10 @@ class Adversary(mesa.Agent):
         self.detections = 0.0
         self.was_free = 1.0
         self._exclusion = no_exclusion(model.setting.enforcement.exclusion)
-        self._kept: dict[tuple[Holdings, float], Equipment | None] = {}
-        self._kept_for: AdversaryProfile | None = None
+        self._equipment: dict[Holdings, Equipment | None] = {}
+        self._equipped_as: tuple[AdversaryProfile, float] | None = None
         self._strategies: Strategies | None = None
-        self._replies: dict[int, tuple[Equipment | None, Replies]] = {}
+        self._replies: list[tuple[Equipment | None, Replies]] = []
 
     @property
     def free(self) -> float:
@@ -89,23 +89,25 @@ class Adversary(mesa.Agent):
 
     def _equipped(self, holds: Holdings) -> Equipment | None:
         """Return its equipment with some resources: one object as long as nothing changes."""
-        key = (holds, self.expected_accuracy)
-        if self._kept_for is not self.profile or key not in self._kept:
-            if self._kept_for is not self.profile:
-                self._kept.clear()
-            self._kept_for = self.profile
-            self._kept[key] = self.profile.equip(holds, self.expected_accuracy)
-        return self._kept[key]
+        now = (self.profile, self.expected_accuracy)
+        if self._equipped_as != now:
+            self._equipped_as = now
+            self._equipment.clear()
+            self._replies.clear()
+        if holds not in self._equipment:
+            self._equipment[holds] = self.profile.equip(holds, self.expected_accuracy)
+        return self._equipment[holds]
 
     def _reply(self, profile: AdversaryProfile, equipment: Equipment | None, strategies: Strategies) -> Replies:
         """Return what `replies_to` does, worked out once as long as records are shared in the same forms."""
         if self._strategies is None or not np.array_equal(self._strategies, strategies):
             self._strategies = strategies.copy()
             self._replies.clear()
-        key = id(equipment)
-        if key not in self._replies or self._replies[key][0] is not equipment:
-            self._replies[key] = (equipment, replies_to(profile, equipment, strategies))
-        return self._replies[key][1]
+        for replied, replies in self._replies:
+            if replied is equipment:
+                return replies
+        self._replies.append((equipment, replies_to(profile, equipment, strategies)))
+        return self._replies[-1][1]
 
     def answer_for(self) -> None:
         """Have exploits detected, and be excluded for it."""

@@ -26,6 +26,8 @@ from reidsim.measures import columns_of
 
 Floats = NDArray[np.float64]
 
+# Records attacked and re-identified, by the resources through which.
+THROUGH = "through"
 # What is collected of each adversary in each round: column and attribute.
 ADVERSARY_MEASURES = {
     "adversary": "name",
@@ -41,9 +43,8 @@ ADVERSARY_MEASURES = {
     "spent": "spent",
     "holds": "resources",
     "expected_accuracy": "expected_accuracy",
+    THROUGH: "found_through",
 }
-# Its column of records attacked and re-identified, by the resources through which.
-THROUGH = "through"
 
 
 class ReidentificationModel(mesa.Model):
@@ -101,7 +102,7 @@ class ReidentificationModel(mesa.Model):
         self.shared_in_last_round = self.columns.participates
         self.datacollector = DataCollector(
             model_reporters={column: functools.partial(_measure, column) for column in columns_of(ROUND_MEASURES)},
-            agenttype_reporters={Adversary: {**ADVERSARY_MEASURES, THROUGH: "found_through"}},
+            agenttype_reporters={Adversary: dict(ADVERSARY_MEASURES)},
         )
 
     @property
