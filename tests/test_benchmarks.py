@@ -25,6 +25,7 @@ SMALL = {
     "fmdp": ["--sample", "1"],
     "knowledge": ["--sample", "1", "--trials", "2", "--largest", "2000"],
     "masking": ["--targets", "100", "--loci", "8", "--sample", "1", "--skip-growth"],
+    "one_world": ["--rounds", "1"],
     "populations": ["--skip-engines", "--skip-growth", "--largest", "100000"],
     "populations_national": ["--sample", "100", "--largest", "100000"],
     "stress": ["--points", "2"],

@@ -1,4 +1,4 @@
-"""Whom each adversary finds through which resources, round by round."""
+"""How many records each adversary attacks and re-identifies through which resources, round by round."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who finds whom through which resources, round by round."""
+"""Who re-identifies how many people through which resources, round by round."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HATCHES = ("", "///", "...", "xxx", "---", "ooo")
 
 
 def found_through_resources(through: pd.DataFrame) -> Figure:
-    """Draw how many people each adversary finds in a round, by the resources through which, as means over draws.
+    """Draw how many people each adversary re-identifies in a round, by the resources through which, as means over draws.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def found_through_resources(through: pd.DataFrame) -> Figure:
     finders, policies = list(dict.fromkeys(table["finder"])), ordered_policies(table["policy"])
     rounds = np.arange(1, int(table["round"].max()) + 1)
     look = looks(finders)
-    figure, grid = new_figure(1, len(policies), panel=(3.2, 2.8), sharey=False)
+    figure, grid = new_figure(1, len(policies), panel=(3.2, 2.8), sharey=True)
     handles: list[Artist] = []
     for axes, policy in zip(grid[0], policies, strict=True):
         handles, below = [], np.zeros(len(rounds))
@@ -69,6 +69,6 @@ def found_through_resources(through: pd.DataFrame) -> Figure:
             below += here
         axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
         number_ticks(axes.yaxis)
-        label_axes(axes, title=policy_name(policy), x="round", y="people found" if axes is grid[0][0] else "")
+        label_axes(axes, title=policy_name(policy), x="round", y="people re-identified" if axes is grid[0][0] else "")
     legend_below(figure, handles)
     return figure

@@ -237,16 +237,20 @@ BUNDLED = {
     "voter-vs-twitter": {},
     "sequential-publisher": {"agents.rounds": 2},
     "genealogy-market": {"targets.size": 40, "agents.rounds": 2, "resources.genealogy.size": 500},
-}
+    "one-world": {
+        "targets.size": 60, "agents.rounds": 2, "subjects.attributes": ["age", "state", "sex", "DYS19", "DYS385", "DYS390"],
+    },
+}  # fmt: skip
 
 
-TYPES = {"market": 3, "voter-vs-twitter": 2, "sequential-publisher": 1, "genealogy-market": 2}
+TYPES = {"market": 3, "voter-vs-twitter": 2, "sequential-publisher": 1, "genealogy-market": 2, "one-world": 3}
 # A publisher who expects the sequential adversary deters it under the basic policy, too.
 UNATTACKED = {
     "market": ["no-attack"],
     "voter-vs-twitter": ["no-attack"],
     "sequential-publisher": ["basic", "no-attack"],
     "genealogy-market": ["no-attack-masking"],
+    "one-world": [],
 }
 
 

@@ -38,7 +38,7 @@ _FIGURES = {
     "sweep-map": "Generalization, attacks and payoffs over two values of the scenario",
     "sweep-map-NUMBER": "Generalization, attacks and payoffs over two values of the scenario",
     "rounds": "What happens round by round, by policy",
-    "through": "Whom adversaries find through which resources, round by round and by policy",
+    "through": "People whom adversaries re-identify through which resources, round by round and by policy",
     "cross-play": "Outcome of every defender against every adversary",
     "capability-reductions": "How far partial knowledge lowers the overall risk, over capabilities of the adversary",
 }
@@ -56,7 +56,7 @@ _TABLES = {
     "knowledge_sets": "What may be known of a person, and how likely that is",
     "rounds": "What happens round by round",
     "adversaries": "What each adversary does round by round",
-    "through": "Whom each adversary finds through which resources, round by round",
+    "through": "How many records each adversary attacks and re-identifies through which resources, round by round",
     "sensitivity": "How much each uncertain value matters for each outcome",
     "samples": "Outcomes at the points of the sensitivity analysis",
     "robustness": "Policies over all points of uncertain values",
