@@ -2,8 +2,8 @@
 
 Run by hand: ``python benchmarks/one_world.py``.
 
-Per policy: processor time of all rounds, and the part of it that picking the form of each record takes. What both share,
-tables that are drawn and functions that are compiled, is not counted.
+Per policy: processor time of all rounds, and the part of it that picking the form of each record takes. What both
+share, tables that are drawn and functions that are compiled, is not counted.
 """
 
 from __future__ import annotations

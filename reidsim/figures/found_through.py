@@ -27,7 +27,7 @@ _HATCHES = ("", "///", "...", "xxx", "---", "ooo")
 
 
 def found_through_resources(through: pd.DataFrame) -> Figure:
-    """Draw how many people each adversary re-identifies in a round, by the resources through which, as means over draws.
+    """Draw how many people each adversary re-identifies in a round, by resources used, as means over draws.
 
     Parameters
     ----------

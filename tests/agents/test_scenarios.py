@@ -238,7 +238,8 @@ BUNDLED = {
     "sequential-publisher": {"agents.rounds": 2},
     "genealogy-market": {"targets.size": 40, "agents.rounds": 2, "resources.genealogy.size": 500},
     "one-world": {
-        "targets.size": 60, "agents.rounds": 2, "subjects.attributes": ["age", "state", "sex", "DYS19", "DYS385", "DYS390"],
+        "targets.size": 60, "agents.rounds": 2,
+        "subjects.attributes": ["age", "state", "sex", "DYS19", "DYS385", "DYS390"],
     },
 }  # fmt: skip
 
