@@ -251,7 +251,7 @@ UNATTACKED = {
     "voter-vs-twitter": ["no-attack"],
     "sequential-publisher": ["basic", "no-attack"],
     "genealogy-market": ["no-attack-masking"],
-    "one-world": [],
+    "one-world": ["no-attack-masking"],
 }
 
 
