@@ -24,6 +24,7 @@ SMALL = {
     "first_minute": ["--repeats", "1"],
     "fmdp": ["--sample", "1"],
     "knowledge": ["--sample", "1", "--trials", "2", "--largest", "2000"],
+    "lists": ["--people", "20000", "--sample", "200", "--records", "50", "--plain-records", "1"],
     "masking": ["--targets", "100", "--loci", "8", "--sample", "1", "--skip-growth"],
     "one_world": ["--rounds", "1"],
     "populations": ["--skip-engines", "--skip-growth", "--largest", "100000"],

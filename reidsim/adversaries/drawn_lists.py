@@ -32,11 +32,14 @@ class DrawnLists:
         Row of the people that each record is about; -1 for none of them.
     prices : mapping of str to float
         What each list costs.
+    buyers : mapping of str to tuple of str
+        Names of the adversaries who may have each.
     """
 
     lists: Mapping[str, PeopleList]
     person: NDArray[np.int64]
     prices: Mapping[str, float]
+    buyers: Mapping[str, tuple[str, ...]]
 
     def own(self, name: str) -> NDArray[np.int64]:
         """Return the row of a list that each record's person has, -1 for none, shape (n_records,)."""

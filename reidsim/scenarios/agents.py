@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -24,7 +24,7 @@ from reidsim.errors import InputError, listed, nearest
 from reidsim.scenarios.adversary_schema import PlannerSection, WeightedSection
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
 from reidsim.scenarios.equipment_schema import EquipmentSection
-from reidsim.scenarios.resource_schema import DrawnResourceSection, check_buyers
+from reidsim.scenarios.resource_schema import check_buyer
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
 
 # What the scenario's own adversary is called when no types are given.
@@ -187,8 +187,26 @@ def _whom(scenario: ScenarioHead) -> str:
     return "those of section adversaries" if getattr(scenario, "adversaries", None) else "the adversary of the scenario"
 
 
-def check_resources(agents: AgentsSection, resources: Mapping[str, DrawnResourceSection], where: str) -> None:
-    """Check that types, of the section `where`, name resources that there are, and that they may have.
+def check_resources(
+    agents: AgentsSection,
+    resources: Collection[str],
+    buyers: Mapping[str, Collection[str]],
+    own: Mapping[str, Collection[str]],
+    where: str,
+) -> None:
+    """Check that types name resources that there are, and that they may have.
+
+    Parameters
+    ----------
+    agents : AgentsSection
+    resources : collection of str
+        All that there are.
+    buyers : mapping of str to collection of str
+        Who may have each.
+    own : mapping of str to collection of str
+        What each type uses if it neither holds nor buys.
+    where : str
+        The section in which types are named.
 
     Raises
     ------
@@ -205,4 +223,6 @@ def check_resources(agents: AgentsSection, resources: Mapping[str, DrawnResource
                         expected=f"one of {listed(resources)}" if resources else "a section [resources.NAME] of it",
                         hint=nearest(resource, resources),
                     )
-    check_buyers(resources, types_of(agents), where)
+            check_buyer(name, f"{where}.{name}.{key}", getattr(section, key) or (), buyers)
+        if section.knowledge is None and not section.needs_resources:
+            check_buyer(name, f"{where}.{name}", own[name], buyers)

@@ -16,6 +16,7 @@ from reidsim.errors import InputError, listed, not_among
 from reidsim.populations.catalogue import Recipe, recipe_of
 from reidsim.populations.people_lists import ListRule, PeopleList, Streams, draw_lists
 from reidsim.populations.resource_recipe import Coverage, ResourceRecipe, chance_by_value
+from reidsim.populations.resources import ANYONE
 from reidsim.populations.sampling import UNKNOWN
 from reidsim.populations.social_media import SocialMediaModel, load_social_media
 from reidsim.populations.voter_list import VOTING_AGE
@@ -115,6 +116,8 @@ class ListsOfPeople:
         Lists that were read; the same in every draw.
     prices : mapping of str to float
         What each costs.
+    buyers : mapping of str to tuple of str
+        Who may have each.
     together : float or mapping
         See `reidsim.populations.people_lists.Ties`.
     """
@@ -123,6 +126,7 @@ class ListsOfPeople:
     rules: Mapping[str, ListRule]
     read: Mapping[str, PeopleList]
     prices: Mapping[str, float]
+    buyers: Mapping[str, tuple[str, ...]]
     together: Together
 
     def draw(self, seed: int, replication: int = 0) -> dict[str, PeopleList]:
@@ -169,7 +173,7 @@ def lists_of_people(
     InputError
         Names the resource and key.
     """
-    rules, read, prices = {}, {}, {}
+    rules, read, prices, buyers = {}, {}, {}, {}
     for name, section in sections.items():
         try:
             maker = _Maker(name, section, people, folder, attributes(name), (alleles_missing or {}).get(name))
@@ -178,10 +182,10 @@ def lists_of_people(
                 read[name] = maker.read()
             else:
                 rules[name] = maker.rule()
-            prices[name] = maker.price()
+            prices[name], buyers[name] = maker.price(), maker.buyers()
         except InputError as error:
             raise error if error.source else error.located(where=f"resources.{name}") from None
-    return ListsOfPeople(people, rules, read, prices, together)
+    return ListsOfPeople(people, rules, read, prices, buyers, together)
 
 
 class _Maker:
@@ -232,6 +236,10 @@ class _Maker:
         if self.section.kind == "voter-list":
             return sum(profile.price for profile in self._profiles().values())
         return self.file.price if self.file else 0.0
+
+    def buyers(self) -> tuple[str, ...]:
+        """Return who may have the list."""
+        return self.section.buyers or (self.file.buyers if self.file else (ANYONE,))
 
     def read(self) -> PeopleList:
         """Read a list of kind ``file``."""

@@ -10,7 +10,6 @@ from pydantic import Field, model_validator
 from reidsim.errors import InputError, listed
 from reidsim.populations.resource_recipe import Coverage
 from reidsim.populations.resources import ANYONE
-from reidsim.scenarios.agents_schema import AgentTypeSection
 from reidsim.scenarios.amounts import Money
 from reidsim.validation import Section
 
@@ -63,8 +62,11 @@ class DrawnResourceSection(Section):
     price: Money | None = Field(
         default=None, description="paid once by an adversary that buys it; 0 if not given and the kind has none"
     )
-    buyers: tuple[str, ...] = Field(
-        default=(ANYONE,), min_length=1, description='types of adversary who may hold or buy it; `"anyone"` for all'
+    buyers: tuple[str, ...] | None = Field(
+        default=None,
+        min_length=1,
+        description='names of the adversaries who may hold or buy it, `"anyone"` for all; of a list as its recipe has '
+        "it, else anyone if not given",
     )
 
     @property
@@ -94,30 +96,30 @@ class DrawnResourceSection(Section):
         return self
 
 
-def check_buyers(
-    resources: Mapping[str, DrawnResourceSection], types: Mapping[str, AgentTypeSection], where: str
-) -> None:
-    """Check that types of adversary, of the section `where`, may have what they hold or buy, and that buyers are types.
+def check_buyer(name: str, where: str, resources: Collection[str], buyers: Mapping[str, Collection[str]]) -> None:
+    """Check that an adversary may have some resources.
+
+    Parameters
+    ----------
+    name : str
+        Of the adversary.
+    where : str
+        Key that names the resources.
+    resources : collection of str
+    buyers : mapping of str to collection of str
+        Who may have each resource; anybody, where not told.
 
     Raises
     ------
     InputError
-        Names the key.
     """
-    for name, section in types.items():
-        for key in ("holds", "buys"):
-            for resource in getattr(section, key) or ():
-                buyers = resources[resource].buyers if resource in resources else (ANYONE,)
-                if not may_have(buyers, name):
-                    raise InputError(
-                        "adversary who may not have the resource", where=f"{where}.{name}.{key}", found=resource,
-                        expected=f"{name!r} among resources.{resource}.buyers, which are {listed(buyers)}",
-                    )  # fmt: skip
-
-
-def may_have(buyers: Collection[str], name: str) -> bool:
-    """Tell whether a type of adversary may have a resource."""
-    return ANYONE in buyers or name in buyers
+    for resource in resources:
+        may = buyers.get(resource, (ANYONE,))
+        if ANYONE not in may and name not in may:
+            raise InputError(
+                "adversary who may not have the resource", where=where, found=resource,
+                expected=f"{name!r} among resources.{resource}.buyers, which are {listed(may)}",
+            )  # fmt: skip
 
 
 def drawn_lists_of(resources: Mapping[str, DrawnResourceSection]) -> tuple[str, ...]:

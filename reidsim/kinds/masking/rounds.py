@@ -128,7 +128,11 @@ def masking_profiles(
     """
     scenario = study.scenario
     path = where_named(scenario)
-    check_resources(agents, scenario.resources, path)
+    used = {
+        name: sorted({stage.resource for stage in study.each[name if study.alone else None].stages})
+        for name in types_of(agents)
+    }
+    check_resources(agents, scenario.resources, study.tables.buyers, used, path)
     prices, profiles = study.tables.prices, []
     for name, section in types_of(agents).items():
         own = name if study.alone else None

@@ -24,7 +24,7 @@ from reidsim.kinds.masking.schema import MaskingBeliefsSection, MaskingScenario
 from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables, linked_in_stages, masking_tables, named_loci
 from reidsim.random_streams import replication_stream
 from reidsim.releases.masking import MaskingSpace, entropy, minority_weights
-from reidsim.scenarios.agents import meeting_of
+from reidsim.scenarios.agents import OWN_ADVERSARY, meeting_of
 from reidsim.scenarios.attack_stages import (
     IdentifySection,
     InferSurnameSection,
@@ -33,6 +33,7 @@ from reidsim.scenarios.attack_stages import (
 )
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.planners import planner
+from reidsim.scenarios.resource_schema import check_buyer
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.several_adversaries import loaded_alone, named
 from reidsim.scenarios.study import Study, World
@@ -287,6 +288,11 @@ def build_masking_study(loaded: LoadedScenario[MaskingScenario]) -> MaskingStudy
         else:
             study = _against_one(loaded, tables)
         _require_used(loaded.scenario)
+        if loaded.scenario.agents is None:
+            for own, each in study.each.items():
+                where = "adversary" if own is None else f"adversaries.{own}"
+                used = dict.fromkeys(stage.resource for stage in each.stages)
+                check_buyer(own or OWN_ADVERSARY, where, used, tables.buyers)
         return study
     except InputError as error:
         raise error.located(loaded.path) from None

@@ -82,6 +82,13 @@ class MaskingTables:
         given = {name: section.price or 0.0 for name, section in self.loaded.scenario.resources.items()}
         return given if self.lists is None else {**given, **self.lists.prices}
 
+    @property
+    def buyers(self) -> dict[str, tuple[str, ...]]:
+        """Who may have the resources; anybody, those that are not told."""
+        resources = self.loaded.scenario.resources
+        given = {name: section.buyers for name, section in resources.items() if section.buyers is not None}
+        return given if self.lists is None else {**given, **self.lists.buyers}
+
     def draw(
         self, rng: np.random.Generator, sizes: Mapping[str, int] | None = None, replication: int = 0
     ) -> dict[str | None, MultistageWorld]:

@@ -15,6 +15,7 @@ from reidsim.populations.population import Population
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people_lists import People, lists_of_people
+from reidsim.scenarios.resource_schema import check_buyer
 
 # Decisions about lists are 0 and 1.
 _RECORDS = (2, 0, 0)
@@ -45,9 +46,12 @@ def lists_of_records(loaded: LoadedScenario[TablesScenario], study: TablesStudy)
         sections, People(values, labels), loaded.folder, scenario.population.together,
         attributes=lambda name: sections[name].attributes, population=scenario.population.recipe or "",
     )  # fmt: skip
+    if scenario.agents is None:
+        for where, section in scenario.every_adversary.items():
+            check_buyer(where.rpartition(".")[2], f"{where}.holds", section.holds or (), lists.buyers)
     rng = nested_stream(scenario.seed, "lists", _RECORDS)
     person = _persons(population, study.lattice.codes, rng)
-    return DrawnLists(lists.draw(scenario.seed), person, lists.prices)
+    return DrawnLists(lists.draw(scenario.seed), person, lists.prices, lists.buyers)
 
 
 def _persons(population: Population, codes: Codes, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -82,7 +82,9 @@ class OwnAdversary:
             finer, staged = staged_records(study, path)
             return replace(finer, own=OwnAdversary(staged=staged))
         if section.holds:
-            return replace(study, own=OwnAdversary(holds=section.holds, drawn=study.drawn))
+            # Of equals the first in the file is used, by whomever they are held.
+            holds = tuple(name for name in study.scenario.resources if name in section.holds)
+            return replace(study, own=OwnAdversary(holds=holds, drawn=study.drawn))
         if section.knowledge is not None:
             lattice = study.lattice
             known = load_knowledge(section.knowledge, lattice.domain, lattice.codes, base=loaded.folder)

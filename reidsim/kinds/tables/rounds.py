@@ -177,7 +177,8 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
         If a type lacks a resource that it needs, or what it names does not exist.
     """
     path = where_named(study.scenario)
-    check_resources(agents, study.scenario.resources, path)
+    held = {name: study.each[name if study.owns else None].scenario.adversary.holds or () for name in types_of(agents)}
+    check_resources(agents, study.scenario.resources, buyers_of(study), held, path)
     economics = _economics(study, agents)
     profiles = []
     for name, section in types_of(agents).items():
@@ -198,6 +199,13 @@ def _profile(name: str, equip: _Equip, economics: EconomicsSection) -> Adversary
     prices = {each: section.price or 0.0 for each, section in resources.items()} | dict(drawn.prices if drawn else {})
     outlays = outlays_of(equip.adversary(economics))
     return profile_of(name, equip.section, economics, equip.agents, equip, prices, **outlays)
+
+
+def buyers_of(study: TablesStudy) -> dict[str, tuple[str, ...]]:
+    """Return who may have the resources of a study; anybody, those that are not told."""
+    resources = study.scenario.resources
+    given = {name: section.buyers for name, section in resources.items() if section.buyers is not None}
+    return given if study.drawn is None else {**given, **study.drawn.buyers}
 
 
 def study_of_type(study: TablesStudy, section: AgentTypeSection, agents: AgentsSection) -> TablesStudy:

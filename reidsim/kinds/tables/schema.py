@@ -20,7 +20,7 @@ from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.figures_schema import FiguresSection
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.policy import AnonymityK, with_each_k
-from reidsim.scenarios.resource_schema import check_together, drawn_lists_of, may_have
+from reidsim.scenarios.resource_schema import check_together, drawn_lists_of
 from reidsim.scenarios.schema import RECORD_COLUMNS, BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.validation import Section
 
@@ -291,12 +291,6 @@ class TablesScenario(ScenarioHead):
                     raise InputError(
                         "not a list drawn from the people", where=f"{where}.holds", found=name,
                         expected=f"one of {listed(self.lists)}" if self.lists else "resources with a `kind`",
-                    )  # fmt: skip
-                buyers, own = self.resources[name].buyers, where.rpartition(".")[2]
-                if not may_have(buyers, own):
-                    raise InputError(
-                        "adversary who may not have the resource", where=f"{where}.holds", found=name,
-                        expected=f"{own!r} among resources.{name}.buyers, which are {listed(buyers)}",
                     )  # fmt: skip
         if not self.lists:
             return
