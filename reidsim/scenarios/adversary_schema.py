@@ -249,6 +249,13 @@ class WeightedSection(EquipmentSection):
 class WeightedAdversarySection(WeightedSection, AdversarySection):
     """One of several adversaries, of whom the records meet one: how it links and plans."""
 
+    holds: tuple[str, ...] | None = Field(
+        default=None,
+        description="lists drawn from the people in which it looks records up, of each the one with which it believes "
+        "to succeed best; with agents any resources, held from the start. All that is needed if neither this nor "
+        "`buys` is given",
+    )
+
     @model_validator(mode="after")
     def _knows_consistently(self) -> WeightedAdversarySection:
         refuse_knowledge_held(self, self.knowledge)
