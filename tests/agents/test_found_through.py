@@ -6,6 +6,8 @@ import pytest
 
 import reidsim
 from reidsim.figures.found_through import found_through_resources
+from reidsim.scenarios.load import load_scenario
+from reidsim.web.exploration import Explorer
 
 KEYS = ["replication", "draw", "policy", "round", "adversary"]
 # Everybody is alone in the town; a surname is right where the directory says so.
@@ -114,3 +116,13 @@ def test_the_figure_has_a_bar_for_each_and_means_over_draws():
     (axes,) = figure.axes
     assert [bar.get_height() for bar in axes.patches] == [3.0, 0.0, 0.0, 0.5]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a: list", "b"]
+
+
+def test_the_page_shows_one_round_where_adversaries_are_of_rounds_alone(town):
+    """Weights that do not sum to 1, and what each holds, mean nothing without rounds."""
+    explorer = Explorer(load_scenario(town))
+    one = reidsim.run(town, overrides={"agents.rounds": 1}).summary
+    pd.testing.assert_frame_equal(explorer.solve({}).measures, one)
+    wrong = explorer.solve({"economics.cost": -1.0})
+    assert "economics.cost" in wrong.problem
+    pd.testing.assert_frame_equal(wrong.measures, one)
