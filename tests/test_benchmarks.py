@@ -16,6 +16,7 @@ SHARED = ("memory", "needs")
 SMALL = {
     "agents": ["--subjects", "2000", "--repeats", "1", "--sample", "20"],
     "batches": ["--tiny", "100", "--medium", "2", "--replications", "2", "--skip-dask"],
+    "cross_play": ["--runs", "10", "--games", "1"],
     "dataset_level": [
         *("--table", "adult-arx-sample", "--amounts", "300"),
         *("--repeats", "1", "--sample", "1", "--skip-regions"),
@@ -29,6 +30,7 @@ SMALL = {
     "one_world": ["--rounds", "1"],
     "populations": ["--skip-engines", "--skip-growth", "--largest", "100000"],
     "populations_national": ["--sample", "100", "--largest", "100000"],
+    "reidentified": ["--attempts", "20000", "--sample", "1000", "--repeats", "1"],
     "stress": ["--points", "2"],
     "wan2015": [
         *("--repeats", "1", "--grid", "10"),

@@ -188,6 +188,7 @@ class MultistageAttack:
             believed_success=believed,
             adversary_payoff=np.where(attacks, gain * success - price, 0.0),
             exploits=attacks.astype(np.float64),
+            gain=gain,
             plan=plan,
             used=np.array([sum(1 << stage for stage in stages) for stages in plans], dtype=np.int64)[plan],
         )

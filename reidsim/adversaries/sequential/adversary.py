@@ -98,6 +98,7 @@ class SequentialAdversary:
             believed_success=hoped.reidentified,
             adversary_payoff=plan.true_payoff,
             exploits=np.where(plan.accesses, plan.exploits, 0.0),
+            gain=self.attack.gain,
         )
 
     def _listed(self, candidates: ListedCandidates) -> Response:
@@ -138,7 +139,8 @@ class SequentialAdversary:
             **{
                 name: np.stack([getattr(reply, name) for reply in replies])[plan, each]
                 for name in ("attacks", "success", "believed_success", "adversary_payoff", "exploits")
-            }
+            },
+            gain=self.attack.gain,
         )
 
 
