@@ -65,6 +65,14 @@ class Linkage:
     candidates: ListedCandidates | None = field(default=None, kw_only=True)
     among: NDArray[np.bool_] | None = field(default=None, kw_only=True)
 
+    def inaccurate(self, accuracy: float, expected: float) -> Linkage:
+        """Return what linkage yields if only shares of what is linked with are right, in truth and as believed.
+
+        Group sizes become effective ones, in which a uniform guess succeeds as often as the adversary does.
+        """
+        true, believed = np.asarray(self.group_sizes / accuracy), np.asarray(self.believed_group_sizes / expected)
+        return Linkage(true, believed, by_chance=True)
+
 
 @dataclass(frozen=True)
 class Presence:

@@ -36,6 +36,8 @@ from reidsim.measures import columns_of
 
 Floats = NDArray[np.float64]
 
+# Records attacked and re-identified, by the resources through which.
+THROUGH = "through"
 # What is collected of each adversary in each round: column and attribute.
 ADVERSARY_MEASURES = {
     "adversary": "name",
@@ -51,6 +53,7 @@ ADVERSARY_MEASURES = {
     "spent": "spent",
     "holds": "resources",
     "expected_accuracy": "expected_accuracy",
+    THROUGH: "found_through",
 }
 
 

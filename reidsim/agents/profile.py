@@ -82,6 +82,9 @@ class AdversaryProfile:
         Whether an attack is exactly one exploit.
     believed : AdversaryProfile, optional
         What the publisher takes the profile to be, if that is another.
+    lists : callable, optional
+        Returns the resources through which it re-identifies somebody, given what it holds and the stages that infer
+        something (as `Replies.used`); all that it holds, if not given.
     """
 
     name: str
@@ -101,6 +104,12 @@ class AdversaryProfile:
     exploit_outlay: float = 0.0
     single_exploit: bool = True
     believed: AdversaryProfile | None = None
+    lists: Callable[[Holdings, int], tuple[str, ...]] | None = None
+
+    def through(self, holds: Holdings, used: int) -> str:
+        """Return in words the resources through which it re-identifies somebody; empty where it needs none."""
+        names = tuple(sorted(holds)) if self.lists is None else self.lists(holds, used)
+        return " and ".join(names)
 
     @property
     def can_attack(self) -> bool:

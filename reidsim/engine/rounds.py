@@ -21,6 +21,7 @@ from reidsim.agents.measures import (
 )
 from reidsim.agents.profile import AdversaryProfile, Setting
 from reidsim.engine.distributions import distributions_of_people, distributions_of_rounds
+from reidsim.engine.found_through import found_through
 from reidsim.engine.run_result import run_table
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import MEASURES, RISK
@@ -47,12 +48,15 @@ class AgentAnalysis(AnalysisTables):
         One row per draw, policy and round.
     adversaries : DataFrame
         One row per draw, policy, round and adversary.
+    through : DataFrame
+        One row per draw, policy, round, adversary and combination of resources through which it attacked.
     distributions : DataFrame
         Quantiles over the records shared in all rounds and draws, one row per policy and outcome.
     """
 
     rounds: pd.DataFrame = field(default_factory=pd.DataFrame)
     adversaries: pd.DataFrame = field(default_factory=pd.DataFrame)
+    through: pd.DataFrame = field(default_factory=pd.DataFrame)
     distributions: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
@@ -77,6 +81,7 @@ class PlayedPolicy(NamedTuple):
     policy: str
     rounds: pd.DataFrame
     adversaries: pd.DataFrame
+    through: pd.DataFrame
     last: Equilibrium
     participants: NDArray[np.bool_]
     people: Reidentified
@@ -96,7 +101,7 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
     """
     # mesa is slow to import, and only needed here.
     from reidsim.agents.adversary import Adversary
-    from reidsim.agents.model import ReidentificationModel
+    from reidsim.agents.model import THROUGH, ReidentificationModel
 
     model = ReidentificationModel(setting, policy).run()
     place = {"replication": replication, "draw": draw, "policy": policy}
@@ -108,8 +113,9 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
     columns = list(adversaries.columns)
     adversaries = adversaries.assign(**place, round=each)[[*place, "round", *columns]]
     outcomes = {column: np.concatenate([each[column] for each in model.by_record]) for column in model.by_record[0]}
+    through, adversaries = found_through(adversaries), adversaries.drop(columns=THROUGH)
     played = PlayedPolicy(
-        policy, rounds, adversaries, model.equilibrium(), model.shared_in_last_round,
+        policy, rounds, adversaries, through, model.equilibrium(), model.shared_in_last_round,
         evenly_mixed(model.reidentified), outcomes, np.concatenate(model.shared),
     )  # fmt: skip
     model.release()
@@ -195,6 +201,7 @@ def analysis_of(played: Sequence[PlayedPolicy]) -> AgentAnalysis:
         reidentified=distribution_table(people),
         rounds=_categorical(pd.concat([each.rounds for each in played], ignore_index=True)),
         adversaries=_categorical(pd.concat([each.adversaries for each in played], ignore_index=True)),
+        through=_categorical(pd.concat([each.through for each in played], ignore_index=True)),
         distributions=pd.concat([pd.DataFrame(of_records), distributions_of_people(people)], ignore_index=True),
     )
 
@@ -221,5 +228,5 @@ def budget_warnings(profiles: Sequence[AdversaryProfile]) -> tuple[str, ...]:
 
 
 def _categorical(table: pd.DataFrame) -> pd.DataFrame:
-    names = [name for name in ("policy", "adversary", "holds") if name in table]
+    names = [name for name in ("policy", "adversary", "holds", "through") if name in table]
     return table.astype(dict.fromkeys(names, "category"))

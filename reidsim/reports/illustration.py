@@ -19,6 +19,7 @@ from reidsim.errors import InputError
 from reidsim.figures.agents import beliefs_by_round, rounds_by_policy
 from reidsim.figures.by_policy import figures_by_policy, payoffs_by_policy
 from reidsim.figures.cross_play import cross_play_maps
+from reidsim.figures.found_through import found_through_resources
 from reidsim.figures.reidentified import reidentified_by_policy
 from reidsim.figures.saving import save_figure
 from reidsim.figures.stress import belief_curves, policy_map, regret_curves, sensitivity_bars
@@ -101,6 +102,8 @@ def _agent_figures(analysis: AgentAnalysis) -> Iterator[tuple[str, Figure]]:
     learned = analysis.adversaries.groupby(["policy", "adversary"], observed=True)["belief"].nunique()
     if (learned > 1).any():
         yield "beliefs", beliefs_by_round(analysis.adversaries)
+    if len(analysis.through["through"].unique()) > 1:
+        yield "through", found_through_resources(analysis.through)
 
 
 def _stress_figures(result: StressResult) -> Iterator[tuple[str, Figure]]:

@@ -90,6 +90,11 @@ class MultistageLinker:
             self.world.targets.column(stage.infers)
         check_registered(self.attack, self.world)
 
+    @property
+    def looked_at(self) -> tuple[str, ...]:
+        """Attributes on which linkage depends: a stage infers nothing that is released as it is."""
+        return (*self.attack.looked_at, *(stage.infers for stage in self.attack.inferences))
+
     def link(self, strategy: int, rows: Rows | None = None) -> PlanLinkage:
         """Link all records, or those of `rows`, shared as `strategy`, under every plan."""
         chosen = np.arange(self.world.n_targets) if rows is None else np.asarray(rows)

@@ -150,7 +150,7 @@ def equilibria_at(points: AmountPoints, scenario: ScenarioHead) -> dict[str, Equ
 
 
 # What agents leave, round by round.
-ROUND_TABLES = ("rounds", "adversaries")
+ROUND_TABLES = ("rounds", "adversaries", "through")
 
 
 def _run_any(loaded: LoadedScenario[ScenarioHead]) -> tuple[Tables, tuple[str, ...]]:

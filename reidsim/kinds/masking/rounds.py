@@ -12,7 +12,6 @@ from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, Stage
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary
-from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
 from reidsim.errors import InputError
 from reidsim.games.masking.game import MaskingGame
@@ -28,10 +27,11 @@ from reidsim.scenarios.agents import (
     rules_of,
     sequential_rules,
     types_of,
+    where_named,
 )
-from reidsim.scenarios.agents_equipment import needs_resources, simple_planner
+from reidsim.scenarios.agents_equipment import check_accuracy, linker_of, simple_planner
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
-from reidsim.scenarios.planners import planner, sequential_attack
+from reidsim.scenarios.planners import planner
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.several_adversaries import named
 
@@ -49,7 +49,7 @@ class _MaskingEquip:
 
     def __call__(self, holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment | None:
         game = self.believed if believed else self.truth
-        held = holds if self.needs_resources else frozenset(self.study.scenario.resources)
+        held = holds if self.section.needs_resources else frozenset(self.study.scenario.resources)
         if game.attack.identify.resource not in held:
             return None
         truth = self.study.scenario.economics
@@ -61,12 +61,16 @@ class _MaskingEquip:
             inferring = attack.inferences or type(game.record_game.linker) is MultistageLinker
             linker = MultistageLinker(attack, game.world, game.space) if inferring else game.record_game.linker
             self._linkers[key] = linker
-        return Equipment(self._linkers[key], self.adversary(attack, game, economics))
+        linker = linker_of(self.section, self._linkers[key], expected_accuracy)
+        return Equipment(linker, self.adversary(attack, game, economics))
 
-    @property
-    def needs_resources(self) -> bool:
-        """Whether the type holds less than all resources from the start."""
-        return needs_resources(self.section)
+    def lists(self, holds: Holdings, used: int) -> tuple[str, ...]:
+        """Return the resource in which it looks people up, and before it those from which it infers what it uses."""
+        held = holds if self.section.needs_resources else frozenset(self.study.scenario.resources)
+        stages = stages_with(self.truth.attack, held)
+        return tuple(stage.resource for number, stage in enumerate(stages[:-1]) if used >> number & 1) + tuple(
+            stage.resource for stage in stages[-1:]
+        )
 
     def adversary(self, attack: MultistageAttack, game: MaskingGame, economics: EconomicsSection) -> Adversary:
         """Return the planner of the type under some economics, with the stages that it can carry out."""
@@ -80,8 +84,9 @@ class _MaskingEquip:
             # The sequential attack reckons with fines itself.
             cost = economics.cost if self.section.cost is None else self.section.cost
             rules = adversary.sequential.model_copy(update=sequential_rules(self.agents))
+            sequential = adversary.model_copy(update={"planner": name, "sequential": rules, "parameters": {}})
             coverage = presence_of(game.world, game.attack.identify.resource)
-            return SequentialAdversary(sequential_attack(rules, gain, cost, coverage=coverage))
+            return planner(sequential, gain, cost, loaded=self.study.loaded, coverage=coverage)
         if name != "one-shot":
             return planner(adversary, gain, cost, loaded=self.study.loaded)
         in_stages = self.study.knowledge is None
@@ -122,15 +127,19 @@ def masking_profiles(
         If a type lacks a resource that it needs, or what it names does not exist.
     """
     scenario = study.scenario
-    used = {stage.resource for each in study.each.values() for stage in each.stages}
-    check_resources(agents, scenario.resources, study.tables.buyers, sorted(used))
+    path = where_named(scenario)
+    used = {
+        name: sorted({stage.resource for stage in study.each[name if study.alone else None].stages})
+        for name in types_of(agents)
+    }
+    check_resources(agents, scenario.resources, study.tables.buyers, used, path)
     prices, profiles = study.tables.prices, []
     for name, section in types_of(agents).items():
         own = name if study.alone else None
         against, (truth, believed) = study.each[own], games[own]
         with named(own):
             equip = _MaskingEquip(against, truth, believed, section, agents)
-            _check_type(name, section, equip, truth.attack.identify.resource)
+            _check_type(section, equip, truth, f"{path}.{name}")
             true_economics = against.scenario.economics
             believed_economics = against.scenario.beliefs.of(true_economics)
             as_believed = profile_of(
@@ -141,7 +150,7 @@ def masking_profiles(
                 name, section, true_economics, agents, equip, prices,
                 **outlays_of(equip.adversary(truth.attack, truth, true_economics)),
             )  # fmt: skip
-        profiles.append(replace(profile, believed=as_believed))
+        profiles.append(replace(profile, believed=as_believed, lists=equip.lists))
     return tuple(profiles)
 
 
@@ -201,14 +210,17 @@ def _without_inference(study: MaskingStudy, policy: str, game: MaskingGame) -> M
     return played
 
 
-def _check_type(name: str, section: AgentTypeSection, equip: _MaskingEquip, register: str) -> None:
-    where = f"agents.types.{name}"
+def _check_type(section: AgentTypeSection, equip: _MaskingEquip, game: MaskingGame, where: str) -> None:
     if section.knowledge is not None:
-        raise InputError("not in a masking game", where=f"{where}.knowledge", found=section.knowledge)
-    if section.accuracy < 1 or section.expected_accuracy is not None:
-        raise InputError("accuracy is not of masking scenarios", where=f"{where}.accuracy", found=section.accuracy)
-    if equip.needs_resources and register not in {*(section.holds or ()), *section.buys}:
+        raise InputError(
+            "a type of a masking game knows what the scenario's adversary does", where=f"{where}.knowledge",
+            found=section.knowledge, expected="knowledge and resource of a section [adversaries.NAME]",
+        )  # fmt: skip
+    register = game.attack.identify.resource
+    if section.needs_resources and register not in {*(section.holds or ()), *section.buys}:
         raise InputError(
             "a planner without the resource that it needs", where=f"{where}.holds", found=list(section.holds or ()),
             expected=f"{register!r}, in which it looks people up, held or bought",
         )  # fmt: skip
+    planner = equip.adversary(game.attack, game, equip.study.scenario.economics)
+    check_accuracy(section, planner, where)

@@ -45,7 +45,8 @@ from reidsim.kinds.tables.study import TablesStudy
 from reidsim.kinds.tables.switching import largest_group, takes_best
 from reidsim.measures import Measure
 from reidsim.memory import PROGRAM_BYTES, memory_text
-from reidsim.scenarios.adversary_schema import AdversarySection
+from reidsim.scenarios.adversary_schema import TOGETHER, AdversarySection
+from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.asked import Stored
 from reidsim.scenarios.attack_recipe import require_recipe
 from reidsim.scenarios.faces import Choice as ControlChoice
@@ -252,6 +253,9 @@ class TablesKind(Kind):
         # Adversaries that the scenario does not name count people as those it names do.
         plain = study.with_adversary(AdversarySection(risk=study.scenario.linked_risk))
         _, others = super().opponents(plain, knowledge=knowledge, stages=recipe, rate=rate, draw=draw)
+        if are_equipped(study.scenario):
+            # Those that it names play with what they hold and may buy; see `opponent_types`.
+            return study, replace(others, own=TOGETHER)
         alone = {str(name): each.world(draw) for name, each in study.each.items()}
         return study, with_adversaries(others, alone, study.world(draw))
 

@@ -284,8 +284,9 @@ class TablesScenario(ScenarioHead):
                     raise not_among(
                         "not a quasi-identifier", attribute, self.attributes, where=f"resources.{name}.attributes"
                     )
-        for where, section in self.every_adversary.items():
-            for name in section.holds:
+        # In rounds they may also hold what is told by shares.
+        for where, section in self.every_adversary.items() if self.agents is None or not self.adversaries else ():
+            for name in section.holds or ():
                 if name not in self.lists:
                     raise InputError(
                         "not a list drawn from the people", where=f"{where}.holds", found=name,
@@ -344,9 +345,7 @@ class TablesScenario(ScenarioHead):
                 )  # fmt: skip
 
     def _check_adversaries(self) -> None:
-        check_adversaries(self.adversaries, self.model_fields_set)
-        if self.agents is not None:
-            self.agents.check_adversaries(self.adversaries)
+        check_adversaries(self.adversaries, self.model_fields_set, self.agents, self.lists)
         if not self.adversaries:
             return
         if self.figures.sequential is not None:

@@ -35,6 +35,7 @@ from reidsim.releases.full_domain import common_levels
 from reidsim.releases.lattice import MOST_NUMBERED, GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import AdversarySection, Risk
+from reidsim.scenarios.agents import meeting_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import Keys
 from reidsim.scenarios.schema import EconomicsSection
@@ -164,7 +165,7 @@ class TablesStudy(Study[TablesScenario]):
             weight = self.scenario.adversaries[name].weight
             types.append(AdversaryType(name, weight, game.linker, game.adversary))
         assert game is not None  # noqa: S101 - there is an adversary
-        return TypesGame(game.space, types, game.benefit, game.loss)
+        return TypesGame(game.space, types, game.benefit, game.loss, meeting_of(self.scenario.agents))
 
     # People
 

@@ -20,11 +20,13 @@ _FIGURES = {
     "sweep-map": "Generalization, attacks and payoffs over two values of the scenario",
     "sweep-map-NUMBER": "Generalization, attacks and payoffs over two values of the scenario",
     "rounds": "What happens round by round, by policy",
+    "through": "People whom adversaries re-identify through which resources, round by round and by policy",
     "cross-play": "Outcome of every defender against every adversary",
 }
 _TABLES = {
     "rounds": "What happens round by round",
     "adversaries": "What each adversary does round by round",
+    "through": "How many records each adversary attacks and re-identifies through which resources, round by round",
     "sensitivity": "How much each uncertain value matters for each outcome",
     "samples": "Outcomes at the points of the sensitivity analysis",
     "robustness": "Policies over all points of uncertain values",
