@@ -69,17 +69,15 @@ def on_page_content(html: str, **_: Any) -> str:
 
 
 def _breakable(code: re.Match[str]) -> str:
-    return f"<code>{_SEPARATOR.sub(r'\1<wbr>', code[1])}</code>"
+    broken = _SEPARATOR.sub(r"\1<wbr>", code[1])
+    return f"<code>{broken}</code>"
 
 
 def _equation(text: str) -> str:
-    """Return one equation per line of LaTeX, each in a block of its own; a number in brackets at the end is its tag."""
-    lines = []
-    for line in text.strip().splitlines():
-        formula, _, tag = line.partition(r"\tag{")
-        number = f'<span class="equation-number">({escape(tag.rstrip("} "))})</span>' if tag else ""
-        lines.append(f'<div class="equation">{convert(formula.strip(), display="block")}{number}</div>')
-    return "\n".join(lines)
+    r"""Return an equation of LaTeX as a block, its number (``\\tag``) at the right."""
+    formula, _, tag = text.strip().partition(r"\tag{")
+    number = f'<span class="equation-number">({escape(tag.rstrip("}"))})</span>' if tag else ""
+    return f'<div class="equation">{convert(" ".join(formula.split()), display="block")}{number}</div>'
 
 
 def _generated() -> Iterator[tuple[str, str]]:
