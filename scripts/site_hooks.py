@@ -45,6 +45,8 @@ shows them at work.
 """
 _EQUATION = re.compile(r"^```math\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _TERM = re.compile(r"(?<![\\$`\w])\$`([^`\n]+)`\$(?!\w)")
+# Names up to this length stand on one line, also on a telephone.
+_SHORT = 22
 _CELL = re.compile(r"<td[^>]*>.*?</td>", re.DOTALL)
 _CODE = re.compile(r"<code>([^<]*)</code>")
 _SEPARATOR = re.compile(r"(?<=[\w\]])([._/])(?=\w)")
@@ -64,11 +66,13 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Let names of keys in tables break after a separator, and nowhere else."""
+    """Let long names in tables break after a separator, and short ones nowhere."""
     return _CELL.sub(lambda cell: _CODE.sub(_breakable, cell[0]), html)
 
 
 def _breakable(code: re.Match[str]) -> str:
+    if len(code[1]) <= _SHORT and " " not in code[1]:
+        return f'<code class="short">{code[1]}</code>'
     broken = _SEPARATOR.sub(r"\1<wbr>", code[1])
     return f"<code>{broken}</code>"
 
