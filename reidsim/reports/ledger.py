@@ -104,7 +104,7 @@ class Ledger:
         lines = [f"## {self.scenario}", "", f"{self.paper}.", "", self.how.strip(), ""]
         lines += [f"{self.reproduced} of {len(self.entries)} printed numbers and claims are reproduced.", ""]
         if missed:
-            lines += ["Not reproduced:", "", *_table(missed), ""]
+            lines += ["Not reproduced:", "", *(f"- {entry.where}: {entry.what}" for entry in missed), ""]
         lines += _folded(f"All {len(self.entries)} printed numbers and claims", _table(self.entries))
         return "\n".join(lines)
 
@@ -116,8 +116,8 @@ def ledger_page(ledgers: Sequence[Ledger]) -> str:
     head = [
         "# Reproduction ledger",
         "",
-        f"{done} of {entries} printed numbers and claims of the papers are reproduced. A number counts as reproduced when",
-        "it differs from the printed one by no more than the tolerance stated with its paper.",
+        f"{done} of {entries} printed numbers and claims of the papers are reproduced. A number counts as reproduced",
+        "when it differs from the printed one by no more than the tolerance stated with its paper.",
         "",
         _row(("Scenario", "Paper", "Reproduced", "Not reproduced")),
         _row(["---"] * 4),
