@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from matplotlib.transforms import Bbox
 
 SMALLEST = 9  # points
 # Pixels by which boxes of texts may touch: the box of a line of text is higher than its letters.
@@ -20,25 +18,23 @@ def misplaced(figure: Figure) -> list[str]:
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     renderer = canvas.get_renderer()
-    width, height = canvas.get_width_height()
     hidden = labels_not_drawn(figure)
-    shown = [
-        (text, text.get_window_extent(renderer))
+    texts = [
+        text
         for text in figure.findobj(Text)
         if text.get_visible() and text.get_text().strip() and id(text) not in hidden
     ]
-    small = [f"small: {text.get_text()!r}" for text, _ in shown if text.get_fontsize() < SMALLEST]
-    outside = [
-        f"outside: {text.get_text()!r}"
-        for text, box in shown
-        if box.x0 < -SLACK or box.y0 < -SLACK or box.x1 > width + SLACK or box.y1 > height + SLACK
+    assert texts
+    boxes = np.array([text.get_window_extent(renderer).extents for text in texts])
+    low, high = boxes[:, :2], boxes[:, 2:]
+    outside = ((low < -SLACK) | (high > np.array(canvas.get_width_height()) + SLACK)).any(axis=1)
+    shared = np.minimum(high[:, None], high[None]) - np.maximum(low[:, None], low[None])
+    over = np.argwhere(np.triu((shared > SLACK).all(axis=2), k=1))
+    return [
+        *(f"small: {text.get_text()!r}" for text in texts if text.get_fontsize() < SMALLEST),
+        *(f"outside: {texts[place].get_text()!r}" for place in np.flatnonzero(outside)),
+        *(f"overlap: {texts[one].get_text()!r} and {texts[other].get_text()!r}" for one, other in over),
     ]
-    over = [
-        f"overlap: {one.get_text()!r} and {other.get_text()!r}"
-        for (one, here), (other, there) in itertools.combinations(shown, 2)
-        if overlap(here, there)
-    ]
-    return [*small, *outside, *over]
 
 
 def labels_not_drawn(figure: Figure) -> set[int]:
@@ -51,10 +47,3 @@ def labels_not_drawn(figure: Figure) -> set[int]:
             every = [*axis.majorTicks, *axis.minorTicks]
             hidden |= {id(label) for tick in every if tick not in drawn for label in (tick.label1, tick.label2)}
     return hidden
-
-
-def overlap(one: Bbox, other: Bbox) -> bool:
-    """Tell whether two boxes share more than their slack in both directions."""
-    wide = min(one.x1, other.x1) - max(one.x0, other.x0)
-    high = min(one.y1, other.y1) - max(one.y0, other.y0)
-    return wide > SLACK and high > SLACK

@@ -231,7 +231,8 @@ def legend_below(figure: Figure, handles: Sequence[Artist], columns: int = 4) ->
             figure.suptitle(str(only.get_label()), fontsize=10, parse_math=False)
             return
     room = figure.get_figwidth() - 2 * _LEGEND_EDGE
-    renderer = FigureCanvasAgg(figure).get_renderer()
+    canvas: Any = FigureCanvasAgg(figure)
+    renderer = canvas.get_renderer()
     for number in range(min(columns, len(handles)), 0, -1):
         legend = _legend(figure, handles, number)
         width = legend.get_window_extent(renderer).width / figure.dpi

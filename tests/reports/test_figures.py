@@ -19,16 +19,20 @@ from matplotlib.lines import Line2D
 from PIL import Image
 
 from reidsim.errors import InputError
+from reidsim.figures.agents import rounds_by_policy
+from reidsim.figures.by_policy import payoffs_by_policy, risks_by_policy
 from reidsim.figures.lines import sensitivity_lines
 from reidsim.figures.maps import parameter_maps
 from reidsim.figures.saving import save_figure
 from reidsim.figures.spacing import cell_edges, is_geometric
+from reidsim.figures.stress import regret_curves
 from reidsim.figures.style import legend_below, looks, money_text, number_text
+from reidsim.figures.switch import switch_lines
 from reidsim.kinds.masking.figures.subjects import masking_look
 from reidsim.kinds.tables.figures.differences import payoff_difference_curves, payoff_difference_scatter
 from reidsim.kinds.tables.figures.strategies import strategy_payoffs
 from reidsim.kinds.tables.figures.sweeps import search_deviation
-from reidsim.scenarios.kind import kinds_at_hand
+from reidsim.scenarios.kind import DEFAULT_KIND, kind_named, kinds_at_hand
 
 POLICIES = ("safe-harbor", "basic", "no-attack", "sh-friendly")
 CASE = (1200.0, 300.0)
@@ -179,6 +183,31 @@ def test_saving_twice_gives_the_same_bytes_at_160_dpi(draw: Draw, make: Make, ne
     assert b"Software" not in first
     with Image.open(tmp_path / "a.png") as image:
         assert image.size == pytest.approx((width * 160, height * 160), abs=1)
+
+
+@pytest.mark.deep
+def test_figures_of_every_kind_of_scenario_have_whole_texts() -> None:
+    policies = list(kind_named(DEFAULT_KIND).policies)[:7]
+    rounds = pd.DataFrame(
+        [(policy, number, 1000.0 + number, number / 7, 0.4 + number / 20, 0.001) for policy in policies
+         for number in range(1, 11)],
+        columns=["policy", "round", "publisher_payoff", "adversary_payoff", "participation", "risk"],
+    )  # fmt: skip
+    records = pd.DataFrame(
+        [(policy, True, share / 20) for policy in policies for share in range(20)],
+        columns=["policy", "attacked", "success_probability"],
+    )
+    lines = rounds.rename(columns={"round": "value"})
+    bands = pd.DataFrame({"low": [1.0, 6.0], "high": [6.0, 10.0], "policy": ["basic", "no-attack"]})
+    regrets = lines.assign(regret=lines["value"])
+    for figure in (
+        rounds_by_policy(rounds), payoffs_by_policy(rounds[rounds["round"] == 1]), risks_by_policy(records),
+        switch_lines(lines, bands, parameter="loss", own=3.0), regret_curves(regrets),
+    ):  # fmt: skip
+        assert misplaced(figure) == []
+    participation = rounds_by_policy(rounds).axes[2]
+    assert participation.get_ylim()[0] == 0
+    assert 1 <= participation.get_ylim()[1] < 1.1
 
 
 def test_what_is_wrong_with_texts_is_found() -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from reidsim.cli import main
-from reidsim.engine.run import run_batch
+from reidsim.engine.run import run, run_batch
 from reidsim.errors import InputError
 from reidsim.figures.sweep import sweep_figures
 from reidsim.kinds.masking.figures.lines import masking_lines
@@ -67,6 +67,10 @@ def test_keys_changed_one_at_a_time_make_a_row_each_at_the_scenarios_own_values(
     assert lines(figure, 2)["Basic game"][:, 0].tolist() == [5, 10, 20]
     own = result.runs[(result.runs[LOSS] == 60) & (result.runs["policy"] == "basic")].sort_values(COST)
     assert lines(figure, 2)["Basic game"][:, 1].tolist() == own["publisher_payoff"].tolist()
+
+
+def test_a_run_without_figures_of_its_kind_shows_payoffs_and_risks(town):
+    assert [name for name, _ in figures_of(run(town))] == ["payoffs", "risks"]
 
 
 def test_what_has_no_numbers_tells_figures_apart(town):
