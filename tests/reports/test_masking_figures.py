@@ -56,6 +56,7 @@ def levels_drawn(axes):
 # Effectiveness.
 
 
+@pytest.mark.deep
 def test_every_text_is_whole_and_none_is_over_another():
     lines = pd.DataFrame(
         [("Loss", str(value), policy, value / 3) for value in (0, 200) for policy in list(POLICIES)],

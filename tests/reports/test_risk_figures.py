@@ -57,6 +57,7 @@ def panels(figure: Figure) -> list:
     return [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
 
 
+@pytest.mark.deep
 def test_every_text_is_whole_and_none_is_over_another():
     for figure in (
         risk_maps(records_table()),

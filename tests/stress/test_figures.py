@@ -44,6 +44,7 @@ CHART = pd.DataFrame(
 )
 
 
+@pytest.mark.deep
 def test_every_text_is_whole_and_none_is_over_another():
     everywhere = CHART.assign(best="basic", margin=1.0, publisher_payoff=1.0)
     drawn = [
