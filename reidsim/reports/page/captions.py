@@ -10,6 +10,7 @@ from reidsim.scenarios.kind import Kind
 _FIGURES = {
     "payoffs": "Payoffs of both players by policy",
     "risks": "Share of records whose risk of re-identification is at least so high, by policy",
+    "reidentified": "Probability that at most so many people are re-identified, by policy",
     "sensitivity": "How much each uncertain value matters for each outcome, by policy",
     "regrets": "How far each policy stays below the best one, over the points of uncertain values",
     "beliefs-NUMBER": "What a publisher with mistaken beliefs gets, by policy",
@@ -34,9 +35,16 @@ _TABLES = {
     "policy_map": "The best policy over two values",
     "guarantee": "How large an error breaks the guarantee that nobody attacks",
     "cross_play": "Every defender against every adversary",
+    "worst_cases": "What each defender gets at worst and regrets at most, whichever adversary comes",
+    "equilibria": "Optimal mixtures and equilibria of defenders and adversaries",
+    "mixtures": "How likely each strategy is in these",
+    "exploitability": "What comes of each defender once the adversary knows it",
+    "double_oracle": "Best replies added to the game, one iteration after the other",
+    "double_oracle_mixtures": "The mixtures of the iteration with least to gain",
     "statistics": "Means over runs with their confidence intervals",
     "differences": "Paired differences between policies with their confidence intervals",
     "distributions": "How outcomes are distributed over runs and records",
+    "reidentified": "Distribution of the number of people re-identified, by policy",
 }
 
 # Columns of wide tables that a page shows.
