@@ -117,7 +117,9 @@ def test_scenario_pages_have_the_keys_of_every_section_and_no_others():
     needed = schema_keys(*GAMES.values())
     assert own <= needed <= own | set(shared.values()) | stages
     # What games only extend is no section of any.
-    assert {anchor for anchor, keys in shared.items() if keys not in needed} == {"every-scenario", "adversary"}
+    assert {anchor for anchor, keys in shared.items() if keys not in needed} == {
+        "every-scenario", "beliefs", "resourcesname", "adversary",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("game", GAMES)
@@ -140,7 +142,7 @@ def test_key_pages_do_not_repeat_each_other():
     pages = {name: eights(text) for name, text in PAGES.items() if name.endswith("-keys.md")}
     for name, runs in pages.items():
         others = set().union(*(other for page, other in pages.items() if page != name))
-        assert len(runs & others) < 0.3 * len(runs), name
+        assert len(runs & others) < len(runs) / 3, name
 
 
 def test_the_page_on_knowledge_has_the_keys_of_every_section_and_no_others():
