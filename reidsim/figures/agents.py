@@ -24,10 +24,10 @@ from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK
 
 # Panels of the figure of rounds: column, title and what the axis says.
 _PANELS = (
-    (PUBLISHER_PAYOFF.column, "Payoff of who shares", UNIT),
+    (PUBLISHER_PAYOFF.column, "Payoff of whoever shares", UNIT),
     (ADVERSARY_PAYOFF.column, "Payoff of all adversaries", UNIT),
     (PARTICIPATION.column, PARTICIPATION.label, "share of data subjects"),
-    (RISK.column, RISK.label, "records re-identified, share"),
+    (RISK.column, RISK.label, "share of records re-identified"),
 )
 
 
@@ -63,6 +63,10 @@ def rounds_by_policy(rounds: pd.DataFrame) -> Figure:
             here = means[means["policy"] == policy]
             handles += draw_line(axes, here["round"], here[column], own, policy_name(policy))
         axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+        if column == PARTICIPATION.column:
+            axes.set_ylim(0, 1.04)
+        elif column == RISK.column:
+            axes.set_ylim(bottom=0)
         number_ticks(axes.yaxis)
         label_axes(axes, title=f"({letter}) {title}", y=unit)
     for axes in grid[-1]:

@@ -91,8 +91,12 @@ def _run_figures(result: RunResult) -> Iterator[tuple[str, Figure]]:
     elif isinstance(result.analysis, AgentAnalysis):
         yield from _agent_figures(result.analysis)
     else:
-        drawn = kind.figures(result)
-        yield from figures_by_policy(result) if drawn is None else drawn
+        drawn = False
+        for figure in kind.figures(result) or ():
+            drawn = True
+            yield figure
+        if not drawn:
+            yield from figures_by_policy(result)
     if len(result.analysis.reidentified):
         yield "reidentified", reidentified_by_policy(result.analysis.reidentified)
 

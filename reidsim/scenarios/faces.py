@@ -118,7 +118,7 @@ class Faces:
             yield from by_generalization(run, "publisher")
 
     def figures(self, result: Shown) -> Figures | None:
-        """Return figures of one run, by name; None for those that every kind has: payoffs and risks by policy."""
+        """Return figures of one run, by name; where there is none, payoffs and risks by policy are drawn."""
         return None
 
     def sweep_figures(self, result: ShownSweep) -> Figures | None:

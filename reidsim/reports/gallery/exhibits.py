@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.figure import Figure
 from pandas import Series
 
-from reidsim.kinds.tables.figures.differences import payoff_difference_histogram
+from reidsim.kinds.tables.figures.differences import payoff_difference_curves
 from reidsim.reports.gallery import sweep_findings
 
 # Of `RunResult`, or of `StressResult` where a scenario is stressed.
@@ -152,7 +152,7 @@ def _voter_vs_twitter(result: Result) -> str:
 
 
 def _against_safe_harbor(result: Result) -> Figure:
-    return payoff_difference_histogram(result.records, "safe-harbor")
+    return payoff_difference_curves(result.records, "safe-harbor")
 
 
 def _sequential_publisher(result: Result) -> str:
@@ -283,18 +283,9 @@ EXHIBITS: Mapping[str, Exhibit] = {
     "genealogy-market": Exhibit("", _genealogy_market),
     "one-world": Exhibit("through", _one_world),
     "wan2015-stress": Exhibit(
-        "policy-map",
+        "regrets",
         _stress,
-        {
-            "uncertainty.samples": 32,
-            "stress": {
-                "robustness": {"quantile": 0.1},
-                "map": {
-                    "x": {"key": "economics.loss", "values": {"from": 50, "to": 2000, "points": 14}},
-                    "y": {"key": "economics.cost", "values": {"from": 0, "to": 50, "points": 11}},
-                },
-            },
-        },
+        {"uncertainty.samples": 32, "stress": {"robustness": {"quantile": 0.1}}},
         "stress",
     ),
     "wan2015-sweep": Exhibit(
