@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from reidsim.agents.adversary import Adversary
 from reidsim.agents.attack import no_plan
 from reidsim.agents.measures import PARTICIPATION, ROUND_MEASURES, equilibrium_of, record_measures, risk_quantiles
+from reidsim.agents.memory import Memory
 from reidsim.agents.outcomes import RoundOutcome, expected_outcome, sampled_outcome, subject_draws
 from reidsim.agents.participation import count_by_cell, draw_harm, learn_risk, takes_part
 from reidsim.agents.phases import PHASES
@@ -96,6 +97,7 @@ class ReidentificationModel(mesa.Model):
         self._views: dict[int, DataSubject] = {}
         self._moved = (0, 0)
         self._linked_among: NDArray[np.int64] | None = None
+        self._memory = Memory(setting) if setting.remembers and setting.rounds > 1 else None
         self.shared_in_last_round = self.columns.participates
         self.datacollector = DataCollector(
             model_reporters={column: functools.partial(_measure, column) for column in columns_of(ROUND_MEASURES)},
@@ -142,7 +144,11 @@ class ReidentificationModel(mesa.Model):
                 self.participants = self._count_participants()
             self.shared_in_last_round = self.columns.participates
             self._link_among_participants()
+        if self._memory is not None:
+            self._remember(self._memory)
         self.publisher.publish()
+        if self._memory is not None:
+            self._memory.add(self.publisher.strategies[self.columns.cell], self.columns.participates)
 
     def attack(self) -> None:
         """Let adversaries come, plan, buy and attack."""
@@ -156,12 +162,12 @@ class ReidentificationModel(mesa.Model):
         # Plans of those who are not there only tell the publisher what it would have seen.
         plans = [adversary.plan or no_plan(self.setting.n_cells) for adversary in self.adversaries]
         if self.setting.mode == "expectation":
-            self.outcome = expected_outcome(self.setting, plans, acting, self.participants)
+            self.outcome = expected_outcome(self.setting, plans, acting, self.exposed)
         else:
-            taking_part = self.columns.participates
-            self.outcome = sampled_outcome(
-                self.setting, plans, acting, self.participants, taking_part, self.round_number
-            )
+            out, known = self.columns.participates, self.setting.known
+            if known is not None:
+                out = out | (known.gone > 0)[self.columns.cell]
+            self.outcome = sampled_outcome(self.setting, plans, acting, self.exposed, out, self.round_number)
         for adversary, outcome in zip(self.adversaries, self.outcome.by_adversary, strict=True):
             adversary.outcome = outcome
 
@@ -188,9 +194,14 @@ class ReidentificationModel(mesa.Model):
         for adversary in self.adversaries:
             if adversary.acts and adversary.plan is not None:
                 replies, targets = adversary.plan.replies, adversary.plan.targets
-                share = np.divide(targets, self.participants, out=np.zeros_like(targets), where=self.participants > 0)
+                share = np.divide(targets, self.exposed, out=np.zeros_like(targets), where=self.exposed > 0)
                 payoff += adversary.acts * share * replies.payoff
         return equilibrium_of(self.setting, self.publisher.choice, self.outcome, payoff)
+
+    @property
+    def exposed(self) -> NDArray[np.int64]:
+        """How many records of each cell are out, in the round or before it where that is remembered, (n_cells,)."""
+        return self.setting.exposed(self.participants)
 
     def _who_acts(self) -> Floats:
         """Return the probability that each adversary is there; where that is drawn, who is."""
@@ -228,6 +239,17 @@ class ReidentificationModel(mesa.Model):
         for adversary, profile in zip(self.adversaries, self.setting.profiles, strict=True):
             adversary.profile = profile
 
+    def _remember(self, memory: Memory) -> None:
+        """Tell apart subjects of whom different things are out."""
+        setting = memory.setting(self.columns.participates)
+        if setting is None or setting is self.setting:
+            return
+        self.setting = setting
+        self.columns.cell = setting.cell_of_subject
+        self.participants = self._count_participants()
+        for adversary, profile in zip(self.adversaries, setting.profiles, strict=True):
+            adversary.profile = profile
+
     def _subjects_learn(self, columns: SubjectColumns) -> None:
         """Let subjects learn what to expect, and decide on the next round, all in one call."""
         rule, outcome = self.setting.participation, self.outcome
@@ -236,7 +258,10 @@ class ReidentificationModel(mesa.Model):
         assert columns.harm is not None  # noqa: S101
         assert columns.expected_risk is not None  # noqa: S101
         shared = int(self.participants.sum())
-        rate = float(outcome.breaches.sum()) / shared if shared else 0.0
+        # Of those who left, nobody tells the others.
+        taking_part = self.columns.participates
+        found = (self.participants * outcome.risk).sum() if outcome.breached is None else (outcome.breached & taking_part).sum()
+        rate = float(found) / shared if shared else 0.0
         hears: Any = rule.hears
         if outcome.breached is not None:
             hears = subject_draws(self.setting, "hearing", "subjects", self.round_number) < rule.hears
@@ -261,7 +286,7 @@ class ReidentificationModel(mesa.Model):
             "exploits": sum(adversary.exploits for adversary in self.adversaries),
             "detections": sum(adversary.detected for adversary in self.adversaries),
             "breaches": float(self.outcome.breaches.sum()),
-            **risk_quantiles(self.outcome.risk, self.participants),
+            **risk_quantiles(self.outcome.risk, self.exposed),
         }
 
 

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import Adversary
-from reidsim.games.record_game import Choice, Linker, RecordGame
-from reidsim.releases.strategy_space import Floats, StrategySpace
+from reidsim.games.memory import Meet, known_of
+from reidsim.games.record_game import WITHHELD, Choice, Linker, RecordGame
+from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 
 Mode = Literal["expectation", "sampling"]
 Meeting = Literal["one-of", "all"]
@@ -173,6 +174,28 @@ class ParticipationRule:
 
 
 @dataclass(frozen=True, eq=False)
+class Known:
+    """What adversaries who remember know of the rows of a round before it; see `reidsim.agents.memory`.
+
+    Parameters
+    ----------
+    cells : ndarray of int, shape (n_rows,)
+        The distinct record that each row is of.
+    past : ndarray of int64, shape (n_rows,)
+        What was released before is as much as this strategy; -1 where nothing was.
+    gone : ndarray of int64, shape (n_rows,)
+        Subjects of rows of whom something is out, and who do not take part; a row is of such or of others.
+    meet : callable
+        Returns the strategies that tell as much as two together.
+    """
+
+    cells: Rows
+    past: Strategies
+    gone: NDArray[np.int64]
+    meet: Meet
+
+
+@dataclass(frozen=True, eq=False)
 class Setting:
     """Everything fixed about a world of agents.
 
@@ -208,6 +231,18 @@ class Setting:
     among : callable, optional
         Returns the world as it is if only some take part, of each cell (n_cells,), where that changes linkage or the
         publisher's choice: profiles in the same order, and `solve`. Not given where who stays away changes neither.
+    remembers : bool
+        Whether adversaries keep what they saw in the rounds before.
+    meet : callable, optional
+        Returns the strategies that tell as much as two together. Not given where strategies do not tell.
+    split : callable, optional
+        Returns the space of strategies, and `solve`, of other rows than cells, given the cell of each and how many
+        subjects of it take part. Not given where each subject has a cell of its own.
+    profiles_among : callable, optional
+        Returns the profiles if people hide among some subjects only, so many of each cell. Not given where it does
+        not matter who takes part.
+    known : Known, optional
+        What is out about the rows, which then take the place of cells.
     seed, replication : int
         Root of all draws, and which of several runs of all rounds this is.
     """
@@ -229,6 +264,11 @@ class Setting:
     foresees: Foresight = "holdings"
     tolerance: float = 1e-3
     among: Callable[[Setting, NDArray[np.int64]], Setting] | None = None
+    remembers: bool = False
+    meet: Meet | None = None
+    split: Callable[[Rows, NDArray[np.int64]], tuple[StrategySpace, Solve]] | None = None
+    profiles_among: Callable[[NDArray[np.int64]], tuple[AdversaryProfile, ...]] | None = None
+    known: Known | None = None
     seed: int = 0
     replication: int = 0
 
@@ -241,3 +281,18 @@ class Setting:
     def n_cells(self) -> int:
         """Number of distinct records."""
         return self.space.n_records
+
+    def seen(self, strategies: Strategies) -> Strategies:
+        """Return what is known of each cell's records once they are shared as `strategies`, shape (n_cells,).
+
+        That is as much as one strategy: of records shared before and now, of what both tell.
+        """
+        known = self.known
+        if known is None:
+            return strategies
+        now = np.where(known.gone > 0, WITHHELD, strategies)
+        return known_of(now, known.past, known.meet)
+
+    def exposed(self, participants: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many records of each cell are out, of so many who take part; with those who left, (n_cells,)."""
+        return participants if self.known is None else participants + self.known.gone

@@ -43,13 +43,17 @@ class AgentAnalysis(AnalysisTables):
 
 
 class PlayedPolicy(NamedTuple):
-    """All rounds of a policy in one draw, and how its last round ended."""
+    """All rounds of a policy in one draw, and how its last round ended.
+
+    `row_of_subject` are the rows of `last` where these are others than those of the study; None where they are its.
+    """
 
     policy: str
     rounds: pd.DataFrame
     adversaries: pd.DataFrame
     last: Equilibrium
     participants: NDArray[np.bool_]
+    row_of_subject: NDArray[np.intp] | None = None
 
 
 def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: int = 0) -> PlayedPolicy:
@@ -75,7 +79,11 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
     each = np.repeat(numbers, len(setting.profiles))
     columns = list(adversaries.columns)
     adversaries = adversaries.assign(**place, round=each)[[*place, "round", *columns]]
-    played = PlayedPolicy(policy, rounds, adversaries, model.equilibrium(), model.shared_in_last_round)
+    rows = model.setting.cell_of_subject
+    played = PlayedPolicy(
+        policy, rounds, adversaries, model.equilibrium(), model.shared_in_last_round,
+        None if rows is setting.cell_of_subject else rows,
+    )  # fmt: skip
     model.release()
     return played
 
@@ -103,13 +111,24 @@ def play_rounds(study: Study[Any], report: Progress) -> Played:
         played += here
         runs.append(run_table(study.loaded.name, scenario.seed, replication, run_means(here, policies)))
     first = {each.policy: each for each in reversed(played)}
-    last = {policy: PolicyOutcome(first[policy].last) for policy in policies}
+    study, last = _last_rounds(study, [first[policy] for policy in policies])
     records = kind.records(study, 0, equilibria_of(last))
     if agents.participation is not None:
         records = with_participation(records, [first[policy] for policy in policies])
     warnings = (*budget_warnings(setting.profiles), *kind.warnings(study, 0, last))
     facts = {"policies": kind.facts_of_policies(study, last)}
     return Played(pd.concat(runs, ignore_index=True), records, analysis_of(played), facts, warnings)
+
+
+def _last_rounds(study: Study[Any], played: Sequence[PlayedPolicy]) -> tuple[Study[Any], dict[str, PolicyOutcome]]:
+    """Return how the last round of each policy ended, and the study on the rows of which it is told."""
+    if all(each.row_of_subject is None for each in played):
+        return study, {each.policy: PolicyOutcome(each.last) for each in played}
+    kind = kind_of(study.scenario)
+    usual = kind.row_of_subject(study, 0)
+    rows = [usual if each.row_of_subject is None else each.row_of_subject for each in played]
+    last = {each.policy: PolicyOutcome(each.last.expand(of)) for each, of in zip(played, rows, strict=True)}
+    return kind.by_subject(study), last
 
 
 def describe_rounds(study: Study[Any]) -> str:

@@ -206,6 +206,10 @@ class TablesKind(Kind):
 
         return setting
 
+    def by_subject(self, study: TablesStudy) -> TablesStudy:
+        """Return the study in which each person has a row, or each record where each is a person."""
+        return study.by_subject()
+
     def describe_setting(self, setting: Setting) -> str:
         """Say how many records and strategies there are."""
         forms = counted(setting.space.size, "strategy", "strategies")

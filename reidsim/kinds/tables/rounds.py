@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
 from reidsim.adversaries.response import Adversary
 from reidsim.agents.accuracy import InaccurateLinker
-from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
+from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting, Solve
 from reidsim.errors import InputError, listed
 from reidsim.games.record_game import Choice, Linker, RecordGame
 from reidsim.kinds.tables.own_adversary import planner_of
 from reidsim.kinds.tables.policies import POLICIES, policy_named
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.releases.strategy_space import Rows, StrategySpace
 from reidsim.scenarios.adversary_schema import Risk
 from reidsim.scenarios.agents import (
     check_resources,
@@ -116,6 +117,13 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
         part = study.among(participants)
         return replace(setting, profiles=profiles_of(part, agents), solve=_Solve(part))
 
+    def split(cells: Rows, participants: NDArray[np.int64]) -> tuple[StrategySpace, Solve]:
+        part = study.split(cells, participants)
+        return part.space, _Solve(part)
+
+    def profiles_among(participants: NDArray[np.int64]) -> tuple[AdversaryProfile, ...]:
+        return profiles_of(study.among(participants), agents)
+
     scenario = study.scenario
     counts = scenario.publisher.unit == "table" or "prosecutor" in scenario.risks
     return Setting(
@@ -129,6 +137,9 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
         is_fixed=lambda policy: policy_named(policy).is_rule,
         # Under journalist risk records hide in the population, whoever of it takes part.
         among=among if counts else None,
+        meet=study.lattice.meet,
+        split=split,
+        profiles_among=profiles_among if "prosecutor" in scenario.risks else None,
         seed=scenario.seed,
         **rules_of(agents),
     )

@@ -474,6 +474,29 @@ class TablesStudy(Study[TablesScenario]):
             linkers=kept,
         )
 
+    def split(self, rows: Rows, people: NDArray[np.int64]) -> TablesStudy:
+        """Return the study whose rows are some of these, each perhaps several times, with so many people on each, (n,).
+
+        It says how records can be released, not among whom they hide: what links them is of this study's rows.
+        """
+        harbor = None if self.safe_harbor is None else self.safe_harbor[rows]
+        study = replace(self, kind=self.kind[rows], safe_harbor=harbor, linkers={})
+        if self.persons is None:
+            return replace(
+                study, lattice=self.lattice_of(self.lattice.codes[rows]),
+                cell_of_record=np.repeat(np.arange(len(rows)), people),
+            )  # fmt: skip
+        persons, cells = self.persons.split(rows).among(people)
+        return replace(study, persons=persons, cell_of_record=cells)
+
+    def by_subject(self) -> TablesStudy:
+        """Return the study in which each person has a row, or each record where each is a person."""
+        if self.persons is None:
+            return self.by_row()
+        of = self.row_of_subject
+        harbor = None if self.safe_harbor is None else self.safe_harbor[of]
+        return replace(self, kind=self.kind[of], safe_harbor=harbor, persons=self.persons.split(of), linkers={})
+
     @property
     def fingerprint(self) -> str:
         """SHA-256 of the records, hierarchies, amounts and people, as coded; changes with any data that matter."""
