@@ -87,6 +87,7 @@ class Memory:
             past=self.form[first],
             gone=np.where(gone[first], people, 0),
             meet=self._meet,
+            alone=self._alone(taking_part),
         )
         setting = self._with_solver(known, row, participants if taking_part.any() else people)
         profiles, which = self._profiles(patterns, pattern, key.took_part[first])
@@ -102,11 +103,17 @@ class Memory:
             self._patterns, self._pattern = self._patterns_with(taking_part)
         self.form = known_of(now, self.form, self._meet)
 
+    def _alone(self, taking_part: Bools) -> Setting:
+        """Return the world of a round on cells, as if nothing were out."""
+        world = self._world
+        participants = np.bincount(world.cell_of_subject[taking_part], minlength=world.n_cells)
+        return world if world.among is None or not taking_part.any() else world.among(world, participants)
+
     def _with_solver(self, known: Known, row: Rows, participants: Counts) -> Setting:
         """Return the world with rows in place of cells."""
         world, cells = self._world, known.cells
         if len(cells) == world.n_cells and np.array_equal(cells, np.arange(world.n_cells)):
-            return world if world.among is None else world.among(world, participants)
+            return known.alone
         if world.split is None:
             raise InputError(
                 "alike records of which different things are out", where="agents.remembers", found=True, expected=False
@@ -175,7 +182,5 @@ class _Equip:
         if len(means) < len(each):
             return None
         known = self.known
-        linker = RememberingLinker(
-            tuple(one.linker for one in means), self.which, known.cells, known.past, known.meet
-        )
+        linker = RememberingLinker(tuple(one.linker for one in means), self.which, known.cells, known.past, known.meet)
         return Equipment(linker, RememberingAdversary(means[0].adversary))

@@ -139,7 +139,13 @@ class ReidentificationModel(mesa.Model):
 
     def publish(self) -> None:
         """Let the publisher share the records of those who take part."""
-        if self.setting.participation is not None:
+        schedule = self.setting.schedule
+        if schedule is not None:
+            before, now = self.columns.participates, schedule[self.round_number - 1]
+            if self.round_number > 1:
+                self._moved = (int((now & ~before).sum()), int((before & ~now).sum()))
+            self.columns.participates = now
+        if self.setting.participation is not None or schedule is not None:
             if self.shared_in_last_round is not self.columns.participates:
                 self.participants = self._count_participants()
             self.shared_in_last_round = self.columns.participates
@@ -260,7 +266,11 @@ class ReidentificationModel(mesa.Model):
         shared = int(self.participants.sum())
         # Of those who left, nobody tells the others.
         taking_part = self.columns.participates
-        found = (self.participants * outcome.risk).sum() if outcome.breached is None else (outcome.breached & taking_part).sum()
+        found = (
+            (self.participants * outcome.risk).sum()
+            if outcome.breached is None
+            else (outcome.breached & taking_part).sum()
+        )
         rate = float(found) / shared if shared else 0.0
         hears: Any = rule.hears
         if outcome.breached is not None:
@@ -294,7 +304,8 @@ def _columns(setting: Setting) -> SubjectColumns:
     """Make the subjects' columns before the first round."""
     n, rule = setting.n_subjects, setting.participation
     if rule is None:
-        return SubjectColumns(setting.cell_of_subject, np.ones(n, dtype=np.bool_))
+        taking_part = np.ones(n, dtype=np.bool_) if setting.schedule is None else setting.schedule[0]
+        return SubjectColumns(setting.cell_of_subject, taking_part)
     stream = agent_stream(setting.seed, "valuations", "subjects", replication=setting.replication)
     harm = draw_harm(rule, n, stream)
     expected = np.full(n, rule.expected_risk)

@@ -18,6 +18,8 @@ Mode = Literal["expectation", "sampling"]
 Meeting = Literal["one-of", "all"]
 Foresight = Literal["holdings", "plans"]
 Holdings = frozenset[str]
+# How a policy takes what was released before: it replies to it, it decides as if nothing were, or it changes nothing.
+Reply = Literal["to-past", "alone", "hold"]
 # Picks the strategies of a policy in a game.
 Solve = Callable[[str, RecordGame], Choice]
 
@@ -187,12 +189,15 @@ class Known:
         Subjects of rows of whom something is out, and who do not take part; a row is of such or of others.
     meet : callable
         Returns the strategies that tell as much as two together.
+    alone : Setting
+        The world of the round on cells, as if nothing were out.
     """
 
     cells: Rows
     past: Strategies
     gone: NDArray[np.int64]
     meet: Meet
+    alone: Setting
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,6 +246,10 @@ class Setting:
     profiles_among : callable, optional
         Returns the profiles if people hide among some subjects only, so many of each cell. Not given where it does
         not matter who takes part.
+    reply_of : callable
+        Tells how a policy takes what was released before, where adversaries remember it.
+    schedule : ndarray of bool, shape (rounds, n_subjects), optional
+        Who takes part in each round, where that is given.
     known : Known, optional
         What is out about the rows, which then take the place of cells.
     seed, replication : int
@@ -268,6 +277,8 @@ class Setting:
     meet: Meet | None = None
     split: Callable[[Rows, NDArray[np.int64]], tuple[StrategySpace, Solve]] | None = None
     profiles_among: Callable[[NDArray[np.int64]], tuple[AdversaryProfile, ...]] | None = None
+    reply_of: Callable[[str], Reply] = lambda policy: "to-past"
+    schedule: NDArray[np.bool_] | None = None
     known: Known | None = None
     seed: int = 0
     replication: int = 0

@@ -125,7 +125,7 @@ class Publisher(mesa.Agent):
             rounds_left = setting.rounds - model.round_number + 1
             self.choice = foreseeing_choice(setting, self.policy, opponents, model.participants, rounds_left)
         else:
-            self.choice = setting.solve(self.policy, self._game(weights))
+            self.choice = self._reply(weights)
         if setting.known is not None and setting.known.gone.any():
             withheld = np.where(setting.known.gone > 0, WITHHELD, self.choice.strategies)
             self.choice = replace(self.choice, strategies=withheld)
@@ -134,11 +134,29 @@ class Publisher(mesa.Agent):
             self.changed = self._changes(before.strategies)
         self._released = setting.cell_of_subject, model.columns.participates
 
-    def _game(self, weights: Floats) -> RecordGame:
-        """Return the game that it believes in, given the probability that each adversary is there."""
-        model = self.model
-        equipment = [adversary.equipment(believed=True) for adversary in model.adversaries]
-        return believed_game(model.setting, weights, equipment)
+    def _reply(self, weights: Floats) -> Choice:
+        """Return the best reply to the adversaries, and to what was released before as the policy takes that."""
+        setting = self.model.setting
+        known, reply = setting.known, setting.reply_of(self.policy)
+        if known is None or reply == "to-past":
+            return setting.solve(self.policy, self._game(weights))
+        choice = of_rows(known.alone.solve(self.policy, self._game(weights, known.alone)), known.cells)
+        if reply == "alone":
+            return choice
+        held = np.where(known.past == WITHHELD, choice.strategies, known.past)
+        return replace(choice, strategies=held, exact=False)
+
+    def _game(self, weights: Floats, setting: Setting | None = None) -> RecordGame:
+        """Return the game that it believes in, given the probability that each adversary is there.
+
+        The world is that of the round, if no other is given.
+        """
+        setting = setting or self.model.setting
+        equipment = [
+            profile.equip(each.holds, each.expected_accuracy, believed=True)
+            for each, profile in zip(self.model.adversaries, setting.profiles, strict=True)
+        ]
+        return believed_game(setting, weights, equipment)
 
     def _changes(self, before: Strategies) -> Floats:
         """Return the share of each cell's records whose form is another than in `before`, of the cells then."""
