@@ -29,6 +29,7 @@ class _Key(NamedTuple):
     past: Strategies
     gone: Bools
     took_part: NDArray[np.int64]
+    planned: Strategies
 
 
 class Memory:
@@ -54,7 +55,7 @@ class Memory:
         if world.meet is None:
             raise InputError(
                 "strategies that do not tell what two of them tell together", where="agents.remembers", found=True,
-                expected=False,
+                expected="false",
             )  # fmt: skip
         self._world, self._meet = world, world.meet
         self.form: Strategies = np.full(world.n_subjects, WITHHELD, dtype=np.int64)
@@ -63,15 +64,20 @@ class Memory:
         self._patterns = np.zeros((1, 0), dtype=np.bool_)
         self._last: tuple[_Key, Bools, Setting] | None = None
 
-    def setting(self, taking_part: Bools) -> Setting | None:
-        """Return the world of a round in which some subjects take part, (n_subjects,); None if nothing is out yet."""
-        if (self.form == WITHHELD).all():
+    def setting(self, taking_part: Bools, planned: Strategies | None = None) -> Setting | None:
+        """Return the world of a round in which some subjects take part, (n_subjects,); None if nothing is out yet.
+
+        Where it was planned before the first round what is released of each, (n_subjects,), rows differ in that, too.
+        """
+        if planned is None and (self.form == WITHHELD).all():
             return None
         world, gone = self._world, (self.form != WITHHELD) & ~taking_part
         patterns, pattern = self._patterns_with(taking_part)
         # Of whom nothing is out may be in any row.
         alike = world.profiles_among is None
-        key = _Key(self.form, gone, np.where((taking_part | gone) & (not alike), pattern, 0))
+        took_part = np.where((taking_part | gone) & (not alike), pattern, 0)
+        forms = np.zeros_like(self.form) if planned is None else np.where(taking_part, planned, WITHHELD)
+        key = _Key(self.form, gone, took_part, forms)
         if self._last is not None:
             before, took_part, setting = self._last
             same = all(np.array_equal(a, b) for a, b in zip(before, key, strict=True))
@@ -88,6 +94,7 @@ class Memory:
             gone=np.where(gone[first], people, 0),
             meet=self._meet,
             alone=self._alone(taking_part),
+            planned=None if planned is None else forms[first],
         )
         setting = self._with_solver(known, row, participants if taking_part.any() else people)
         profiles, which = self._profiles(patterns, pattern, key.took_part[first])
@@ -116,7 +123,7 @@ class Memory:
             return known.alone
         if world.split is None:
             raise InputError(
-                "alike records of which different things are out", where="agents.remembers", found=True, expected=False
+                "alike records of which different things are out", where="agents.remembers", found=True, expected="false"
             )
         space, solve = world.split(cells, participants)
         return replace(

@@ -97,7 +97,10 @@ class ReidentificationModel(mesa.Model):
         self._views: dict[int, DataSubject] = {}
         self._moved = (0, 0)
         self._linked_among: NDArray[np.int64] | None = None
-        self._memory = Memory(setting) if setting.remembers and setting.rounds > 1 else None
+        self._was_exposed = np.zeros(setting.n_subjects, dtype=np.bool_)
+        self._planned = setting.planned(policy) if setting.planned is not None else None
+        several = setting.rounds > 1 or self._planned is not None
+        self._memory = Memory(setting) if setting.remembers and several else None
         self.shared_in_last_round = self.columns.participates
         self.datacollector = DataCollector(
             model_reporters={column: functools.partial(_measure, column) for column in columns_of(ROUND_MEASURES)},
@@ -170,10 +173,7 @@ class ReidentificationModel(mesa.Model):
         if self.setting.mode == "expectation":
             self.outcome = expected_outcome(self.setting, plans, acting, self.exposed)
         else:
-            out, known = self.columns.participates, self.setting.known
-            if known is not None:
-                out = out | (known.gone > 0)[self.columns.cell]
-            self.outcome = sampled_outcome(self.setting, plans, acting, self.exposed, out, self.round_number)
+            self.outcome = sampled_outcome(self.setting, plans, acting, self.exposed, self.is_out, self.round_number)
         for adversary, outcome in zip(self.adversaries, self.outcome.by_adversary, strict=True):
             adversary.outcome = outcome
 
@@ -208,6 +208,12 @@ class ReidentificationModel(mesa.Model):
     def exposed(self) -> NDArray[np.int64]:
         """How many records of each cell are out, in the round or before it where that is remembered, (n_cells,)."""
         return self.setting.exposed(self.participants)
+
+    @property
+    def is_out(self) -> NDArray[np.bool_]:
+        """Of whom something is out, in the round or before it where that is remembered, (n_subjects,)."""
+        known, taking_part = self.setting.known, self.columns.participates
+        return taking_part if known is None else taking_part | (known.gone > 0)[self.columns.cell]
 
     def _who_acts(self) -> Floats:
         """Return the probability that each adversary is there; where that is drawn, who is."""
@@ -247,7 +253,8 @@ class ReidentificationModel(mesa.Model):
 
     def _remember(self, memory: Memory) -> None:
         """Tell apart subjects of whom different things are out."""
-        setting = memory.setting(self.columns.participates)
+        planned = None if self._planned is None else self._planned[self.round_number - 1]
+        setting = memory.setting(self.columns.participates, planned)
         if setting is None or setting is self.setting:
             return
         self.setting = setting
@@ -281,6 +288,14 @@ class ReidentificationModel(mesa.Model):
         columns.participates = takes_part(rule, columns.harm, columns.expected_risk)
         self._moved = (int((columns.participates & ~before).sum()), int((before & ~columns.participates).sum()))
 
+    def _newly_exposed(self) -> int:
+        """Count the subjects whose record may be attacked and might not before."""
+        assert self.outcome is not None  # noqa: S101 # resolved before
+        now = self.is_out & (self.outcome.attacked > 0)[self.columns.cell]
+        first = int((now & ~self._was_exposed).sum())
+        self._was_exposed |= now
+        return first
+
     def _measure_round(self) -> None:
         assert self.outcome is not None  # noqa: S101 # resolved before
         setting, n = self.setting, self.setting.n_subjects
@@ -296,6 +311,7 @@ class ReidentificationModel(mesa.Model):
             "exploits": sum(adversary.exploits for adversary in self.adversaries),
             "detections": sum(adversary.detected for adversary in self.adversaries),
             "breaches": float(self.outcome.breaches.sum()),
+            "newly_exposed": self._newly_exposed() / n,
             **risk_quantiles(self.outcome.risk, self.exposed),
         }
 

@@ -18,8 +18,9 @@ Mode = Literal["expectation", "sampling"]
 Meeting = Literal["one-of", "all"]
 Foresight = Literal["holdings", "plans"]
 Holdings = frozenset[str]
-# How a policy takes what was released before: it replies to it, it decides as if nothing were, or it changes nothing.
-Reply = Literal["to-past", "alone", "hold"]
+# How a policy takes what was released before: it replies to it, it decides as if nothing were, it changes nothing; or
+# it was all planned before the first round.
+Reply = Literal["to-past", "alone", "hold", "planned"]
 # Picks the strategies of a policy in a game.
 Solve = Callable[[str, RecordGame], Choice]
 
@@ -191,6 +192,8 @@ class Known:
         Returns the strategies that tell as much as two together.
     alone : Setting
         The world of the round on cells, as if nothing were out.
+    planned : ndarray of int64, shape (n_rows,), optional
+        What was planned for the round.
     """
 
     cells: Rows
@@ -198,6 +201,7 @@ class Known:
     gone: NDArray[np.int64]
     meet: Meet
     alone: Setting
+    planned: Strategies | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,6 +254,10 @@ class Setting:
         Tells how a policy takes what was released before, where adversaries remember it.
     schedule : ndarray of bool, shape (rounds, n_subjects), optional
         Who takes part in each round, where that is given.
+    planned : callable, optional
+        Returns what a policy that plans releases all subjects in each round, shape (rounds, n_subjects).
+    waves : tuple of str
+        Names of the rounds, where they have some.
     known : Known, optional
         What is out about the rows, which then take the place of cells.
     seed, replication : int
@@ -279,6 +287,8 @@ class Setting:
     profiles_among: Callable[[NDArray[np.int64]], tuple[AdversaryProfile, ...]] | None = None
     reply_of: Callable[[str], Reply] = lambda policy: "to-past"
     schedule: NDArray[np.bool_] | None = None
+    planned: Callable[[str], Strategies] | None = None
+    waves: tuple[str, ...] = ()
     known: Known | None = None
     seed: int = 0
     replication: int = 0

@@ -117,7 +117,7 @@ class Publisher(mesa.Agent):
             self.changed = np.zeros(setting.n_cells)
             return
         before = self.choice
-        if setting.is_fixed(self.policy):
+        if setting.is_fixed(self.policy) and setting.planned is None:
             if self._rule is None:
                 self._rule = setting.solve(self.policy, self._game(weights))
             self.choice = self._rule if setting.known is None else of_rows(self._rule, setting.known.cells)
@@ -130,14 +130,15 @@ class Publisher(mesa.Agent):
             withheld = np.where(setting.known.gone > 0, WITHHELD, self.choice.strategies)
             self.choice = replace(self.choice, strategies=withheld)
         self._solved_for = believed, met
-        if before is not None:
-            self.changed = self._changes(before.strategies)
+        self.changed = np.zeros(setting.n_cells) if before is None else self._changes(before.strategies)
         self._released = setting.cell_of_subject, model.columns.participates
 
     def _reply(self, weights: Floats) -> Choice:
         """Return the best reply to the adversaries, and to what was released before as the policy takes that."""
         setting = self.model.setting
         known, reply = setting.known, setting.reply_of(self.policy)
+        if known is not None and known.planned is not None:
+            return Choice(known.planned, self.policy, np.zeros(setting.n_cells, dtype=np.int64), exact=False)
         if known is None or reply == "to-past":
             return setting.solve(self.policy, self._game(weights))
         choice = of_rows(known.alone.solve(self.policy, self._game(weights, known.alone)), known.cells)

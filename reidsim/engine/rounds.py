@@ -75,6 +75,8 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
     rounds = model.datacollector.get_model_vars_dataframe()
     numbers = np.arange(1, len(rounds) + 1)
     rounds = rounds.assign(**place, round=numbers)[[*place, "round", *columns_of(ROUND_MEASURES)]]
+    if setting.waves:
+        rounds.insert(rounds.columns.get_loc("round") + 1, "wave", list(setting.waves))
     adversaries = model.datacollector.get_agenttype_vars_dataframe(Adversary).reset_index(drop=True)
     each = np.repeat(numbers, len(setting.profiles))
     columns = list(adversaries.columns)
@@ -97,7 +99,7 @@ def play_rounds(study: Study[Any], report: Progress) -> Played:
         If a type of adversary cannot be used, or a policy is not played in rounds.
     """
     kind, scenario = kind_of(study.scenario), study.scenario
-    agents, policies = getattr(scenario, "agents"), kind.policies_of(scenario)  # noqa: B009 - of kinds with agents
+    agents, policies = kind.agents_of(scenario), kind.policies_of(scenario)
     setting_of = kind.settings(study)
     runs: list[pd.DataFrame] = []
     played: list[PlayedPolicy] = []
@@ -113,7 +115,7 @@ def play_rounds(study: Study[Any], report: Progress) -> Played:
     first = {each.policy: each for each in reversed(played)}
     study, last = _last_rounds(study, [first[policy] for policy in policies])
     records = kind.records(study, 0, equilibria_of(last))
-    if agents.participation is not None:
+    if agents.participation is not None or setting.schedule is not None:
         records = with_participation(records, [first[policy] for policy in policies])
     warnings = (*budget_warnings(setting.profiles), *kind.warnings(study, 0, last))
     facts = {"policies": kind.facts_of_policies(study, last)}

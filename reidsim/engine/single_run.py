@@ -36,7 +36,7 @@ def run_once(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | None 
     try:
         if not kind.decides:
             played = _assess(study, report)
-        elif _has_agents(loaded.scenario):
+        elif kind.in_rounds(loaded.scenario):
             played = play_rounds(study, report)
         else:
             played = play_policies(study, report)
@@ -62,13 +62,9 @@ def describe_once(loaded: LoadedScenario[ScenarioHead]) -> str:
     kind = kind_of(loaded.scenario)
     study = kind.build(loaded)
     try:
-        return describe_rounds(study) if _has_agents(loaded.scenario) else kind.describe(study)
+        return describe_rounds(study) if kind.in_rounds(loaded.scenario) else kind.describe(study)
     except InputError as error:
         raise error.located(loaded.path) from None
-
-
-def _has_agents(scenario: ScenarioHead) -> bool:
-    return getattr(scenario, "agents", None) is not None
 
 
 def play_policies(study: Study[Any], report: Progress) -> Played:

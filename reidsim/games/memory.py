@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -131,7 +132,7 @@ class RememberingAdversary:
             return replies[0][1]
         n = sum(len(places) for places, _ in replies)
         drawn = any(reply.frequency is not None for _, reply in replies)
-        arrays = {
+        arrays: dict[str, Any] = {
             item.name: np.zeros(n, dtype=np.bool_ if item.name == "attacks" else np.float64)
             for item in fields(Response)
             if item.name != "frequency"

@@ -186,7 +186,7 @@ def test_who_withholds_loses_by_the_past_alone(town):
 
 
 def test_forms_that_do_not_tell_cannot_be_remembered(town, setting_of_small):
-    with pytest.raises(InputError, match=r"agents.remembers.*expected False"):
+    with pytest.raises(InputError, match=r"agents.remembers.*expected false"):
         ReidentificationModel(setting_of_small(rounds=2, remembers=True), "basic")
     setting = setting_of_small(rounds=3, remembers=True, meet=town.lattice().meet)
     schedule = np.ones((3, 12), dtype=np.bool_)
@@ -336,7 +336,7 @@ def total_by_hand(study, codes, people, boxes, presence, strategies, *, best=Fal
         for box in out:
             among &= np.all([np.isin(everybody[:, f], list(values)) for f, values in enumerate(box)], axis=0)
         if prosecutor:
-            was_in = np.array(presence[:-1] + [rounds])
+            was_in = np.array([*presence[:-1], rounds])
             for there in was_in:
                 among &= there if there[subject] else np.ones(len(codes), dtype=np.bool_)
         share = 1 / max(among.sum(), 1)

@@ -174,6 +174,8 @@ def _choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
         return lattice_search(game)
     if way == "opt-in":
         return OptIn().choose(game)
+    if way == "m-invariance":
+        raise InputError("a policy of several releases, which are played in rounds", where=policy)
     if way == "k-anonymity":
         return _anonymous(study, policy, game)
     return FixedForms(policy, rule_of(study, policy)).choose(game)

@@ -26,6 +26,7 @@ from reidsim.kinds.tables.own_adversary import OwnAdversary, alone, planner_of, 
 from reidsim.kinds.tables.people import ReleasedPeople
 from reidsim.kinds.tables.policies import TablesPolicy, policy_named
 from reidsim.kinds.tables.schema import TablesScenario, walks_whole_lattice
+from reidsim.kinds.tables.waves import Waves
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.linkage.individual_risk import SampledPeople, sizes_among
 from reidsim.populations.domain import Codes
@@ -77,6 +78,8 @@ class TablesStudy(Study[TablesScenario]):
         Whose each record is, where people may have several; each record is a person, if not given.
     household_of : ndarray of int, shape (n_subjects,), optional
         The household of each person of the release.
+    waves : Waves, optional
+        When each person is released, where there are several releases.
     linkers : dict
         What links cells to people, once it was asked for, by what an adversary links with (None: with everybody):
         rolled-up people do not depend on amounts.
@@ -94,6 +97,7 @@ class TablesStudy(Study[TablesScenario]):
     sampled: SampledPeople | None = None
     persons: ReleasedPeople | None = None
     household_of: Keys | None = None
+    waves: Waves | None = None
     linkers: dict[tuple[object, ...], Linker] = field(default_factory=dict, repr=False)
 
     def policy(self, name: str) -> TablesPolicy:
@@ -504,6 +508,8 @@ class TablesStudy(Study[TablesScenario]):
         arrays += [getattr(self.prices, price) for price in PRICES]
         arrays += [] if self.persons is None else [self.persons.of_record]
         arrays += [] if self.household_of is None else [self.household_of]
+        arrays += [] if self.waves is None else [self.waves.enters, self.waves.leaves]
+        arrays += [] if self.waves is None or self.waves.sensitive is None else [self.waves.sensitive]
         for people in (self.population, self.sampled, *(study.own.registry for study in self.each.values())):
             arrays += [] if people is None else [people.cells, people.counts]
         digest = hashlib.sha256(repr([h.labels for h in self.lattice.hierarchies]).encode())
