@@ -42,8 +42,10 @@ ROUND_MEASURES = (
     Measure("detections", "Detections", _COUNT, "detected exploits; records with one where outcomes are drawn"),
     Measure("breaches", "Re-identifications", _COUNT, "successful re-identifications"),
     Measure(
-        "newly_exposed", "Newly exposed", "{:.2%}", "share of data subjects whose record may be attacked, for the first "
-        "time"
+        "newly_exposed",
+        "Newly exposed",
+        "{:.2%}",
+        "share of data subjects whose record may be attacked, for the first time",
     ),
     *(
         Measure(

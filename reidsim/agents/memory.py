@@ -123,7 +123,10 @@ class Memory:
             return known.alone
         if world.split is None:
             raise InputError(
-                "alike records of which different things are out", where="agents.remembers", found=True, expected="false"
+                "alike records of which different things are out",
+                where="agents.remembers",
+                found=True,
+                expected="false",
             )
         space, solve = world.split(cells, participants)
         return replace(

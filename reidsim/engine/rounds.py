@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,11 +113,12 @@ def play_rounds(study: Study[Any], report: Progress) -> Played:
         played += here
         runs.append(run_table(study.loaded.name, scenario.seed, replication, run_means(here, policies)))
     first = {each.policy: each for each in reversed(played)}
-    study, last = _last_rounds(study, [first[policy] for policy in policies])
+    ended = [first[policy] for policy in policies]
+    study, last = _last_rounds(study, ended)
     records = kind.records(study, 0, equilibria_of(last))
     if agents.participation is not None or setting.schedule is not None:
         records = with_participation(records, [first[policy] for policy in policies])
-    warnings = (*budget_warnings(setting.profiles), *kind.warnings(study, 0, last))
+    warnings = (*budget_warnings(setting.profiles), *kind.warnings(study, 0, _as_decided(last, ended)))
     facts = {"policies": kind.facts_of_policies(study, last)}
     return Played(pd.concat(runs, ignore_index=True), records, analysis_of(played), facts, warnings)
 
@@ -131,6 +132,18 @@ def _last_rounds(study: Study[Any], played: Sequence[PlayedPolicy]) -> tuple[Stu
     rows = [usual if each.row_of_subject is None else each.row_of_subject for each in played]
     last = {each.policy: PolicyOutcome(each.last.expand(of)) for each, of in zip(played, rows, strict=True)}
     return kind.by_subject(study), last
+
+
+def _as_decided(last: dict[str, PolicyOutcome], played: Sequence[PlayedPolicy]) -> dict[str, PolicyOutcome]:
+    """Return the outcomes for warnings: whoever stayed away is not withheld by a policy."""
+    told = {}
+    for each in played:
+        equilibrium = last[each.policy].equilibrium
+        if each.row_of_subject is not None:
+            strategies = np.where(each.participants, equilibrium.strategies, 0)
+            equilibrium = replace(equilibrium, strategies=strategies)
+        told[each.policy] = PolicyOutcome(equilibrium)
+    return told
 
 
 def describe_rounds(study: Study[Any]) -> str:

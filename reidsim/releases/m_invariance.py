@@ -77,7 +77,7 @@ def m_invariant_groups(
         counterfeits = _balance(buckets, new, m)
         _require_eligible(new, m, number)
         _assign(buckets, new, m)
-        group, signatures = np.full(len(sensitive), -1, dtype=np.int64), []
+        group, signatures = np.full(len(sensitive), -1, dtype=np.int64), list[Signature]()
         for signature, columns in buckets.items():
             for rows in _split(np.array(columns), positions):
                 real = rows[rows != COUNTERFEIT]
@@ -139,9 +139,7 @@ def _by_value(rows: Rows, sensitive: Integers) -> dict[int, list[int]]:
     return values
 
 
-def _divided(
-    rows: Rows, sensitive: Integers, signature_of: dict[int, Signature]
-) -> dict[Signature, list[list[int]]]:
+def _divided(rows: Rows, sensitive: Integers, signature_of: dict[int, Signature]) -> dict[Signature, list[list[int]]]:
     """Put those who stay into buckets by their signature: for each of its values the records that have it."""
     buckets: dict[Signature, list[list[int]]] = {}
     for row, value in zip(rows.tolist(), sensitive[rows].tolist(), strict=True):
@@ -166,11 +164,15 @@ def _balance(buckets: dict[Signature, list[list[int]]], new: dict[int, list[int]
 
 
 def _may_take(new: dict[int, list[int]], value: int, m: int) -> bool:
-    """Tell whether groups can be made of the new records once one of a value is taken, or that value is in the way."""
+    """Tell whether groups can be made of the new records once one of a value is taken, or of fewer it is in the way."""
     if not new.get(value):
         return False
-    counts = {each: len(rows) - (each == value) for each, rows in new.items()}
-    return max(counts.values()) * m <= sum(counts.values()) or len(new[value]) == max(map(len, new.values()))
+    counts = {each: len(rows) for each, rows in new.items()}
+    most, total = max(counts.values()), sum(counts.values())
+    if most * m > total:
+        return counts[value] == most
+    counts[value] -= 1
+    return max(counts.values()) * m < total
 
 
 def _require_eligible(new: dict[int, list[int]], m: int, number: int) -> None:

@@ -27,7 +27,16 @@ WHERE = "publisher.policies"
 Walk = Literal["always", "search", "never"]
 # How generalizations are picked: the best of each of the publisher's units, or one of the ways that have a name.
 Way = Literal[
-    "unit", "node", "record-level", "rounds", "splits", "anytime", "lattice-search", "opt-in", "k-anonymity", "form",
+    "unit",
+    "node",
+    "record-level",
+    "rounds",
+    "splits",
+    "anytime",
+    "lattice-search",
+    "opt-in",
+    "k-anonymity",
+    "form",
     "m-invariance",
 ]
 

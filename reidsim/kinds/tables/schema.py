@@ -295,7 +295,9 @@ class TablesScenario(ScenarioHead):
         planned = [name for name in policies if policy_named(name).way == "m-invariance"]
         if planned and (section is None or section.sensitive is None):
             raise InputError(
-                "m-invariance is about a sensitive value", where="releases.sensitive", expected="a column of the records"
+                "m-invariance is about a sensitive value",
+                where="releases.sensitive",
+                expected="a column of the records",
             )
         if planned and self.release.person is not None:
             raise InputError(
@@ -310,7 +312,9 @@ class TablesScenario(ScenarioHead):
             ):  # fmt: skip
                 if given:
                     raise InputError(
-                        "the waves of the releases say it", where=f"agents.{key}", expected="it without section releases"
+                        "the waves of the releases say it",
+                        where=f"agents.{key}",
+                        expected="it without section releases",
                     )
         columns = {attribute.column or name for name, attribute in self.attributes.items() if not attribute.draw}
         taken = [key for key, column in section.columns.items() if column in columns]

@@ -107,7 +107,7 @@ def read_waves(section: ReleasesSection, frame: pd.DataFrame, source: str | Path
     sensitive = None
     if section.sensitive is not None:
         sensitive = pd.factorize(frame[section.sensitive].astype("str").str.strip(), sort=True)[0].astype(np.int64)
-    waves = Waves(labels, first, last, sensitive)
+    waves = Waves(labels, first.astype(np.int64), last.astype(np.int64), sensitive)
     if person is None:
         return waves
     for key, values in (("enters", first), ("leaves", last), ("sensitive", sensitive)):

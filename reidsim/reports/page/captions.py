@@ -38,6 +38,7 @@ _FIGURES = {
     "sweep-map": "Generalization, attacks and payoffs over two values of the scenario",
     "sweep-map-NUMBER": "Generalization, attacks and payoffs over two values of the scenario",
     "rounds": "What happens round by round, by policy",
+    "waves": "What happens release by release, by policy",
     "cross-play": "Outcome of every defender against every adversary",
     "capability-reductions": "How far partial knowledge lowers the overall risk, over capabilities of the adversary",
 }
@@ -54,6 +55,7 @@ _TABLES = {
     "sources": "What sources of knowledge cost and pay",
     "knowledge_sets": "What may be known of a person, and how likely that is",
     "rounds": "What happens round by round",
+    "waves": "What happens release by release",
     "adversaries": "What each adversary does round by round",
     "sensitivity": "How much each uncertain value matters for each outcome",
     "samples": "Outcomes at the points of the sensitivity analysis",
@@ -75,6 +77,11 @@ MAIN_COLUMNS = {
     "rounds": (
         "policy", "round", "publisher_payoff", "adversary_payoff", "share_attacked", "risk", "risk_99",
         "participation", "attacks", "detections", "breaches",
+    ),
+    # Rounds that have names.
+    "waves": (
+        "policy", "wave", "participation", "joined", "left", "publisher_payoff", "utility", "share_attacked", "risk",
+        "newly_exposed", "breaches",
     ),
     "adversaries": (
         "policy", "round", "adversary", "weight", "belief", "payoff", "attacks", "exploits", "breaches", "detections",

@@ -16,7 +16,7 @@ _TOLD = {
     "title", "source", "seed", "game", "population", "release", "targets", "resources", "attributes",
     "economics", "beliefs", "adversary", "adversaries", "publisher", "subjects", "safe_harbor", "knowledge",
     "uniqueness", "network", "expectation", "attack", "trees", "figures",
-    "replications", "agents", "uncertainty", "sweep", "stress",
+    "replications", "releases", "agents", "uncertainty", "sweep", "stress",
 }  # fmt: skip
 _STAGES = {
     "infer-surname": "infers the surname from genetic markers",
@@ -263,6 +263,7 @@ def _design(content: Mapping[str, Any]) -> Iterator[Sentence]:
     replications = content.get("replications", 1)
     if isinstance(replications, int) and replications > 1:
         yield (f"Everything that is drawn is drawn {replications:,} times; figures are means over them.",)
+    yield from _releases(_section(content, "releases"))
     yield from _agents(_section(content, "agents"))
     yield from _varied(
         "These values are not known for sure: ", _section(_section(content, "uncertainty"), "parameters")
@@ -280,6 +281,16 @@ def _design(content: Mapping[str, Any]) -> Iterator[Sentence]:
 def _varied_keys(content: Mapping[str, Any]) -> list[str]:
     uncertain = _section(_section(content, "uncertainty"), "parameters")
     return [*uncertain, *_section(_section(content, "sweep"), "values")]
+
+
+def _releases(releases: Mapping[str, Any]) -> Iterator[Sentence]:
+    if not releases:
+        return
+    parts: list[Inline] = ["The records are released several times, each from the wave in column "]
+    parts += [Code(str(releases.get("enters"))), " on"]
+    if releases.get("leaves"):
+        parts += [" until that in column ", Code(str(releases["leaves"]))]
+    yield (*parts, ".")
 
 
 def _agents(agents: Mapping[str, Any]) -> Iterator[Sentence]:
