@@ -27,6 +27,7 @@ SMALL = {
     "masking": ["--targets", "100", "--loci", "8", "--sample", "1", "--skip-growth"],
     "populations": ["--skip-engines", "--skip-growth", "--largest", "100000"],
     "populations_national": ["--sample", "100", "--largest", "100000"],
+    "releases": ["--records", "2000", "--people", "5000", "--waves", "5", "--sample", "5"],
     "stress": ["--points", "2"],
     "wan2015": [
         *("--repeats", "1", "--grid", "10"),

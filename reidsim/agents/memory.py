@@ -62,6 +62,7 @@ class Memory:
         # The rounds in which subjects took part, by the number of the pattern that each has so far.
         self._pattern = np.zeros(world.n_subjects, dtype=np.int64)
         self._patterns = np.zeros((1, 0), dtype=np.bool_)
+        self._versions: dict[tuple[int, ...], tuple[AdversaryProfile, ...]] = {}
         self._last: tuple[_Key, Bools, Setting] | None = None
 
     def setting(self, taking_part: Bools, planned: Strategies | None = None) -> Setting | None:
@@ -142,13 +143,18 @@ class Memory:
         if world.profiles_among is None:
             return [world.profiles], np.zeros(len(taken), dtype=np.intp)
         used, which = np.unique(taken, return_inverse=True)
-        versions = []
+        # Of the same rounds that are over they stay the same.
+        before, self._versions = self._versions, {}
         for number in used.tolist():
-            # Whoever was in all that the record was in.
-            fits = (patterns | ~patterns[number]).all(axis=1)[pattern]
-            among = np.bincount(world.cell_of_subject[fits], minlength=world.n_cells)
-            versions.append(world.profiles_among(among))
-        return versions, which
+            rounds = tuple(np.flatnonzero(patterns[number]).tolist())
+            if rounds not in before:
+                # Whoever was in all that the record was in.
+                fits = (patterns | ~patterns[number]).all(axis=1)[pattern]
+                before[rounds] = world.profiles_among(
+                    np.bincount(world.cell_of_subject[fits], minlength=world.n_cells)
+                )
+            self._versions[rounds] = before[rounds]
+        return list(self._versions.values()), which
 
     def _patterns_with(self, taking_part: Bools) -> tuple[Bools, NDArray[np.int64]]:
         """Return the patterns after a round, (n_patterns, n_rounds), and the one of each subject."""

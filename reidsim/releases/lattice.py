@@ -121,7 +121,7 @@ class GeneralizationLattice:
         return np.maximum(self.all_levels(first), self.all_levels(second)) @ np.array(self.strides, dtype=np.int64)
 
     def meet(self, first: Strategies, second: Strategies) -> Strategies:
-        """Return the strategies that tell as much as both together, shape (n,): the groups of one contain the other's."""
+        """Return the strategies that tell as much as both together, (n,): of nested groups the smaller ones."""
         return np.minimum(self.all_levels(first), self.all_levels(second)) @ np.array(self.strides, dtype=np.int64)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""m-invariance: releases of a growing table in which who stays keeps the same sensitive values around (Xiao and Tao 2007).
+"""m-invariance (Xiao and Tao 2007): who stays in a growing table keeps the same sensitive values around.
 
 Records are put into groups of at least m, each with another sensitive value, its signature; who is in several releases
 is in groups of one signature in all of them. So what is common to the groups of a person's record over time still holds

@@ -125,8 +125,8 @@ def test_a_sweep_and_types_of_adversary(clinic):
     tables = swept.analysis.tables()["rounds"]
     assert len(tables) == 2 * 2 * 3
     risk = tables.groupby(["policy", "point"], observed=True)["risk"].last()
-    assert risk["basic"].nunique() == 1
-    assert risk["m-invariance"].nunique() == 2
+    assert risk["basic"].iloc[0] == risk["basic"].iloc[1]
+    assert risk["m-invariance"].iloc[0] != risk["m-invariance"].iloc[1]
     types = {"agents.types": {"keen": {"weight": 0.4}, "none": {"weight": 0.6, "planner": "never"}}}
     weak = reidsim.run(clinic, overrides={**types, "publisher.policies": ["basic"]})
     strong = reidsim.run(clinic, overrides={"publisher.policies": ["basic"]})
