@@ -85,8 +85,9 @@ class World:
         n = self.lattice.n_records
         return Setting(
             space=self.lattice, cell_of_subject=self.cell, benefit=np.ones(n), loss=np.ones(n),
-            believed_loss=np.ones(n), profiles=self.profiles(None), solve=solve, is_fixed=lambda policy: False, rounds=len(self.schedule),
-            remembers=True, meet=self.lattice.meet, split=split,  # type: ignore[arg-type]
+            believed_loss=np.ones(n), profiles=self.profiles(None), solve=solve, is_fixed=lambda policy: False,
+            rounds=len(self.schedule), remembers=True, meet=self.lattice.meet,
+            split=split,  # type: ignore[arg-type]
             profiles_among=self.profiles if self.prosecutor else None,
         )  # fmt: skip
 

@@ -150,9 +150,7 @@ class Memory:
             if rounds not in before:
                 # Whoever was in all that the record was in.
                 fits = (patterns | ~patterns[number]).all(axis=1)[pattern]
-                before[rounds] = world.profiles_among(
-                    np.bincount(world.cell_of_subject[fits], minlength=world.n_cells)
-                )
+                before[rounds] = world.profiles_among(np.bincount(world.cell_of_subject[fits], minlength=world.n_cells))
             self._versions[rounds] = before[rounds]
         return list(self._versions.values()), which
 

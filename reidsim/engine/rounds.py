@@ -118,7 +118,7 @@ def play_rounds(study: Study[Any], report: Progress) -> Played:
     records = kind.records(study, 0, equilibria_of(last))
     if agents.participation is not None or setting.schedule is not None:
         records = with_participation(records, [first[policy] for policy in policies])
-    warnings = (*budget_warnings(setting.profiles), *kind.warnings(study, 0, _as_decided(last, ended)))
+    warnings = (*budget_warnings(setting.profiles), *kind.warnings(study, 0, _as_decided(study, last, ended)))
     facts = {"policies": kind.facts_of_policies(study, last)}
     return Played(pd.concat(runs, ignore_index=True), records, analysis_of(played), facts, warnings)
 
@@ -134,15 +134,19 @@ def _last_rounds(study: Study[Any], played: Sequence[PlayedPolicy]) -> tuple[Stu
     return kind.by_subject(study), last
 
 
-def _as_decided(last: dict[str, PolicyOutcome], played: Sequence[PlayedPolicy]) -> dict[str, PolicyOutcome]:
+def _as_decided(
+    study: Study[Any], last: dict[str, PolicyOutcome], played: Sequence[PlayedPolicy]
+) -> dict[str, PolicyOutcome]:
     """Return the outcomes for warnings: whoever stayed away is not withheld by a policy."""
-    told = {}
+    row, told = kind_of(study.scenario).row_of_subject(study, 0), {}
     for each in played:
         equilibrium = last[each.policy].equilibrium
-        if each.row_of_subject is not None:
-            strategies = np.where(each.participants, equilibrium.strategies, 0)
-            equilibrium = replace(equilibrium, strategies=strategies)
-        told[each.policy] = PolicyOutcome(equilibrium)
+        there = np.bincount(row[each.participants], minlength=len(equilibrium.strategies)) > 0
+        told[each.policy] = PolicyOutcome(
+            replace(
+                equilibrium, strategies=np.where(there, equilibrium.strategies, np.maximum(equilibrium.strategies, 0))
+            )
+        )
     return told
 
 
