@@ -16,6 +16,8 @@ _STREAMS = (
     "cross-play",
     "stress",
     "attributes",
+    "lists",
+    "reidentified",
 )
 
 

@@ -59,6 +59,7 @@ class OneShotAdversary:
             believed_success=believed,
             adversary_payoff=np.where(attacks, gain * success - cost, 0.0),
             exploits=attacks.astype(np.float64),
+            gain=gain,
         )
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import product
+from math import prod
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +18,27 @@ from reidsim.releases.strategy_space import Floats, Rows
 # because 300 x (1/75) and 4, or log 2 + log 3 and log 6, differ by rounding alone, and the choice between equals must
 # not depend on the unit of money or the order of attributes.
 INDIFFERENCE = 1e-12
+# Weights are given as decimal numbers, whose sum is 1 only up to rounding.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class ListedCandidates:
+    """The people of a list who agree with each record, for adversaries who act against one after the other.
+
+    Parameters
+    ----------
+    sizes : ndarray of int64, shape (n,)
+        How many there are.
+    among : ndarray of bool, shape (n,)
+        Whether the record's person is one of them, which the adversary does not know.
+    coverage : ndarray of float64, shape (n,)
+        Probability that the person is in the list, as the adversary believes, besides a prior of its own.
+    """
+
+    sizes: Counts
+    among: NDArray[np.bool_]
+    coverage: Floats
 
 
 @dataclass(frozen=True)
@@ -31,12 +55,43 @@ class Linkage:
         Share of the whole population that has the released values, for adversaries who know no more before access.
     by_chance : bool
         Whether group sizes are no counts of people but one over the probability that an attempt names the right person.
+    candidates : ListedCandidates, optional
+        Where people are looked up in a list that was drawn; group sizes are then by chance.
     """
 
     group_sizes: Counts
     believed_group_sizes: Counts
     match_probability: Floats | None = None
     by_chance: bool = field(default=False, kw_only=True)
+    candidates: ListedCandidates | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Presence:
+    """Which of several adversaries come.
+
+    Parameters
+    ----------
+    weights : tuple of float
+        Probability that each comes.
+    one_of : bool
+        Whether one of them comes at most; else each comes or not independently of the others.
+    """
+
+    weights: tuple[float, ...] = (1.0,)
+    one_of: bool = True
+
+    def cases(self) -> Iterator[tuple[float, tuple[int, ...]]]:
+        """Yield the probability of each case, and the numbers of those who come in it; cases exclude each other."""
+        if self.one_of:
+            yield from ((weight, (number,)) for number, weight in enumerate(self.weights) if weight > 0)
+            nobody = 1.0 - sum(self.weights)
+            if nobody > _ROUNDING:
+                yield nobody, ()
+            return
+        for comes in product(*((True, False) if 0 < weight < 1 else (weight > 0,) for weight in self.weights)):
+            chances = (weight if there else 1.0 - weight for weight, there in zip(self.weights, comes, strict=True))
+            yield prod(chances), tuple(number for number, there in enumerate(comes) if there)
 
 
 @dataclass(frozen=True)
@@ -58,6 +113,9 @@ class Response:
     frequency : ndarray of float64, optional
         How often it attacks where `attacks`, in (0, 1]; always, if not given. Payoff and exploits are expectations over
         that, too.
+    gain : float or ndarray of float64, optional
+        By how much a success pays more than a failure, in currency units per record. Where it is not given, the
+        expected payoff is known and how it varies is not.
     """
 
     attacks: NDArray[np.bool_]
@@ -66,6 +124,17 @@ class Response:
     adversary_payoff: Floats
     exploits: Floats
     frequency: Floats | None = field(default=None, kw_only=True)
+    gain: float | Floats | None = field(default=None, kw_only=True)
+
+    @property
+    def by_type(self) -> tuple[Response, ...]:
+        """The replies of several adversaries that it is made of; this alone, if it is of one."""
+        return (self,)
+
+    @property
+    def presence(self) -> Presence:
+        """How likely each of them comes."""
+        return Presence()
 
     @property
     def reidentified(self) -> Floats:
@@ -88,6 +157,11 @@ class Response:
     def success_of_attacks(self) -> Floats:
         """Probability that an attack names the right person, whoever makes it."""
         return self.success
+
+
+def one_over(chance: Floats) -> Floats:
+    """Return one over a probability, infinite where it is 0."""
+    return np.asarray(np.divide(1.0, chance, out=np.full(np.shape(chance), np.inf), where=chance > 0))
 
 
 class Adversary(Protocol):

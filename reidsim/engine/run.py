@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reidsim.deprecation import formerly
 from reidsim.engine.batch.batch_run import run_batch_loaded
-from reidsim.engine.batch.design import at_point, check_points, design_of, is_batch
+from reidsim.engine.batch.design import at_point, check_points, design_of, is_batch, require_runs_fit
 from reidsim.engine.batch.executors.choice import executor_named
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import describe_once, run_once
@@ -15,6 +15,7 @@ from reidsim.engine.stress.checks import check_stress
 from reidsim.errors import InputError
 from reidsim.progress import watched
 from reidsim.scenarios.load import LoadedScenario, load_scenario
+from reidsim.scenarios.named_adversaries import whoever_comes
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 from reidsim.wording import counted
@@ -148,9 +149,11 @@ def describe(loaded: LoadedScenario[ScenarioHead]) -> str:
     """
     if loaded.scenario.stress is not None:
         check_stress(loaded)
+    loaded = whoever_comes(loaded)
     if not is_batch(loaded.scenario):
         return describe_once(loaded)
     design = design_of(loaded)
+    require_runs_fit(loaded, design)
     check_points(loaded, design)
     first = at_point(loaded, design.values(0))
     return (

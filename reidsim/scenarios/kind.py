@@ -10,6 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -18,10 +19,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 import pandas as pd
 
-from reidsim.agents.measures import PARTICIPATION
+from reidsim.agents.measures import RUN_MEASURES
 from reidsim.errors import InputError, not_among
 from reidsim.games.measures import MEASURES
 from reidsim.measures import Measure, columns_of
+from reidsim.random_streams import nested_stream
 from reidsim.scenarios.faces import Faces
 from reidsim.scenarios.former_keys import FORMER_GAMES
 from reidsim.scenarios.parts import told_in_a_line
@@ -42,6 +44,7 @@ from reidsim.wording import counted
 if TYPE_CHECKING:
     from reidsim.agents.profile import Setting
     from reidsim.games.equilibrium import Equilibrium
+    from reidsim.games.reidentified import Reidentified
     from reidsim.scenarios.load import LoadedScenario
     from reidsim.scenarios.opponent_types import TypeOpponents
     from reidsim.scenarios.opponents import Opponents
@@ -88,7 +91,7 @@ class Kind(Faces, RecordSharing, ABC):
     schema: ClassVar[type[ScenarioHead]]
     policies: ClassVar[Mapping[str, Policy]] = {}
     decides: ClassVar[str] = "publisher"
-    measures: ClassVar[tuple[Measure, ...]] = (*MEASURES, PARTICIPATION)
+    measures: ClassVar[tuple[Measure, ...]] = RUN_MEASURES
     numbers_draws: ClassVar[bool] = False
     amount_keys: ClassVar[tuple[str, ...]] = ()
 
@@ -141,6 +144,10 @@ class Kind(Faces, RecordSharing, ABC):
         """Say in a line how large a study is, having checked that its policies can be played."""
         game = study.world(0).truth
         return f"{game.n_records:,} records, {game.space.size:,} strategies"
+
+    def needed_memory(self, study: Any) -> int | None:
+        """Return about how many bytes a run of a study takes at its peak, besides the program; None if untold."""
+        return None
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return that part of a scenario's content of which the data of its study are made."""
@@ -197,6 +204,16 @@ class Kind(Faces, RecordSharing, ABC):
         weights = study.world(draw).weights
         rows = [averages(equilibrium, weights) for equilibrium in equilibria.values()]
         return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"), columns=columns_of(MEASURES))
+
+    def reidentified(self, study: Any, draw: int, equilibria: Mapping[str, Equilibrium]) -> dict[str, Reidentified]:
+        """Return how many people are re-identified under each policy."""
+        from reidsim.games.reidentified import reidentified_in
+
+        weights, seed = study.world(draw).weights, study.scenario.seed
+        return {
+            policy: reidentified_in(equilibrium, weights, partial(nested_stream, seed, "reidentified", (draw, number)))
+            for number, (policy, equilibrium) in enumerate(equilibria.items())
+        }
 
     def further_measures(self, study: Any, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return measures that only batches tell, indexed by policy."""
@@ -294,7 +311,7 @@ class Kind(Faces, RecordSharing, ABC):
     # Cross-play
 
     def opponents(
-        self, study: Any, *, knowledge: str | None = None, stages: str | None = None, rate: float = 0.5
+        self, study: Any, *, knowledge: str | None = None, stages: str | None = None, rate: float = 0.5, draw: int = 0
     ) -> tuple[Any, Opponents]:
         """Return the adversaries that can play in a scenario, and the study on whose rows they all play.
 
@@ -307,6 +324,8 @@ class Kind(Faces, RecordSharing, ABC):
             Absolute path of an attack recipe; that of the scenario, if not given.
         rate : float
             Probability of an attack of the random adversary.
+        draw : int
+            Of the study.
 
         Raises
         ------
@@ -315,17 +334,17 @@ class Kind(Faces, RecordSharing, ABC):
         """
         from reidsim.scenarios.opponents import opponents_by_planner
 
-        return study, opponents_by_planner(study, knowledge=knowledge, stages=stages, rate=rate)
+        return study, opponents_by_planner(study, knowledge=knowledge, stages=stages, rate=rate, draw=draw)
 
-    def opponent_types(self, study: Any) -> TypeOpponents:
+    def opponent_types(self, study: Any, draw: int = 0) -> TypeOpponents:
         """Return the types of adversary that the scenario's agents may meet, and what may be planned on of several."""
         from reidsim.scenarios.opponent_types import ideas_of_several, types_of_setting
 
         agents = getattr(study.scenario, "agents", None)
         if agents is None or not agents.types:
-            return ideas_of_several(study)
+            return ideas_of_several(study, draw)
         first = self.policies_of(study.scenario)[0]
-        return types_of_setting(self.settings(study)(first, 0, 0), agents.together)
+        return types_of_setting(self.settings(study)(first, draw, 0), agents.together)
 
     def cross_play_policies(self, study: Any) -> tuple[str, ...]:
         """Return the policies that play against every adversary: those of the kind, and those of the scenario."""

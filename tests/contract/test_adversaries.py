@@ -28,8 +28,10 @@ FIELDS = [item.name for item in fields(Response)]
 
 
 def values_of(reply, field):
-    """What a reply says of each record; how often it attacks is left out where it always does."""
+    """What a reply says of each record; how often it attacks is left out where it always does, a gain may be one."""
     value = getattr(reply, field)
+    if field == "gain":
+        return np.broadcast_to(value, reply.attacks.shape)
     return np.ones(reply.attacks.shape) if field == "frequency" and value is None else value
 
 
@@ -59,6 +61,8 @@ def test_replies_are_well_formed(name):
         # A group in the registry may turn out to be empty.
         assert (reply.exploits[reply.attacks] >= (0 if "fmdp" in name else 1)).all()
         assert np.isfinite(reply.adversary_payoff).all()
+        # What a success pays is known, and is no less than what is expected of all attempts.
+        assert (reply.gain * reply.reidentified >= reply.adversary_payoff - 1e-9).all()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -12,7 +12,7 @@ from reidsim.cli import app
 from reidsim.errors import InputError
 from reidsim.reports.verdict import verdict
 from reidsim.scenarios.kind import kind_of
-from reidsim.web.exploration import Exploration
+from reidsim.web.exploration import Explorer
 
 FOLDER = Path(__file__).parent
 SIZES = [1, 2, 4, 8, 40]
@@ -119,20 +119,19 @@ def test_commands_run_report_and_plot_it(scenario):
     assert reported.exit_code == 0, reported.output
     text = Path("out/report.html").read_text()
     assert "share-all" in text
-    assert {path.stem for path in Path("out/figures").glob("*.png")} == {"payoffs", "risks"}
+    assert {path.stem for path in Path("out/figures").glob("*.png")} == {"payoffs", "reidentified", "risks"}
     explained = command.invoke(app, ["explain", "few.toml", "--allow-code"]).output
     assert (
         "publisher: basic, share-all, each on its own\nadversary:\n  adversary: weight 1, planner one-shot" in explained
     )
 
 
-def test_the_page_changes_its_amounts_and_plays_its_rounds(scenario):
+def test_the_page_changes_its_amounts(scenario):
     loaded = reidsim.load_scenario(scenario, allow_code=True)
     controls = kind_of(loaded.scenario).controls(loaded.scenario)
     assert [each.key for each in controls] == ["economics.benefit", "economics.loss", "economics.cost"]
-    shown = Exploration(loaded, lambda: {"economics.loss": 30.0}, "share-all")
-    shown.step()
-    assert shown.rounds["publisher_payoff"].tolist() == pytest.approx([payoffs(30).mean()], rel=1e-12)
+    shown = Explorer(loaded).solve({"economics.loss": 30.0})
+    assert shown.measures.loc["share-all", "publisher_payoff"] == pytest.approx(payoffs(30).mean(), rel=1e-12)
     assert "basic pays most, " in verdict(shown.measures, shown.content)
 
 

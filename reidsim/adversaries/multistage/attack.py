@@ -172,6 +172,7 @@ class MultistageAttack:
             believed_success=believed,
             adversary_payoff=np.where(attacks, gain * success - price, 0.0),
             exploits=attacks.astype(np.float64),
+            gain=gain,
             plan=plan,
         )
 

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.attack import PlanLinkage, best_plan
-from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response
+from reidsim.adversaries.response import INDIFFERENCE, Linkage, ListedCandidates, Response, one_over
 from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.adversaries.sequential.planning import BinomialBelief, plan_known, plan_unknown
+from reidsim.adversaries.sequential.planning import BinomialBelief, plan_known, plan_listed, plan_unknown
 from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess, plan_unconfirmed
 from reidsim.errors import InputError
 from reidsim.populations.population import Counts
-from reidsim.releases.strategy_space import Floats, Rows
+from reidsim.releases.strategy_space import Rows
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,10 @@ class SequentialAdversary:
     a group of one over that probability, rounded up to whole candidates; where nobody can be named, as nobody. Of the
     plans of an attack in stages the one with which a single attempt pays most is used, at its price as a cost of
     linking. As with any group whose size was believed to be another, the true one is found on linking.
+
+    In a list that was drawn it acts against the people who agree with what is released, and takes the record's person
+    for one of them with the attack's prior times the list's coverage; what follows is worked out given who is in the
+    list. If a plan in stages infers something, that is told by the chance of an attempt, as above.
 
     Parameters
     ----------
@@ -63,6 +67,8 @@ class SequentialAdversary:
         """Return the reply to each record; see `Adversary`."""
         if isinstance(linkage, PlanLinkage) and linkage.plan_believed is not None:
             return self._respond_by_plan(linkage)
+        if linkage.candidates is not None:
+            return self._listed(linkage.candidates)
         if linkage.by_chance:
             known = linkage.believed_group_sizes is linkage.group_sizes
             believed = whole_candidates(linkage.believed_group_sizes)
@@ -92,7 +98,25 @@ class SequentialAdversary:
             believed_success=hoped.reidentified,
             adversary_payoff=plan.true_payoff,
             exploits=np.where(plan.accesses, plan.exploits, 0.0),
+            gain=self.attack.gain,
         )
+
+    def _listed(self, candidates: ListedCandidates) -> Response:
+        if self.registry_size is not None or self.signal is not None:
+            raise InputError("people of a drawn list are exploited by planners who know groups and see each success")
+        names = ("attacks", "success", "believed_success", "adversary_payoff", "exploits")
+        found = {name: np.zeros(len(candidates.sizes), dtype=bool if name == "attacks" else float) for name in names}
+        # One for each list.
+        for coverage in np.unique(candidates.coverage).tolist():
+            here = candidates.coverage == coverage
+            attack = replace(self.attack, prior=self.attack.prior * coverage)
+            sizes = candidates.sizes[here]
+            plan = plan_listed(attack, sizes, candidates.among[here])
+            hoped = plan_known(attack, sizes).reidentified
+            replies = (plan.accesses, plan.reidentified, hoped, plan.true_payoff, plan.exploits)
+            for name, reply in zip(names, replies, strict=True):
+                found[name][here] = reply
+        return Response(**found)
 
     def _respond_by_plan(self, linkage: PlanLinkage) -> Response:
         """Reply to an attack in stages: with the plan of each record that pays most in a single attempt."""
@@ -107,18 +131,17 @@ class SequentialAdversary:
             )
             for number, price in enumerate(prices)
         ]
+        if linkage.candidates is not None:
+            # The first plan infers nothing.
+            replies[0] = self._listed(linkage.candidates)
         each = np.arange(believed.shape[1])
         return Response(
             **{
                 name: np.stack([getattr(reply, name) for reply in replies])[plan, each]
                 for name in ("attacks", "success", "believed_success", "adversary_payoff", "exploits")
-            }
+            },
+            gain=self.attack.gain,
         )
-
-
-def one_over(chance: Floats) -> Floats:
-    """Return one over a probability, infinite where it is 0."""
-    return np.asarray(np.divide(1.0, chance, out=np.full(np.shape(chance), np.inf), where=chance > 0))
 
 
 def whole_candidates(sizes: Counts) -> NDArray[np.int64]:

@@ -94,6 +94,41 @@ def plan_known(
     return _plan(attack, values, sizes, value, accesses)
 
 
+def plan_listed(attack: SequentialAttack, group_sizes: NDArray[np.number], among: NDArray[np.bool_]) -> Plan:
+    """Plan as `plan_known`, and tell what follows given who is in the registry, which the adversary does not know.
+
+    Its plan rests on the attack's prior. That is a mixture: with the prior the record's person is one of the group, any
+    of them alike, and else is not; so the mean given one of the two follows from the mean over both and the other.
+
+    Parameters
+    ----------
+    attack : SequentialAttack
+    group_sizes : ndarray, shape (n,)
+        Registry records that match, whole numbers of 0 or more.
+    among : ndarray of bool, shape (n,)
+        Whether the record's person is one of them.
+    """
+    sizes = checked_group_sizes(group_sizes)
+    values = _values(attack, int(sizes.max(initial=0)))
+    planned = plan_known(attack, sizes)
+    links = planned.accesses & (value_after_access(attack, values, sizes) > 0)
+    at = np.where(links & (sizes <= values.largest), sizes, 0)
+    tries, missing = values.exploits_if_missing[at], values.value_if_missing[at]
+
+    def given(mean: Floats, if_not_among: Floats) -> Floats:
+        if_among = (mean - (1.0 - attack.prior) * if_not_among) / attack.prior
+        return np.where(among, if_among, if_not_among)
+
+    linked = np.where(links, attack.discount * given(values.value[at], missing) - attack.link_cost, 0.0)
+    return Plan(
+        value=planned.value,
+        accesses=planned.accesses,
+        reidentified=np.where(among, tries / np.maximum(sizes, 1), 0.0),
+        exploits=given(values.expected_exploits[at], tries),
+        true_payoff=np.where(planned.accesses, attack.discount * linked - attack.access_cost, 0.0),
+    )
+
+
 def plan_unknown(attack: SequentialAttack, group_sizes: NDArray[np.number], belief: BinomialBelief) -> Plan:
     """Plan when only the registry's size and the share of matching people are known before access.
 

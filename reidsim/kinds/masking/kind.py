@@ -16,6 +16,8 @@ from reidsim.errors import InputError
 from reidsim.games.cross_play import MOST_FORMS
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
+from reidsim.kinds.masking.asked import sentences
+from reidsim.kinds.masking.captions import CAPTIONS
 from reidsim.kinds.masking.measures import MEASURES
 from reidsim.kinds.masking.opponents import opponents_of_subjects
 from reidsim.kinds.masking.outcomes import (
@@ -36,6 +38,7 @@ from reidsim.releases.focused import FocusedSpace
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import among_adversaries
 from reidsim.scenarios.agents_schema import AgentsSection
+from reidsim.scenarios.asked import Stored
 from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, Slider
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
@@ -45,7 +48,7 @@ from reidsim.scenarios.policy import k_of, with_each_k
 from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of
 from reidsim.tables import read_table
-from reidsim.wording import counted
+from reidsim.wording import Sentence, counted
 
 # Sections that only games are made from: what tables are drawn from is the same whatever they say.
 _NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
@@ -58,6 +61,7 @@ class MaskingKind(Kind):
     words = "data subjects decide which attributes of their record are shared, generalized or masked"
     schema = MaskingScenario
     measures = MEASURES
+    captions = CAPTIONS
     policies = POLICIES
     decides = "subject"
     numbers_draws = True
@@ -163,25 +167,32 @@ class MaskingKind(Kind):
         return setting
 
     def opponents(
-        self, study: MaskingStudy, *, knowledge: str | None = None, stages: str | None = None, rate: float = 0.5
+        self,
+        study: MaskingStudy,
+        *,
+        knowledge: str | None = None,
+        stages: str | None = None,
+        rate: float = 0.5,
+        draw: int = 0,
     ) -> tuple[MaskingStudy, Opponents]:
-        """Return the adversaries in the first draw of the tables."""
+        """Return the adversaries in a draw of the tables."""
         if stages is not None:
             expected = "adversary.stages of the scenario"
             raise InputError(
                 "a masking scenario has stages of its own", where="stages", found=stages, expected=expected
             )
-        return study, opponents_of_subjects(study, knowledge=knowledge, rate=rate)
+        return study, opponents_of_subjects(study, knowledge=knowledge, rate=rate, draw=draw)
 
-    def opponent_types(self, study: MaskingStudy) -> TypeOpponents:
+    def opponent_types(self, study: MaskingStudy, draw: int = 0) -> TypeOpponents:
         """Return the types, on the attributes that any attack looks at."""
         agents = study.scenario.agents
         if agents is None or not agents.types:
-            return ideas_of_several(study)
-        space, attack = study.games(0)[0].space, study.games(0)[0].attack
+            return ideas_of_several(study, draw)
+        game = study.games(draw)[0]
+        space, attack = game.space, game.attack
         if space.size > MOST_FORMS:
             return TypeOpponents(left_out=(f"types cannot play: there are more than {MOST_FORMS:,} forms", LEFT_OUT))
-        setting = self.settings(study)("masking", 0, 0)
+        setting = self.settings(study)("masking", draw, 0)
         return types_of_setting(setting, agents.together, FocusedSpace(space, attack.looked_at))
 
     def cross_play_policies(self, study: MaskingStudy) -> tuple[str, ...]:
@@ -205,6 +216,10 @@ class MaskingKind(Kind):
     def row_of_record(self, study: MaskingStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return every subject's own row."""
         return np.arange(study.games(draw)[0].n_records)
+
+    def asked(self, run: Stored) -> Iterator[Sentence]:
+        """Yield what a run was asked."""
+        return sentences(run)
 
     def figures(self, result: Shown) -> Figures:
         """Return the figures of the papers that the run has the tables for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from reidsim.errors import InputError
 from reidsim.games.directions.harm import require_held
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.risk import require_part_of
+from reidsim.kinds.tables.drawn_lists import lists_of_records
 from reidsim.kinds.tables.looked_up import searches_each
 from reidsim.kinds.tables.own_adversary import OwnAdversary
 from reidsim.kinds.tables.people import ReleasedPeople
@@ -52,7 +54,7 @@ def build_study(loaded: LoadedScenario[Any]) -> TablesStudy:
         amounts = _amounts(scenario, records)
         kinds, kind_of_record = _kinds(amounts)
         radices = (*(h.attribute.size for h in records.hierarchies), len(kinds))
-        keys = mixed_radix_keys(np.column_stack([records.codes, kind_of_record]), radices)
+        keys = mixed_radix_keys(np.column_stack([records.codes, kind_of_record]), radices, where="attributes")
         _, first, cell_of_record = np.unique(keys, return_index=True, return_inverse=True)
         counted = tuple(name for name, attribute in scenario.attributes.items() if attribute.in_loss)
         lattice = GeneralizationLattice(records.hierarchies, records.codes[first], counted)
@@ -80,6 +82,9 @@ def build_study(loaded: LoadedScenario[Any]) -> TablesStudy:
             household_of=_households(records), waves=records.waves,
         )  # fmt: skip
         study.require_walkable()
+        if scenario.lists:
+            study = study.by_row()
+            study = replace(study, drawn=lists_of_records(loaded, study))
         if scenario.looks_up:
             study = study.by_row()
             if any(searches_each(study, name) for name in scenario.publisher.policies):

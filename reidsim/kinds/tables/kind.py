@@ -12,12 +12,15 @@ import pandas as pd
 
 from reidsim.agents.profile import Setting
 from reidsim.games.equilibrium import Equilibrium
+from reidsim.kinds.tables.asked import sentences
 from reidsim.kinds.tables.build import build_study, data_content
+from reidsim.kinds.tables.captions import CAPTIONS
 from reidsim.kinds.tables.direction_measures import direction_measures, direction_warnings
 from reidsim.kinds.tables.dropped_columns import DroppedColumns
 from reidsim.kinds.tables.full_domain_nodes import FullDomainTables, node_tables
 from reidsim.kinds.tables.full_domain_points import MOST_POINTS, FullDomainPoints, walks_at_once
 from reidsim.kinds.tables.measures import MEASURES, MEASURES_OF_PEOPLE
+from reidsim.kinds.tables.memory import needed_memory
 from reidsim.kinds.tables.outcomes import (
     class_table,
     facts_of,
@@ -41,7 +44,9 @@ from reidsim.kinds.tables.sharing import read_records, shared_columns, true_valu
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.kinds.tables.switching import largest_group, takes_best
 from reidsim.measures import Measure
+from reidsim.memory import PROGRAM_BYTES, memory_text
 from reidsim.scenarios.adversary_schema import AdversarySection
+from reidsim.scenarios.asked import Stored
 from reidsim.scenarios.attack_recipe import require_recipe
 from reidsim.scenarios.faces import Choice as ControlChoice
 from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, amount_slider
@@ -53,7 +58,7 @@ from reidsim.scenarios.policy import with_each_k
 from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.several_adversaries import named
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, PolicyOutcome, Progress
-from reidsim.wording import counted
+from reidsim.wording import Sentence, counted
 
 # Beyond it, walking a lattice takes minutes on tables of some ten thousand records.
 _MANY_NODES = 200_000
@@ -66,6 +71,7 @@ class TablesKind(Kind):
     words = "a publisher decides how each record of a table is generalized, or all of them"
     schema = TablesScenario
     measures = MEASURES
+    captions = CAPTIONS
     policies = POLICIES
     decides = "publisher"
     amount_keys = MONEY_KEYS
@@ -111,9 +117,14 @@ class TablesKind(Kind):
             f"{counted(study.lattice.size, 'strategy', 'strategies')}"
         )
         size += "" if people is None else f", {counted(people.total, 'person', 'people')}"
+        size += f", about {memory_text(PROGRAM_BYTES + needed_memory(study))} of memory"
         if study.n_nodes > _MANY_NODES and walks_whole_lattice(study.scenario):
             size += '; to walk them all may take long, publisher.search = "anytime" has a budget'
         return size
+
+    def needed_memory(self, study: TablesStudy) -> int:
+        """Return the bytes of records, cells and people, and of what is rolled up of them."""
+        return needed_memory(study)
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return what cells, hierarchies and people are made of."""
@@ -222,7 +233,13 @@ class TablesKind(Kind):
         )
 
     def opponents(
-        self, study: TablesStudy, *, knowledge: str | None = None, stages: str | None = None, rate: float = 0.5
+        self,
+        study: TablesStudy,
+        *,
+        knowledge: str | None = None,
+        stages: str | None = None,
+        rate: float = 0.5,
+        draw: int = 0,
     ) -> tuple[TablesStudy, Opponents]:
         """Return the adversaries, on cells told apart by all that any of them looks at."""
         publisher = study.scenario.publisher
@@ -237,12 +254,12 @@ class TablesKind(Kind):
             staged = study_against(study, planner="one-shot", knowledge=None, stages=path)
             study = study.on_cells_of(staged)
         if not study.owns:
-            return super().opponents(study, knowledge=knowledge, stages=recipe, rate=rate)
+            return super().opponents(study, knowledge=knowledge, stages=recipe, rate=rate, draw=draw)
         # Adversaries that the scenario does not name count people as those it names do.
         plain = study.with_adversary(AdversarySection(risk=study.scenario.linked_risk))
-        _, others = super().opponents(plain, knowledge=knowledge, stages=recipe, rate=rate)
-        alone = {str(name): each.world() for name, each in study.each.items()}
-        return study, with_adversaries(others, alone, study.world())
+        _, others = super().opponents(plain, knowledge=knowledge, stages=recipe, rate=rate, draw=draw)
+        alone = {str(name): each.world(draw) for name, each in study.each.items()}
+        return study, with_adversaries(others, alone, study.world(draw))
 
     def cross_play_policies(self, study: TablesStudy) -> tuple[str, ...]:
         """Return the policies of the publisher's unit in the order of rows, and those of the scenario."""
@@ -292,6 +309,10 @@ class TablesKind(Kind):
     def play_together(self, studies: Sequence[TablesStudy]) -> Callable[[int], Mapping[str, PolicyOutcome]]:
         """Return the outcomes at the points of one walk."""
         return FullDomainPoints(studies).outcomes
+
+    def asked(self, run: Stored) -> Iterator[Sentence]:
+        """Yield what a run was asked."""
+        return sentences(run)
 
     def figures(self, result: Shown) -> Figures:
         """Return the figures of the papers that the run has the tables for."""

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.adversaries.drawn_lists import DrawnLists
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.errors import InputError
@@ -25,14 +26,14 @@ from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
 from reidsim.kinds.tables.own_adversary import OwnAdversary, alone, planner_of, sequential_attack_of
 from reidsim.kinds.tables.people import ReleasedPeople
 from reidsim.kinds.tables.policies import TablesPolicy, policy_named
-from reidsim.kinds.tables.schema import TablesScenario, walks_whole_lattice
+from reidsim.kinds.tables.schema import TablesScenario, lists_every_form, walks_whole_lattice
 from reidsim.kinds.tables.waves import Waves
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.linkage.individual_risk import SampledPeople, sizes_among
 from reidsim.populations.domain import Codes
 from reidsim.populations.population import Population
 from reidsim.releases.full_domain import common_levels
-from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.releases.lattice import MOST_NUMBERED, GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import AdversarySection, Risk
 from reidsim.scenarios.load import LoadedScenario
@@ -80,6 +81,8 @@ class TablesStudy(Study[TablesScenario]):
         The household of each person of the release.
     waves : Waves, optional
         When each person is released, where there are several releases.
+    drawn : DrawnLists, optional
+        Resources that are lists drawn from the people; each record is then a row of its own.
     linkers : dict
         What links cells to people, once it was asked for, by what an adversary links with (None: with everybody):
         rolled-up people do not depend on amounts.
@@ -98,6 +101,7 @@ class TablesStudy(Study[TablesScenario]):
     persons: ReleasedPeople | None = None
     household_of: Keys | None = None
     waves: Waves | None = None
+    drawn: DrawnLists | None = None
     linkers: dict[tuple[object, ...], Linker] = field(default_factory=dict, repr=False)
 
     def policy(self, name: str) -> TablesPolicy:
@@ -236,6 +240,20 @@ class TablesStudy(Study[TablesScenario]):
         InputError
             Names the key that asks for it.
         """
+        size = self.lattice.size
+        if size >= MOST_NUMBERED:
+            raise InputError(
+                "too many generalizations to number", where="attributes", found=size, expected="fewer than 2**62",
+                hint="fewer attributes or levels have fewer",
+            )  # fmt: skip
+        if size > MOST_NODES and lists_every_form(self.scenario):
+            raise InputError(
+                "too many generalizations of a record to compute one by one",
+                where="publisher.solver",
+                found=size,
+                expected=f"at most {MOST_NODES:,}",
+                hint='"branch-and-bound" leaves out those that cannot be best',
+            )
         walking = sorted(walks_whole_lattice(self.scenario))
         if walking and self.n_nodes > MOST_NODES:
             raise InputError(
@@ -346,13 +364,13 @@ class TablesStudy(Study[TablesScenario]):
 
     def on_cells(self, cells: Rows) -> TablesStudy:
         """Return the study of one record of each of some cells, which may come several times."""
-        return self._on_records(self.lattice.codes[cells], self.kind[cells])
+        return self._on_records(self.lattice.codes[cells], self.kind[cells], cells)
 
-    def _on_records(self, codes: Codes, kind: NDArray[np.int64]) -> TablesStudy:
+    def _on_records(self, codes: Codes, kind: NDArray[np.int64], cells: Rows | None = None) -> TablesStudy:
         owns = {}
         for name, study in self.each.items():
             with named(name):
-                owns[name] = study.own.of_other_records(study.loaded, study, codes)
+                owns[name] = study.own.of_other_records(study.loaded, study, codes, cells)
         own = owns.pop(None, self.own)
         return replace(
             self, lattice=self.lattice_of(codes), cell_of_record=np.arange(len(codes)), kind=kind, own=own,
@@ -512,6 +530,9 @@ class TablesStudy(Study[TablesScenario]):
         arrays += [] if self.waves is None or self.waves.sensitive is None else [self.waves.sensitive]
         for people in (self.population, self.sampled, *(study.own.registry for study in self.each.values())):
             arrays += [] if people is None else [people.cells, people.counts]
+        if self.drawn is not None:
+            arrays.append(self.drawn.person)
+            arrays += [column for each in self.drawn.lists.values() for column in (each.person, *each.columns.values())]
         digest = hashlib.sha256(repr([h.labels for h in self.lattice.hierarchies]).encode())
         for array in arrays:
             digest.update(np.ascontiguousarray(array).data)
@@ -521,4 +542,11 @@ class TablesStudy(Study[TablesScenario]):
 def _links(section: AdversarySection) -> tuple[object, ...]:
     """Return all of a section that what its adversary links with depends on."""
     plan = section.sequential if section.plans_sequentially else None
-    return section.knowledge, section.stages, plan and (plan.registry, plan.belief), section.risk, section.direction
+    return (
+        section.knowledge,
+        section.stages,
+        section.holds,
+        plan and (plan.registry, plan.belief),
+        section.risk,
+        section.direction,
+    )
