@@ -329,8 +329,8 @@ def _of_parquet(folder: Path, results: Path, chance: random.Random) -> Case:
 def _of_options(folder: Path, results: Path, chance: random.Random) -> Case:
     """Give options that do not go together, or values that they cannot have."""
     words = [
-        "record.toml", "people.csv", "shared.csv", "rules.csv", "out", str(results / "record"), "nowhere", "wan2015", "",
-        "-", "--", "é", ".",
+        "record.toml", "people.csv", "shared.csv", "rules.csv", "out", str(results / "record"), "nowhere", "wan2015",
+        "", "-", "--", "é", ".",
     ]  # fmt: skip
     options = [
         "-o", "--output", "--set", "--seed", "--workers", "--executor", "--timeout", "--resume", "--rerun-failed",
