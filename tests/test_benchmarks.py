@@ -31,6 +31,7 @@ SMALL = {
     "populations": ["--skip-engines", "--skip-growth", "--largest", "100000"],
     "populations_national": ["--sample", "100", "--largest", "100000"],
     "reidentified": ["--attempts", "20000", "--sample", "1000", "--repeats", "1"],
+    "releases": ["--records", "2000", "--people", "5000", "--waves", "5", "--sample", "5"],
     "stress": ["--points", "2"],
     "wan2015": [
         *("--repeats", "1", "--grid", "10"),

@@ -78,8 +78,8 @@ class Adversary(mesa.Agent):
         self.plan = plan_attack(
             self.profile,
             self.holds,
-            model.publisher.strategies,
-            model.participants,
+            model.setting.seen(model.publisher.strategies),
+            model.exposed,
             model.setting.rounds - model.round_number + 1,
             self._equipped,
             self._reply,

@@ -16,7 +16,7 @@ from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.outcomes import outputs_among
 from reidsim.engine.stress.result import StressResult
 from reidsim.errors import InputError
-from reidsim.figures.agents import beliefs_by_round, rounds_by_policy
+from reidsim.figures.agents import beliefs_by_round, rounds_by_policy, waves_by_policy
 from reidsim.figures.by_policy import figures_by_policy, payoffs_by_policy
 from reidsim.figures.cross_play import cross_play_maps
 from reidsim.figures.found_through import found_through_resources
@@ -102,7 +102,10 @@ def _run_figures(result: RunResult) -> Iterator[tuple[str, Figure]]:
 
 
 def _agent_figures(analysis: AgentAnalysis) -> Iterator[tuple[str, Figure]]:
-    yield "rounds", rounds_by_policy(analysis.rounds)
+    if "wave" in analysis.rounds:
+        yield "waves", waves_by_policy(analysis.rounds)
+    else:
+        yield "rounds", rounds_by_policy(analysis.rounds)
     learned = analysis.adversaries.groupby(["policy", "adversary"], observed=True)["belief"].nunique()
     if (learned > 1).any():
         yield "beliefs", beliefs_by_round(analysis.adversaries)

@@ -158,6 +158,7 @@ def rules_of(agents: AgentsSection) -> dict[str, Any]:
         "participation": None if taking_part is None else ParticipationRule(**taking_part.model_dump()),
         "foresees": agents.foresees,
         "tolerance": agents.tolerance,
+        "remembers": agents.remembers,
     }
 
 

@@ -124,6 +124,11 @@ class AgentsSection(Section):
     tolerance: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.001, description="change of a belief up to which the publisher keeps its choice"
     )
+    remembers: bool = Field(
+        default=True,
+        description="whether adversaries keep what was released in earlier rounds: whom a record may be must fit all "
+        "that was ever released of it, and who leaves stays exposed; if not, every round is attacked on its own",
+    )
     types: dict[str, AgentTypeSection] = Field(
         default={}, description="adversaries by name; those of the scenario if not given"
     )

@@ -84,6 +84,7 @@ def settings_of(kind: Kind, study: Study[Any]) -> Callable[[str, int, int], Sett
             benefit=np.broadcast_to(np.asarray(truth.benefit, dtype=np.float64), each),
             loss=np.broadcast_to(np.asarray(truth.loss, dtype=np.float64), each),
             believed_loss=np.broadcast_to(np.asarray(belief.loss, dtype=np.float64), each),
+            meet=getattr(truth.space, "meet", None),
             profiles=tuple(_profile(study, agents, replication, *each) for each in types_of(agents).items()),
             solve=lambda name, game: defender.choose(game),
             is_fixed=lambda name: played.is_rule,

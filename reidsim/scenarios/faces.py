@@ -142,6 +142,10 @@ class Faces:
             whole = isinstance(value, int)
             yield Slider(key, slider.label, value, slider.high, max(1.0, slider.step)) if whole else slider
 
+    def in_rounds(self, scenario: Any) -> bool:
+        """Tell whether a scenario is played round after round."""
+        return getattr(scenario, "agents", None) is not None
+
     def agents_of(self, scenario: Any) -> AgentsSection:
         """Return who meets whom round after round; one adversary and one round, if the scenario does not say."""
         from reidsim.scenarios.agents import among_adversaries

@@ -296,6 +296,13 @@ class Kind(Faces, RecordSharing, ABC):
 
         return settings_of(self, study)
 
+    def by_subject(self, study: Any) -> Any:
+        """Return the study in which each data subject has a row; itself, as by default, where each has one anyway.
+
+        Asked for where different things are out about subjects whose records are alike, which `Setting.split` allows.
+        """
+        return study
+
     def describe_setting(self, setting: Setting) -> str:
         """Say in a line how large a world of agents is."""
         forms = counted(setting.space.size, "strategy", "strategies")

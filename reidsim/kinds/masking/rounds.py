@@ -189,8 +189,14 @@ def setting_of(
         profiles = masking_profiles(study, agents, played)
     except InputError as error:
         raise error.located(study.loaded.path) from None
+    if agents.remembers and agents.rounds > 1 and not truth.space.is_nested:
+        raise InputError(
+            "what was released at two levels that are not nested is no level", source=study.loaded.path,
+            where="agents.remembers", found=True, expected="false, or groups that only merge from level to level",
+        )  # fmt: skip
     return Setting(
         space=truth.space,
+        meet=truth.space.meet,
         cell_of_subject=np.arange(truth.n_records),
         benefit=np.asarray(truth.benefit),
         loss=np.asarray(truth.loss),

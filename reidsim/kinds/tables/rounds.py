@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +12,14 @@ from numpy.typing import NDArray
 from reidsim.adversaries.drawn_lists import DrawnListsLinker
 from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
 from reidsim.adversaries.response import Adversary
-from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
+from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting, Solve
 from reidsim.errors import InputError, listed
 from reidsim.games.record_game import Choice, Linker, RecordGame
 from reidsim.kinds.tables.own_adversary import planner_of
 from reidsim.kinds.tables.policies import POLICIES, policy_named
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.releases.m_invariance import forms_of_groups, m_invariant_groups
+from reidsim.releases.strategy_space import Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import Risk
 from reidsim.scenarios.agents import (
     check_resources,
@@ -123,6 +127,13 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
         part = study.among(participants)
         return replace(setting, profiles=profiles_of(part, agents), solve=_Solve(part))
 
+    def split(cells: Rows, participants: NDArray[np.int64]) -> tuple[StrategySpace, Solve]:
+        part = study.split(cells, participants)
+        return part.space, _Solve(part)
+
+    def profiles_among(participants: NDArray[np.int64]) -> tuple[AdversaryProfile, ...]:
+        return profiles_of(study.among(participants), agents)
+
     scenario = study.scenario
     counts = scenario.publisher.unit == "table" or "prosecutor" in scenario.risks
     return Setting(
@@ -136,9 +147,39 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
         is_fixed=lambda policy: policy_named(policy).is_rule,
         # Under journalist risk records hide in the population, whoever of it takes part.
         among=among if counts else None,
+        meet=study.lattice.meet,
+        split=split,
+        profiles_among=profiles_among if "prosecutor" in scenario.risks else None,
         seed=scenario.seed,
-        **rules_of(agents),
+        reply_of=lambda policy: policy_named(policy).replies,
+        **(rules_of(agents) | _releases_of(study)),
     )
+
+
+def _releases_of(study: TablesStudy) -> dict[str, Any]:
+    """Return the fields of a setting that several releases of the records say; none of a single one."""
+    if study.waves is None:
+        return {}
+    return {"rounds": len(study.waves.labels), "schedule": study.waves.schedule, "waves": study.waves.labels}
+
+
+def planned_of(study: TablesStudy, policy: str) -> Callable[[str], Strategies] | None:
+    """Return what tells the releases of a policy that plans them before the first; None of others."""
+    if policy_named(policy).way != "m-invariance":
+        return None
+    return lambda name: _m_invariant_releases(study)
+
+
+def _m_invariant_releases(study: TablesStudy) -> Strategies:
+    """Return the m-invariant generalization of each record in each wave, shape (n_waves, n_records)."""
+    waves, section = study.waves, study.scenario.releases
+    assert waves is not None and waves.sensitive is not None and section is not None  # noqa: S101, PT018 - as checked
+    codes = study.lattice.codes[study.cell_of_record]
+    try:
+        groupings = m_invariant_groups(waves.schedule, waves.sensitive, codes, section.m)
+        return np.stack([forms_of_groups(each, study.lattice, study.cell_of_record) for each in groupings])
+    except InputError as error:
+        raise error.located(study.loaded.path) from None
 
 
 @dataclass(frozen=True, eq=False)
