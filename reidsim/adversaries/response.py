@@ -58,6 +58,9 @@ class Response:
     frequency : ndarray of float64, optional
         How often it attacks where `attacks`, in (0, 1]; always, if not given. Payoff and exploits are expectations over
         that, too.
+    pays : ndarray of bool, optional
+        Whether the adversary believes that an attack pays, if it may attack where it does not; where it attacks, if not
+        given.
     """
 
     attacks: NDArray[np.bool_]
@@ -66,6 +69,15 @@ class Response:
     adversary_payoff: Floats
     exploits: Floats
     frequency: Floats | None = field(default=None, kw_only=True)
+    pays: NDArray[np.bool_] | None = field(default=None, kw_only=True)
+
+    @property
+    def invited(self) -> NDArray[np.bool_]:
+        """Where an attack pays, as the adversary believes: what the No-Attack game rules out.
+
+        Nobody can rule out the attacks of an adversary who errs.
+        """
+        return self.attacks if self.pays is None else self.pays
 
     @property
     def reidentified(self) -> Floats:

@@ -35,6 +35,8 @@ class Replies:
         What attacking a record costs, fines apart.
     frequency : ndarray of float64 or float
         How often it attacks where it does.
+    invited : ndarray of bool, optional
+        Where an attack pays, if it may attack where it does not; where it attacks, if not given.
     """
 
     attacks: NDArray[np.bool_]
@@ -44,6 +46,7 @@ class Replies:
     worth: Floats
     outlay: Floats
     frequency: Floats | float = 1.0
+    invited: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +69,12 @@ class AttackPlan:
     replies: Replies
     targets: Floats
 
+    @property
+    def invited(self) -> bool:
+        """Whether an attack on some record pays, rather than being made by mistake."""
+        invited = self.replies.invited
+        return bool((self.targets if invited is None else self.targets[invited]).any())
+
 
 def no_plan(n_cells: int) -> AttackPlan:
     """Return the plan of an adversary who does nothing."""
@@ -87,7 +96,7 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
     n = len(strategies)
     if equipment is None:
         return no_plan(n).replies
-    attacks = np.zeros(n, dtype=np.bool_)
+    attacks, invited = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     success, payoff, exploits, worth, outlay = (np.zeros(n) for _ in range(5))
     frequency = np.ones(n)
     for strategy, rows in shared_rows(strategies):
@@ -95,12 +104,12 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
         if response.frequency is not None:
             frequency[rows] = response.frequency
             response = of_attacked(response)
-        attacks[rows] = response.attacks
+        attacks[rows], invited[rows] = response.attacks, response.invited
         success[rows] = response.success
         payoff[rows] = response.adversary_payoff
         exploits[rows] = response.exploits
         worth[rows], outlay[rows] = worth_and_outlay(profile, response)
-    return Replies(attacks, success, payoff, exploits, worth, outlay, frequency)
+    return Replies(attacks, success, payoff, exploits, worth, outlay, frequency, invited)
 
 
 def of_attacked(response: Response) -> Response:

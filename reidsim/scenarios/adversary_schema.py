@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from reidsim.errors import InputError, listed, nearest
 from reidsim.scenarios.amounts import Money
+from reidsim.scenarios.rationality_schema import RationalitySection
 from reidsim.validation import Section
 
 Risk = Literal["prosecutor", "journalist", "sample"]
@@ -103,7 +104,7 @@ class SequentialSection(Section):
     )
 
 
-class PlannerSection(Section):
+class PlannerSection(RationalitySection):
     """How an adversary plans, whatever it links with."""
 
     planner: Planner = Field(
@@ -122,6 +123,7 @@ class PlannerSection(Section):
 
     @model_validator(mode="after")
     def _planner_consistent(self) -> PlannerSection:
+        self.check_rationality(self.planner)
         if self.sequential.unconfirmed is not None and self.sequential.belief == "unknown":
             raise InputError(
                 "unconfirmed success is planned for known groups only", where="sequential.belief", found="unknown"
@@ -137,6 +139,11 @@ class PlannerSection(Section):
     def plans_sequentially(self) -> bool:
         """Whether the planner is the sequential attack."""
         return self.planner == "fmdp"
+
+    @property
+    def attacks_what_pays(self) -> bool:
+        """Whether it attacks a record once, exactly if that pays: what some searches are compiled for."""
+        return self.planner == "one-shot" and not self.errs
 
 
 class AdversarySection(PlannerSection):

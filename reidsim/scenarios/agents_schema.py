@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, listed, nearest
 from reidsim.scenarios.amounts import Money
+from reidsim.scenarios.rationality_schema import TypeRationalitySection
 from reidsim.validation import Section
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -22,7 +23,7 @@ _MOST_PURCHASES = 8
 _MOST_TYPES = 10
 
 
-class AgentTypeSection(Section):
+class AgentTypeSection(TypeRationalitySection):
     """One type of adversary."""
 
     weight: Share = Field(
@@ -62,6 +63,7 @@ class AgentTypeSection(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> AgentTypeSection:
+        self.check_own(self.planner)
         for key in ("holds", "buys"):
             names = getattr(self, key) or ()
             repeated = [name for name in names if names.count(name) > 1]

@@ -28,8 +28,8 @@ FIELDS = [item.name for item in fields(Response)]
 
 
 def values_of(reply, field):
-    """What a reply says of each record; how often it attacks is left out where it always does."""
-    value = getattr(reply, field)
+    """What a reply says of each record; what is left out is that it always attacks, and where that pays."""
+    value = getattr(reply, "invited" if field == "pays" else field)
     return np.ones(reply.attacks.shape) if field == "frequency" and value is None else value
 
 

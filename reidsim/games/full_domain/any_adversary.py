@@ -41,9 +41,9 @@ class AnyAdversaryGame(FullDomainGame):
 
     A node is worked out by letting the adversaries of a record game reply to every record there; the rest is as in
     `FullDomainGame`: records that do not pay are suppressed, and every search takes it. No search asks more than that
-    a record pays no more than its benefit at the node. In the No-Attack game records that anybody attacks are
-    suppressed, and no others; `of` also has those suppressed to which a one-shot adversary is indifferent, if only
-    larger classes are safe.
+    a record pays no more than its benefit at the node, which holds of adversaries who err, too. In the No-Attack game
+    records are suppressed that anybody attacks, or at which an attack would pay whoever errs; `of` also has those
+    suppressed to which a one-shot adversary is indifferent, if only larger classes are safe.
 
     Parameters
     ----------
@@ -112,9 +112,11 @@ class AnyAdversaryGame(FullDomainGame):
         return self._kept(self.record_game.outcome(node))
 
     def _kept(self, outcome: Outcome) -> NDArray[np.bool_]:
+        tie = self.record_game.tie()
         if self.no_attack:
-            return ~outcome.response.attacks
-        return np.asarray(outcome.publisher_payoff > self.record_game.tie())
+            # Somebody who errs may attack all the same, and make sharing a record a loss.
+            return np.asarray(~outcome.response.invited & (outcome.publisher_payoff >= -tie))
+        return np.asarray(outcome.publisher_payoff > tie)
 
 
 def eager(game: RecordGame) -> RecordGame:

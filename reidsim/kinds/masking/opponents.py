@@ -30,6 +30,7 @@ from reidsim.scenarios.opponents import (
     with_adversaries,
 )
 from reidsim.scenarios.planners import planner
+from reidsim.scenarios.rationality_schema import PERFECT
 from reidsim.scenarios.study import World
 
 # Sections that say what else is worked out of a scenario.
@@ -48,7 +49,7 @@ def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, 
     section = study.scenario.adversary
     staged = bool(both[0].attack.inferences)
     linked_by = "partial-knowledge" if section.knowledge is not None else "multistage" if staged else ""
-    own = name_of(section.planner, linked_by)
+    own = name_of(section, linked_by)
     # Those who attack once, linking as the scenario's own adversary does.
     once = (replace(both[0], planner=None), replace(both[1], planner=None))
 
@@ -68,7 +69,7 @@ def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, 
     def sequential() -> Games:
         registered = linked[0].world.registered
         coverage = 1.0 if registered is None else float(registered.mean())
-        plan = section.model_copy(update={"planner": "fmdp", "parameters": {}})
+        plan = section.model_copy(update={"planner": "fmdp", "parameters": {}, **PERFECT})
         return simple(partial(planner, plan, loaded=study.loaded, coverage=coverage))
 
     def informed() -> Games:

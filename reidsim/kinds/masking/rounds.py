@@ -46,6 +46,7 @@ class _MaskingEquip:
     believed: MaskingGame
     section: AgentTypeSection
     agents: AgentsSection
+    where: str
     _linkers: dict[tuple[Holdings, bool], Linker] = field(default_factory=dict)
 
     def __call__(self, holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment | None:
@@ -75,8 +76,24 @@ class _MaskingEquip:
         simple = simple_planner(self.section, own, self.study.scenario.seed, self.agents)
         if simple is not None:
             return simple
-        gain, cost, adversary = own.adversary_gain, own.cost, self.study.scenario.adversary
+        adversary = self.study.scenario.adversary
         name = self.section.planner or adversary.planner
+        adversary = adversary.model_copy(update=self.section.errors(name, adversary, self.where))
+        if name not in ("one-shot", "fmdp"):
+            return planner(adversary, own.adversary_gain, own.cost, loaded=self.study.loaded)
+        perfect = self._perfect(name, attack, game, economics, own)
+        return adversary.erring(perfect, f"{self.where}.rationality")
+
+    def _perfect(
+        self,
+        name: str,
+        attack: MultistageAttack,
+        game: MaskingGame,
+        economics: EconomicsSection,
+        own: EconomicsSection,
+    ) -> Adversary:
+        """Return a one-shot or sequential planner without its errors, given the economics of the type as its `own`."""
+        gain, cost, adversary = own.adversary_gain, own.cost, self.study.scenario.adversary
         if name == "fmdp":
             # The sequential attack reckons with fines itself.
             cost = economics.cost if self.section.cost is None else self.section.cost
@@ -84,8 +101,6 @@ class _MaskingEquip:
             registered = game.world.registered
             coverage = 1.0 if registered is None else float(registered.mean())
             return SequentialAdversary(sequential_attack(rules, gain, cost, coverage=coverage))
-        if name != "one-shot":
-            return planner(adversary, gain, cost, loaded=self.study.loaded)
         in_stages = self.study.knowledge is None
         if in_stages and self.section.planner is None:
             return replace(attack, gain=gain, cost=cost)
@@ -131,7 +146,7 @@ def masking_profiles(
         own = name if study.alone else None
         against, (truth, believed) = study.each[own], games[own]
         with named(own):
-            equip = _MaskingEquip(against, truth, believed, section, agents)
+            equip = _MaskingEquip(against, truth, believed, section, agents, f"agents.types.{name}")
             _check_type(name, section, equip, truth.attack.identify.resource)
             true_economics = against.scenario.economics
             believed_economics = against.scenario.beliefs.of(true_economics)

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.stages import Identify, InferSurname, Stage
 from reidsim.adversaries.multistage.world import MultistageWorld
+from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.response import Adversary
 from reidsim.errors import InputError, nearest
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.defenders.defender import Game
@@ -208,8 +210,11 @@ class MaskingStudy(Study[MaskingScenario]):
         adversary = self.scenario.adversary
         gain, cost = economics.adversary_gain, economics.cost
         attack = MultistageAttack(self.stages, gain, cost, adversary.confidence_threshold, adversary.overconfident)
-        planned = None
-        if adversary.planner != "one-shot":
+        planned: Adversary | None = None
+        if adversary.planner == "one-shot" and adversary.errs:
+            perfect = attack if self.knowledge is None else OneShotAdversary(gain, cost)
+            planned = adversary.erring(perfect, "adversary.rationality")
+        elif adversary.planner != "one-shot":
             registered = world.registered
             coverage = 1.0 if registered is None else float(registered.mean())
             planned = planner(adversary, gain, cost, loaded=self.loaded, coverage=coverage)

@@ -175,7 +175,7 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
     profiles = []
     for name, section in types_of(agents).items():
         with named(name if study.owns else None):
-            own = study_of_type(study.each[name if study.owns else None], section, agents)
+            own = study_of_type(study.each[name if study.owns else None], name, section, agents)
             equip = _Equip(own, economics, section, agents)
             check_has_resource(name, section)
             _check_planner(own, name, section)
@@ -189,7 +189,7 @@ def _profile(name: str, equip: _Equip, economics: EconomicsSection) -> Adversary
     return profile_of(name, equip.section, economics, equip.agents, equip, **outlays_of(equip.adversary(economics)))
 
 
-def study_of_type(study: TablesStudy, section: AgentTypeSection, agents: AgentsSection) -> TablesStudy:
+def study_of_type(study: TablesStudy, name: str, section: AgentTypeSection, agents: AgentsSection) -> TablesStudy:
     """Return the study in which a type is the only adversary."""
     adversary = study.scenario.adversary
     planner = section.planner or adversary.planner
@@ -197,6 +197,7 @@ def study_of_type(study: TablesStudy, section: AgentTypeSection, agents: AgentsS
     change: dict[str, object] = {
         "planner": "one-shot" if section.planner in ("always", "never", "random") else planner,
         "parameters": adversary.parameters if planner == adversary.planner else {},
+        **section.errors(planner, adversary, f"agents.types.{name}"),
     }
     if section.knowledge is not None:
         change |= {"knowledge": section.knowledge, "stages": None}
