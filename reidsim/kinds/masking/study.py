@@ -232,6 +232,11 @@ class MaskingStudy(Study[MaskingScenario]):
             return
         if record >= game.n_records:
             raise InputError("no such record", where=where, found=record, expected=f"0 to {game.n_records - 1}")
+        if self.scenario.adversary.errs:
+            raise InputError(
+                "greedy search is of adversaries who do not err", where=where, found=record,
+                expected='adversary.rationality = "perfect"',
+            )  # fmt: skip
         if not game.is_compiled:
             expected = "one surname inferred from the loci, which come last among the attributes, then identify"
             raise InputError("greedy search is of two-stage attacks only", where=where, expected=expected)

@@ -309,6 +309,14 @@ class TablesScenario(ScenarioHead):
         check_adversaries(self.adversaries, self.model_fields_set)
         if self.agents is not None:
             self.agents.check_adversaries(self.adversaries)
+        rounds = [name for name in self.publisher.policies if policy_named(name).in_rounds]
+        erring = [key for key, section in self.every_adversary.items() if section.errs]
+        if rounds and erring and "prosecutor" in self.risks:
+            raise InputError(
+                "under prosecutor risk its records hide among those left for their round, which is told of an adversary "
+                "who does not err", where="publisher.policies", found=rounds[0],
+                expected=f'{erring[0]}.rationality = "perfect", or other policies',
+            )  # fmt: skip
         if not self.adversaries:
             return
         if self.figures.sequential is not None:
@@ -317,7 +325,6 @@ class TablesScenario(ScenarioHead):
                 where="figures.sequential",
                 expected="[adversary] in place of [adversaries]",
             )
-        rounds = [name for name in self.publisher.policies if policy_named(name).in_rounds]
         if rounds and len(self.adversaries) > 1 and "prosecutor" in self.risks:
             raise InputError(
                 "under prosecutor risk its records hide among those left for their round, which is told of one "
