@@ -1,9 +1,32 @@
-"""Numbers in sentences, and whole numbers in text."""
+"""Numbers and names in sentences, and whole numbers in text."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 # As many digits as every 64-bit number has; Python itself refuses to read thousands.
 _MOST_DIGITS = 18
+
+
+@dataclass(frozen=True)
+class Code:
+    """A name or command inside a sentence, shown as it is."""
+
+    text: str
+
+
+Inline = str | Code
+Sentence = tuple[Inline, ...]
+
+
+def codes(names: Sequence[object]) -> list[Inline]:
+    """Return names as code with commas between them."""
+    parts: list[Inline] = []
+    for place, name in enumerate(names):
+        parts += [", ", Code(str(name))] if place else [Code(str(name))]
+    return parts
 
 
 def counted(number: float, one: str, several: str | None = None) -> str:
@@ -32,3 +55,16 @@ def whole_number(text: str) -> int | None:
     """
     digits = text.removesuffix("+").removeprefix("-")
     return int(text.removesuffix("+")) if digits.isdecimal() and len(digits) <= _MOST_DIGITS else None
+
+
+def number_text(value: object) -> str:
+    """Write a number of a table or a price: whole numbers whole, others with up to six digits."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return "-" if math.isnan(value) else str(value)
+        return f"{value:,.0f}" if value == int(value) and abs(value) < 1e15 else f"{value:,.6g}"
+    return str(value)

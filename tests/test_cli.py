@@ -20,6 +20,7 @@ import typer
 from child_signals import once, stopped, with_signals
 from found import at_least
 from rich.console import Console
+from tiers import cases
 
 import reidsim
 import reidsim.progress
@@ -392,7 +393,9 @@ def test_a_full_disk_behind_the_output_is_one_line():
 
 # Ctrl-C and SIGTERM.
 
-BOTH = pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["int", "term"])
+BOTH = pytest.mark.parametrize(
+    ("number", "code"), cases([(signal.SIGINT, 130), (signal.SIGTERM, 143)], [(signal.SIGTERM, 143)])
+)
 on_posix = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 
 

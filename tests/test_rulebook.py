@@ -1,6 +1,7 @@
 """`reidsim share --rulebook` and `reidsim apply`: what was decided of a cell is what becomes of new records."""
 
 import csv
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -31,15 +32,22 @@ policies = ["full-domain-no-attack", "record-level-no-attack", "no-protection"]
 """
 
 
-@pytest.fixture
-def town(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """The folder of a town and of its results."""
+    folder = tmp_path_factory.mktemp("played")
     rng = np.random.default_rng(7)
     ages = [*rng.integers(20, 24, 60).tolist(), *rng.integers(24, 40, 20).tolist()]
     frame = pd.DataFrame({"note": "x", "age": ages, "Geschlecht": rng.choice(["w", "m"], 80)})
-    frame.assign(pid=[f"P{i}" for i in range(80)]).to_csv("people.csv", index=False)
-    Path("town.toml").write_text(SCENARIO)
-    reidsim.run("town.toml").save("results")
+    frame.assign(pid=[f"P{i}" for i in range(80)]).to_csv(folder / "people.csv", index=False)
+    (folder / "town.toml").write_text(SCENARIO)
+    reidsim.run(folder / "town.toml").save(folder / "results")
+    return folder
+
+
+@pytest.fixture
+def town(played, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(shutil.copytree(played, tmp_path / "town"))
 
     def call(*arguments):
         monkeypatch.setattr("sys.argv", ["reidsim", *map(str, arguments)])

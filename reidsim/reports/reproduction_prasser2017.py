@@ -149,15 +149,20 @@ def _raw_results() -> list[Entry]:
 
 
 def _figure_6(study: TablesStudy) -> list[Entry]:
-    speedup = {}
+    speedup, ours = {}, {}
     for amount in (300.0, 2000.0):
         game = planned_game(study, "basic", "prosecutor", Prices.of_points(1200, amount, amount, 4))
-        speedup[amount] = study.lattice.size / search(game).evaluated
+        best, size = search(game), study.lattice.size
+        # Whatever the order, pruning by the bound of the paper works out every node whose bound is above the optimum.
+        bounds = [game.bound(game.lattice.levels(node))[0] for node in range(size)]
+        speedup[amount] = size / sum(bound >= best.payout[0] for bound in bounds)
+        ours[amount] = size / best.evaluated
     machine = "their machine; all records are solved in one walk here, see `benchmarks/dataset_level.py`"
     return [
         Entry("Fig. 6a", "pruning helps more where the publisher is at an advantage: speedup at 300 and 2,000",
               "4 and 2", f"{speedup[300.0]:.0f} and {speedup[2000.0]:.1f} times fewer nodes",
-              holds=speedup[300.0] > speedup[2000.0] > 1),
+              holds=speedup[300.0] > speedup[2000.0] > 1,
+              note=f"by the bound of Eq. 6 alone; by that of the search, {ours[300.0]:.0f} and {ours[2000.0]:.0f}"),
         Entry("Fig. 6b", "full-domain is faster than record-level", "four orders of magnitude", "not compared",
               holds=False, note=machine),
         Entry("Fig. 6c", "No-Attack by class sizes saves time", "up to 67 %", "not compared", holds=False,

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import pandas as pd
 
 from reidsim.measures import Measure
 from reidsim.scenarios.agents_schema import AgentsSection
+from reidsim.scenarios.asked import Stored, adversaries, by_generalization, plan
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import AnalysisTables
+from reidsim.wording import Code, Sentence
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -97,7 +100,22 @@ def amount_slider(key: str, label: str, value: float) -> Slider:
 
 
 class Faces:
-    """What a kind shows of itself, each with a default; `Kind` derives from it."""
+    """What a kind shows of itself, each with a default; `Kind` derives from it.
+
+    Attributes
+    ----------
+    captions : mapping of str to str
+        What its own figures and tables show, by their names; see `reidsim.reports.page.captions`.
+    """
+
+    captions: Mapping[str, str] = MappingProxyType({})
+
+    def asked(self, run: Stored) -> Iterator[Sentence]:
+        """Yield what a run was asked, in sentences of its report: against whom, and at what prices, where it says."""
+        yield ("A study of the kind ", Code(str(run.content.get("game"))), ".")
+        if "economics" in run.content:
+            yield from adversaries(run, plan)
+            yield from by_generalization(run, "publisher")
 
     def figures(self, result: Shown) -> Figures | None:
         """Return figures of one run, by name; None for those that every kind has: payoffs and risks by policy."""

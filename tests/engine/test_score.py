@@ -277,6 +277,21 @@ def test_several_adversaries_and_amounts_by_record(town):
     assert sets.records["utility"][0] < 1
 
 
+def assert_played_on_hierarchies_only(loaded, frame, refused):
+    """Check that records as they are score as no protection does, and that one in a set of its own is refused."""
+    frame.to_csv("made.csv", index=False)
+    result = score_loaded(loaded, Path("made.csv"))
+    np.testing.assert_allclose(
+        result.summary.loc["made.csv", MEASURES].to_numpy(float),
+        result.summary.loc["no-protection", MEASURES].to_numpy(float), atol=1e-12,
+    )  # fmt: skip
+    age = int(frame["age"][4])
+    frame.loc[4, "age"] = "{" + f"{age}, {20 if age != 20 else 25}" + "}"
+    frame.to_csv("made.csv", index=False)
+    with pytest.raises(InputError, match=refused):
+        score_loaded(loaded, Path("made.csv"))
+
+
 def test_an_adversary_who_knows_more_is_played_on_hierarchies_only(town):
     (town / "club.toml").write_text(
         '[[sources]]\nkind = "groups"\nname = "club"\n[[sources.profile]]\npresence = 0.5\n'
@@ -284,34 +299,18 @@ def test_an_adversary_who_knows_more_is_played_on_hierarchies_only(town):
     )
     loaded = load(town, risk="journalist", adversary__knowledge=str(town / "club.toml"))
     frame = pd.read_csv("people.csv", dtype=str)
-    frame.to_csv("made.csv", index=False)
-    result = score_loaded(loaded, Path("made.csv"))
-    np.testing.assert_allclose(
-        result.summary.loc["made.csv", MEASURES].to_numpy(float),
-        result.summary.loc["no-protection", MEASURES].to_numpy(float), atol=1e-12,
-    )  # fmt: skip
-    age = int(frame["age"][4])
-    frame.loc[4, "age"] = "{" + f"{age}, {20 if age != 20 else 25}" + "}"
-    frame.to_csv("made.csv", index=False)
-    with pytest.raises(InputError, match=r"adversary: the adversary links with more than .*; found 'row 5 of the"):
-        score_loaded(loaded, Path("made.csv"))
+    assert_played_on_hierarchies_only(
+        loaded, frame, r"adversary: the adversary links with more than .*; found 'row 5 of the"
+    )
 
 
 def test_estimated_groups_are_those_of_hierarchies(town):
     frame = pd.read_csv("people.csv", dtype=str)
     frame.assign(w="4").to_csv("people.csv", index=False)
     loaded = load(town, risk="sample", release__weight="w")
-    frame.to_csv("made.csv", index=False)
-    result = score_loaded(loaded, Path("made.csv"))
-    np.testing.assert_allclose(
-        result.summary.loc["made.csv", MEASURES].to_numpy(float),
-        result.summary.loc["no-protection", MEASURES].to_numpy(float), atol=1e-12,
-    )  # fmt: skip
-    age = int(frame["age"][4])
-    frame.loc[4, "age"] = "{" + f"{age}, {20 if age != 20 else 25}" + "}"
-    frame.to_csv("made.csv", index=False)
-    with pytest.raises(InputError, match=r"adversary: the adversary links with more than .* and sample risk"):
-        score_loaded(loaded, Path("made.csv"))
+    assert_played_on_hierarchies_only(
+        loaded, frame, r"adversary: the adversary links with more than .* and sample risk"
+    )
 
 
 def test_the_command_prints_the_file_beside_the_policies(town, monkeypatch, capsys):

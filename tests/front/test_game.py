@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tiers import cases
 
 import reidsim
 from reidsim.front.adversaries import Always, Never, Own, Random
@@ -160,8 +161,12 @@ def test_values_are_changed_one_at_a_time():
     assert sorted(swept.index.droplevel("policy")) == [(0, 12), (150, 1), (150, 12), (300, 12)]
 
 
+OTHERS = [Random(60, 12, rate=0.25), OneShotAgain()]
+
+
 @pytest.mark.parametrize(
-    "adversary", [Always(60, 12), Never(60, 12), Random(60, 12, rate=0.25), Own(OneShotAgain, 60, 12), OneShotAgain()]
+    "adversary",
+    cases([Always(60, 12), Never(60, 12), OTHERS[0], Own(OneShotAgain, 60, 12), OTHERS[1]], OTHERS),
 )
 def test_play_and_cross_play_agree_on_any_adversary(adversary):
     game = game_of(adversary=adversary)

@@ -86,6 +86,11 @@ class AnyAdversaryGame(FullDomainGame):
         """True: the record game looks at every record, so that a walk need not follow them."""
         return True
 
+    @property
+    def outcomes_of_classes(self) -> bool:
+        """False: the record game looks at every record."""
+        return False
+
     @cached_property
     def finest(self) -> tuple[RollUp, ClassTable, NDArray[np.int32]]:
         """What says how a walk goes on, with nothing to roll up: the record game counts who hides among whom."""

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from reidsim.errors import InputError
 from reidsim.games.full_domain.class_table import ClassTable
 from reidsim.games.full_domain.game import FullDomainGame
+from reidsim.games.full_domain.incumbents import FullDomainSolution, Incumbents
 from reidsim.games.full_domain.node_payoffs import PAYOUT
 from reidsim.games.full_domain.nodes import NodeOutcomes
-from reidsim.games.full_domain.search import FullDomainSolution, Incumbents, joined
+from reidsim.games.full_domain.search import joined
 from reidsim.games.full_domain.walk import Followed
 from reidsim.releases.strategy_space import Floats
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -16,17 +16,15 @@ from reidsim.releases.strategy_space import Floats
 
 # Bits of a key; the sign stays free.
 _KEY_BITS = 62
-# Spreads keys over slots: 2**64 divided by the golden ratio, as a signed number (Knuth).
-_SPREAD = np.int64(-7046029254386353131)
 
 
 class ClassTable(NamedTuple):
-    """The equivalence classes at one node; arrays of shape (n_classes,).
+    """The equivalence classes at one node, in the order of their keys; arrays of shape (n_classes,).
 
     Parameters
     ----------
     keys : ndarray of int64
-        Number of each class: the numbers of its groups side by side, in fields of bits.
+        Number of each class: the numbers of its groups side by side, in fields of bits, in `RollUp.order`.
     released : ndarray of int64
         Released records in each class; 0 for classes of the population alone.
     people : ndarray of float64
@@ -44,7 +42,9 @@ class ClassTable(NamedTuple):
 class RollUp:
     """What happens to classes when one attribute goes one level up.
 
-    Groups are numbered over the values that occur, so that keys stay small in large domains.
+    Groups are numbered over the values that occur, so that keys stay small in large domains, and those of one parent
+    side by side: what falls together in the last attribute stands together in the table, and in any other attribute
+    classes that are in order already are merged.
 
     Parameters
     ----------
@@ -63,13 +63,13 @@ class RollUp:
         self.lattice = lattice
         self.parents: list[list[NDArray[np.int64]]] = []
         self.added_loss: list[list[Floats]] = []
-        self._seen: list[NDArray[np.int32]] = []
+        self.n_seen: list[int] = []
+        self._group_of_value: list[NDArray[np.int64]] = []
         self.loss_is_of_class = True
         for position, (hierarchy, losses) in enumerate(zip(lattice.hierarchies, lattice.losses, strict=True)):
             seen = np.unique(codes[:, position])
-            levels = [np.unique(groups[seen], return_inverse=True) for groups in hierarchy.groups]
-            numbers = [inverse.astype(np.int64) for _, inverse in levels]
-            radices = [len(distinct) for distinct, _ in levels]
+            numbers = _numbered([groups[seen] for groups in hierarchy.groups])
+            radices = [int(number.max()) + 1 for number in numbers]
             by_group = []
             for number, radix, loss in zip(numbers, radices, losses[:, seen], strict=True):
                 of_group = np.empty(radix)
@@ -79,12 +79,16 @@ class RollUp:
             parents = [np.empty(radix, dtype=np.int64) for radix in radices[:-1]]
             for level, parent in enumerate(parents):
                 parent[numbers[level]] = numbers[level + 1]
-            self._seen.append(seen)
+            group_of_value = np.zeros(len(hierarchy.groups[0]), dtype=np.int64)
+            group_of_value[seen] = numbers[0]
+            self._group_of_value.append(group_of_value)
+            self.n_seen.append(len(seen))
             self.parents.append(parents)
             self.added_loss.append(
                 [by_group[level + 1][parent] - by_group[level] for level, parent in enumerate(parents)]
             )
-        self.n_seen = [len(seen) for seen in self._seen]
+        # Attributes with most values first: they merge most, and raised first leave small tables for the rest.
+        self.order = sorted(range(len(self.n_seen)), key=lambda at: -self.n_seen[at])
         self._bits = [(radix - 1).bit_length() for radix in self.n_seen]
         if sum(self._bits) > _KEY_BITS:
             raise InputError(
@@ -93,14 +97,11 @@ class RollUp:
                 found=f"{sum(self._bits)} bits to number them",
                 expected=f"at most {_KEY_BITS}",
             )
-        self._shifts = [sum(self._bits[position + 1 :]) for position in range(len(self._bits))]
-        self._slots = np.full(16, -1, dtype=np.int64)
-        self._stamp = 0
-
-    @property
-    def order(self) -> list[int]:
-        """Attributes with most values first: they merge most, and raised first leave small tables for the rest."""
-        return sorted(range(len(self.n_seen)), key=lambda at: -self.n_seen[at])
+        below = [self.order[depth + 1 :] for depth in range(len(self.order))]
+        shifts = {
+            position: sum(self._bits[at] for at in after) for position, after in zip(self.order, below, strict=True)
+        }
+        self._shifts = [shifts[position] for position in range(len(self.order))]
 
     def field(self, position: int) -> tuple[int, int]:
         """Return how far an attribute's field is shifted in a key, and the greatest number it can hold."""
@@ -110,7 +111,7 @@ class RollUp:
         """Return the key of the class that each row of codes falls in at a node, shape (n_rows,)."""
         keys = np.zeros(len(codes), dtype=np.int64)
         for position, level in enumerate(levels):
-            group = np.searchsorted(self._seen[position], codes[:, position]).astype(np.int64)
+            group = self._group_of_value[position][codes[:, position]]
             for parents in self.parents[position][:level]:
                 group = parents[group]
             keys |= group << self._shifts[position]
@@ -145,27 +146,20 @@ class RollUp:
         ndarray of int32, shape (n_classes,)
             Where each class went; of no length unless `follow` is true.
         """
-        size = len(table.keys)
-        # Twice as many slots as keys, rounded up to a power of two, keep the search for a free one short.
-        slot_bits = (2 * size - 1).bit_length()
-        if 1 << slot_bits > len(self._slots):
-            self._slots = np.full(1 << slot_bits, -1, dtype=np.int64)
-            self._stamp = 0
-        inverse = np.empty(size if follow else 0, dtype=np.int32)
+        inverse = np.empty(len(table.keys) if follow else 0, dtype=np.int32)
         merged = _merge(
             *table,
             *self.field(position),
             self.parents[position][level],
             self.added_loss[position][level],
-            64 - slot_bits,
-            self._slots,
-            self._stamp,
             inverse,
         )
-        above = ClassTable(*merged)
-        # Slots below the next stamp count as free, so they are never cleared.
-        self._stamp += len(above.keys)
-        return above, inverse
+        return ClassTable(*merged), inverse
+
+    def project(self, table: ClassTable, depth: int) -> ClassTable:
+        """Merge classes that agree in the first attributes of the order, up to a depth; the loss is their least."""
+        shift, field = self.field(self.order[depth])
+        return ClassTable(*_project(*table, (shift + field.bit_length())))
 
     def at(
         self, table: ClassTable, levels: Sequence[int], group_of: NDArray[np.int32]
@@ -179,6 +173,17 @@ class RollUp:
         return table, group_of
 
 
+def _numbered(levels: Sequence[NDArray[np.integer[Any]]]) -> list[NDArray[np.int64]]:
+    """Give the groups of each level numbers in which those of one parent have no gap, by the group of each value."""
+    order = np.lexsort(levels)
+    numbers = []
+    for groups in levels:
+        sorted_groups, number = groups[order], np.zeros(len(order), dtype=np.int64)
+        number[order[1:]] = np.cumsum(sorted_groups[1:] != sorted_groups[:-1])
+        numbers.append(number)
+    return numbers
+
+
 @numba.njit(cache=True)
 def _merge(
     keys: NDArray[np.int64],
@@ -189,41 +194,133 @@ def _merge(
     field: int,
     parents: NDArray[np.int64],
     added_loss: Floats,
-    slot_shift: int,
-    slots: NDArray[np.int64],
-    stamp: int,
     inverse: NDArray[np.int32],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]:
-    """Replace one field of each key by its parent and add up what falls together, in order of first appearance."""
+    """Replace one field of each key by its parent, put the keys in order and add up what falls together."""
+    n = len(keys)
     follow = len(inverse) > 0
+    raised = np.empty_like(keys)
+    rest = ~(field << shift)
+    in_order = True
+    for i in range(n):
+        raised[i] = (keys[i] & rest) | (parents[(keys[i] >> shift) & field] << shift)
+        in_order &= i == 0 or raised[i - 1] <= raised[i]
+    order = np.arange(n).astype(np.int32)
+    if not in_order:
+        _restore_order(keys, raised, order, shift)
     merged_keys = np.empty_like(keys)
     merged_released = np.empty_like(released)
     merged_people = np.empty_like(people)
     merged_loss = np.empty_like(loss)
-    rest = ~(field << shift)
-    mask = (1 << (64 - slot_shift)) - 1
-    found = 0
-    for i in range(len(keys)):
-        group = (keys[i] >> shift) & field
-        key = (keys[i] & rest) | (parents[group] << shift)
-        slot = ((key * _SPREAD) >> slot_shift) & mask
-        at = slots[slot] - stamp
-        while at >= 0 and merged_keys[at] != key:
-            slot = (slot + 1) & mask
-            at = slots[slot] - stamp
-        if at < 0:
-            at = found
-            slots[slot] = stamp + found
-            merged_keys[at] = key
-            merged_released[at] = released[i]
-            merged_people[at] = people[i]
-            merged_loss[at] = loss[i] + added_loss[group]
+    found = -1
+    for i in range(n):
+        row = order[i]
+        if i == 0 or raised[i] != raised[i - 1]:
             found += 1
+            merged_keys[found] = raised[i]
+            merged_released[found] = released[row]
+            merged_people[found] = people[row]
+            merged_loss[found] = loss[row] + added_loss[(keys[row] >> shift) & field]
         else:
-            merged_released[at] += released[i]
-            merged_people[at] += people[i]
+            merged_released[found] += released[row]
+            merged_people[found] += people[row]
         if follow:
-            inverse[i] = at
+            inverse[row] = found
+    found += 1
+    return (
+        merged_keys[:found].copy(),
+        merged_released[:found].copy(),
+        merged_people[:found].copy(),
+        merged_loss[:found].copy(),
+    )
+
+
+@numba.njit(cache=True)
+def _restore_order(keys: NDArray[np.int64], raised: NDArray[np.int64], order: NDArray[np.int32], shift: int) -> None:
+    """Put raised keys in order, and `order` with them, knowing that the keys were and which field has changed."""
+    n = len(keys)
+    spare_keys, spare_order = np.empty_like(keys), np.empty_like(order)
+    # Beginnings of stretches of one former group: each is in order, and so will be those of one parent once merged.
+    begins = np.empty(n + 1, dtype=np.int32)
+    stretches, falls = 1, False
+    begins[0] = 0
+    for i in range(1, n + 1):
+        if i < n and raised[i] >> shift == raised[i - 1] >> shift:
+            if keys[i] >> shift != keys[i - 1] >> shift:
+                begins[stretches] = i
+                stretches += 1
+                falls |= raised[i] < raised[i - 1]
+            continue
+        if falls:
+            begins[stretches] = i
+            _sort_stretches(raised, order, begins[: stretches + 1], spare_keys, spare_order)
+        begins[0] = i
+        stretches, falls = 1, False
+
+
+@numba.njit(cache=True)
+def _sort_stretches(
+    keys: NDArray[np.int64],
+    order: NDArray[np.int32],
+    begins: NDArray[np.int32],
+    spare_keys: NDArray[np.int64],
+    spare_order: NDArray[np.int32],
+) -> None:
+    """Merge neighbouring stretches of keys that are in order, two by two, until one is left; `begins` is used up."""
+    stretches = len(begins) - 1
+    while stretches > 1:
+        kept = 0
+        for number in range(0, stretches - 1, 2):
+            start, middle, end = begins[number], begins[number + 1], begins[number + 2]
+            if keys[middle - 1] > keys[middle]:
+                left, right, at = start, middle, start
+                while left < middle and right < end:
+                    if keys[left] <= keys[right]:
+                        spare_keys[at], spare_order[at] = keys[left], order[left]
+                        left += 1
+                    else:
+                        spare_keys[at], spare_order[at] = keys[right], order[right]
+                        right += 1
+                    at += 1
+                # What is left of the second stretch is in its place already.
+                while left < middle:
+                    spare_keys[at], spare_order[at] = keys[left], order[left]
+                    left += 1
+                    at += 1
+                for place in range(start, at):
+                    keys[place], order[place] = spare_keys[place], spare_order[place]
+            begins[kept] = start
+            kept += 1
+        if stretches % 2:
+            begins[kept] = begins[stretches - 1]
+            kept += 1
+        begins[kept] = begins[stretches]
+        stretches = kept
+
+
+@numba.njit(cache=True)
+def _project(
+    keys: NDArray[np.int64], released: NDArray[np.int64], people: Floats, loss: Floats, shift: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]:
+    """Clear the lower bits of each key and add up what falls together, with the least loss."""
+    merged_keys = np.empty_like(keys)
+    merged_released = np.empty_like(released)
+    merged_people = np.empty_like(people)
+    merged_loss = np.empty_like(loss)
+    found = -1
+    for i in range(len(keys)):
+        key = keys[i] >> shift << shift
+        if found < 0 or key != merged_keys[found]:
+            found += 1
+            merged_keys[found] = key
+            merged_released[found] = released[i]
+            merged_people[found] = people[i]
+            merged_loss[found] = loss[i]
+        else:
+            merged_released[found] += released[i]
+            merged_people[found] += people[i]
+            merged_loss[found] = min(merged_loss[found], loss[i])
+    found += 1
     return (
         merged_keys[:found].copy(),
         merged_released[:found].copy(),

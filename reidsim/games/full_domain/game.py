@@ -141,6 +141,11 @@ class FullDomainGame:
         return self.prices.n_kinds == 1 and self.finest[0].loss_is_of_class
 
     @property
+    def outcomes_of_classes(self) -> bool:
+        """Whether nothing but the sizes and losses of its classes matters for what a node leads to."""
+        return self.by_class
+
+    @property
     def rule(self) -> int:
         """What is suppressed, as compiled functions read it; see `node_payoffs`."""
         return NO_ATTACK_STRICT if self.no_attack and self.safe_class == "above" else int(self.no_attack)

@@ -81,6 +81,38 @@ def utility_of(loss: float) -> float:
 
 
 @numba.njit(cache=True)
+def _basic_at_one_point(
+    released: NDArray[np.int64],
+    people: Floats,
+    loss: Floats,
+    attacked_below: float,
+    ruinous_at: float,
+    benefit: float,
+    harm: float,
+    gain: float,
+    cost: float,
+    outcomes: Floats,
+) -> None:
+    """Fill in the only row of the outcomes of a node in the basic game."""
+    worth = odds = attacked = suppressed = 0.0
+    for i in range(len(released)):
+        count = released[i]
+        utility, size = utility_of(loss[i]), max(people[i], 1.0)
+        if size >= attacked_below and utility > 0.0 and benefit > 0.0:
+            worth += count * utility
+        elif size < attacked_below and utility * size > ruinous_at:
+            worth += count * utility
+            odds += count / size
+            attacked += count
+        else:
+            suppressed += count
+    outcomes[0, PAYOUT] = benefit * worth - harm * odds
+    outcomes[0, SUPPRESSED] = suppressed
+    outcomes[0, ATTACKED] = attacked
+    outcomes[0, ADVERSARY] = gain * odds - cost * attacked
+
+
+@numba.njit(cache=True)
 def basic_payoffs(
     released: NDArray[np.int64],
     people: Floats,
@@ -100,6 +132,11 @@ def basic_payoffs(
     `benefit`, `harm` (the publisher's loss), `gain` and `cost` have shape (n_points,).
     """
     points = len(benefit)
+    if points == 1:
+        _basic_at_one_point(
+            released, people, loss, attacked_below[0], ruinous_at[0], benefit[0], harm[0], gain[0], cost[0], outcomes
+        )
+        return
     # By the number of points at which a class is not attacked, and at which an attack would not make it a loss.
     worth = np.zeros((points + 1, points + 1))
     odds = np.zeros((points + 1, points + 1))

@@ -3,131 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.games.full_domain.branches import search_branches
 from reidsim.games.full_domain.class_table import ClassTable
-from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
-from reidsim.games.full_domain.node_payoffs import ADVERSARY, ATTACKED, PAYOUT, SUPPRESSED
+from reidsim.games.full_domain.game import FullDomainGame
+from reidsim.games.full_domain.incumbents import FullDomainSolution, Incumbents
+from reidsim.games.full_domain.node_payoffs import PAYOUT
 from reidsim.games.full_domain.walk import Followed, walk
-from reidsim.releases.strategy_space import Floats, Strategies
 
 # Points solved in one walk: the table that points share has as many rows and columns.
 _POINTS_PER_WALK = 100
-
-
-@dataclass(frozen=True, eq=False)
-class FullDomainSolution:
-    """The best node at each parameter point; arrays of shape (n_points,), money in currency units.
-
-    Where no node keeps to the suppression limit there is no solution: nothing is released.
-
-    Parameters
-    ----------
-    nodes : ndarray of int64
-        -1 where there is no solution.
-    payout : ndarray of float64
-        Publisher's payoff over all records; 0 without a solution.
-    suppressed, attacked : ndarray of int64
-        Records.
-    adversary_payoff : ndarray of float64
-        Over all records.
-    bound : ndarray of float64
-        No node pays more than this.
-    best_case : ndarray of float64
-        The payout if every record were shared as it is and none attacked.
-    evaluated : int
-        Nodes whose payout was worked out.
-    proved : ndarray of bool
-        Whether the node is proved optimal.
-    """
-
-    nodes: Strategies
-    payout: Floats
-    suppressed: NDArray[np.int64]
-    attacked: NDArray[np.int64]
-    adversary_payoff: Floats
-    bound: Floats
-    best_case: Floats
-    evaluated: int
-    proved: NDArray[np.bool_]
-
-    @property
-    def exact(self) -> bool:
-        """Whether the node is proved optimal at every point."""
-        return bool(self.proved.all())
-
-    @property
-    def relative_payout(self) -> Floats:
-        """Payout as a share of the best case (0 where that is 0)."""
-        return np.divide(self.payout, self.best_case, out=np.zeros_like(self.payout), where=self.best_case > 0)
-
-    @property
-    def gap(self) -> Floats:
-        """How far the payout may be from the optimum, as a share of the best case; 0 when proved optimal."""
-        distance = np.maximum(self.bound - self.payout, 0.0)
-        return np.divide(distance, self.best_case, out=np.zeros_like(distance), where=self.best_case > 0)
-
-
-class Incumbents:
-    """The best nodes so far, one for each point.
-
-    Among payouts that differ by rounding alone the node with the lower total level is better, then the one that comes
-    first in lattice order.
-    """
-
-    def __init__(self, game: FullDomainGame) -> None:
-        points = game.prices.n_points
-        self._game = game
-        self.outcomes = np.zeros((points, 4))
-        self.outcomes[:, SUPPRESSED] = game.n_records
-        self.payout = np.full(points, -np.inf)
-        self.nodes = np.full(points, NO_SOLUTION, dtype=np.int64)
-        self._height = np.full(points, np.iinfo(np.int64).max, dtype=np.int64)
-        self._tie = INDIFFERENCE * np.maximum(game.best_case, 1.0)
-        # What pays less everywhere than the one is no better, what pays more somewhere than the other is.
-        self._floor, self._ceiling = -np.inf, self.payout
-
-    def offer(self, node: int, height: int, outcomes: Floats) -> None:
-        """Take a node where it is better; `height` is the sum of its levels."""
-        payout = outcomes[:, PAYOUT]
-        if payout.max() < self._floor:
-            return
-        better = self._beats(payout, node, height) & (outcomes[:, SUPPRESSED] <= self._game.most_suppressed)
-        if better.any():
-            self.payout[better] = payout[better]
-            self.nodes[better] = node
-            self._height[better] = height
-            self.outcomes[better] = outcomes[better]
-            self._floor, self._ceiling = float((self.payout - self._tie).min()), self.payout + self._tie
-
-    def beaten_by(self, bound: Floats, node: int, height: int) -> bool:
-        """Tell whether at some point a node that pays at most `bound`, or one that generalizes it, can be better."""
-        if (bound > self._ceiling).any():
-            return True
-        return bool(bound.max() >= self._floor and self._beats(bound, node, height).any())
-
-    def _beats(self, payout: Floats, node: int, height: int) -> NDArray[np.bool_]:
-        ahead = payout - self.payout
-        first = (height < self._height) | ((height == self._height) & (node < self.nodes))
-        return np.asarray((ahead > self._tie) | (first & (ahead >= -self._tie)))
-
-    def solution(self, bound: Floats, evaluated: int, *, exact: bool) -> FullDomainSolution:
-        """Return the nodes held."""
-        return FullDomainSolution(
-            nodes=self.nodes,
-            payout=self.outcomes[:, PAYOUT],
-            suppressed=np.rint(self.outcomes[:, SUPPRESSED]).astype(np.int64),
-            attacked=np.rint(self.outcomes[:, ATTACKED]).astype(np.int64),
-            adversary_payoff=self.outcomes[:, ADVERSARY],
-            bound=np.maximum(bound, self.outcomes[:, PAYOUT]),
-            best_case=self._game.best_case,
-            evaluated=evaluated,
-            proved=np.full(len(self.nodes), exact),
-        )
 
 
 class _BestNodes:
@@ -182,6 +70,9 @@ def search(
 def _search(game: FullDomainGame, prune: bool, progress: Callable[[int, int], None] | None) -> FullDomainSolution:
     size = game.lattice.size
     report = (lambda done: None) if progress is None else (lambda done: progress(done, size))
+    if prune and game.outcomes_of_classes:
+        incumbents, seen = search_branches(game, report)
+        return incumbents.solution(incumbents.outcomes[:, PAYOUT], seen, exact=True)
     visitor = _BestNodes(game, prune, report)
     roll_up, finest, _ = game.finest
     shown = walk(roll_up, finest, visitor, followed=game.followed, start=game.lowest)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from reidsim.kinds.assessment.asked import sentences
 from reidsim.kinds.assessment.assessing import assess_study, describe_risk
+from reidsim.kinds.assessment.captions import CAPTIONS
 from reidsim.kinds.assessment.measures import MEASURES, MEASURES_OF_PEOPLE
 from reidsim.kinds.assessment.schema import RiskScenario
 from reidsim.kinds.assessment.study import RiskStudy, build_risk_study
 from reidsim.measures import Measure
+from reidsim.scenarios.asked import Stored
 from reidsim.scenarios.faces import Figures, Shown
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.study import Played, Progress
+from reidsim.wording import Sentence
 
 
 class AssessmentKind(Kind):
@@ -24,6 +28,7 @@ class AssessmentKind(Kind):
     words = "nobody decides: the risks of a release that is given are assessed"
     schema = RiskScenario
     measures = MEASURES
+    captions = CAPTIONS
     decides = ""
 
     def measures_of(self, content: Mapping[str, Any]) -> tuple[Measure, ...]:
@@ -41,6 +46,10 @@ class AssessmentKind(Kind):
     def assess(self, study: RiskStudy, report: Progress) -> Played:
         """Return the risks of everybody."""
         return assess_study(study, report)
+
+    def asked(self, run: Stored) -> Iterator[Sentence]:
+        """Yield what a run was asked."""
+        return sentences(run)
 
     def figures(self, result: Shown) -> Figures:
         """Return the figures of risks."""

@@ -16,6 +16,8 @@ from reidsim.errors import InputError
 from reidsim.games.cross_play import MOST_FORMS
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
+from reidsim.kinds.masking.asked import sentences
+from reidsim.kinds.masking.captions import CAPTIONS
 from reidsim.kinds.masking.measures import MEASURES
 from reidsim.kinds.masking.opponents import opponents_of_subjects
 from reidsim.kinds.masking.outcomes import (
@@ -36,6 +38,7 @@ from reidsim.releases.focused import FocusedSpace
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import among_adversaries
 from reidsim.scenarios.agents_schema import AgentsSection
+from reidsim.scenarios.asked import Stored
 from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, Slider
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
@@ -45,7 +48,7 @@ from reidsim.scenarios.policy import k_of, with_each_k
 from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of
 from reidsim.tables import read_table
-from reidsim.wording import counted
+from reidsim.wording import Sentence, counted
 
 # Sections that only games are made from: what tables are drawn from is the same whatever they say.
 _NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
@@ -58,6 +61,7 @@ class MaskingKind(Kind):
     words = "data subjects decide which attributes of their record are shared, generalized or masked"
     schema = MaskingScenario
     measures = MEASURES
+    captions = CAPTIONS
     policies = POLICIES
     decides = "subject"
     numbers_draws = True
@@ -205,6 +209,10 @@ class MaskingKind(Kind):
     def row_of_record(self, study: MaskingStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return every subject's own row."""
         return np.arange(study.games(draw)[0].n_records)
+
+    def asked(self, run: Stored) -> Iterator[Sentence]:
+        """Yield what a run was asked."""
+        return sentences(run)
 
     def figures(self, result: Shown) -> Figures:
         """Return the figures of the papers that the run has the tables for."""

@@ -12,7 +12,9 @@ import pandas as pd
 
 from reidsim.agents.profile import Setting
 from reidsim.games.equilibrium import Equilibrium
+from reidsim.kinds.tables.asked import sentences
 from reidsim.kinds.tables.build import build_study, data_content
+from reidsim.kinds.tables.captions import CAPTIONS
 from reidsim.kinds.tables.direction_measures import direction_measures, direction_warnings
 from reidsim.kinds.tables.dropped_columns import DroppedColumns
 from reidsim.kinds.tables.full_domain_nodes import FullDomainTables, node_tables
@@ -42,6 +44,7 @@ from reidsim.kinds.tables.study import TablesStudy
 from reidsim.kinds.tables.switching import largest_group, takes_best
 from reidsim.measures import Measure
 from reidsim.scenarios.adversary_schema import AdversarySection
+from reidsim.scenarios.asked import Stored
 from reidsim.scenarios.attack_recipe import require_recipe
 from reidsim.scenarios.faces import Choice as ControlChoice
 from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, amount_slider
@@ -53,7 +56,7 @@ from reidsim.scenarios.policy import with_each_k
 from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.several_adversaries import named
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, PolicyOutcome, Progress
-from reidsim.wording import counted
+from reidsim.wording import Sentence, counted
 
 # Beyond it, walking a lattice takes minutes on tables of some ten thousand records.
 _MANY_NODES = 200_000
@@ -66,6 +69,7 @@ class TablesKind(Kind):
     words = "a publisher decides how each record of a table is generalized, or all of them"
     schema = TablesScenario
     measures = MEASURES
+    captions = CAPTIONS
     policies = POLICIES
     decides = "publisher"
     amount_keys = MONEY_KEYS
@@ -282,6 +286,10 @@ class TablesKind(Kind):
     def play_together(self, studies: Sequence[TablesStudy]) -> Callable[[int], Mapping[str, PolicyOutcome]]:
         """Return the outcomes at the points of one walk."""
         return FullDomainPoints(studies).outcomes
+
+    def asked(self, run: Stored) -> Iterator[Sentence]:
+        """Yield what a run was asked."""
+        return sentences(run)
 
     def figures(self, result: Shown) -> Figures:
         """Return the figures of the papers that the run has the tables for."""

@@ -25,13 +25,14 @@ from reidsim.games.equilibrium import evaluate
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame, eager
 from reidsim.games.full_domain.anytime import anytime_search, explore
 from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
+from reidsim.games.full_domain.incumbents import FullDomainSolution
 from reidsim.games.full_domain.local_recoding import local_recoding, sizes_in_rounds
 from reidsim.games.full_domain.multi_dimensional import multi_dimensional
 from reidsim.games.full_domain.nodes import NodeOutcomes
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.risk import GivenSizes
-from reidsim.games.full_domain.search import FullDomainSolution, search
+from reidsim.games.full_domain.search import search
 from reidsim.games.lattice_search import lattice_search
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 from reidsim.kinds.tables.looked_up import choose_looked_up

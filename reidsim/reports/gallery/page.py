@@ -19,7 +19,7 @@ from reidsim.reports.gallery.exhibits import EXHIBITS, Exhibit
 from reidsim.reports.illustration import figures_of
 from reidsim.reports.page.captions import figure_caption
 from reidsim.reports.page.toml_text import inline_toml
-from reidsim.scenarios.kind import kind_of_content
+from reidsim.scenarios.kind import kind_of, kind_of_content
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.study import Progress
 
@@ -124,7 +124,7 @@ def _exhibit(name: str, pictures: Path) -> str:
     drawn = next(((key, figure) for key, figure in figures if exhibit.figure in ("", key)), None)
     if drawn is not None:
         save_figure(drawn[1], pictures / f"{name}.png", dots_per_inch=80)
-        lines += [f"![{figure_caption(drawn[0])}](gallery/{name}.png)", ""]
+        lines += [f"![{figure_caption(drawn[0], kind_of(loaded.scenario))}](gallery/{name}.png)", ""]
     return "\n".join([*lines, "```console", _command(name, exhibit), "```", ""])
 
 

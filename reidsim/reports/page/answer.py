@@ -9,12 +9,12 @@ import pandas as pd
 
 from reidsim.drafts import scenario_text as defaults
 from reidsim.reports.page.answers_under_uncertainty import uncertain_answer
-from reidsim.reports.page.blocks import Block, Bullets, Cell, Code, Inline, Table, paragraph
+from reidsim.reports.page.blocks import Block, Bullets, Cell, Table, paragraph
 from reidsim.reports.page.exposure import Exposure, exposure_of, people_text
-from reidsim.reports.page.number_text import number_text
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.verdict import least_exposed, same_payoff
 from reidsim.scenarios.varied_gain import GAIN, LOSS, gain_goes_with_loss
+from reidsim.wording import Code, Inline, number_text
 
 _WORST_CASE = "worst-case"
 _POINTS_SHOWN = 30

@@ -7,8 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from reidsim.reports.page.blocks import Block, Code, Inline, paragraph
+from reidsim.reports.page.blocks import Block, paragraph
 from reidsim.reports.page.stored_run import StoredRun
+from reidsim.wording import Code, Inline
 
 _ROBUSTNESS = {"policy", "mean_payoff", "worst_payoff", "largest_regret", "points"}
 _CROSS_PLAY = {"defender", "plans_against", "adversary", "publisher_payoff"}

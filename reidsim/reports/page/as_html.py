@@ -15,10 +15,8 @@ from reidsim.reports.page.blocks import (
     Block,
     Bullets,
     Cell,
-    Code,
     Figure,
     Heading,
-    Inline,
     Listing,
     Page,
     Paragraph,
@@ -27,6 +25,7 @@ from reidsim.reports.page.blocks import (
     printable,
 )
 from reidsim.reports.page.stylesheet import STYLESHEET
+from reidsim.wording import Code, Inline
 
 # Even if a label got through unescaped, a browser would load and run nothing.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"

@@ -13,10 +13,8 @@ from reidsim.reports.page.blocks import (
     Block,
     Bullets,
     Cell,
-    Code,
     Figure,
     Heading,
-    Inline,
     Listing,
     Page,
     Paragraph,
@@ -24,6 +22,7 @@ from reidsim.reports.page.blocks import (
     Term,
     printable,
 )
+from reidsim.wording import Code, Inline
 
 # What Markdown or HTML would take for markup. Angle brackets and ampersands become entities, the rest gets a backslash.
 _MARKUP = re.compile(r"([\\`*_{}\[\]#|~$^])")

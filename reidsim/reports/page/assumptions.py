@@ -11,12 +11,13 @@ from pydantic import BaseModel
 
 from reidsim.bundled import bundled_folder, bundled_names
 from reidsim.errors import InputError
-from reidsim.reports.page.blocks import Block, Bullets, Cell, Code, Inline, Table, paragraph, shortened
+from reidsim.reports.page.blocks import Block, Bullets, Cell, Table, paragraph, shortened
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.page.toml_text import inline_toml
 from reidsim.scenarios.kind import schemas
 from reidsim.scenarios.origins import Origins, RecipeOrigin, leaves, origins_of, recipe_origins
 from reidsim.validation import validated
+from reidsim.wording import Code, Inline
 
 # `key = value # comment`, where no text holds the sign.
 _COMMENTED = re.compile(r"^([\w.-]+)\s*=\s*([^#]*?)\s*#\s*(.+)$")

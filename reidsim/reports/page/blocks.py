@@ -6,12 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-
-@dataclass(frozen=True)
-class Code:
-    """A name or command inside a sentence, shown as it is."""
-
-    text: str
+from reidsim.wording import Code, Inline
 
 
 @dataclass(frozen=True)
@@ -30,7 +25,6 @@ class Bar:
     text: str
 
 
-Inline = str | Code
 Cell = str | Code | Term | Bar
 
 

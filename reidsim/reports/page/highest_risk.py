@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from reidsim.errors import InputError
 from reidsim.releases.hierarchy import SUPPRESSED
-from reidsim.reports.page.blocks import Block, Cell, Code, Table, paragraph, shortened
+from reidsim.reports.page.blocks import Block, Cell, Table, paragraph, shortened
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.forms import ChosenForms, chosen_forms, policies_of
 from reidsim.scenarios.people import PERSON
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import validated
+from reidsim.wording import Code
 
 # Cells of each policy that are shown.
 MOST_CELLS = 8

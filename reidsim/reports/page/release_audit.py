@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reidsim.errors import InputError
-from reidsim.reports.page.blocks import Block, Bullets, Cell, Code, Table, paragraph
+from reidsim.reports.page.blocks import Block, Bullets, Cell, Table, paragraph
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.audited import DEFINITION, audit_facts, audit_of, audit_warnings, by_fitting_rows
 from reidsim.reports.shared.forms import policies_of
 from reidsim.reports.shared.records import records_of_policy, source_records
+from reidsim.wording import Code
 
 _POLICIES_A_TABLE = 4
 _ROWS = {

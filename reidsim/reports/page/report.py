@@ -22,10 +22,8 @@ from reidsim.reports.page.blocks import (
     Block,
     Bullets,
     Cell,
-    Code,
     Figure,
     Heading,
-    Inline,
     Listing,
     Page,
     Table,
@@ -35,13 +33,13 @@ from reidsim.reports.page.blocks import (
 )
 from reidsim.reports.page.captions import MAIN_COLUMNS, figure_caption, table_caption
 from reidsim.reports.page.highest_risk import cell_blocks
-from reidsim.reports.page.number_text import number_text
 from reidsim.reports.page.question import question_blocks
 from reidsim.reports.page.release_audit import audit_blocks
 from reidsim.reports.page.repeat import command_of, named_files, repeating_command
 from reidsim.reports.page.risk_distribution import risk_blocks
 from reidsim.reports.page.stored_run import StoredRun, open_results
 from reidsim.reports.page.toml_text import toml_text
+from reidsim.wording import Code, Inline, number_text
 
 Format = Literal["html", "markdown"]
 ENDINGS: Mapping[Format, str] = {"html": "html", "markdown": "md"}
@@ -231,7 +229,7 @@ def _figures(run: StoredRun) -> Iterator[Block]:
         if data is None:
             yield paragraph("The figure ", Code(name), " is no PNG file and is left out.", kind="warning")
         else:
-            yield Figure(path, data, figure_caption(name))
+            yield Figure(path, data, figure_caption(name, run.kind))
 
 
 def _tables(run: StoredRun) -> Iterator[Block]:
@@ -243,7 +241,7 @@ def _tables(run: StoredRun) -> Iterator[Block]:
         table = run.table(name)
         if set(MAIN_COLUMNS.get(name, ("",))) <= set(table.columns):
             table = table[list(MAIN_COLUMNS[name])]
-        what = (Code(f"{name}.parquet"), f": {table_caption(name)}, {len(table):,} rows")
+        what = (Code(f"{name}.parquet"), f": {table_caption(name, run.kind)}, {len(table):,} rows")
         if _holds_records(run, table):
             named.append((*what, " about single records."))
         elif len(table) > _ROWS_SHOWN or len(table.columns) > _COLUMNS_SHOWN:
@@ -253,7 +251,7 @@ def _tables(run: StoredRun) -> Iterator[Block]:
             columns = [table[column] for column in table.columns]
             texts = frozenset(place for place, column in enumerate(columns) if not is_numeric_dtype(column))
             header = [Code(str(column)) for column in table.columns]
-            yield Table(header, rows, table_caption(name), text_columns=texts)
+            yield Table(header, rows, table_caption(name, run.kind), text_columns=texts)
     if named:
         yield paragraph("The results folder also holds these tables, which are not shown here:")
         yield Bullets(tuple(named))

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from reidsim.games.measures import RECORD_RISK, SUCCESS_PROBABILITY
 from reidsim.kinds.assessment.measures import RISKS_OF_PERSONS
-from reidsim.reports.page.blocks import Bar, Block, Cell, Code, Table, paragraph
+from reidsim.reports.page.blocks import Bar, Block, Cell, Table, paragraph
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.scenarios.people import once_each
+from reidsim.wording import Code
 
 # Upper ends of the classes of probability above 0; 1/11 and 1/20 are thresholds in use (k = 11, k = 20).
 UPPER_ENDS = (0.001, 0.01, 1 / 20, 1 / 11, 0.2, 0.5, 1.0)

@@ -101,13 +101,6 @@ class StoredRun:
         return policy not in self.policies or not self.policies[policy].in_another_game
 
     @property
-    def is_of_one_form(self) -> bool:
-        """Whether all records are shared in one form, in results of former versions, too."""
-        publisher = self.content.get("publisher")
-        unit = publisher.get("unit") if isinstance(publisher, Mapping) else None
-        return self.game == "full-domain" or (self.game == "tables" and unit == "table")
-
-    @property
     def n_records(self) -> int | None:
         """The number of records, where there is one number."""
         number = self.manifest.get("records")

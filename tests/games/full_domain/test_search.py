@@ -6,16 +6,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from full_domain_oracle import AMOUNTS, SmallDataset, datasets, game_of, permutations, variants
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tiers import examples
 
 from reidsim.errors import InputError
 from reidsim.games.full_domain.anytime import anytime_search, explore
 from reidsim.games.full_domain.game import FullDomainGame
+from reidsim.games.full_domain.node_payoffs import PAYOUT, SUPPRESSED
 from reidsim.games.full_domain.nodes import every_node
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.search import search
+from reidsim.games.full_domain.walk import NOBODY
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
@@ -44,6 +46,24 @@ def test_exact_search_is_the_best_of_all_nodes(small, prune):
     assert_solution(solution, game, small.best())
     assert solution.exact
     assert solution.gap == 0
+
+
+@given(datasets(same_prices=True), st.booleans())
+def test_no_node_of_a_branch_pays_more_or_suppresses_less_than_its_bound(small, no_attack):
+    game = replace(game_of(small), no_attack=no_attack)
+    assume(game.by_class)
+    roll_up, finest, _ = game.finest
+    nodes, nobody = every_node(game), np.empty(0, dtype=np.int32)
+    levels = [game.lattice.levels(node) for node in nodes.nodes.tolist()]
+    for depth in range(len(roll_up.order)):
+        fixed = roll_up.order[: depth + 1]
+        for first in {tuple(node[at] for at in fixed) for node in levels}:
+            branch = [at for at, node in enumerate(levels) if tuple(node[here] for here in fixed) == first]
+            table, _ = roll_up.at(finest, levels[branch[0]], nobody)
+            assert (np.diff(table.keys) > 0).all()
+            bound = game.outcomes(0, roll_up.project(table, depth), NOBODY)[0]
+            assert (nodes.payout[branch] <= bound[PAYOUT] + 1e-7).all()
+            assert (nodes.suppressed[branch] >= bound[SUPPRESSED]).all()
 
 
 @given(variants(datasets()))

@@ -1,0 +1,10 @@
+"""What the figures and tables of this kind show, in words."""
+
+# By file name without ending.
+CAPTIONS = {
+    "effectiveness": "Distribution of the subjects' payoff by policy, and privacy against utility",
+    "strategy-map": "Which attributes each subject masks, by policy; subjects who are attacked stand on the right",
+    "lines-payoff": "Subjects' mean payoff by policy along each line of changed values",
+    "lines-privacy": "Subjects' mean privacy by policy along each line of changed values",
+    "lines-utility": "Mean utility by policy along each line of changed values",
+}

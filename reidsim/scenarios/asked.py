@@ -1,0 +1,122 @@
+"""What a run was asked, in the sentences that kinds share: against whom, at what prices, with what beliefs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
+
+from reidsim.scenarios.varied_gain import gain_goes_with_loss
+from reidsim.wording import Code, Sentence, number_text
+
+
+class Stored(Protocol):
+    """A results folder, as sentences about it need it; see `reidsim.reports.page.stored_run.StoredRun`."""
+
+    @property
+    def content(self) -> Mapping[str, Any]: ...  # noqa: D102 - as of results
+    @property
+    def manifest(self) -> Mapping[str, Any]: ...  # noqa: D102
+    @property
+    def n_records(self) -> int | None: ...  # noqa: D102
+    @property
+    def units(self) -> tuple[str, str]: ...  # noqa: D102
+    @property
+    def n_counted(self) -> int | None: ...  # noqa: D102
+
+
+def adversaries(run: Stored, planned: Callable[[Stored, Mapping[str, Any]], Iterator[Sentence]]) -> Iterator[Sentence]:
+    """Yield what each adversary does, in the sentences of `planned`."""
+    several = section(run.content, "adversaries")
+    if several:
+        yield ("A record meets one of several adversaries; payoffs, attacks and risk are expectations over them.",)
+    for name in several:
+        adversary = section(several, name)
+        yield ("With probability ", number_text(adversary.get("weight")), " it is ", Code(str(name)), ".")
+        yield from planned(run, adversary)
+    if not several:
+        yield from planned(run, section(run.content, "adversary"))
+
+
+def plan(run: Stored, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
+    """Yield how an adversary attacks each record, what it gains and pays, and what it knows."""
+    if section(section(run.content, "agents"), "types"):
+        yield (
+            "Adversaries of several types come, each with prices and plans of its own where the assumptions below give "
+            "them; where they do not, what follows holds.",
+        )
+    gain, cost = gain_and_cost(run, adversary)
+    if adversary.get("planner") == "fmdp":
+        sequential = section(adversary, "sequential")
+        registry = str(sequential.get("registry", "everybody"))
+        yield (
+            "The adversary may buy access to the registry ",
+            Code(registry),
+            f" for {number_text(sequential.get('access_cost', 0))} and then act against one candidate after the other. "
+            f"A hit gains {gain}, an exploit costs {cost}, a detected one {number_text(sequential.get('penalty', 0))}. "
+            "It goes on as long as that pays.",
+        )
+    else:
+        yield (
+            f"The adversary attacks a record once or not at all, by naming one of the people who fit. Success gains "
+            f"{gain}, an attempt costs {cost}. It attacks if the expected gain exceeds the cost.",
+        )
+    yield from knowledge(adversary)
+
+
+def knowledge(adversary: Mapping[str, Any]) -> Iterator[Sentence]:
+    """Yield what an adversary knows of people, if a recipe tells."""
+    known = adversary.get("knowledge")
+    if isinstance(known, str):
+        yield ("It knows of people only what the recipe ", Code(known), " tells.")
+
+
+def gain_and_cost(run: Stored, adversary: Mapping[str, Any]) -> tuple[str, str]:
+    """Return in words what an adversary gains and pays: its own amounts, else those of the economics."""
+    gain = number_text(adversary["gain"]) if "gain" in adversary else _gain(run)
+    return gain, number_text(adversary.get("cost", section(run.content, "economics").get("cost")))
+
+
+def _gain(run: Stored) -> str:
+    """Return the gain of the economics, in words where it differs from point to point."""
+    economics = section(run.content, "economics")
+    stated = number_text(economics.get("gain", economics.get("loss")))
+    if not gain_goes_with_loss(run.content, varied_keys(run.content)):
+        return stated
+    return f"as much as the loss of each point ({stated} in the scenario itself)"
+
+
+def by_generalization(run: Stored, defender: str) -> Iterator[Sentence]:
+    """Yield what a shared record brings whoever shares it, and costs; less the more it is generalized."""
+    economics = section(run.content, "economics")
+    yield (
+        f"A record shared as it is brings the {defender} {number_text(economics.get('benefit'))}, less the more it is "
+        f"generalized. A re-identified record costs {number_text(economics.get('loss'))}.",
+    )
+    yield from beliefs(run, defender)
+
+
+def beliefs(run: Stored, defender: str) -> Iterator[Sentence]:
+    """Yield what whoever shares the records believes of the adversary, where that is not the truth."""
+    believed = section(run.content, "beliefs")
+    if believed:
+        held = ", ".join(f"{key} {plain(value)}" for key, value in believed.items())
+        yield (f"The {defender} plans with other beliefs ({held}); payoffs are the true ones.",)
+
+
+def varied_keys(content: Mapping[str, Any]) -> list[str]:
+    """Return the keys whose values differ from point to point."""
+    uncertain = section(section(content, "uncertainty"), "parameters")
+    return [*uncertain, *section(section(content, "sweep"), "values")]
+
+
+def section(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return a section of a scenario as plain data; an empty one, if it has none."""
+    value = content.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def plain(value: object) -> str:
+    """Write a value of a scenario in a sentence."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} {plain(entry)}" for key, entry in value.items()) + "}"
+    return number_text(value)
