@@ -313,8 +313,8 @@ class TablesScenario(ScenarioHead):
         erring = [key for key, section in self.every_adversary.items() if section.errs]
         if rounds and erring and "prosecutor" in self.risks:
             raise InputError(
-                "under prosecutor risk its records hide among those left for their round, which is told of an adversary "
-                "who does not err", where="publisher.policies", found=rounds[0],
+                "under prosecutor risk its records hide among those left for their round, which is told of an adversary"
+                " who does not err", where="publisher.policies", found=rounds[0],
                 expected=f'{erring[0]}.rationality = "perfect", or other policies',
             )  # fmt: skip
         if not self.adversaries:
