@@ -234,10 +234,8 @@ EVERY_ERRING = [
     for linkage in WORLDS[world][2]
 ]
 FEW_ERRING = [
-    ("records", "one-shot with prospect-logit", "stages", "mistaken"),
-    ("table-above", "one-shot with logit", "plain", "mistaken"),
+    ("table-above", "one-shot with prospect-logit", "plain", "mistaken"),
     ("subjects", "one-shot with logit", "stages", "mistaken"),
-    ("subjects", "fmdp with logit", "knowledge", "mistaken"),
 ]
 FEW = [
     ("records", "one-shot", "plain", "mistaken"),

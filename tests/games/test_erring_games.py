@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_games import small_games
 from test_extensive_form import gambit, gambit_tree, games, with_gambit
-from tiers import examples
+from tiers import cases, examples
 
 from reidsim.adversaries.erring import ErringAdversary
 from reidsim.adversaries.rationality import ProspectTheory
@@ -43,6 +43,11 @@ ERRING = at_least(
         if name.split("-")[1] not in ("always", "never", "random") and not (prospect and "fmdp" in name)
     ],
 )
+
+FEW = [
+    ("lattice-one-shot", "coin"), ("lattice-multistage", "prospect"), ("lattice-partial-knowledge", "logit"),
+    ("lattice-fmdp-unconfirmed", "logit"), ("masking-multistage", "prospect-logit"), ("masking-fmdp", "coin"),
+]  # fmt: skip
 
 
 def erring(game, precision, prospect=None):
@@ -111,7 +116,7 @@ def test_precise_errors_leave_the_game_without_errors_but_for_ties(small, precis
             assert found[i] == pytest.approx(plain[i], abs=1e-9 * small.scale[i])
 
 
-@pytest.mark.parametrize(("name", "errors"), ERRING)
+@pytest.mark.parametrize(("name", "errors"), cases(ERRING, FEW))
 def test_every_search_agrees_with_enumeration_of_every_linkage(name, errors):
     game = erring(PLAYERS[name].game, *ERRORS[errors])
     n, size = game.n_records, game.space.size

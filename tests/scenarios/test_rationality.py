@@ -91,7 +91,7 @@ def test_attacks_by_mistake_are_drawn_as_often_as_expected(tmp_path):
         assert abs(float(drawn.loc["no-protection", measure]) - share) < bound
 
 
-@pytest.mark.parametrize("world", cases(["records", "table", "subjects"], ["records"]))
+@pytest.mark.parametrize("world", cases(["records", "table", "subjects"], ["table"]))
 def test_the_precision_is_swept_and_uncertain(tmp_path, world):
     path = write(tmp_path, world, "one-shot", "plain")
     policies = [name for name in WORLDS[world][3] if name in ("basic", "masking")]
@@ -126,6 +126,7 @@ def test_cross_play_tells_the_adversary_who_errs_from_the_one_who_does_not(tmp_p
     assert by_adversary.loc["one-shot-logit", "publisher_payoff"] < plain
 
 
+@pytest.mark.deep
 def test_switches_are_exact_where_attacks_do_not_depend_on_the_amount(tmp_path):
     path = write(tmp_path, "records", "one-shot", "plain")
     loaded = load_scenario(path, {**LOGIT, "publisher.policies": ["basic", "no-protection", "opt-in"]})
@@ -135,6 +136,7 @@ def test_switches_are_exact_where_attacks_do_not_depend_on_the_amount(tmp_path):
     assert not along_cost.manifest["switch"]["exact"]
 
 
+@pytest.mark.deep
 def test_an_adversary_of_ones_own_errs_if_it_tells_what_attacks_are_worth(tmp_path):
     path = write(tmp_path, "records", "one-shot", "plain")
     (tmp_path / "own.py").write_text(
