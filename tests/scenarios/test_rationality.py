@@ -153,3 +153,21 @@ def test_an_adversary_of_ones_own_errs_if_it_tells_what_attacks_are_worth(tmp_pa
     pd.testing.assert_frame_equal(found, plain, rtol=0, atol=1e-9)
     with pytest.raises(InputError, match=r"adversary.rationality: an adversary of your own errs by what an attack is"):
         reidsim.run(path, overrides={**own, "adversary.planner": "own:Mute"}, allow_code=True)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "changes", "problem"),
+    [
+        ("xia2015", LOGIT, "figures.sequential: figures of the sequential attack are of an adversary who does not err"),
+        ("prasser2017", LOGIT, "publisher.policies: under prosecutor risk .* who does not err; found 'local-recoding'"),
+    ],
+)
+def test_what_is_told_of_adversaries_without_errors_alone_is_refused(scenario, changes, problem):
+    with pytest.raises(InputError, match=problem):
+        load_scenario(scenario, changes)
+
+
+def test_subjects_who_search_greedily_face_nobody_who_errs(tmp_path):
+    path = write(tmp_path, "subjects", "one-shot", "plain")
+    with pytest.raises(InputError, match="subjects.solver.*found 'greedy'; expected one of best-first"):
+        reidsim.run(path, overrides={**LOGIT, "subjects.solver": "greedy"})

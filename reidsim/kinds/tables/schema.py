@@ -405,6 +405,12 @@ class TablesScenario(ScenarioHead):
                 found=f"adversary.planner = {self.adversary.planner!r}",
                 expected="adversary.planner = 'fmdp'",
             )
+        if self.figures.sequential is not None and self.adversary.errs:
+            raise InputError(
+                "figures of the sequential attack are of an adversary who does not err", where="figures.sequential",
+                found=f'adversary.rationality = "{self.adversary.rationality}"',
+                expected='adversary.rationality = "perfect"',
+            )  # fmt: skip
         follows = "gain" not in self.economics.model_fields_set
         gains = ("economics.columns.gain", *(("economics.columns.loss",) if follows else ()))
         for section in self.every_adversary.values():
