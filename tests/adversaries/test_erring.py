@@ -183,6 +183,21 @@ def test_prospects_are_valued_as_the_paper_says(size, gain, price, theory):
         assert noisy.attack_probability[0] == pytest.approx(1 / (1 + math.exp(-0.3 * expected)), abs=1e-9)
 
 
+@pytest.mark.parametrize(("gain", "price"), [(5.0, 10.0), (9.5, 10.0), (10.0, 10.0), (10.5, 10.0), (0.0, 3.0)])
+@pytest.mark.parametrize("size", [1, 2, 20])
+def test_small_gains_and_losses_in_any_case_are_valued_outcome_by_outcome(size, gain, price):
+    theory = ProspectTheory(gain_weighting=0.28)
+    expected = cumulative_prospect(1 / size, gain, price, theory)
+    assert theory.worth(np.array([1 / size]), gain, price)[0] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def test_where_the_chance_of_an_attack_is_too_small_to_tell_there_is_none():
+    reply = ErringAdversary(OneShotAdversary(10.0, 100.0), 1e6).respond(groups(1, 2))
+    assert not reply.attacks.any()
+    np.testing.assert_array_equal(reply.frequency, 1.0)
+    np.testing.assert_array_equal(reply.adversary_payoff, 0.0)
+
+
 def test_the_median_estimates_value_a_prospect_as_worked_out_by_hand():
     # A hit of 100 with probability 0.05, at a price of 10: 0.1316 * 90^0.88 - 2.25 * 0.8499 * 10^0.88.
     over = weighted(np.array([0.05]), 0.61)[0]
@@ -220,6 +235,9 @@ def test_a_likelier_hit_is_never_worth_less(theory, gain, price):
         (lambda: ErringAdversary(OneShotAdversary(GAIN, COST), -1.0), "precision out of range; found -1.0"),
         (lambda: ErringAdversary(OneShotAdversary(GAIN, COST), math.inf), "precision out of range"),
         (lambda: ProspectTheory(gain_weighting=0.2), "gain_weighting: exponent out of range; found 0.2"),
+        (lambda: ProspectTheory(loss_weighting=1.1), "loss_weighting: exponent out of range; found 1.1"),
+        (lambda: ProspectTheory(gain_curvature=1.1), "gain_curvature: exponent out of range; found 1.1"),
+        (lambda: ProspectTheory(loss_aversion=math.inf), "loss aversion out of range; found inf"),
         (lambda: ProspectTheory(loss_curvature=0.0), "loss_curvature: exponent out of range; found 0.0"),
         (lambda: ProspectTheory(loss_aversion=0.0), "loss aversion out of range; found 0.0"),
     ],
