@@ -16,6 +16,7 @@ _STREAMS = (
     "cross-play",
     "stress",
     "attributes",
+    "lists",
 )
 
 

@@ -416,6 +416,9 @@ _CROSS_PLAYS = (
         "attributes.zip.draw": False,
     }, {"knowledge": "tennessee-voters"}),
     Case("clinic-cross-play", "cross-play", "clinic.toml", {}, {"knowledge": "club.toml", "stages": "attack.toml"}),
+    Case("clinic-prices-cross-play", "cross-play", "clinic.toml", {
+        "replications": 2, "sweep": {"values": {"economics.loss": [100, 300]}}
+    }, {"executor": "serial", "equilibrium": True, "double_oracle": "zero-sum"}),
     Case("clinic-table-cross-play", "cross-play", "clinic-table.toml", {},
          {"knowledge": "club.toml", "stages": "attack.toml"}),
     Case("xia2015-cross-play", "cross-play", "xia2015", {"publisher.solver": "branch-and-bound"}),

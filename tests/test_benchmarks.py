@@ -16,6 +16,7 @@ SHARED = ("memory", "needs")
 SMALL = {
     "agents": ["--subjects", "2000", "--repeats", "1", "--sample", "20"],
     "batches": ["--tiny", "100", "--medium", "2", "--replications", "2", "--skip-dask"],
+    "cross_play": ["--runs", "10", "--games", "1"],
     "dataset_level": [
         *("--table", "adult-arx-sample", "--amounts", "300"),
         *("--repeats", "1", "--sample", "1", "--skip-regions"),
@@ -25,6 +26,7 @@ SMALL = {
     "first_minute": ["--repeats", "1"],
     "fmdp": ["--sample", "1"],
     "knowledge": ["--sample", "1", "--trials", "2", "--largest", "2000"],
+    "lists": ["--people", "20000", "--sample", "200", "--records", "50", "--plain-records", "1"],
     "masking": ["--targets", "100", "--loci", "8", "--sample", "1", "--skip-growth"],
     "populations": ["--skip-engines", "--skip-growth", "--largest", "100000"],
     "populations_national": ["--sample", "100", "--largest", "100000"],

@@ -18,6 +18,25 @@ INDIFFERENCE = 1e-12
 
 
 @dataclass(frozen=True)
+class ListedCandidates:
+    """The people of a list who agree with each record, for adversaries who act against one after the other.
+
+    Parameters
+    ----------
+    sizes : ndarray of int64, shape (n,)
+        How many there are.
+    among : ndarray of bool, shape (n,)
+        Whether the record's person is one of them, which the adversary does not know.
+    coverage : ndarray of float64, shape (n,)
+        Probability that the person is in the list, as the adversary believes, besides a prior of its own.
+    """
+
+    sizes: Counts
+    among: NDArray[np.bool_]
+    coverage: Floats
+
+
+@dataclass(frozen=True)
 class Linkage:
     """What linking the shared form of records to a population yields.
 
@@ -31,12 +50,15 @@ class Linkage:
         Share of the whole population that has the released values, for adversaries who know no more before access.
     by_chance : bool
         Whether group sizes are no counts of people but one over the probability that an attempt names the right person.
+    candidates : ListedCandidates, optional
+        Where people are looked up in a list that was drawn; group sizes are then by chance.
     """
 
     group_sizes: Counts
     believed_group_sizes: Counts
     match_probability: Floats | None = None
     by_chance: bool = field(default=False, kw_only=True)
+    candidates: ListedCandidates | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -100,6 +122,11 @@ class Response:
     def success_of_attacks(self) -> Floats:
         """Probability that an attack names the right person, whoever makes it."""
         return self.success
+
+
+def one_over(chance: Floats) -> Floats:
+    """Return one over a probability, infinite where it is 0."""
+    return np.asarray(np.divide(1.0, chance, out=np.full(np.shape(chance), np.inf), where=chance > 0))
 
 
 class Adversary(Protocol):

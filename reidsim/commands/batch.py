@@ -112,7 +112,7 @@ def run_several(
 
     if folder is None:
         folder = (
-            _latest_folder(loaded.name) if resume or rerun_failed else next_free_folder(Path("results"), loaded.name)
+            latest_folder(loaded.name) if resume or rerun_failed else next_free_folder(Path("results"), loaded.name)
         )
     try:
         with DelayedProgress(Console(stderr=True)) as progress:
@@ -160,7 +160,14 @@ def refuse_options_of_batches(source: Path, options: dict[str, Any]) -> None:
         )
 
 
-def _latest_folder(name: str) -> Path:
+def latest_folder(name: str) -> Path:
+    """Return the folder in results that was made last under a name.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
     folders = sorted(Path("results").glob(f"{name}-[0-9][0-9][0-9]"))
     if not folders:
         raise InputError("no batch to go on with", source=f"results/{name}-001", expected="option -o with its folder")

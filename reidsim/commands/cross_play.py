@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from reidsim import interrupts
 from reidsim.commands.arguments import (
     AllowCodeOption,
     GroupReadableOption,
@@ -18,8 +20,25 @@ from reidsim.commands.arguments import (
     print_warnings,
     tell_results,
 )
+from reidsim.commands.batch import (
+    ExecutorOption,
+    RerunFailedOption,
+    ResumeOption,
+    SchedulerOption,
+    TimeoutOption,
+    WorkersOption,
+    latest_folder,
+    refuse_options_of_batches,
+)
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
+
+
+class OracleGame(StrEnum):
+    """Which adversary a double oracle is against."""
+
+    ZERO_SUM = "zero-sum"
+    GENERAL_SUM = "general-sum"
 
 
 def cross_play(
@@ -48,36 +67,105 @@ def cross_play(
             help="What is printed: publisher_payoff, adversary_payoff, utility, share_attacked, risk or regret."
         ),
     ] = "publisher_payoff",
+    equilibrium: Annotated[
+        bool, typer.Option("--equilibrium", help="Work out optimal mixtures and equilibria of the payoffs.")
+    ] = False,
+    double_oracle: Annotated[
+        OracleGame | None,
+        typer.Option(
+            "--double-oracle",
+            help="Add best replies to mixtures, against whom hurts the defender most or who gains most itself.",
+            show_choices=True,
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option(help="What both may still gain when no more replies are added, per record.")
+    ] = 0.01,
+    executor: ExecutorOption = None,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+    timeout: TimeoutOption = None,
+    resume: ResumeOption = False,
+    rerun_failed: RerunFailedOption = False,
     group_readable: GroupReadableOption = False,
     allow_code: AllowCodeOption = False,
 ) -> None:
     """Play every defender against every adversary of a scenario, and write a results folder.
 
+    Replications, a sweep and uncertain parameters of the scenario make it a batch, with the options of one.
+
     Example: reidsim cross-play wan2015 --measure regret
 
-    Example: reidsim cross-play mine.toml -o results/played
+    Example: reidsim cross-play mine.toml --set replications=50 -o results/played
     """
     # Imported late so that --help and errors in the scenario do not wait for numerical libraries.
-    from reidsim.engine.cross_play import cross_play_loaded
+    from reidsim.engine.batch.executors.choice import executor_named
+    from reidsim.engine.batch.journal import keeps_runs
+    from reidsim.engine.cross_play.options import CrossPlayOptions
+    from reidsim.engine.cross_play.run import cross_play_loaded, has_several_plays
     from reidsim.engine.results import next_free_folder, require_free
     from reidsim.games.cross_play import require_measure
-    from reidsim.reports.cross_play_table import cross_play_tables
+    from reidsim.reports.cross_play_table import cross_play_tables, cross_play_verdict
+    from reidsim.reports.equilibrium_table import double_oracle_tables, equilibrium_tables
     from reidsim.reports.illustration import illustrate
     from reidsim.scenarios.load import load_scenario
 
     stop_if_interrupted()
     require_measure(measure, where="--measure")
     loaded = load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code)
-    folder = output or next_free_folder(Path("results"), f"{loaded.name}-cross-play")
-    require_free(folder)
-    with DelayedProgress(Console(stderr=True)) as progress:
-        result = cross_play_loaded(
-            loaded, knowledge=knowledge, stages=stages, attack_rate=attack_rate, progress=progress
+    options = CrossPlayOptions(
+        knowledge,
+        stages,
+        attack_rate,
+        equilibrium=equilibrium,
+        double_oracle=None if double_oracle is None else double_oracle.value,
+        tolerance=tolerance,
+    )
+    name, several = f"{loaded.name}-cross-play", has_several_plays(loaded.scenario)
+    named = None
+    if several:
+        named = executor_named(executor or "auto", workers=workers, scheduler=scheduler, timeout=timeout)
+    else:
+        refuse_options_of_batches(
+            loaded.path,
+            {
+                "--executor": executor,
+                "--workers": workers,
+                "--scheduler": scheduler,
+                "--timeout": timeout,
+                "--resume": resume,
+                "--rerun-failed": rerun_failed,
+            },
         )
-        stop_if_interrupted()
-        progress("drawing and writing", 0, 1)
-        result.save(folder, illustrate=illustrate)
+    goes_on = resume or rerun_failed
+    folder = output or (latest_folder(name) if goes_on else next_free_folder(Path("results"), name))
+    if not goes_on:
+        require_free(folder)
+    try:
+        with DelayedProgress(Console(stderr=True)) as progress:
+            result = cross_play_loaded(
+                loaded,
+                options,
+                executor=named,
+                folder=folder if several else None,
+                resume=resume,
+                rerun_failed=rerun_failed,
+                progress=progress,
+                illustrate=illustrate,
+            )
+            if not several:
+                stop_if_interrupted()
+                progress("drawing and writing", 0, 1)
+                result.save(folder, illustrate=illustrate)
+    except BaseException:
+        if several and keeps_runs(folder):
+            interrupts.tell_kept(f"runs that ended are kept in {folder}: go on with --resume -o {folder}")
+        raise
     for table in cross_play_tables(result, measure):
+        Console().print(table)
+    for line in cross_play_verdict(result):
+        typer.echo(line)
+    for table in (*equilibrium_tables(result), *double_oracle_tables(result)):
         Console().print(table)
     print_warnings(result.warnings)
     tell_results(folder, group_readable=group_readable)

@@ -15,6 +15,7 @@ from reidsim.engine.stress.checks import check_stress
 from reidsim.errors import InputError
 from reidsim.progress import watched
 from reidsim.scenarios.load import LoadedScenario, load_scenario
+from reidsim.scenarios.named_adversaries import whoever_comes
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 from reidsim.wording import counted
@@ -148,6 +149,7 @@ def describe(loaded: LoadedScenario[ScenarioHead]) -> str:
     """
     if loaded.scenario.stress is not None:
         check_stress(loaded)
+    loaded = whoever_comes(loaded)
     if not is_batch(loaded.scenario):
         return describe_once(loaded)
     design = design_of(loaded)

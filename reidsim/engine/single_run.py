@@ -18,8 +18,18 @@ from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Played, Progress, Study, equilibria_of
 
 
-def run_once(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | None = None) -> RunResult:
+def run_once(
+    loaded: LoadedScenario[ScenarioHead], *, study: Study[Any] | None = None, progress: Progress | None = None
+) -> RunResult:
     """Run a scenario at the values it gives itself, whatever it says about other points and replications.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+    study : Study, optional
+        Of the scenario, if it has been built already.
+    progress : callable, optional
+        Called with a task, and how much of it is done.
 
     Raises
     ------
@@ -31,7 +41,7 @@ def run_once(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | None 
     loaded.makers()
     kind, clock = kind_of(loaded.scenario), Clock()
     report("reading", 0, 1)
-    study = kind.build(loaded)
+    study = study or kind.build(loaded)
     clock.lap("build")
     try:
         if not kind.decides:

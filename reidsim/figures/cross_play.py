@@ -29,14 +29,15 @@ def cross_play_maps(payoff: pd.DataFrame, risk: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        Every cell has its number; the brighter, the larger. Payoffs are coloured from the tenth percentile up, so that
-        a policy that shares next to nothing does not take away the differences between the others.
+        Every cell has its number, but where nobody could play; the brighter, the larger. Payoffs are coloured from the
+        tenth percentile up, so that a policy that shares next to nothing does not take away the differences between the
+        others.
     """
     rows, columns = payoff.shape
     figure, grid = new_figure(1, 2, panel=(2.2 + _COLUMN * columns, 1.2 + _ROW * rows))
     values = payoff.to_numpy()
-    low = float(np.quantile(values, 0.1))
-    scale = Normalize(low, max(float(values.max()), low + 1e-9))
+    low = float(np.nanquantile(values, 0.1))
+    scale = Normalize(low, max(float(np.nanmax(values)), low + 1e-9))
     _draw(figure, grid[0][0], payoff, scale, PUBLISHER_PAYOFF.format, "(a) Defender's payoff", UNIT)
     probabilities = risk.to_numpy()
     positive = probabilities[probabilities > 0]
@@ -52,7 +53,7 @@ def _draw(figure: Figure, axes: Axes, table: pd.DataFrame, scale: Normalize, for
     values: Floats = table.to_numpy()
     shown = np.maximum(values, scale.vmin or 0.0) if isinstance(scale, LogNorm) else values
     image = axes.imshow(shown, cmap="cividis", norm=scale, aspect="auto")
-    for row, column in np.ndindex(*values.shape):
+    for row, column in np.argwhere(np.isfinite(values)).tolist():
         bright = float(scale(shown[row, column])) > 0.55
         text = form.format(values[row, column]).replace("-", "\N{MINUS SIGN}")
         if not text.strip("\N{MINUS SIGN}0.,"):

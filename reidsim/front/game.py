@@ -13,6 +13,7 @@ from reidsim.engine.batch.batch_run import run_batch_loaded
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.executors.serial import SerialExecutor
 from reidsim.engine.cross_play import CrossPlayResult, cross_play_loaded
+from reidsim.engine.cross_play.options import CrossPlayOptions
 from reidsim.engine.run import run_loaded
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.result import StressResult
@@ -29,6 +30,7 @@ from reidsim.progress import watched
 from reidsim.scenarios.given import validated_with
 from reidsim.scenarios.kind import DEFAULT_KIND, kind_named, kind_of
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.named_adversaries import WHO_COMES
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress, Study
 
@@ -226,6 +228,16 @@ class Game:
         seed: int | None = None,
         knowledge: str | None = None,
         stages: str | Path | None = None,
+        sweep: Mapping[str, Any] | None = None,
+        uncertain: Mapping[str, Any] | None = None,
+        samples: int | None = None,
+        replications: int = 1,
+        equilibrium: bool = False,
+        double_oracle: Literal["zero-sum", "general-sum"] | None = None,
+        tolerance: float = 0.01,
+        folder: str | Path | None = None,
+        resume: bool = False,
+        rerun_failed: bool = False,
         progress: Progress | None = None,
     ) -> CrossPlayResult:
         """Play every defender that the game knows, and the user's own policies, against every adversary.
@@ -234,13 +246,43 @@ class Game:
         ----------
         policies, seed, progress
             As of `play`.
-        knowledge, stages
+        knowledge, stages, equilibrium, double_oracle, tolerance, folder, resume, rerun_failed
             As of `reidsim.cross_play`.
+        sweep : mapping of str to iterable, optional
+            Values by name, such as ``{"loss": [100, 300]}``; names are those of `Game.sweep`.
+        uncertain : mapping of str to (float, float) or mapping, optional
+            Ranges or distributions by name, such as ``{"cost": (5, 20)}``; see `stress`.
+        samples : int, optional
+            Points drawn from them.
+        replications : int
+            Runs at each point.
         """
-        loaded = self.scenario(policies, seed)
-        rate = self._opponents.rate
+        sections: dict[str, object] = {}
+        if sweep:
+            sections["sweep"] = {"values": {self._key(name): _listed(name, given) for name, given in sweep.items()}}
+        if uncertain:
+            sections["uncertainty"] = self._uncertainty(uncertain, samples)
+        if replications != 1:
+            sections["replications"] = replications
+        loaded = self.scenario(policies, seed, **sections)
+        options = CrossPlayOptions(
+            knowledge,
+            None if stages is None else str(stages),
+            self._opponents.rate,
+            equilibrium=equilibrium,
+            double_oracle=double_oracle,
+            tolerance=tolerance,
+        )
         with named_arguments():
-            return cross_play_loaded(loaded, knowledge=knowledge, stages=stages, attack_rate=rate, progress=progress)
+            return cross_play_loaded(
+                loaded,
+                options,
+                executor=self._executor(policies),
+                folder=None if folder is None else Path(folder),
+                resume=resume,
+                rerun_failed=rerun_failed,
+                progress=progress,
+            )
 
     @watched
     def stress(
@@ -265,14 +307,14 @@ class Game:
             As of `play`.
         **ranges : (float, float) or mapping
             Lowest and highest value of ``benefit``, ``loss``, ``gain`` or ``cost``, each between them as likely; or a
-            distribution as a scenario file has it. Other keys have ``__`` in place of dots.
+            distribution as a scenario file has it. Other keys have ``__`` in place of dots. ``adversary=["one-shot",
+            "fmdp"]`` is about which adversary of cross-play comes.
         """
         if not ranges and parts is None:
             raise InputError("nothing uncertain", source="Game.stress", expected="ranges, such as loss=(100, 500)")
         sections: dict[str, object] = {} if parts is None else {"stress": dict(parts)}
         if ranges:
-            uncertain: dict[str, Any] = {self._key(name): _distribution(name, given) for name, given in ranges.items()}
-            sections["uncertainty"] = {"parameters": uncertain} | ({} if samples is None else {"samples": samples})
+            sections["uncertainty"] = self._uncertainty(ranges, samples)
         loaded = self.scenario(policies, seed, **sections)
         with named_arguments():
             return stress_loaded(loaded, executor=self._executor(policies), progress=progress)
@@ -323,6 +365,14 @@ class Game:
         parts = self._parts(policies)
         return SerialExecutor() if parts.policies or parts.planners else None
 
+    def _uncertainty(self, ranges: Mapping[str, Any], samples: int | None) -> dict[str, Any]:
+        """Return section ``uncertainty`` of a scenario file."""
+        parameters = {
+            **{self._key(name): _distribution(name, given) for name, given in ranges.items() if name != WHO_COMES},
+            **({WHO_COMES: _who_comes(ranges[WHO_COMES])} if WHO_COMES in ranges else {}),
+        }
+        return {"parameters": parameters} | ({} if samples is None else {"samples": samples})
+
     def _key(self, name: str) -> str:
         """Return the key path of a parameter."""
         if name in ("gain", "cost") and self.adversaries:
@@ -350,6 +400,12 @@ def _listed(name: str, values: Any) -> list[Any]:
         raise InputError("not values", source=GAME, where=f"argument {name!r}", found=values,
                          expected="a list, a range or an array")  # fmt: skip
     return [value.item() if hasattr(value, "item") else value for value in values]
+
+
+def _who_comes(given: Any) -> dict[str, Any]:
+    return dict(given) if isinstance(given, Mapping) else {
+        "distribution": "discrete", "values": _listed(WHO_COMES, given)
+    }  # fmt: skip
 
 
 def _distribution(name: str, given: Any) -> dict[str, Any]:

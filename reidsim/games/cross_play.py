@@ -16,7 +16,7 @@ from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.defenders.defender import Defender, Game, outcome_of, paid_in, record_game_of
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
-from reidsim.games.record_game import Choice
+from reidsim.games.record_game import Choice, RecordGame
 from reidsim.measures import Measure, columns_of
 from reidsim.releases.focused import space_of_all
 
@@ -85,13 +85,34 @@ class CrossPlay:
         InputError
             If there is no such measure.
         """
-        require_measure(measure)
-        adversaries = list(dict.fromkeys(self.table["adversary"]))
-        values = self.table[measure].to_numpy().reshape(-1, len(adversaries))
-        rows = self.table.iloc[:: len(adversaries)]
-        pairs = zip(rows["defender"], rows["plans_against"], strict=True)
-        names = [f"{defender} vs {against}" if against else defender for defender, against in pairs]
-        return pd.DataFrame(values, index=pd.Index(names, name="defender"), columns=pd.Index(adversaries))
+        return matrix_of(self.table, measure)
+
+
+def matrix_of(table: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """Return the mean of a measure over runs, defenders as rows and adversaries as columns; see `CrossPlay.matrix`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per defender, adversary planned against and adversary met, and per run, if there are several.
+    measure : str
+
+    Raises
+    ------
+    InputError
+        If there is no such measure.
+    """
+    require_measure(measure)
+    means = table.groupby(["defender", "plans_against", "adversary"], sort=False)[measure].mean()
+    # Of some runs, all may have come later than the others.
+    wide = means.unstack("adversary", sort=False)
+    names = pd.Index([row_name(defender, against) for defender, against in wide.index], name="defender")
+    return pd.DataFrame(wide.to_numpy(), index=names, columns=pd.Index(wide.columns.tolist()))
+
+
+def row_name(defender: str, against: str) -> str:
+    """Return what a row is called: a defender, and the adversary that it plans against, if any."""
+    return f"{defender} vs {against}" if against else defender
 
 
 def require_measure(measure: str, where: str | None = None) -> None:
@@ -156,7 +177,7 @@ def cross_play(
         """Return what comes of a choice; None, for good, once the adversary has found that it cannot play."""
         if opponent.name not in cannot:
             try:
-                return _averages(paid, choice, weights)
+                return averages_of(paid, choice, weights)
             except InputError as error:
                 # Some find it only in some form of the records, such as one that 2.5 people share.
                 cannot[opponent.name] = error
@@ -170,7 +191,7 @@ def cross_play(
             cannot[opponent.name] = error
     left_out = []
     playing = [opponent for opponent in opponents if opponent.name not in cannot]
-    if not _can_plan_against_all(opponents):
+    if not can_plan_against_all(opponents):
         left_out.append(f"nobody plans against all types at once: there are more than {MOST_FORMS:,} forms")
     plans = [] if own in cannot else list(_plans(playing, defenders, own, against_each, ideas or {}))
     rows: list[tuple[object, ...]] = []
@@ -206,7 +227,7 @@ def _plans(
     """Yield each defender with the name of the adversary planned against, if any, and the game planned on."""
     games = {opponent.name: opponent.planned for opponent in opponents}
     counted = [opponent for opponent in opponents if opponent.among_all]
-    if len(counted) > 1 and _can_plan_against_all(counted):
+    if len(counted) > 1 and can_plan_against_all(counted):
         games |= {ALL_TYPES: all_types(counted), WORST_TYPE: all_types(counted, worst=True)}
     games |= ideas
     for defender in defenders:
@@ -239,32 +260,53 @@ def _check_information(opponent: Opponent) -> None:
             declared_information(adversary)
 
 
-def _can_plan_against_all(opponents: Sequence[Opponent]) -> bool:
+def can_plan_against_all(opponents: Sequence[Opponent]) -> bool:
+    """Tell whether there are few enough forms to plan against several adversaries at once."""
     return record_game_of(opponents[0].truth).space.size <= MOST_FORMS
 
 
 def all_types(opponents: Sequence[Opponent], *, worst: bool = False) -> TypesGame:
     """Return the game planned against all adversaries: equally likely, or each time the worst for the record."""
+    games = {opponent.name: record_game_of(opponent.planned) for opponent in opponents}
+    return mixed_game(games, dict.fromkeys(games, 1.0 / len(games)), worst=worst)
+
+
+def mixed_game(games: Mapping[str, RecordGame], weights: Mapping[str, float], *, worst: bool = False) -> TypesGame:
+    """Return the game against one of several adversaries, drawn with these weights, or the worst for each record.
+
+    Parameters
+    ----------
+    games : mapping of str to RecordGame
+        Against each of them, by name.
+    weights : mapping of str to float
+        In sum 1.
+    worst : bool
+
+    Raises
+    ------
+    InputError
+        If one of them is several who come together.
+    """
     types: dict[tuple[int, int], AdversaryType] = {}
-    for opponent in opponents:
-        game, share = record_game_of(opponent.planned), 1.0 / len(opponents)
-        several = isinstance(game, TypesGame)
+    for called, game in games.items():
+        share, several = weights[called], isinstance(game, TypesGame)
         parts = game.types if isinstance(game, TypesGame) else (AdversaryType("", 1.0, game.linker, game.adversary),)
         if isinstance(game, TypesGame) and game.together != "one-of":
-            raise InputError("adversaries together cannot be one type", where=opponent.name, found=game.together)
+            raise InputError("adversaries together cannot be one type", where=called, found=game.together)
         for part in parts:
             key = (id(part.linker), id(part.adversary))
-            name = f"{opponent.name}: {part.name}" if several else opponent.name
+            name = f"{called}: {part.name}" if several else called
             # The same adversary, alone and as part of another, is one type.
             known = types.get(key, AdversaryType(name, 0.0, part.linker, part.adversary))
-            types[key] = AdversaryType(known.name, known.weight + share * part.weight, part.linker, part.adversary)
-    games = [record_game_of(opponent.planned) for opponent in opponents]
-    space = space_of_all([game.space for game in games])
+            weight = min(known.weight + share * part.weight, 1.0)
+            types[key] = AdversaryType(known.name, weight, part.linker, part.adversary)
+    first = next(iter(games.values()))
+    space = space_of_all([game.space for game in games.values()])
     together: Together = "worst" if worst else "one-of"
-    return TypesGame(space, tuple(types.values()), games[0].benefit, games[0].loss, together)
+    return TypesGame(space, tuple(types.values()), first.benefit, first.loss, together)
 
 
-def _averages(game: Game, choice: Choice, weights: NDArray[np.int64] | None) -> NDArray[np.float64]:
+def averages_of(game: Game, choice: Choice, weights: NDArray[np.int64] | None) -> NDArray[np.float64]:
     """Return publisher's and adversary's payoff, utility, share attacked and risk, averaged over records."""
     outcome = outcome_of(game, choice)
     columns = (

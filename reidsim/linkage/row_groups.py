@@ -71,6 +71,35 @@ class RowGroups:
         return Common(distinct[pairs[best] % len(distinct)], counts[best] / self.sizes[group[best]])
 
 
+class OpenRowGroups:
+    """Rows of a table that agree with a query in some columns, where a missing value agrees with every other.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray of int, shape (n_rows,)
+    missing : sequence of ndarray of bool, shape (n_rows,), or None
+        Of each column: where it lacks values; None where it has them all.
+    n_rows : int
+    """
+
+    def __init__(self, columns: Sequence[Integers], missing: Sequence[NDArray[np.bool_] | None], n_rows: int) -> None:
+        # Rows that lack the same values are grouped by the others.
+        lacking = RowGroups([where.astype(np.int64) for where in missing if where is not None], n_rows)
+        self._groups: list[tuple[list[int], RowGroups]] = []
+        for number in range(len(lacking.sizes)):
+            rows = np.flatnonzero(lacking.group_of_row == number)
+            if len(rows):
+                known = [j for j, where in enumerate(missing) if where is None or not where[rows[0]]]
+                self._groups.append((known, RowGroups([columns[j][rows] for j in known], len(rows))))
+
+    def count(self, columns: Sequence[Integers], n: int) -> Integers:
+        """Return how many rows agree with each query, shape (n,)."""
+        total = np.zeros(n, dtype=np.int64)
+        for known, groups in self._groups:
+            total += groups.sizes_of(groups.find([columns[j] for j in known], n))
+        return total
+
+
 def classes_at(lattice: GeneralizationLattice, node: int) -> Integers:
     """Return the class of each record of a lattice: equal where records look alike at a node.
 

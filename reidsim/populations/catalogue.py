@@ -107,6 +107,17 @@ def load_resource(recipe: str | Path, *, seed: int | None = None) -> ExternalRes
     return made
 
 
+def recipe_of(path: Path) -> Recipe:
+    """Read a recipe without making what it describes.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or is no recipe.
+    """
+    return validated_after({}, _AnyRecipe, read_toml(path), path).root
+
+
 @formerly(overrides="set")
 def make(
     recipe: str | Path,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -12,14 +13,43 @@ from reidsim.errors import InputError, not_among
 from reidsim.populations.individuals import Individuals
 from reidsim.populations.recipe import RecipeHead, Share
 from reidsim.populations.resources import ANYONE, ExternalResource, draw_people, draw_resource
+from reidsim.populations.value_groups import number_range
 from reidsim.validation import Section
+from reidsim.wording import whole_number
 
 
 class CoverageByGroup(Section):
     """Share of the people listed, by the value of one attribute."""
 
     by: str = Field(description="attribute that it depends on")
-    shares: dict[str, Share] = Field(min_length=1, description="value = probability")
+    shares: dict[str, Share] = Field(
+        min_length=1, description='value, or range of numbers such as `"18..29"` or `"65.."` = probability'
+    )
+
+    def of(self, categories: Sequence[str]) -> NDArray[np.float64]:
+        """Return the probability of each value, NaN where none is given, shape (n_categories,).
+
+        Raises
+        ------
+        InputError
+            If a key is no value and no range, or a value has two.
+        """
+        found = np.full(len(categories), np.nan)
+        place = {category: position for position, category in enumerate(categories)}
+        for key, share in self.shares.items():
+            bounds = None if key in place else number_range(key)
+            if key not in place and bounds is None:
+                raise not_among(f"not a value of {self.by!r}", key, categories, where="coverage.shares")
+            positions = [place[key]] if bounds is None else [place[c] for c in categories if _is_within(c, bounds)]
+            twice = [categories[position] for position in positions if not np.isnan(found[position])]
+            if twice:
+                raise InputError("value with two shares", where="coverage.shares", found=twice[0], expected="one")
+            found[positions] = share
+        return found
+
+
+# One attribute, or several whose shares are multiplied.
+Coverage = Share | CoverageByGroup | Annotated[tuple[CoverageByGroup, ...], Field(min_length=1)]
 
 
 class ResourceRecipe(RecipeHead):
@@ -34,8 +64,10 @@ class ResourceRecipe(RecipeHead):
         description="seed of the draw of the resource; independent of the population's"
     )
     size: Annotated[int, Field(gt=0)] | None = Field(default=None, description="exact number of records")
-    coverage: Share | CoverageByGroup | None = Field(
-        default=None, description="probability that a person has a record; with `size`, the weight of being drawn"
+    coverage: Coverage | None = Field(
+        default=None,
+        description="probability that a person has a record, a list of tables by attribute being multiplied; with "
+        "`size`, the weight of being drawn",
     )
     among: dict[str, tuple[str, ...]] = Field(
         default={}, description="attribute = values of the people who can be listed"
@@ -62,8 +94,15 @@ def resource_of(recipe: ResourceRecipe, world: Individuals, rng: np.random.Gener
     InputError
         If an attribute or value does not exist, or nobody can be listed.
     """
-    coverage = recipe.coverage
-    chance = _by_group(world, coverage) if isinstance(coverage, CoverageByGroup) else coverage
+    chance: NDArray[np.float64] | float | None = None
+    if isinstance(recipe.coverage, float):
+        chance = recipe.coverage
+    elif recipe.coverage is not None:
+        groups = recipe.coverage if isinstance(recipe.coverage, tuple) else (recipe.coverage,)
+        chance = np.prod(
+            [chance_by_value(group, world.column(group.by), world.domain[group.by].categories) for group in groups],
+            axis=0,
+        )
     among = np.ones(world.n_people, dtype=bool)
     for attribute, values in recipe.among.items():
         allowed = np.zeros(world.domain[attribute].size, dtype=bool)
@@ -84,19 +123,30 @@ def resource_of(recipe: ResourceRecipe, world: Individuals, rng: np.random.Gener
     )
 
 
-def _by_group(world: Individuals, coverage: CoverageByGroup) -> NDArray[np.float64]:
-    domain = world.domain[coverage.by]
-    shares = np.full(domain.size, np.nan)
-    shares[_codes(world, coverage.by, tuple(coverage.shares), "coverage.shares")] = list(coverage.shares.values())
-    codes = world.column(coverage.by)
-    lacking = np.isnan(shares) & (np.bincount(codes[codes >= 0], minlength=domain.size) > 0)
-    if lacking.any():
-        raise InputError(
-            "share missing", where="coverage.shares", expected=f"one for {domain.categories[int(lacking.argmax())]!r}"
-        )
+def chance_by_value(
+    coverage: CoverageByGroup, codes: NDArray[np.integer], categories: Sequence[str]
+) -> NDArray[np.float64]:
+    """Return the probability of each person, shape (n_people,), by the value of one attribute.
+
+    Raises
+    ------
+    InputError
+        If somebody has no value, or one without a probability.
+    """
+    shares = coverage.of(categories)
     if (codes < 0).any():
         raise InputError("people without a value have no share", where=f"coverage.by = {coverage.by!r}")
+    lacking = np.isnan(shares) & (np.bincount(codes, minlength=len(categories)) > 0)
+    if lacking.any():
+        raise InputError(
+            "share missing", where="coverage.shares", expected=f"one for {categories[int(lacking.argmax())]!r}"
+        )
     return np.asarray(shares[codes])
+
+
+def _is_within(category: str, bounds: tuple[int, int | None]) -> bool:
+    number = whole_number(category)
+    return number is not None and number >= bounds[0] and (bounds[1] is None or number <= bounds[1])
 
 
 def _codes(world: Individuals, attribute: str, values: tuple[str, ...], where: str) -> list[int]:

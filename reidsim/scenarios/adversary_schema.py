@@ -168,9 +168,16 @@ class AdversarySection(PlannerSection):
         default=None,
         description="path of an attack recipe: it infers attributes that are not released before it links",
     )
+    holds: tuple[str, ...] = Field(
+        default=(),
+        description="lists drawn from the people in which it looks records up, of each the one with which it believes "
+        "to succeed best; everybody can be looked up if not given",
+    )
 
     @model_validator(mode="after")
     def _links_consistently(self) -> AdversarySection:
+        if self.holds:
+            self._holds_consistently()
         if self.knowledge is not None and self.stages is not None:
             raise InputError(
                 "both a knowledge recipe and an attack in stages say what is linked on", where="stages",
@@ -197,6 +204,21 @@ class AdversarySection(PlannerSection):
                     found="unknown", expected="known",
                 )  # fmt: skip
         return self
+
+    def _holds_consistently(self) -> None:
+        for key, given in (
+            ("knowledge", self.knowledge is not None),
+            ("stages", self.stages is not None),
+            ("direction", self.looks_up),
+            ("sequential.registry", self.sequential.registry is not None),
+            ("sequential.belief", self.plans_sequentially and self.sequential.belief == "unknown"),
+            ("sequential.unconfirmed", self.plans_sequentially and self.sequential.unconfirmed is not None),
+        ):
+            if given:
+                raise InputError("not of an adversary who looks people up in lists", where=key, expected="no `holds`")
+        repeated = [name for name in self.holds if self.holds.count(name) > 1]
+        if repeated:
+            raise InputError("list named twice", where="holds", found=repeated[0])
 
     @property
     def looks_up(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,13 @@ from reidsim.agents.profile import (
 from reidsim.errors import InputError, listed, nearest
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
+from reidsim.scenarios.resource_schema import check_buyer
 from reidsim.scenarios.schema import EconomicsSection
 
 # What the scenario's own adversary is called when no types are given.
 OWN_ADVERSARY = "adversary"
+# Where nothing is for sale.
+NOTHING_SOLD: Mapping[str, float] = MappingProxyType({})
 
 
 def types_of(agents: AgentsSection) -> dict[str, AgentTypeSection]:
@@ -96,9 +100,10 @@ def profile_of(
     economics: EconomicsSection,
     agents: AgentsSection,
     equip: Equip,
+    prices: Mapping[str, float] = NOTHING_SOLD,
     **more: Any,
 ) -> AdversaryProfile:
-    """Return the profile of a type; `more` replaces fields of it."""
+    """Return the profile of a type, given what resources cost; `more` replaces fields of it."""
     fine = expected_fine(agents)
     own = economics_of(section, economics, agents)
     expected = section.accuracy if section.expected_accuracy is None else section.expected_accuracy
@@ -110,7 +115,7 @@ def profile_of(
             gain=own.adversary_gain,
             cheapest=own.cost - fine,
             holds=frozenset(section.holds or ()),
-            prices={name: agents.resources[name].price if name in agents.resources else 0.0 for name in section.buys},
+            prices={resource: prices.get(resource, 0.0) for resource in section.buys},
             budget=math.inf if section.budget is None else section.budget,
             expected_accuracy=expected,
             accuracy=section.accuracy,
@@ -145,8 +150,20 @@ def rules_of(agents: AgentsSection) -> dict[str, Any]:
     }
 
 
-def check_resources(agents: AgentsSection, known: Collection[str]) -> None:
-    """Check that types name resources that there are.
+def check_resources(
+    agents: AgentsSection, resources: Collection[str], buyers: Mapping[str, Collection[str]], own: Collection[str]
+) -> None:
+    """Check that types name resources that there are, and that they may have.
+
+    Parameters
+    ----------
+    agents : AgentsSection
+    resources : collection of str
+        All that there are.
+    buyers : mapping of str to collection of str
+        Who may have each.
+    own : collection of str
+        What the scenario's adversary uses, as does a type that neither holds nor buys.
 
     Raises
     ------
@@ -155,11 +172,14 @@ def check_resources(agents: AgentsSection, known: Collection[str]) -> None:
     for name, section in agents.types.items():
         for key in ("holds", "buys"):
             for resource in getattr(section, key) or ():
-                if resource not in known:
+                if resource not in resources:
                     raise InputError(
                         "no such resource",
                         where=f"agents.types.{name}.{key}",
                         found=resource,
-                        expected=f"one of {listed(known)}" if known else "a section of it under agents.resources",
-                        hint=nearest(resource, known),
+                        expected=f"one of {listed(resources)}" if resources else "a section [resources.NAME] of it",
+                        hint=nearest(resource, resources),
                     )
+            check_buyer(name, f"agents.types.{name}.{key}", getattr(section, key) or (), buyers)
+        if section.knowledge is None and section.holds is None and not section.buys:
+            check_buyer(name, f"agents.types.{name}", own, buyers)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Sour
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.simple_behaviours import simple_adversary
 from reidsim.agents.profile import Holdings
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError
 from reidsim.random_streams import random_stream
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
 from reidsim.scenarios.schema import EconomicsSection
@@ -36,7 +37,23 @@ def simple_planner(
     return simple_adversary(section.planner, own.adversary_gain, own.cost, section.rate, number)
 
 
-def knowledge_held(agents: AgentsSection, holds: Holdings, names: Sequence[str], n: int) -> Knowledge:
+class ToldByShares(Protocol):
+    """A resource that tells attributes of a share of people."""
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Attributes that it tells; all if there are none."""
+        ...
+
+    @property
+    def share(self) -> float:
+        """Probability that it tells them of a person."""
+        ...
+
+
+def knowledge_held(
+    resources: Mapping[str, ToldByShares], holds: Holdings, names: Sequence[str], n: int
+) -> Knowledge:  # fmt: skip
     """Return what resources tell together of each of n persons with some quasi-identifiers.
 
     Each tells its attributes of a share of people, independently of the others.
@@ -44,9 +61,9 @@ def knowledge_held(agents: AgentsSection, holds: Holdings, names: Sequence[str],
     everybody = np.zeros(n, dtype=np.intp)
     sources = []
     for name in sorted(holds):
-        resource = agents.resources[name]
+        resource = resources[name]
         group = AttributeGroup(resource.attributes or tuple(names))
-        sources.append(Source(name, (SourceProfile((group,), resource.coverage),), everybody))
+        sources.append(Source(name, (SourceProfile((group,), resource.share),), everybody))
     return Knowledge(tuple(names), tuple(sources))
 
 
@@ -67,19 +84,3 @@ def check_has_resource(name: str, section: AgentTypeSection) -> None:
             "a planner without the resource that it needs", where=f"agents.types.{name}.holds", found=[],
             expected="a resource that it holds or buys",
         )  # fmt: skip
-
-
-def check_attributes(agents: AgentsSection, names: Sequence[str]) -> None:
-    """Check that resources tell quasi-identifiers of the scenario.
-
-    Raises
-    ------
-    InputError
-    """
-    for name, resource in agents.resources.items():
-        for attribute in resource.attributes:
-            if attribute not in names:
-                raise InputError(
-                    "not a quasi-identifier", where=f"agents.resources.{name}.attributes", found=attribute,
-                    expected=f"one of {listed(names)}",
-                )  # fmt: skip

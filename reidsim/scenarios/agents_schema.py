@@ -83,16 +83,6 @@ class AgentTypeSection(TypeRationalitySection):
         return self
 
 
-class AgentResourceSection(Section):
-    """What an adversary can hold or buy."""
-
-    price: Money = Field(default=0.0, description="paid once by an adversary that buys it")
-    coverage: Share = Field(default=1.0, description="not in masking scenarios: probability that a person is in it")
-    attributes: tuple[str, ...] = Field(
-        default=(), description="not in masking scenarios: quasi-identifiers that it tells; all if not given"
-    )
-
-
 class EnforcementSection(Section):
     """What the environment does about exploits."""
 
@@ -175,7 +165,6 @@ class AgentsSection(Section):
     types: dict[str, AgentTypeSection] = Field(
         default={}, description="adversaries by name; those of the scenario if not given"
     )
-    resources: dict[str, AgentResourceSection] = Field(default={}, description="what adversaries hold or buy, by name")
     enforcement: EnforcementSection = Field(default=EnforcementSection(), description="detection, fines, exclusion")
     learning: LearningSection | None = Field(
         default=None, description="how the publisher learns; without it, it knows the weights"

@@ -14,6 +14,7 @@ from reidsim.errors import InputError, listed
 from reidsim.games.defenders.defender import record_game_of
 from reidsim.games.record_game import RecordGame
 from reidsim.scenarios.agents import (
+    NOTHING_SOLD,
     economics_of,
     expected_fine,
     outlays_of,
@@ -102,7 +103,7 @@ def _profile(
     simple = [simple_planner(section, economics_of(section, e, agents), study.scenario.seed, agents) for e in both]
     equip = _Equip(record_game_of(world.truth), record_game_of(world.belief), (simple[0], simple[1]))
     true, believed = (
-        profile_of(name, section, economics, agents, equip, **outlays_of(means.adversary))
+        profile_of(name, section, economics, agents, equip, NOTHING_SOLD, **outlays_of(means.adversary))
         for economics, means in zip(
             both, (equip(frozenset(), 1.0), equip(frozenset(), 1.0, believed=True)), strict=True
         )

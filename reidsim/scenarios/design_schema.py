@@ -271,7 +271,11 @@ class CorrelationSection(Section):
 class UncertaintySection(Section):
     """Parameters that nobody knows for sure, as distributions."""
 
-    parameters: dict[str, Distribution] = Field(min_length=1, description="key path = its distribution")
+    parameters: dict[str, Distribution] = Field(
+        min_length=1,
+        description="key path = its distribution; in stress tests also `adversary`, a discrete one over names of "
+        "adversaries of cross-play: which of them comes",
+    )
     samples: Annotated[int, Field(ge=1, le=MOST_POINTS)] = Field(default=100, description="points drawn")
     method: Literal["latin-hypercube", "sobol", "random"] = Field(
         default="latin-hypercube", description="how points are spread; a Sobol sequence needs a power of 2 of them"

@@ -85,6 +85,8 @@ FORMER_KEYS: tuple[FormerKey, ...] = (
         "masking", "analysis.lines", instead="a [sweep] of keys that change one at a time, as wan2021-sensitivity"
     ),
     FormerKey("masking", "stress.lines", instead="`reidsim run` of a scenario with a [sweep], as wan2021-sensitivity"),
+    FormerKey("tables", "agents.resources", "resources"),
+    FormerKey("masking", "agents.resources", "resources"),
     FormerKey("risk", "analysis.settings", "figures.settings"),
     FormerKey("*", "analysis", "figures"),
 )

@@ -287,7 +287,7 @@ class Kind(Faces, RecordSharing, ABC):
     # Cross-play
 
     def opponents(
-        self, study: Any, *, knowledge: str | None = None, stages: str | None = None, rate: float = 0.5
+        self, study: Any, *, knowledge: str | None = None, stages: str | None = None, rate: float = 0.5, draw: int = 0
     ) -> tuple[Any, Opponents]:
         """Return the adversaries that can play in a scenario, and the study on whose rows they all play.
 
@@ -300,6 +300,8 @@ class Kind(Faces, RecordSharing, ABC):
             Absolute path of an attack recipe; that of the scenario, if not given.
         rate : float
             Probability of an attack of the random adversary.
+        draw : int
+            Of the study.
 
         Raises
         ------
@@ -308,17 +310,17 @@ class Kind(Faces, RecordSharing, ABC):
         """
         from reidsim.scenarios.opponents import opponents_by_planner
 
-        return study, opponents_by_planner(study, knowledge=knowledge, stages=stages, rate=rate)
+        return study, opponents_by_planner(study, knowledge=knowledge, stages=stages, rate=rate, draw=draw)
 
-    def opponent_types(self, study: Any) -> TypeOpponents:
+    def opponent_types(self, study: Any, draw: int = 0) -> TypeOpponents:
         """Return the types of adversary that the scenario's agents may meet, and what may be planned on of several."""
         from reidsim.scenarios.opponent_types import ideas_of_several, types_of_setting
 
         agents = getattr(study.scenario, "agents", None)
         if agents is None or not agents.types:
-            return ideas_of_several(study)
+            return ideas_of_several(study, draw)
         first = self.policies_of(study.scenario)[0]
-        return types_of_setting(self.settings(study)(first, 0, 0), agents.together)
+        return types_of_setting(self.settings(study)(first, draw, 0), agents.together)
 
     def cross_play_policies(self, study: Any) -> tuple[str, ...]:
         """Return the policies that play against every adversary: those of the kind, and those of the scenario."""

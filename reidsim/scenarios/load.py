@@ -37,6 +37,7 @@ _PATH_KEYS = (
 RECIPE_KEYS = (
     "population.recipe",
     "release.table",
+    "resources.*.recipe",
     "adversary.sequential.registry",
     "adversary.knowledge",
     "adversary.stages",

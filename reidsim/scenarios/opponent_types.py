@@ -102,9 +102,9 @@ def types_of_setting(setting: Setting, together: Together, space: StrategySpace 
     return TypeOpponents(tuple(opponents), ideas, (LEFT_OUT, *no_average))
 
 
-def ideas_of_several(study: Study[Any]) -> TypeOpponents:
+def ideas_of_several(study: Study[Any], draw: int = 0) -> TypeOpponents:
     """Return what a defender may plan on where a scenario has several adversaries by name; nothing where it has one."""
-    game = study.world(0).belief
+    game = study.world(draw).belief
     if not isinstance(game, TypesGame):
         return TypeOpponents()
     ideas, no_average = _ideas(game.space, game.types, game.benefit, game.loss, game.together)

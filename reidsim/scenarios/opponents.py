@@ -45,7 +45,7 @@ class Opponents:
 
 
 def opponents_by_planner(
-    study: Study[Any], *, knowledge: str | None = None, stages: str | None = None, rate: float = 0.5
+    study: Study[Any], *, knowledge: str | None = None, stages: str | None = None, rate: float = 0.5, draw: int = 0
 ) -> Opponents:
     """Return the adversaries of a scenario, each by the section that describes it.
 
@@ -59,12 +59,14 @@ def opponents_by_planner(
         Absolute path of an attack recipe; that of the scenario, if not given.
     rate : float
         Probability of an attack of the random adversary.
+    draw : int
+        Of the study.
     """
     own: AdversarySection = study.scenario.adversary
     recipe, path = knowledge or own.knowledge, stages or own.stages
 
     def against(**changes: object) -> Games:
-        world = study_against(study, **changes).world(0)
+        world = study_against(study, **changes).world(draw)
         return world.truth, world.belief
 
     def plain(planner: str, **changes: object) -> Callable[[], Games]:
@@ -91,7 +93,7 @@ def opponents_by_planner(
     }
     linked = "partial-knowledge" if own.knowledge is not None else "multistage" if own.stages is not None else ""
     name = name_of(own, linked)
-    world = study.world(0)
+    world = study.world(draw)
     makers[name] = lambda: (world.truth, world.belief)
     return played_by(name, makers, asked_for(knowledge, stages))
 

@@ -34,6 +34,15 @@ class PublisherScenario(ScenarioHead):
     )
 
     @model_validator(mode="after")
+    def _holds_nothing(self) -> PublisherScenario:
+        if self.adversary.holds:
+            raise InputError(
+                "this kind of scenario tells nothing of resources", where="adversary.holds",
+                found=list(self.adversary.holds), expected="no list",
+            )  # fmt: skip
+        return self
+
+    @model_validator(mode="after")
     def _looks_rows_up(self) -> PublisherScenario:
         """Refuse what a kind of one's own does not do; one that does has a method of this name."""
         if self.adversary.looks_up:

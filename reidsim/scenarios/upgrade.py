@@ -7,12 +7,9 @@ instead. What comes out is loaded before it is written.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import tempfile
-import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +18,19 @@ from reidsim.errors import InputError
 from reidsim.scenarios.former_keys import FORMER_GAMES, FORMER_KEYS, FormerKey, former_keys
 from reidsim.scenarios.kind import DEFAULT_KIND
 from reidsim.scenarios.load import load_scenario, scenario_content
+from reidsim.scenarios.toml_statements import (
+    KeyPath,
+    Statement,
+    comment_of,
+    literal,
+    quoted,
+    sections_of,
+    statements_of,
+    written_path,
+)
 from reidsim.validation import read_toml
 
 _FULL_DOMAIN = "full-domain"
-
-KeyPath = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -41,34 +46,6 @@ class Upgraded:
 
     text: str
     changes: tuple[str, ...]
-
-
-@dataclass
-class _Statement:
-    """A header, or a key with its value; or a line between them.
-
-    Parameters
-    ----------
-    lines : list of str
-        With their ends.
-    path : tuple of str
-        What it sets, from the root on; empty for lines between statements.
-    own : tuple of str
-        The key as written: of a header that is all of the path.
-    is_header : bool
-    value : object
-        Of a key.
-    dropped : bool
-        Whether it is commented out.
-    """
-
-    lines: list[str]
-    path: KeyPath = ()
-    own: KeyPath = ()
-    is_header: bool = False
-    value: Any = None
-    dropped: bool = False
-    above: list[str] = field(default_factory=list)
 
 
 def upgraded(path: Path) -> Upgraded:
@@ -91,10 +68,11 @@ def upgraded(path: Path) -> Upgraded:
     # As it is on disk, ends of lines included.
     text = path.read_bytes().decode("utf-8")
     end = "\r\n" if "\r\n" in text else "\n"
-    editor = _Editor(list(_statements(text)), DEFAULT_KIND if game in FORMER_GAMES else game, end)
+    editor = _Editor(list(statements_of(text)), DEFAULT_KIND if game in FORMER_GAMES else game, end)
     if content.get("game") in FORMER_GAMES:
         editor.drop_game()
     editor.move_keys()
+    editor.join_sections()
     editor.drop_empty_sections()
     if content.get("game") == _FULL_DOMAIN:
         editor.put("publisher", {"unit": '"table"', "safe_class": '"above"'}, content)
@@ -193,7 +171,7 @@ def _check_base(content: dict[str, Any], path: Path) -> None:
 class _Editor:
     """Edits the statements of a scenario."""
 
-    def __init__(self, statements: list[_Statement], game: str, end: str) -> None:
+    def __init__(self, statements: list[Statement], game: str, end: str) -> None:
         self.statements, self.end = statements, end
         self.changes: list[str] = []
         self._former = [former for former in FORMER_KEYS if former.game in (game, "*")]
@@ -207,7 +185,7 @@ class _Editor:
         """Remove the key ``game``, and keep what is said beside it."""
         for statement in self.statements:
             if statement.path == ("game",):
-                comment = _comment_of("".join(statement.lines))
+                comment = comment_of("".join(statement.lines))
                 statement.lines = [comment + self.end] if comment else []
                 statement.dropped = True
                 self.changes.append(f"game = {statement.value!r} left out: records and whole tables are of one kind")
@@ -225,8 +203,64 @@ class _Editor:
                 # Its value holds keys of both sorts: the reader must sort them.
                 for inner in below:
                     self._comment_out(statement, inner)
+            elif self._moves_elsewhere(statement, former):
+                self._move(statement, former)
             else:
                 self._rename(statement, former)
+
+    def join_sections(self) -> None:
+        """Put what stands below a header that is there twice below the first of them."""
+        first: dict[KeyPath, Statement] = {}
+        for header in [each for each in self.statements if each.is_header and not each.dropped]:
+            if header.lines[0].lstrip().startswith("[[") or first.setdefault(header.path, header) is header:
+                continue
+            start = self.statements.index(header)
+            end = next((n for n in range(start + 1, len(self.statements)) if self.statements[n].is_header), None)
+            moved = [each for each in self.statements[start + 1 : end] if "".join(each.lines).strip()]
+            if comment := comment_of(header.lines[0]):
+                moved.insert(0, Statement([comment + self.end]))
+            del self.statements[start:end]
+            self._insert_below(first[header.path], moved)
+
+    def _insert_below(self, header: Statement, statements: list[Statement]) -> None:
+        """Put statements after the last key of a section."""
+        place = self.statements.index(header)
+        for number in range(place + 1, len(self.statements)):
+            if self.statements[number].is_header:
+                break
+            if self.statements[number].path:
+                place = number
+        above = self.statements[place].lines
+        above[-1] = above[-1].rstrip("\r\n") + self.end
+        self.statements[place + 1 : place + 1] = statements
+
+    def _moves_elsewhere(self, statement: Statement, former: FormerKey) -> bool:
+        """Tell whether a key stands below a header that stays, so that its new place is below another."""
+        here = len(statement.path) - len(statement.own)
+        was, now = _parts(former.key), _parts(former.now)
+        return 0 < here < len(was) and was[:here] != now[:here] and self._found(was[:here]) is None
+
+    def _move(self, statement: Statement, former: FormerKey) -> None:
+        """Write a key, or the keys that its value holds, below a header of their own."""
+        path = (*_parts(former.now), *statement.path[former.key.count(".") + 1 :])
+        for section, keys in sections_of(path, statement.value):
+            below = [Statement([f"{key} = {literal(value)}{self.end}"], (*section, key), (key,), value=value)
+                     for key, value in keys.items()]  # fmt: skip
+            header = next((e for e in self.statements if e.is_header and not e.dropped and e.path == section), None)
+            if header is None:
+                written = ".".join(map(quoted, section))
+                last = self.statements[-1].lines
+                last[-1] = last[-1].rstrip("\r\n") + self.end
+                header = Statement([f"[{written}]{self.end}"], section, section, is_header=True)
+                self.statements += [Statement([self.end]), header]
+            self._insert_below(header, below)
+        statement.lines, statement.dropped = [], True
+        self._note(former)
+
+    def _note(self, former: FormerKey) -> None:
+        if former.key not in self._noted:
+            self._noted.add(former.key)
+            self.changes.append(f"{former.key} is now {former.now}")
 
     def drop_empty_sections(self) -> None:
         """Comment out headers below which everything was commented out."""
@@ -269,7 +303,7 @@ class _Editor:
         if self.statements:
             self.statements[-1].lines[-1:] = [line.rstrip("\r\n") + self.end for line in self.statements[-1].lines[-1:]]
         added = [self.end, f"[{section}]{self.end}", *(line + self.end for line in lines.values())]
-        self.statements.append(_Statement(added, (section,), (section,), is_header=True))
+        self.statements.append(Statement(added, (section,), (section,), is_header=True))
 
     def _found(self, path: KeyPath) -> FormerKey | None:
         """Return what is known of a key, or of one that it is below; the longest path comes first."""
@@ -278,7 +312,7 @@ class _Editor:
             None,
         )
 
-    def _below(self, statement: _Statement) -> list[FormerKey]:
+    def _below(self, statement: Statement) -> list[FormerKey]:
         """Return the former keys that the value of a statement holds."""
         content: Any = {}
         if not statement.is_header and isinstance(statement.value, dict):
@@ -288,20 +322,19 @@ class _Editor:
         at = ".".join(statement.path)
         return [former for former in self._former if former.key.startswith(f"{at}.") and _holds(content, former.key)]
 
-    def _rename(self, statement: _Statement, former: FormerKey) -> None:
+    def _rename(self, statement: Statement, former: FormerKey) -> None:
         now, was = _parts(former.now), _parts(former.key)
         line = statement.lines[0]
         here = len(statement.path) - len(statement.own)
         if here < len(was):
             # The key as written holds the end of the former path; what stands before it is of the header.
-            old = _written(line, was[here:])
+            old = written_path(line, was[here:])
             new = ".".join(now[here:])
             statement.lines[0] = line.replace(old, new, 1)
-        if f"{former.key}" not in self._noted:
-            self._noted.add(former.key)
-            self.changes.append(f"{former.key} is now {former.now}")
+            statement.path = (*now, *statement.path[len(was) :])
+        self._note(former)
 
-    def _comment_out(self, statement: _Statement, former: FormerKey) -> None:
+    def _comment_out(self, statement: Statement, former: FormerKey) -> None:
         if not statement.dropped:
             statement.lines = [_commented(line) for line in statement.lines]
             statement.dropped = True
@@ -309,79 +342,6 @@ class _Editor:
             self._noted.add(former.key)
             statement.above.append(f"# Formerly {former.key}; now {former.now or former.instead}{self.end}")
             self.changes.append(f"{former.key} is commented out: write {former.now or former.instead}")
-
-
-def _statements(text: str) -> Iterator[_Statement]:
-    """Yield what a valid TOML text is made of, in order."""
-    section: KeyPath = ()
-    gathered: list[str] = []
-    for line in re.findall(r"[^\n]*\n|[^\n]+", text):
-        if not gathered and (not line.strip() or line.lstrip().startswith("#")):
-            yield _Statement([line])
-            continue
-        if not gathered and line.lstrip().startswith("["):
-            section = _only_path(tomllib.loads(line))
-            yield _Statement([line], section, section, is_header=True)
-            continue
-        gathered.append(line)
-        try:
-            found = tomllib.loads("".join(gathered))
-        except tomllib.TOMLDecodeError:
-            # A value that goes on in the next line.
-            continue
-        own = _key("".join(gathered))
-        value: Any = found
-        for part in own:
-            value = value[part]
-        yield _Statement(gathered, (*section, *own), own, value=value)
-        gathered = []
-
-
-def _only_path(content: Any) -> KeyPath:
-    """Return the path of a header that was parsed alone."""
-    path: list[str] = []
-    while content:
-        if isinstance(content, list):
-            content = content[0]
-            continue
-        ((name, content),) = content.items()
-        path.append(name)
-    return tuple(path)
-
-
-def _key(text: str) -> KeyPath:
-    """Return the key of a statement, as a path."""
-    for match in re.finditer("=", text):
-        try:
-            content: Any = tomllib.loads(f"{text[: match.start()]}= 0")
-        except tomllib.TOMLDecodeError:
-            # Inside a quoted key.
-            continue
-        path: list[str] = []
-        while isinstance(content, dict):
-            ((name, content),) = content.items()
-            path.append(name)
-        return tuple(path)
-    raise AssertionError(text)
-
-
-def _written(line: str, parts: KeyPath) -> str:
-    """Return how a line writes a key path: with spaces or quotes, as TOML allows."""
-    quoted = [rf"""["']?{re.escape(part)}["']?""" for part in parts]
-    match = re.search(r"\s*\.\s*".join(quoted), line)
-    assert match is not None, line  # noqa: S101 - the path was read from it
-    return match[0]
-
-
-def _comment_of(text: str) -> str:
-    """Return the comment after a value, empty if there is none."""
-    for match in re.finditer("#", text):
-        try:
-            tomllib.loads(text[: match.start()])
-        except tomllib.TOMLDecodeError:
-            continue
-        return text[match.start() :].rstrip()
-    return ""
 
 
 def _commented(line: str) -> str:

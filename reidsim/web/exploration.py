@@ -1,24 +1,27 @@
-"""What the page shows: a scenario solved under the values that were set, and rounds of its agent model."""
+"""What the page shows: a scenario solved under the values that were set, and the rounds of its agents."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-import mesa
 import pandas as pd
 
-from reidsim.agents.model import ReidentificationModel
+from reidsim.engine.batch.studies import data_key
+from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError
 from reidsim.overrides import override, validated_after
+from reidsim.reports.verdict import best_policy
 from reidsim.scenarios.faces import Value
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.schema import RECORD_COLUMNS, ScenarioHead
+from reidsim.scenarios.study import Study
 
 Values = Mapping[str, Value]
 
@@ -26,65 +29,40 @@ Values = Mapping[str, Value]
 _LEFT_OUT = ("figures", "replications", "sweep", "uncertainty", "stress")
 
 
-class Exploration(mesa.Model):
-    """A scenario under some values, as a model that mesa's page can hold, step and reset.
+@dataclass(frozen=True, eq=False)
+class Explored:
+    """What comes of a scenario under some values.
 
     Parameters
-    ----------
-    loaded : LoadedScenario
-        What to explore; its ``[figures]`` are left out, since it is not drawn here.
-    values : callable
-        Returns what was set, as value by key path; asked once. A callable, so that a reset of the page takes what is
-        set then.
-    policy : str, optional
-        Whose rounds are played; the scenario's last, if not given.
-
-    Attributes
     ----------
     result : RunResult
     problem : str
         Why the values cannot be used; then the result is that of the scenario as it is.
     """
 
-    def __init__(
-        self, loaded: LoadedScenario[ScenarioHead], values: Callable[[], Values], policy: str | None = None
-    ) -> None:
-        super().__init__(rng=loaded.scenario.seed)
-        self.problem = ""
-        self._shown = loaded
-        try:
-            self._shown = changed(loaded, values())
-            self.result = run_once(_without(self._shown, "agents"))
-        except InputError as error:
-            self.problem = str(error)
-            self._shown = loaded
-            self.result = run_once(_without(loaded, "agents", *_LEFT_OUT))
-        self.policy = policy if policy in self.policies else self.policies[-1]
-        self._world: ReidentificationModel | None = None
-
-    def step(self) -> None:
-        """Play a round of the agent model under `policy`."""
-        if self._world is None:
-            try:
-                self._world = world_of(self._shown, self.policy)
-            except InputError as error:
-                self.problem = str(error)
-                self.running = False
-                return
-        self._world.step()
+    result: RunResult
+    problem: str = ""
 
     @property
-    def rounds(self) -> pd.DataFrame:
-        """Measures of the rounds played so far, one row each, numbered from 1."""
-        if self._world is None:
-            return pd.DataFrame()
-        rounds: pd.DataFrame = self._world.datacollector.get_model_vars_dataframe()
-        return rounds.assign(round=range(1, len(rounds) + 1))
+    def content(self) -> Mapping[str, Any]:
+        """The scenario as played."""
+        content: Mapping[str, Any] = self.result.manifest["content"]
+        return content
+
+    @property
+    def measures(self) -> pd.DataFrame:
+        """Measures by policy; with agents, means over rounds."""
+        return self.result.summary
 
     @property
     def policies(self) -> list[str]:
         """Policies in the scenario's order."""
-        return list(self.result.summary.index)
+        return list(self.measures.index)
+
+    @property
+    def best(self) -> str:
+        """The policy that pays most."""
+        return best_policy(self.measures, self.content)
 
     @property
     def attributes(self) -> list[str]:
@@ -95,14 +73,54 @@ class Exploration(mesa.Model):
         return [column for column in self.result.records.columns if column not in told]
 
     @property
-    def content(self) -> Mapping[str, Any]:
-        """The scenario as played."""
-        return self._shown.content
+    def rounds(self) -> pd.DataFrame | None:
+        """Measures by policy and round, if agents played."""
+        return self.result.analysis.tables().get("rounds")
+
+
+class Explorer:
+    """Solves a scenario under one set of values after the other; what these do not change is read once.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+        Its ``[figures]``, design and replications are left out.
+    """
+
+    def __init__(self, loaded: LoadedScenario[ScenarioHead]) -> None:
+        self.loaded = loaded
+        self._kept: tuple[str, Study[Any]] | None = None
+        # The page asks from threads.
+        self._lock = threading.Lock()
 
     @property
-    def measures(self) -> pd.DataFrame:
-        """Measures by policy."""
-        return self.result.summary
+    def n_rounds(self) -> int:
+        """Rounds that the scenario's agents play; 0 if it has none."""
+        agents = getattr(self.loaded.scenario, "agents", None)
+        return 0 if agents is None else int(agents.rounds)
+
+    def solve(self, values: Values) -> Explored:
+        """Solve the game once under some values, without rounds."""
+        return self._explored(values, "agents")
+
+    def play(self, values: Values) -> Explored:
+        """Play all rounds of every policy under some values."""
+        return self._explored(values)
+
+    def _explored(self, values: Values, *left_out: str) -> Explored:
+        with self._lock:
+            try:
+                return Explored(self._run(changed(self.loaded, values), left_out))
+            except InputError as error:
+                as_it_is = without(self.loaded, "agents", *_LEFT_OUT)
+                return Explored(self._run(as_it_is, ()), str(error))
+
+    def _run(self, loaded: LoadedScenario[ScenarioHead], left_out: tuple[str, ...]) -> RunResult:
+        shown = without(loaded, *left_out)
+        key = data_key(shown)
+        if self._kept is None or self._kept[0] != key:
+            self._kept = key, kind_of(shown.scenario).build(shown)
+        return run_once(shown, study=self._kept[1].with_loaded(shown))
 
 
 def changed(loaded: LoadedScenario[ScenarioHead], values: Values) -> LoadedScenario[ScenarioHead]:
@@ -113,24 +131,13 @@ def changed(loaded: LoadedScenario[ScenarioHead], values: Values) -> LoadedScena
     InputError
         If the values do not go together.
     """
-    kept = _without(loaded, *_LEFT_OUT)
+    kept = without(loaded, *_LEFT_OUT)
     content = deepcopy(kept.content)
     override(content, values)
     scenario = validated_after(values, type(loaded.scenario), content, loaded.path)
     return replace(loaded, scenario=scenario, content=content)
 
 
-def world_of(loaded: LoadedScenario[ScenarioHead], policy: str) -> ReidentificationModel:
-    """Return the agents of a scenario before their first round, with the scenario's own adversary if it names none.
-
-    Raises
-    ------
-    InputError
-        If the scenario's game is not played in rounds.
-    """
-    kind = kind_of(loaded.scenario)
-    return ReidentificationModel(kind.settings(kind.build(loaded))(policy, 0, 0), policy)
-
-
-def _without(loaded: LoadedScenario[ScenarioHead], *keys: str) -> LoadedScenario[ScenarioHead]:
+def without(loaded: LoadedScenario[ScenarioHead], *keys: str) -> LoadedScenario[ScenarioHead]:
+    """Return a scenario without some of its sections."""
     return loaded.with_content({key: value for key, value in loaded.content.items() if key not in keys})

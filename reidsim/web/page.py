@@ -1,140 +1,156 @@
-"""The page itself: controls on the left, measures and figures beside them."""
+"""The page itself: controls on the left; the verdict, measures and figures beside them."""
 
 from __future__ import annotations
 
 import base64
 import io
 from collections.abc import Callable
+from typing import Any
 
 import solara
 from matplotlib.figure import Figure
-from mesa.visualization import SolaraViz
-from mesa.visualization.utils import update_counter
+from solara.lab import Tab, Tabs, use_task
 
 from reidsim.figures.agents import rounds_by_policy
 from reidsim.figures.by_policy import payoffs_by_policy, risks_by_policy
 from reidsim.figures.style import policy_name
 from reidsim.reports.measures_html import measures_table
-from reidsim.reports.verdict import best_policy, verdict
+from reidsim.reports.verdict import verdict
 from reidsim.scenarios.faces import Choice, Control, Value
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.people import once_each
 from reidsim.web import figures, served
-from reidsim.web.exploration import Exploration
+from reidsim.web.exploration import Explored
+from reidsim.wording import counted
 
-# A card with nothing in it is not shown: mesa has one for parameters of its own, which are set in another here.
 _STYLE = """
-.v-card:has(> .v-card__text > .v-sheet:only-child:empty) { display: none; }
 .reidsim-measures { overflow-x: auto; }
 .reidsim-measures table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 .reidsim-measures th, .reidsim-measures td { padding: .3rem .6rem; border-bottom: 1px solid rgba(128, 128, 128, .35); }
 .reidsim-measures th { text-align: left; font-weight: 500; }
 .reidsim-measures thead th, .reidsim-measures tbody td { text-align: right; }
 .reidsim-measures tbody th { font-weight: 400; cursor: help; }
+.reidsim-verdict { font-size: 1.1rem; max-width: 46rem; }
+.reidsim-stale { opacity: .35; }
 """
 
 
 @solara.component
 def Page() -> None:  # noqa: N802 - solara's name for the component that is served
     """Show the scenario that is served."""
-    loaded = served.scenario()
+    explorer = served.explorer()
     values: solara.Reactive[dict[str, Value]] = solara.use_reactive({})
-    model = solara.use_reactive(solara.use_memo(lambda: Exploration(loaded, values.peek), []))
-    shown = model.value
+    # The values under which rounds were asked for; those of other values are not shown.
+    asked: solara.Reactive[dict[str, Value] | None] = solara.use_reactive(None)
+    solved = use_task(lambda: explorer.solve(values.value), dependencies=[values.value])
+    played = use_task(lambda: None if asked.value is None else explorer.play(asked.value), dependencies=[asked.value])
 
     def change(key: str, value: Value) -> None:
+        asked.value = None
         values.value = {**values.value, key: value}
-        model.value = Exploration(loaded, values.peek, shown.policy)
 
-    def choose(policy: str) -> None:
-        model.value = Exploration(loaded, values.peek, policy)
-
-    with solara.Sidebar(), solara.Card("Scenario"):
+    loaded = explorer.loaded
+    solara.Title(f"reidsim: {loaded.name}")
+    solara.Style(_STYLE)
+    with solara.Sidebar():
         solara.Text(f"{loaded.name}: {loaded.scenario.title}")
         for control in kind_of(loaded.scenario).controls(loaded.scenario):
             _control(control, values.value.get(control.key, control.value), change)
-        solara.Select("Policy of forms and rounds", values=shown.policies, value=shown.policy, on_value=choose)
-
-    solara.Style(_STYLE)
-    # mesa's controls alone: its own view of components puts them into tabs named "Page 0" and so on.
-    SolaraViz(
-        model,
-        components=[],
-        # What a reset of the page builds its model from.
-        model_params={"loaded": loaded, "values": values.peek, "policy": shown.policy},
-        name=f"reidsim: {loaded.name}",
-    )
-    _measures(shown)
-    with solara.ColumnsResponsive(12, large=6):
-        for part in (_payoffs, _risk, _forms, _rounds):
-            part(shown)
+        if explorer.n_rounds:
+            label = f"Play {counted(explorer.n_rounds, 'round')}"
+            solara.Button(label, on_click=lambda: asked.set(values.value), disabled=played.pending, color="primary")
+    _busy(solved.pending or played.pending)
+    shown = solved.latest
+    if shown is None:
+        solara.Text("Solving the scenario.")
+        return
+    rounds = played.value if asked.value is not None else None
+    # Numbers of other values stay in sight, and are seen to be such.
+    with solara.Column(classes=["reidsim-stale"] if solved.pending or played.pending else []):
+        _answer(rounds or shown)
+        _figures(shown)
+        if rounds is not None and rounds.rounds is not None:
+            _image(rounds_by_policy(rounds.rounds), f"Rounds played: {rounds.rounds['round'].max()}")
 
 
 def _control(control: Control, value: Value, change: Callable[[str, Value], None]) -> None:
-    def set_value(new: Value) -> None:
-        change(control.key, new)
+    def set_value(new: Any) -> None:
+        if new is not None:
+            change(control.key, new)
 
     if isinstance(control, Choice):
         solara.Select(control.label, values=list(control.options), value=str(value), on_value=set_value)
-    else:
-        solara.SliderFloat(
-            f"{control.label}: {float(value):g}",
-            value=float(value),
-            min=0.0,
-            max=control.high,
-            step=control.step,
-            on_value=set_value,
-        )
-
-
-@solara.component
-def _measures(model: Exploration) -> None:
-    update_counter.get()
-    if model.problem:
-        solara.Error(model.problem)
-    with solara.Column():
-        solara.Text(verdict(model.measures, model.content, name=policy_name))
-        table = measures_table(model.measures, model.content)
-        solara.HTML(unsafe_innerHTML=table, classes=["reidsim-measures"])
-
-
-@solara.component
-def _payoffs(model: Exploration) -> None:
-    best = policy_name(best_policy(model.measures, model.content))
-    _image(
-        payoffs_by_policy(model.measures.reset_index(), model.result.measures),
-        f"Mean payoffs by policy; {best} pays best",
+        return
+    amount = float(value)
+    solara.InputFloat(f"{control.label}, 0 to {control.high:g}", value=amount, on_value=set_value)
+    # A slider ends where it does; a number beyond that can still be typed.
+    solara.SliderFloat(
+        "", value=min(max(amount, 0.0), control.high), min=0.0, max=control.high, step=control.step, on_value=set_value
     )
 
 
 @solara.component
-def _risk(model: Exploration) -> None:
-    figure = risks_by_policy(once_each(model.result.records, model.content))
-    _image(figure, "Share of records at or above each risk, by policy")
+def _answer(shown: Explored) -> None:
+    if shown.problem:
+        solara.Error(shown.problem)
+    text = verdict(shown.measures, shown.content, rounds=shown.rounds, name=policy_name)
+    solara.Text(text, classes=["reidsim-verdict"])
+    table = measures_table(shown.measures, shown.content)
+    solara.HTML(unsafe_innerHTML=table, classes=["reidsim-measures"])
 
 
 @solara.component
-def _forms(model: Exploration) -> None:
-    if not model.attributes:
+def _figures(shown: Explored) -> None:
+    """Draw in the background: numbers are there before."""
+    chosen: solara.Reactive[str | None] = solara.use_reactive(None)
+    policy = chosen.value if chosen.value in shown.policies else shown.best
+    drawn = use_task(lambda: _by_policy(shown), dependencies=[shown])
+    forms = use_task(lambda: _forms(shown, policy), dependencies=[shown, policy])
+    _busy(drawn.pending or forms.pending)
+    with solara.ColumnsResponsive(12, large=6):
+        for source, description in drawn.latest or ():
+            _picture(source, description)
+    if not shown.attributes:
         # Records of some kinds have no attributes, and are shared as they are or not.
         return
-    shares = figures.form_shares(model.result.records, model.attributes, model.policy)
-    _image(figures.form_bars(shares, model.policy), f"How each attribute is shared under {policy_name(model.policy)}")
+    with Tabs(shown.policies.index(policy), on_value=lambda at: chosen.set(shown.policies[at or 0])):
+        for name in shown.policies:
+            Tab(policy_name(name))
+    if forms.latest is not None:
+        _picture(*forms.latest)
 
 
-@solara.component
-def _rounds(model: Exploration) -> None:
-    # A round changes the model in place, which solara does not see.
-    update_counter.get()
-    rounds = model.rounds
-    if rounds.empty:
-        solara.Info("Step plays a round of the agents; the button with the arrow plays one after the other.")
-    else:
-        _image(rounds_by_policy(rounds.assign(policy=model.policy)), f"Rounds played so far: {len(rounds)}")
+def _busy(pending: bool) -> None:
+    # Always there, so that nothing moves when it comes and goes.
+    solara.ProgressLinear(pending, style={"visibility": "visible" if pending else "hidden"})
+
+
+def _by_policy(shown: Explored) -> list[tuple[str, str]]:
+    best = policy_name(shown.best)
+    payoffs = payoffs_by_policy(shown.measures.reset_index(), shown.result.measures)
+    risks = risks_by_policy(once_each(shown.result.records, shown.content))
+    return [
+        (_source(payoffs), f"Mean payoffs by policy; {best} pays best"),
+        (_source(risks), "Share of records at or above each risk, by policy"),
+    ]
+
+
+def _forms(shown: Explored, policy: str) -> tuple[str, str] | None:
+    if not shown.attributes:
+        return None
+    shares = figures.form_shares(shown.result.records, shown.attributes, policy)
+    return _source(figures.form_bars(shares, policy)), f"How each attribute is shared under {policy_name(policy)}"
 
 
 def _image(figure: Figure, description: str) -> None:
+    _picture(_source(figure), description)
+
+
+def _source(figure: Figure) -> str:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=110)
-    source = "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
-    solara.HTML(tag="img", attributes={"src": source, "alt": description, "style": "max-width: 100%"})
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+def _picture(source: str, description: str) -> None:
+    solara.HTML(tag="img", attributes={"src": source, "alt": description, "style": "max-width: min(100%, 44rem)"})

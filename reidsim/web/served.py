@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import threading
+
 from reidsim.errors import InputError
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
+from reidsim.web.exploration import Explorer
 
-_served: list[LoadedScenario[ScenarioHead]] = []
+_served: list[Explorer] = []
 
 
 def offer(loaded: LoadedScenario[ScenarioHead]) -> None:
-    """Make a scenario the one that is shown."""
-    _served[:] = [loaded]
+    """Make a scenario the one that is shown, and begin to solve it before the page is opened."""
+    explorer = Explorer(loaded)
+    _served[:] = [explorer]
+    threading.Thread(target=explorer.solve, args=({},), daemon=True).start()
 
 
-def scenario() -> LoadedScenario[ScenarioHead]:
-    """Return the scenario that is shown.
+def explorer() -> Explorer:
+    """Return what solves the scenario that is shown.
 
     Raises
     ------

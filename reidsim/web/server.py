@@ -18,7 +18,7 @@ from reidsim.web.guard import Guard
 
 HOST = "127.0.0.1"
 _PAGE = "reidsim.web.page"
-_NEEDED = ("solara", "uvicorn", "altair")
+_NEEDED = ("solara", "uvicorn")
 
 
 def serve(loaded: LoadedScenario[ScenarioHead], port: int, started: Callable[[str], None]) -> None:
@@ -86,7 +86,5 @@ def _stay_on_this_machine() -> None:
             # What a page that was closed has worked out is dropped, and there are not many at a time.
             "SOLARA_KERNEL_CULL_TIMEOUT": "10m",
             "SOLARA_KERNEL_MAX_COUNT": "8",
-            # mesa's page breaks a rule of solara's that does no harm.
-            "SOLARA_CHECK_HOOKS": "off",
         }
     )

@@ -49,7 +49,7 @@ gain = 25
 """
 LEAVING = {"agents.participation": {"reward": 1, "harm": 8, "spread": 1.5}, "agents.rounds": 2}
 ONE = {"agents.types": {"x": {}}}
-LIST = {"agents.resources.list": {"attributes": ["age"], "coverage": 0.5, "price": 20}}
+LIST = {"resources.list": {"attributes": ["age"], "coverage": 0.5, "price": 20}}
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +157,7 @@ def test_a_knowledge_recipe_of_a_type(town, folder):
 
 @pytest.mark.parametrize("price", [1.0, 10_000.0])
 def test_a_resource_is_bought_if_it_pays(price, town):
-    changes = {**LIST, "agents.resources.list.price": price, "agents.types": {"x": {"buys": ["list"]}}}
+    changes = {**LIST, "resources.list.price": price, "agents.types": {"x": {"buys": ["list"]}}}
     changes |= {"agents.rounds": 3, "publisher.policies": ["no-protection"], "economics.cost": 1}
     adversaries = reidsim.run(town, overrides=changes).analysis.adversaries
     bought = price == 1.0
@@ -167,7 +167,7 @@ def test_a_resource_is_bought_if_it_pays(price, town):
 
 def test_the_publisher_answers_what_was_bought(town):
     """A list is bought in the first round; from the second on the publisher plans against who holds it."""
-    changes = {**LIST, "agents.resources.list.coverage": 1, "agents.resources.list.price": 1, "economics.cost": 1}
+    changes = {**LIST, "resources.list.coverage": 1, "resources.list.price": 1, "economics.cost": 1}
     changes |= {"agents.types": {"x": {"buys": ["list"], "gain": 80}}, "agents.rounds": 3, "economics.loss": 300}
     rounds = reidsim.run(town, overrides={**changes, "publisher.policies": ["basic"]}).analysis.rounds
     assert rounds["share_attacked"].iloc[0] > 0
@@ -177,7 +177,7 @@ def test_the_publisher_answers_what_was_bought(town):
 
 def test_a_publisher_may_foresee_a_purchase(town):
     """Who foresees what its release makes worth buying does no worse in a single round."""
-    changes = {**LIST, "agents.resources.list.coverage": 1, "economics.cost": 1, "economics.loss": 300}
+    changes = {**LIST, "resources.list.coverage": 1, "economics.cost": 1, "economics.loss": 300}
     changes |= {"agents.types": {"x": {"buys": ["list"], "gain": 80}}, "publisher.policies": ["basic", "no-attack"]}
     blind = reidsim.run(town, overrides=changes)
     seeing = reidsim.run(town, overrides={**changes, "agents.foresees": "plans"})
@@ -293,7 +293,7 @@ def test_nothing_that_pays_is_told(town):
         ({"agents.types.keen.weight": 0.5}, "do not sum to 1"),
         ({"agents.types.keen.holds": ["list"]}, "agents.types.keen.holds: no such resource; found 'list'"),
         ({"agents.types.keen.holds": []}, "a planner without the resource that it needs"),
-        ({"agents.resources.list.attributes": ["zip"]}, "not a quasi-identifier; found 'zip'"),
+        ({"resources.list.attributes": ["zip"]}, "not a quasi-identifier; found 'zip'"),
         ({"agents.types.keen.knowledge": "no-such-recipe"}, "no-such-recipe"),
         ({"publisher.policies": ["basic", "local-recoding"]}, "not a policy of scenarios with agents; found 'local-"),
         ({"publisher.policies": ["multi-dimensional"]}, "not a policy of scenarios with agents; found 'multi-"),

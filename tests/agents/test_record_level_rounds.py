@@ -115,8 +115,8 @@ def test_adversaries_with_partial_knowledge_link_to_those_who_stay(town, folder)
     for knowing in (
         {"adversary.knowledge": recipe},
         {"agents.types.x.knowledge": recipe},
-        {"agents.types.x.holds": ["list"], "agents.resources.list.attributes": ["age"]},
-        {"agents.types.x.buys": ["list"], "agents.resources.list": {"attributes": ["age"], "price": 1}},
+        {"agents.types.x.holds": ["list"], "resources.list.attributes": ["age"]},
+        {"agents.types.x.buys": ["list"], "resources.list": {"attributes": ["age"], "price": 1}},
     ):
         records = reidsim.run(town, overrides={**changes, **knowing, "economics.cost": 0}).records
         stay = records["participates"].to_numpy()

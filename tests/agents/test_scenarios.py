@@ -26,7 +26,7 @@ TOWN = game_of(
     gain=60.0,
     cost=1.0,
 )
-LIST = {"agents.resources.list": {"attributes": ["a"], "price": 5}}
+LIST = {"resources.list": {"attributes": ["a"], "price": 5}}
 HOLDER = {"weight": 1.0, "holds": ["list"]}
 
 
@@ -62,7 +62,7 @@ def families_file(tmp_path_factory):
         ({**LIST, "agents.types.x": {**HOLDER, "buys": ["list"]}}, "resource that is held is not bought"),
         ({**LIST, "agents.types.x": {**HOLDER, "knowledge": "twitter"}}, "both a knowledge recipe and resources"),
         ({"agents.types.x": {"planner": "fmdp", "accuracy": 0.5}}, "accuracy is of planners who attempt"),
-        ({"agents.resources.list.attributes": ["zip"]}, "not a quasi-identifier; found 'zip'"),
+        ({"resources.list.attributes": ["zip"]}, "not a quasi-identifier; found 'zip'"),
         ({"agents.types.x.planner": "greedy"}, "value not allowed; found 'greedy'"),
         ({"agents.types.x.accuracy": 0.0}, "agents.types.x.accuracy"),
         ({"agents.rounds": 0}, "agents.rounds: value not allowed; found 0"),
@@ -95,8 +95,8 @@ def test_what_cannot_be_is_refused_in_one_line(changes, message, town_file):
     [
         ({"agents.types.broker.holds": []}, "'registry', in which it looks people up"),
         ({"agents.types.broker.accuracy": 0.5}, "accuracy is not of masking scenarios"),
-        ({"agents.resources.genealogy.coverage": 0.5}, "a price only"),
-        ({"agents.resources.gossip.price": 1}, "no such resource"),
+        ({"resources.genealogy.coverage": 0.5}, "only a list drawn from the people has it"),
+        ({"resources.gossip.price": 1}, "resources.gossip.attributes: key missing"),
         ({"agents.types.broker.buys": ["gossip"]}, "no such resource; found 'gossip'"),
         ({"subjects.policies": ["greedy-masking"]}, "not against several adversaries"),
     ],
@@ -129,7 +129,7 @@ def test_no_records_are_refused(town_file, tmp_path):
 
 def test_resources_are_knowledge(town_file):
     """Whoever holds a list of one attribute for a share of people succeeds with that share of 1 / group size."""
-    held = {"agents.resources.list": {"attributes": ["a"], "coverage": 0.5}, "agents.types.x": HOLDER}
+    held = {"resources.list": {"attributes": ["a"], "coverage": 0.5}, "agents.types.x": HOLDER}
     records = reidsim.run(town_file, overrides={**held, "economics.cost": 0.0}).records
     shared = records[records["policy"] == "no-protection"]
     # People of a0, a2 and a3 number 3, 30 and 1; whoever is not in the list is one of 38.
@@ -139,8 +139,8 @@ def test_resources_are_knowledge(town_file):
 
 def test_more_resources_never_lower_what_is_expected(town_file):
     lists = {
-        "agents.resources.first": {"attributes": ["a"], "coverage": 0.7},
-        "agents.resources.second": {"attributes": ["b"], "coverage": 0.4},
+        "resources.first": {"attributes": ["a"], "coverage": 0.7},
+        "resources.second": {"attributes": ["b"], "coverage": 0.4},
     }
     success = []
     for holds in (["first"], ["second"], ["first", "second"]):
@@ -154,7 +154,7 @@ def test_more_resources_never_lower_what_is_expected(town_file):
 @pytest.mark.parametrize("price", [1.0, 1000.0])
 def test_a_resource_is_bought_if_it_pays(price, town_file):
     changes = {
-        "agents.resources.list.price": price,
+        "resources.list.price": price,
         "agents.types.x": {"weight": 1.0, "buys": ["list"]},
         "agents.rounds": 3,
         "publisher.policies": ["no-protection"],
@@ -271,7 +271,7 @@ def test_bundled_scenarios_run(name):
 def test_a_purchase_is_foreseen(town_file):
     """Whoever holds no list attacks nobody; a publisher who foresees that it is bought does not share for it."""
     changes = {
-        "agents.resources.list.price": 5.0,
+        "resources.list.price": 5.0,
         "agents.types.x": {"weight": 1.0, "buys": ["list"], "budget": 60},
         "publisher.policies": ["basic", "no-attack"],
     }
@@ -303,7 +303,7 @@ def test_a_publisher_learns_how_often_each_is_there(town_file):
 @pytest.mark.deep
 def test_market_learns_leaves_and_buys():
     changes = {"agents.rounds": 3, "publisher.policies": ["basic", "no-attack"]}
-    result = reidsim.run("market", overrides={**changes, "agents.resources.broker-file.price": 5000})
+    result = reidsim.run("market", overrides={**changes, "resources.broker-file.price": 5000})
     rounds = result.analysis.rounds.set_index(["policy", "round"])
     assert rounds.loc[("basic", 2), "left"] > 0.1
     assert rounds.loc[("basic", 3), "joined"] > 0

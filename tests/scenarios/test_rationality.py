@@ -169,5 +169,5 @@ def test_what_is_told_of_adversaries_without_errors_alone_is_refused(scenario, c
 
 def test_subjects_who_search_greedily_face_nobody_who_errs(tmp_path):
     path = write(tmp_path, "subjects", "one-shot", "plain")
-    with pytest.raises(InputError, match="subjects.solver.*found 'greedy'; expected one of best-first"):
+    with pytest.raises(InputError, match=r"subjects.solver.*found 'greedy'; expected one of best-first"):
         reidsim.run(path, overrides={**LOGIT, "subjects.solver": "greedy"})

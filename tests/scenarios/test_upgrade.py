@@ -427,3 +427,53 @@ def test_what_a_scenario_extends_is_rewritten_first(tmp_path):
     write_upgraded(path)
     loaded = load_scenario(path).scenario
     assert (loaded.publisher.unit, loaded.figures.nodes.top) == ("table", 3)
+
+
+AGENTS = 'extends = "market"\ntitle = "Mine" # kept\n\n[agents.types.marketer]\nbuys = ["voter-list", "clinic"]\n'
+OF_CLINIC = {"price": 5, "coverage": 0.5, "attributes": ["age", "sex"]}
+
+
+@pytest.mark.parametrize(
+    "resources",
+    [
+        '\n[agents.resources.clinic] # of a town\nprice = 5\ncoverage = 0.5\nattributes = ["age", "sex"]\n',
+        '\n[agents.resources]\nclinic = { price = 5, coverage = 0.5, attributes = ["age", "sex"] }\n',
+        '\n[agents]\nresources.clinic.price = 5\nresources.clinic.coverage = 0.5\n'
+        'resources.clinic.attributes = ["age",\n  "sex"]\nrounds = 3\n',
+        '\n[agents]\nresources = { clinic = { price = 5, coverage = 0.5, attributes = ["age", "sex"] } }\nrounds = 3',
+    ],
+)  # fmt: skip
+def test_resources_of_agents_become_those_of_the_scenario(tmp_path, resources):
+    path = tmp_path / "mine.toml"
+    path.write_text(AGENTS + resources)
+    with pytest.raises(InputError, match=r"agents\.resources: former key; expected resources in place of"):
+        load_scenario(path)
+    result = write_upgraded(path)
+    assert result.changes == ("agents.resources is now resources",)
+    content = tomllib.loads(result.text)
+    assert content["resources"] == {"clinic": OF_CLINIC}
+    assert set(content["agents"]) == {"types"} | ({"rounds"} if "rounds" in resources else set())
+    assert 'title = "Mine" # kept' in result.text
+    assert ("# of a town" in result.text) is ("# of a town" in resources)
+    assert load_scenario(path).scenario.resources["clinic"].share == 0.5
+    assert write_upgraded(path).changes == ()
+
+
+@pytest.mark.parametrize("first", ["resources", "agents.resources"])
+def test_prices_join_the_resources_of_a_masking_scenario(tmp_path, first):
+    own = '[resources.genealogy] # theirs\nsize = 300\nattributes = ["surname", "DYS19"]\n'
+    price = "[agents.resources.genealogy]\n# dollars\nprice = 700 # once\n"
+    path = tmp_path / "mine.toml"
+    rest = '\n[targets]\nsize = 20\n\n[subjects]\nattributes = ["age", "DYS19"]\n'
+    sections = (own, price) if first == "resources" else (price, own)
+    path.write_text(
+        'extends = "genealogy-market"\n' + sections[0] + "\n[population]\nseed = 3\n\n" + sections[1] + rest
+    )
+    result = write_upgraded(path)
+    content = tomllib.loads(result.text)
+    assert content["resources"]["genealogy"] == {"price": 700, "size": 300, "attributes": ["surname", "DYS19"]}
+    assert content["population"] == {"seed": 3}
+    assert result.text.count("[resources.genealogy]") == 1
+    for comment in ("# dollars", "# once", "# theirs"):
+        assert comment in result.text
+    assert load_scenario(path).scenario.resources["genealogy"].price == 700

@@ -13,7 +13,7 @@ from reidsim.reports.verdict import best_policy, verdict
 from reidsim.scenarios.faces import Choice, Slider
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import load_scenario
-from reidsim.web.exploration import Exploration, changed
+from reidsim.web.exploration import Explorer, changed
 from reidsim.web.figures import FORMS, form_bars, form_shares
 
 
@@ -60,21 +60,21 @@ def test_values_change_the_result_as_they_do_in_a_run(small):
 
 
 def test_values_that_do_not_go_together_are_told_and_the_scenario_stays(small):
-    model = Exploration(small, lambda: {"economics.loss": -1.0})
-    assert "economics.loss" in model.problem
-    assert model.result.summary.equals(run_once(small).summary)
+    shown = Explorer(small).solve({"economics.loss": -1.0})
+    assert "economics.loss" in shown.problem
+    assert shown.result.summary.equals(run_once(small).summary)
 
 
 def test_the_table_of_measures_says_what_the_result_holds(small):
-    model = Exploration(small, dict)
-    table = measures_table(model.measures, model.content)
+    shown = Explorer(small).solve({})
+    table = measures_table(shown.measures, shown.content)
     rows = re.findall(r'<tr><th scope="row" title="([^"]*)">([^<]*)</th>(.*?)</tr>', table)
     assert [name for _, name, _ in rows][:3] == ["Publisher&#x27;s payoff", "Adversary&#x27;s payoff", "Utility"]
     assert all(definition for definition, _, _ in rows)
     payoffs = re.findall(r"<td>([^<]*)</td>", rows[0][2])
-    assert payoffs == [f"{value:,.2f}" for value in model.measures["publisher_payoff"]]
-    best = model.measures["publisher_payoff"].max()
-    assert f" pays most, {best:,.2f} per record" in verdict(model.measures, model.content)
+    assert payoffs == [f"{value:,.2f}" for value in shown.measures["publisher_payoff"]]
+    best = shown.measures["publisher_payoff"].max()
+    assert f" pays most, {best:,.2f} per record" in verdict(shown.measures, shown.content)
 
 
 def test_names_are_text_and_policies_of_another_game_are_not_ranked():
@@ -85,9 +85,9 @@ def test_names_are_text_and_policies_of_another_game_are_not_ranked():
 
 
 def test_forms_are_shares_of_the_records(small):
-    model = Exploration(small, dict)
-    for policy in model.policies:
-        shares = form_shares(model.result.records, model.attributes, policy)
+    shown = Explorer(small).solve({})
+    for policy in shown.policies:
+        shares = form_shares(shown.result.records, shown.attributes, policy)
         np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     assert list(shares.columns) == list(FORMS)
 
@@ -121,13 +121,13 @@ def test_masked_attributes_and_their_levels_are_recognized():
 
 
 def test_figures_draw_every_policy(small):
-    model = Exploration(small, dict)
-    bars = payoffs_by_policy(model.measures.reset_index())
-    assert len(bars.axes[0].patches) == len(model.policies)
-    lines = risks_by_policy(model.result.records)
-    assert len(lines.axes[0].lines) == len(model.policies)
-    shares = form_shares(model.result.records, model.attributes, model.policies[0])
-    drawn = form_bars(shares, model.policies[0])
+    shown = Explorer(small).solve({})
+    bars = payoffs_by_policy(shown.measures.reset_index())
+    assert len(bars.axes[0].patches) == len(shown.policies)
+    lines = risks_by_policy(shown.result.records)
+    assert len(lines.axes[0].lines) == len(shown.policies)
+    shares = form_shares(shown.result.records, shown.attributes, shown.policies[0])
+    drawn = form_bars(shares, shown.policies[0])
     assert [text.get_text() for text in drawn.legends[0].get_texts()] == list(FORMS)
 
 
@@ -147,52 +147,47 @@ def test_the_share_of_records_at_or_above_a_risk_is_counted():
         assert shares[risks >= risk][-1] == expected
 
 
+def test_what_is_read_once_serves_every_value(small):
+    explorer = Explorer(small)
+    for values in ({}, {"economics.loss": 60.0}, {"adversary.planner": "fmdp"}, {"economics.loss": 60.0}):
+        shown, alone = explorer.solve(values), run_once(changed(small, values))
+        pd.testing.assert_frame_equal(shown.measures, alone.summary)
+        pd.testing.assert_frame_equal(shown.result.records, alone.records)
+
+
+def test_the_best_policy_is_shown_first(small):
+    shown = Explorer(small).solve({})
+    assert shown.best == best_policy(shown.measures, shown.content)
+
+
 def test_figures_are_described_by_the_names_that_they_show(small):
-    solara = pytest.importorskip("solara")
+    pytest.importorskip("solara")
     from reidsim.web import page
 
-    model = Exploration(small, dict, "basic")
-    for part, told in ((page._payoffs, "; Basic game pays best"), (page._forms, " shared under Basic game")):
-        box, shown = solara.render(part(model), handle_error=False)
-        assert box.children[0].attributes["alt"].endswith(told)
-        shown.close()
+    shown = Explorer(small).solve({})
+    (payoffs, told), (risks, _) = page._by_policy(shown)
+    assert told.endswith("; Basic game pays best")
+    assert payoffs != risks
+    assert page._forms(shown, "basic")[1].endswith(" shared under Basic game")
 
 
-def test_rounds_are_those_of_the_agents(small):
-    model = Exploration(small, dict, "basic")
-    assert model.rounds.empty
-    model.step()
-    model.step()
-    assert model.rounds["round"].tolist() == [1, 2]
+def test_rounds_are_those_of_a_run(small):
+    loaded = small.with_content({**small.content, "agents": {"rounds": 2}})
+    explorer = Explorer(loaded)
+    assert explorer.n_rounds == 2
+    assert Explorer(small).n_rounds == 0
+    assert explorer.solve({}).rounds is None
+    played = explorer.play({"economics.loss": 60.0})
+    assert played.rounds["round"].unique().tolist() == [1, 2]
     # One adversary, expected outcomes, nothing to learn: every round is the analytic game.
-    expected = model.measures.loc["basic", "publisher_payoff"]
-    np.testing.assert_allclose(model.rounds["publisher_payoff"], expected, rtol=1e-12)
+    game = explorer.solve({"economics.loss": 60.0})
+    np.testing.assert_allclose(played.measures["publisher_payoff"], game.measures["publisher_payoff"], rtol=1e-12)
 
 
 def test_subjects_of_a_masking_scenario_play_rounds_too():
     # Opt-in and masking alone, of few subjects.
     keys = {"targets.size": 60, "resources.registry.size": 500, "resources.genealogy.size": 500}
-    loaded = load_scenario("genealogy-market", {**keys, "replications": 1})
-    model = Exploration(loaded, dict)
-    model.step()
-    assert model.problem == ""
-    assert len(model.rounds) == 1
-
-
-@pytest.mark.deep
-def test_a_dataset_in_one_form_is_shared_in_rounds_too():
-    keys = {"release.table": "adult-arx-sample", "publisher.policies": ["basic"]}
-    model = Exploration(load_scenario("arx-example", keys), dict)
-    model.step()
-    assert model.problem == ""
-    assert len(model.rounds) == 1
-
-
-@pytest.mark.deep
-def test_a_policy_that_is_not_played_in_rounds_says_so_and_stops():
-    keys = {"release.table": "adult-arx-sample", "publisher.policies": ["multi-dimensional"]}
-    model = Exploration(load_scenario("arx-example", keys), dict)
-    model.step()
-    assert "not a policy of scenarios with agents" in model.problem
-    assert not model.running
-    assert model.rounds.empty
+    loaded = load_scenario("genealogy-market", {**keys, "replications": 1, "agents.rounds": 2})
+    played = Explorer(loaded).play({})
+    assert played.problem == ""
+    assert played.rounds["round"].max() == 2

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.sets import KnowledgeSets, enumerate_sets
-from reidsim.adversaries.response import Linkage
+from reidsim.adversaries.response import Linkage, one_over
 from reidsim.errors import InputError
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.linkage.individual_risk import sizes_among
@@ -50,6 +50,11 @@ class KnowledgeLinker:
     registered : ndarray of bool, shape (n_records,), optional
         Whose person really is one of the people; everybody's, if not given. The adversary does not know it: it takes
         one of those who match, if there are any, and with a person who is not one of them never succeeds.
+    own : ndarray of int32, shape (n_records, n_attributes), optional
+        With `registered`: what is said there of each record's person, if that may be wrong. The adversary succeeds
+        only where it agrees with what is shared and known.
+    coverage : float
+        Probability that a person is one of the people, as the adversary believes.
 
     Raises
     ------
@@ -69,6 +74,8 @@ class KnowledgeLinker:
         risk: RiskModel | None = None,
         sets: KnowledgeSets | None = None,
         registered: NDArray[np.bool_] | None = None,
+        own: Codes | None = None,
+        coverage: float = 1.0,
     ) -> None:
         if knowledge.n_persons != lattice.n_records or knowledge.attributes != lattice.domain.names:
             raise InputError(
@@ -77,12 +84,12 @@ class KnowledgeLinker:
                 expected=f"{lattice.n_records} persons, {', '.join(lattice.domain.names)}",
             )
         self._lattice, self._people = lattice, people
-        self._with_suppression = replace(lattice, hierarchies=tuple(map(_suppressible, lattice.hierarchies)))
+        self._with_suppression = replace(lattice, hierarchies=tuple(map(suppressible, lattice.hierarchies)))
         self._sizes = sizes_among(people, self._with_suppression, holds_records=registered is None)
         self._risk = risk or UniformGuess()
         self._sets = enumerate_sets(knowledge) if sets is None else sets
         self._kinds = knowledge.kind_of_person
-        self._registered = registered
+        self._registered, self._own, self._coverage = registered, own, coverage
         self._known = np.zeros((self._sets.n_sets, len(knowledge.attributes)), dtype=np.bool_)
         for number, known in enumerate(self._sets.sets):
             self._known[number, list(known)] = True
@@ -95,17 +102,24 @@ class KnowledgeLinker:
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Return effective group sizes of all records, or of `rows`, shared as `strategy`."""
         believed = self.believed_success(strategy, rows)
-        effective = _effective_sizes(believed)
+        effective = one_over(believed)
         if self._registered is None:
             return Linkage(effective, effective, by_chance=True)
-        return Linkage(_effective_sizes(self._of_registered(believed, rows)), effective, by_chance=True)
+        return Linkage(one_over(self.success(strategy, rows)), effective, by_chance=True)
 
     def success(self, strategy: int, rows: Rows | None = None) -> Floats:
         """Return the probability that an attack on each record shared as `strategy` names the right person."""
-        return self._of_registered(self.believed_success(strategy, rows), rows)
+        if self._registered is None:
+            return self.believed_success(strategy, rows)
+        registered = self._registered if rows is None else self._registered[rows]
+        return np.asarray(np.where(registered, self._chance(strategy, rows, as_told=self._own is not None), 0.0))
 
     def believed_success(self, strategy: int, rows: Rows | None = None) -> Floats:
         """Return the same for an adversary who takes everybody who matches somebody to be registered."""
+        return self._coverage * self._chance(strategy, rows)
+
+    def _chance(self, strategy: int, rows: Rows | None, *, as_told: bool = False) -> Floats:
+        """Return the probability to name one of those who match; only where the person's own entry does, if told."""
         kinds = self._kinds if rows is None else self._kinds[rows]
         success = np.zeros(len(kinds))
         for node, probability in self._nodes(strategy):
@@ -113,13 +127,21 @@ class KnowledgeLinker:
             if weights.any():
                 sizes = self._sizes.at(node, rows)
                 named = self._risk.success_probability(np.maximum(sizes, 1))
-                success += weights * np.where(sizes > 0, named, 0.0)
+                matching = (sizes > 0) & self._agrees(node, rows) if as_told else sizes > 0
+                success += weights * np.where(matching, named, 0.0)
         return success
 
-    def _of_registered(self, success: Floats, rows: Rows | None) -> Floats:
-        if self._registered is None:
-            return success
-        return np.asarray(np.where(self._registered if rows is None else self._registered[rows], success, 0.0))
+    def _agrees(self, node: int, rows: Rows | None) -> NDArray[np.bool_]:
+        """Tell whether what is said of a record's person agrees with what is shared of it."""
+        assert self._own is not None  # noqa: S101 # asked for only where it may not
+        chosen = slice(None) if rows is None else rows
+        shared, said = self._lattice.codes[chosen], self._own[chosen]
+        agrees = np.ones(len(shared), dtype=np.bool_)
+        levels = self._with_suppression.levels(node)
+        for position, (hierarchy, level) in enumerate(zip(self._with_suppression.hierarchies, levels, strict=True)):
+            groups = hierarchy.groups[level]
+            agrees &= groups[shared[:, position]] == groups[said[:, position]]
+        return agrees
 
     def _nodes(self, strategy: int) -> Iterator[tuple[int, Floats]]:
         """Yield the strategies that a strategy is to the adversary, with the probability of each by kind of person."""
@@ -130,11 +152,6 @@ class KnowledgeLinker:
         probability = np.zeros((len(nodes), len(self._sets.probability)))
         np.add.at(probability, position, self._sets.probability.T)
         yield from zip(nodes.tolist(), probability, strict=True)
-
-
-def _effective_sizes(success: Floats) -> Floats:
-    """Return sizes of groups in which a uniform guess succeeds as often; infinite where nothing does."""
-    return np.asarray(np.divide(1.0, success, out=np.full(len(success), np.inf), where=success > 0))
 
 
 def masking_lattice(space: MaskingSpace, domain: Domain, codes: Codes) -> GeneralizationLattice:
@@ -168,7 +185,7 @@ def masking_lattice(space: MaskingSpace, domain: Domain, codes: Codes) -> Genera
     return GeneralizationLattice(tuple(hierarchies), codes)
 
 
-def _suppressible(hierarchy: Hierarchy) -> Hierarchy:
+def suppressible(hierarchy: Hierarchy) -> Hierarchy:
     """Return the hierarchy with a last level that tells nothing."""
     if hierarchy.n_groups[-1] == 1:
         return hierarchy

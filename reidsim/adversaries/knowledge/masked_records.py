@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.adversary import KnowledgeLinker, masking_lattice
 from reidsim.adversaries.knowledge.groups import Knowledge
-from reidsim.adversaries.multistage.world import PersonTable
+from reidsim.adversaries.multistage.world import ListedTargets, PersonTable
 from reidsim.adversaries.response import Linkage
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute, Codes, Domain
@@ -38,12 +38,14 @@ class MaskedRecordLinker:
         About the subjects: over the attributes linked on, in the order of the space.
     registered : ndarray of bool, shape (n_records,), optional
         Who of the subjects is in the register; all, if not given.
+    listed : ListedTargets, optional
+        Of a register that was drawn as a list.
 
     Raises
     ------
     InputError
-        If an attribute is lacking, the knowledge is about other subjects, or groups of a level lack a value or split
-        those of the level before.
+        If an attribute or a value of the register is lacking, the knowledge is about other subjects, or groups of a
+        level lack a value or split those of the level before.
     """
 
     def __init__(
@@ -53,11 +55,17 @@ class MaskedRecordLinker:
         register: PersonTable,
         knowledge: Knowledge,
         registered: NDArray[np.bool_] | None = None,
+        listed: ListedTargets | None = None,
     ) -> None:
         self._space = space
         self._linked = [space.attributes.index(name) for name in knowledge.attributes]
         attributes, own, theirs, groups = [], [], [], []
         for position, name in zip(self._linked, knowledge.attributes, strict=True):
+            if name in register.missing:
+                raise InputError(
+                    "values missing where people are looked up by what is known of them", source=register.name,
+                    where=name, expected="a value of everybody there",
+                )  # fmt: skip
             both = np.concatenate([targets.column(name), register.column(name)])
             values, codes = np.unique(both, return_inverse=True)
             attributes.append(Attribute(name, tuple(map(str, values.tolist()))))
@@ -73,8 +81,12 @@ class MaskedRecordLinker:
         domain = Domain(tuple(attributes))
         lattice = masking_lattice(self._linked_space, domain, _codes(own))
         people = Population.from_records(domain, _codes(theirs), name=register.name)
-        everybody = registered is None or bool(registered.all())
-        self._linker = KnowledgeLinker(lattice, people, knowledge, registered=None if everybody else registered)
+        everybody = listed is None and (registered is None or bool(registered.all()))
+        self._linker = KnowledgeLinker(
+            lattice, people, knowledge, registered=None if everybody else registered,
+            own=None if listed is None else _codes(theirs)[listed.row],
+            coverage=1.0 if listed is None else listed.coverage,
+        )  # fmt: skip
         self._kept: OrderedDict[int, Linkage] = OrderedDict()
         self._most_kept = max(_MEMORY_LIMIT // (16 * max(targets.n_rows, 1)), 1)
 

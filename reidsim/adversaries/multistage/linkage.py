@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from reidsim.adversaries.multistage.attack import MultistageAttack, PlanLinkage
 from reidsim.adversaries.multistage.stages import InferByLinkage, Inference, InferSurname
 from reidsim.adversaries.multistage.world import MultistageWorld
+from reidsim.adversaries.response import ListedCandidates, one_over
 from reidsim.errors import InputError
-from reidsim.linkage.row_groups import Common, RowGroups
+from reidsim.linkage.row_groups import Common, OpenRowGroups, RowGroups
 from reidsim.linkage.surname_inference.inference import NO_SURNAME, InferredSurnames, SurnameInference, pack_bits
 from reidsim.linkage.surname_inference.leaders import SurnamesOfTargets
 from reidsim.linkage.surname_inference.nearest_neighbour import nearest_neighbour_surnames
@@ -45,6 +46,10 @@ _Link = tuple[tuple[str, int | None], ...]
 class MultistageLinker:
     """Links released records stage by stage; a `Linker` of the record game.
 
+    Where the attack ends in a list that was drawn from people, the adversary believes a target to be in it with its
+    coverage, and takes what it says to be right; in truth an attack succeeds, with one over the number of people who
+    agree, if the target's own row is one of them. Stages before leave out rows that lack a value they use.
+
     A one-shot adversary who is given this linkage links on what is released alone: the one-stage attack. There, as
     elsewhere in the package, a group that holds nobody counts as the record alone.
 
@@ -65,8 +70,8 @@ class MultistageLinker:
     attack: MultistageAttack
     world: MultistageWorld
     space: MaskingSpace
-    _groups: dict[tuple[str, _Link], RowGroups] = field(default_factory=dict, repr=False)
-    _common: dict[tuple[int, _Link], Common] = field(default_factory=dict, repr=False)
+    _groups: dict[tuple[str, _Link], RowGroups | OpenRowGroups] = field(default_factory=dict, repr=False)
+    _common: dict[tuple[int, _Link], tuple[RowGroups, Common]] = field(default_factory=dict, repr=False)
     _inferences: dict[int, SurnamesOfTargets] = field(default_factory=dict, repr=False)
     _inferred: dict[tuple[int, int], InferredSurnames] = field(default_factory=dict, repr=False)
 
@@ -105,6 +110,8 @@ class MultistageLinker:
         identify = self.attack.identify
         sizes = [self._matching(identify.resource, identify.on, released, plan.inferred, chosen) for plan in plans]
         guess = [np.where(size > 0, 1.0 / np.maximum(size, 1), 0.0) for size in sizes]
+        if identify.resource in self.world.lists:
+            return self._listed(plans, sizes, guess, released, chosen)
         alone = np.maximum(sizes[0], 1)
         registered = np.ones(n, dtype=np.bool_) if self.world.registered is None else self.world.registered[chosen]
         return PlanLinkage(
@@ -119,6 +126,33 @@ class MultistageLinker:
                 ]
             ),
             prices=np.array([plan.price for plan in plans]),
+        )
+
+    def _listed(
+        self, plans: list[_Plan], sizes: list[Integers], guess: list[Floats], released: dict[str, int], rows: Rows
+    ) -> PlanLinkage:
+        """Return what each plan yields if it ends in a list that was drawn."""
+        identify = self.attack.identify
+        among = []
+        for plan in plans:
+            link = _link(identify.on, released, plan.inferred)
+            own = self.world.lists[identify.resource].row[rows] >= 0
+            for (name, level), values in zip(link, self._queries(link, plan.inferred, rows), strict=True):
+                said = self._released_as(name, level, self.world.resource(identify.resource).column(name))
+                own &= self.world.agrees(identify.resource, name, said, values, rows)
+            among.append(own)
+        coverage = self.world.lists[identify.resource].coverage
+        believed = [coverage * plan.confidence * share for plan, share in zip(plans, guess, strict=True)]
+        success = [np.where(o & (p.confidence > 0), s, 0.0) for o, p, s in zip(among, plans, guess, strict=True)]
+        return PlanLinkage(
+            group_sizes=one_over(success[0]),
+            believed_group_sizes=one_over(believed[0]),
+            plans=tuple(plan.stages for plan in plans),
+            plan_believed=np.stack(believed),
+            plan_success=np.stack(success),
+            prices=np.array([plan.price for plan in plans]),
+            by_chance=True,
+            candidates=ListedCandidates(sizes[0], among[0], np.full(len(rows), coverage)),
         )
 
     def _extended(
@@ -164,7 +198,10 @@ class MultistageLinker:
 
     def _infer(self, number: int, stage: InferSurname, shared: NDArray[np.bool_], rows: Rows) -> InferredSurnames:
         genealogy = self.world.resource(stage.resource)
-        alleles, surnames = genealogy.matrix(stage.loci), genealogy.column(stage.infers)
+        named = genealogy.known((stage.infers,))
+        if not named.any():
+            raise InputError("nobody has a value", source=genealogy.name, where=stage.infers)
+        alleles, surnames = genealogy.matrix(stage.loci)[named], genealogy.column(stage.infers)[named]
         targets = self.world.targets.matrix(stage.loci)
         if stage.method == "nearest-neighbour":
             return nearest_neighbour_surnames(alleles, surnames, targets[rows], shared)
@@ -177,11 +214,16 @@ class MultistageLinker:
         self, number: int, stage: InferByLinkage, released: dict[str, int], inferred: dict[str, Integers], rows: Rows
     ) -> tuple[Integers, Floats]:
         link = _link(stage.on, released, inferred)
-        groups = self._row_groups(stage.resource, link)
         if (number, link) not in self._common:
-            values = self.world.resource(stage.resource).column(stage.infers)
-            self._common[number, link] = groups.most_frequent(values)
-        common = self._common[number, link]
+            table = self.world.resource(stage.resource)
+            complete = np.flatnonzero(table.known((*(name for name, _ in link), stage.infers)))
+            if not len(complete):
+                raise InputError("nobody has all values that a stage uses", source=table.name, where=stage.infers)
+            columns = [self._released_as(name, level, table.column(name)[complete]) for name, level in link]
+            counts = None if table.counts is None else table.counts[complete]
+            made = RowGroups(columns, len(complete), counts)
+            self._common[number, link] = made, made.most_frequent(table.column(stage.infers)[complete])
+        groups, common = self._common[number, link]
         group = groups.find(self._queries(link, inferred, rows), len(rows))
         met = group >= 0
         return np.where(met, common.values[group], -1), np.where(met, common.shares[group], 0.0)
@@ -191,14 +233,21 @@ class MultistageLinker:
     ) -> Integers:
         """Return how many rows of a resource match each target."""
         link = _link(on, released, inferred)
-        groups = self._row_groups(resource, link)
-        return groups.sizes_of(groups.find(self._queries(link, inferred, rows), len(rows)))
+        groups, queries = self._row_groups(resource, link), self._queries(link, inferred, rows)
+        if isinstance(groups, OpenRowGroups):
+            return groups.count(queries, len(rows))
+        return groups.sizes_of(groups.find(queries, len(rows)))
 
-    def _row_groups(self, resource: str, link: _Link) -> RowGroups:
+    def _row_groups(self, resource: str, link: _Link) -> RowGroups | OpenRowGroups:
         if (resource, link) not in self._groups:
             table = self.world.resource(resource)
             columns = [self._released_as(name, level, table.column(name)) for name, level in link]
-            self._groups[resource, link] = RowGroups(columns, table.n_rows, table.counts)
+            missing = [table.missing.get(name) for name, _ in link]
+            self._groups[resource, link] = (
+                RowGroups(columns, table.n_rows, table.counts)
+                if all(where is None for where in missing)
+                else OpenRowGroups(columns, missing, table.n_rows)
+            )
         return self._groups[resource, link]
 
     def _queries(self, link: _Link, inferred: dict[str, Integers], rows: Rows) -> list[Integers]:
@@ -220,6 +269,9 @@ def check_registered(attack: MultistageAttack, world: MultistageWorld) -> None:
         Naming the row of the first target who is not.
     """
     identify = attack.identify
+    if identify.resource in world.lists:
+        # What a list says of somebody may be wrong or missing.
+        return
     table = world.resource(identify.resource)
     columns = [table.column(name) for name in identify.on]
     values = [world.targets.column(name) for name in identify.on]

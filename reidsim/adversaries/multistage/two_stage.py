@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.linkage import check_registered
 from reidsim.adversaries.multistage.stages import InferSurname
-from reidsim.adversaries.multistage.world import MultistageWorld
+from reidsim.adversaries.multistage.world import ListedTargets, MultistageWorld
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.errors import InputError
-from reidsim.linkage.row_groups import RowGroups
+from reidsim.linkage.row_groups import OpenRowGroups
 from reidsim.linkage.surname_inference.inference import (
     NO_SURNAME,
     GenealogyArrays,
@@ -46,6 +46,8 @@ Integers = NDArray[np.int64]
 _MOST_FORMS = 65_536
 _MOST_GROUP_SIZES = 100_000_000
 _MEMO_BITS = 14
+# In place of the number of a surname: agrees with every surname.
+_ANY = -2
 
 
 class TwoStageArrays(NamedTuple):
@@ -67,17 +69,23 @@ class TwoStageArrays(NamedTuple):
         Whether a surname that is inferred with a confidence of theta or more is believed to be right.
     gain, cost : ndarray of float64, shape (n_targets,)
     target_alleles : ndarray of int32, shape (n_targets, n_loci)
-    target_surnames : ndarray of int64, shape (n_targets,)
-    registered : ndarray of bool, shape (n_targets,)
+    own_surnames : ndarray of int64, shape (n_targets,)
+        What the registry says of each target; `_ANY` where it says nothing.
+    coverage : float
+        Probability that a target is in the registry, as the adversary believes.
     form_columns : ndarray of int64, shape (n_forms, n_linked)
         Column of the registry that holds each linked attribute as released; -1 where it is masked.
     form_sizes : ndarray of int32, shape (n_forms, n_targets)
         People of the registry who match the released demographics.
+    form_own : ndarray of bool, shape (n_forms, n_targets)
+        Whether the target is one of them.
     registry : ndarray of int32, shape (n_columns, n_people)
-        Demographics at each level, people in order of surname.
+        Demographics at each level, -1 where missing; people in order of surname, at the end those without one.
     target_values : ndarray of int32, shape (n_targets, n_columns)
+    registry_size : int
+        People of the registry.
     first : ndarray of int64, shape (n_surnames + 1,)
-        Where in the registry each surname begins.
+        Where in the registry each surname begins, and where those without one do.
     surname_codes : ndarray of int64, shape (n_surnames,)
         Surnames are numbered anew from 0 in all arrays here; this gives the numbers they had.
     """
@@ -93,11 +101,13 @@ class TwoStageArrays(NamedTuple):
     gain: Floats
     cost: Floats
     target_alleles: NDArray[np.int32]
-    target_surnames: Integers
-    registered: NDArray[np.bool_]
+    own_surnames: Integers
+    coverage: float
     form_columns: Integers
     form_sizes: NDArray[np.int32]
+    form_own: NDArray[np.bool_]
     registry: NDArray[np.int32]
+    registry_size: int
     target_values: NDArray[np.int32]
     first: Integers
     surname_codes: Integers
@@ -202,7 +212,11 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
     forms = space.shape[: len(space.shape) - n_loci]
     n_forms = prod(forms)
     columns: list[Integers] = []
+    missing: list[NDArray[np.bool_] | None] = []
     targets: list[Integers] = []
+    own: list[NDArray[np.bool_]] = []
+    everybody = np.arange(n)
+    listed = world.lists.get(identify.resource)
     column_of = np.full((len(forms), max(forms, default=1)), -1)
     for j, size in enumerate(forms):
         name = space.attributes[j]
@@ -212,15 +226,26 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
         for level in range(size - 1):
             column_of[j, level] = len(columns)
             columns.append(space.generalized(j, level, registry.column(name)))
+            missing.append(registry.missing.get(name))
             targets.append(space.generalized(j, level, values))
+            if listed is not None:
+                own.append(world.agrees(identify.resource, name, columns[-1], targets[-1], everybody))
     levels = np.array(list(np.ndindex(*forms)), dtype=np.int64).reshape(n_forms, len(forms))
     form_columns = column_of[np.arange(len(forms)), levels]
     form_sizes = np.zeros((n_forms, n), dtype=np.int32)
+    form_own = np.ones((n_forms, n), dtype=np.bool_)
+    form_own[:] = _in_registry(world, listed)
     for form in range(n_forms):
         used = form_columns[form][form_columns[form] >= 0]
-        groups = RowGroups([columns[c] for c in used], registry.n_rows)
-        form_sizes[form] = groups.sizes_of(groups.find([targets[c] for c in used], n))
-    genealogy, surname_of_target, in_registry, codes = _surname_tables(attack, world, registry.n_rows)
+        groups = OpenRowGroups([columns[c] for c in used], [missing[c] for c in used], registry.n_rows)
+        form_sizes[form] = groups.count([targets[c] for c in used], n)
+        if listed is not None:
+            form_own[form] &= np.logical_and.reduce([own[c] for c in used]) if len(used) else True
+    genealogy, own_surnames, in_registry, codes = _surname_tables(attack, world, registry.n_rows)
+    stacked = _stacked(columns, registry.n_rows)
+    for column, where in enumerate(missing):
+        if where is not None:
+            stacked[column, where] = -1
     order = np.argsort(in_registry, kind="stable")
     stage = attack.inferences[0] if attack.inferences else None
     if isinstance(stage, InferSurname):
@@ -242,15 +267,24 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
         gain=np.broadcast_to(np.asarray(attack.gain, dtype=np.float64), (n,)).copy(),
         cost=np.broadcast_to(np.asarray(attack.cost, dtype=np.float64), (n,)).copy(),
         target_alleles=np.ascontiguousarray(alleles, dtype=np.int32),
-        target_surnames=surname_of_target,
-        registered=np.ones(n, dtype=np.bool_) if world.registered is None else world.registered.copy(),
+        own_surnames=own_surnames,
+        coverage=1.0 if listed is None else listed.coverage,
         form_columns=form_columns,
         form_sizes=form_sizes,
-        registry=_stacked(columns, registry.n_rows)[:, order].copy(),
+        form_own=form_own,
+        registry=stacked[:, order].copy(),
+        registry_size=registry.n_rows,
         target_values=np.ascontiguousarray(_stacked(targets, n).T),
         first=np.searchsorted(in_registry[order], np.arange(len(codes) + 1)),
         surname_codes=codes,
     )
+
+
+def _in_registry(world: MultistageWorld, listed: ListedTargets | None) -> NDArray[np.bool_]:
+    """Tell which targets are in the registry, shape (n_targets,)."""
+    if listed is not None:
+        return np.asarray(listed.row >= 0)
+    return np.ones(world.n_targets, dtype=np.bool_) if world.registered is None else world.registered
 
 
 def _stacked(columns: list[Integers], n: int) -> NDArray[np.int32]:
@@ -260,20 +294,33 @@ def _stacked(columns: list[Integers], n: int) -> NDArray[np.int32]:
 def _surname_tables(
     attack: MultistageAttack, world: MultistageWorld, n_registry: int
 ) -> tuple[GenealogyArrays, Integers, Integers, Integers]:
-    """Return the genealogy, the surnames of targets and registry, numbered anew from 0, and the numbers they had."""
+    """Return the genealogy, the surnames of targets in the registry and of all people there, numbered anew from 0.
+
+    And the numbers they had. People of the registry without a surname have the number after the last.
+    """
     stage = attack.inferences[0] if attack.inferences else None
     if not isinstance(stage, InferSurname):
         nobody = genealogy_arrays(np.zeros((1, 0), np.int64), np.zeros(1, np.int64))
         return nobody, np.zeros(world.n_targets, np.int64), np.zeros(n_registry, np.int64), np.zeros(1, np.int64)
     men = world.resource(stage.resource)
-    names = [men.column(stage.infers), world.targets.column(stage.infers)]
+    named = men.known((stage.infers,))
+    if not named.any():
+        raise InputError("nobody has a value", source=men.name, where=stage.infers)
+    names = [men.column(stage.infers)[named], world.targets.column(stage.infers)]
     identify = attack.identify
+    registry = world.resource(identify.resource)
     if stage.infers in identify.on:
-        names.append(world.resource(identify.resource).column(stage.infers))
+        names.append(registry.column(stage.infers))
     codes, numbers = np.unique(np.concatenate(names), return_inverse=True)
     parts = np.split(numbers.astype(np.int64), np.cumsum([len(part) for part in names])[:-1])
-    in_registry = parts[2] if len(parts) == 3 else np.zeros(n_registry, np.int64)
-    return genealogy_arrays(men.matrix(stage.loci[::-1]), parts[0]), parts[1], in_registry, codes
+    own, in_registry = parts[1], parts[2] if len(parts) == 3 else np.zeros(n_registry, np.int64)
+    if stage.infers in identify.on:
+        if stage.infers in registry.missing:
+            in_registry = np.where(registry.missing[stage.infers], len(codes), in_registry)
+        if identify.resource in world.lists:
+            own = in_registry[world.lists[identify.resource].row]
+            own = np.where(own == len(codes), _ANY, own)
+    return genealogy_arrays(men.matrix(stage.loci[::-1])[named], parts[0]), own, in_registry, codes
 
 
 def memory_for(arrays: TwoStageArrays) -> Memory:
@@ -314,18 +361,28 @@ def _infer(arrays: TwoStageArrays, memory: Memory, target: int, shared: np.uint6
 
 
 @numba.njit(cache=True)
-def _matches(arrays: TwoStageArrays, memory: Memory, target: int, form: int, surname: int) -> int:
-    """Return how many people of the registry have the surname and match the released demographics."""
-    if memory.matches[form, 0] == target and memory.matches[form, 1] == surname:
-        return int(memory.matches[form, 2])
+def _agreeing(arrays: TwoStageArrays, target: int, form: int, start: int, stop: int) -> int:
+    """Return how many people in some places of the registry match the released demographics."""
     matches = 0
-    for person in range(arrays.first[surname], arrays.first[surname + 1]):
+    for person in range(start, stop):
         same = True
         for column in arrays.form_columns[form]:
-            if column >= 0 and arrays.registry[column, person] != arrays.target_values[target, column]:
-                same = False
-                break
+            if column >= 0:
+                value = arrays.registry[column, person]
+                if value != arrays.target_values[target, column] and value != -1:
+                    same = False
+                    break
         matches += same
+    return matches
+
+
+@numba.njit(cache=True)
+def _matches(arrays: TwoStageArrays, memory: Memory, target: int, form: int, surname: int) -> int:
+    """Return how many people of the registry have the surname, or none, and match the released demographics."""
+    if memory.matches[form, 0] == target and memory.matches[form, 1] == surname:
+        return int(memory.matches[form, 2])
+    matches = _agreeing(arrays, target, form, arrays.first[surname], arrays.first[surname + 1])
+    matches += _agreeing(arrays, target, form, arrays.first[len(arrays.first) - 1], arrays.registry_size)
     memory.matches[form, 0], memory.matches[form, 1], memory.matches[form, 2] = target, surname, matches
     return matches
 
@@ -334,9 +391,10 @@ def _matches(arrays: TwoStageArrays, memory: Memory, target: int, form: int, sur
 def reply_to(arrays: TwoStageArrays, memory: Memory, target: int, strategy: int) -> Reply:
     """Return the adversary's reply to one strategy of one target.
 
-    With p' = 1 / people who match the demographics and q = confidence / people who match the surname too, the first
-    stage is used if someone matches, the confidence reaches theta and it strictly pays: ``gain q - price > gain p'``.
-    Whoever is overconfident reckons with 1 in place of the confidence. What is true does not depend on that.
+    With p' = coverage / people who match the demographics and q = coverage x confidence / people who match the surname
+    too, the first stage is used if someone matches, the confidence reaches theta and it strictly pays:
+    ``gain q - price > gain p'``. Whoever is overconfident reckons with 1 in place of the confidence. What is true does
+    not depend on that.
     """
     n_loci = arrays.target_alleles.shape[1]
     form = strategy >> n_loci
@@ -349,16 +407,17 @@ def reply_to(arrays: TwoStageArrays, memory: Memory, target: int, strategy: int)
         surname, confidence = memory.inferred[place, 2], memory.confidence[place]
     gain, price = arrays.gain[target], arrays.cost[target]
     people = arrays.form_sizes[form, target]
-    believed = 1.0 / people if people > 0 else 0.0
-    success = believed if arrays.registered[target] else 0.0
-    sure = 1.0 if arrays.overconfident and confidence > 0.0 else confidence
+    believed = arrays.coverage / people if people > 0 else 0.0
+    success = 1.0 / people if people > 0 and arrays.form_own[form, target] else 0.0
+    sure = arrays.coverage * (1.0 if arrays.overconfident and confidence > 0.0 else confidence)
     # Nobody can be surer than that, so the registry is asked only where it may be worth it.
     if surname >= 0 and confidence >= arrays.threshold and sure > believed:
         matches = _matches(arrays, memory, target, form, surname)
         if matches > 0:
             inferring = sure / matches
             if gain * inferring - arrays.price > gain * believed + INDIFFERENCE * gain:
-                right = surname == arrays.target_surnames[target] and arrays.registered[target]
+                own = arrays.own_surnames[target]
+                right = own in (surname, _ANY) and arrays.form_own[form, target]
                 believed = inferring
                 success = 1.0 / matches if right else 0.0
                 price += arrays.price

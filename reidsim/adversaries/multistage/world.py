@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
@@ -32,6 +32,8 @@ class PersonTable:
     columns : mapping of str to ndarray of int, shape (n_rows,)
     counts : ndarray of int, shape (n_rows,), optional
         People that each row stands for; one each, if not given.
+    missing : mapping of str to ndarray of bool, shape (n_rows,), optional
+        Of columns that lack values: where. The number there means nothing.
 
     Raises
     ------
@@ -42,6 +44,7 @@ class PersonTable:
     name: str
     columns: Mapping[str, Integers]
     counts: Integers | None = None
+    missing: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -55,15 +58,21 @@ class PersonTable:
                 checked[column] = check_whole(column, values)
             except InputError as error:
                 raise error.located(self.name) from None
-        lengths = {column: len(values) for column, values in checked.items()}
+        lengths = {column: len(values) for column, values in (*checked.items(), *self.missing.items())}
         if len(set(lengths.values())) > 1:
             raise InputError("columns differ in length", source=self.name, found=lengths)
         object.__setattr__(self, "counts", checked.pop(_COUNTS, None))
         object.__setattr__(self, "columns", MappingProxyType(checked))
+        lacking = {column: where for column, where in self.missing.items() if where.any()}
+        object.__setattr__(self, "missing", MappingProxyType(lacking))
 
-    def __reduce__(self) -> tuple[type[PersonTable], tuple[str, dict[str, Integers], Integers | None]]:
+    def __reduce__(
+        self,
+    ) -> tuple[
+        type[PersonTable], tuple[str, dict[str, Integers], Integers | None, dict[str, NDArray[np.bool_]]]
+    ]:  # fmt: skip
         """Copy and pickle as it was made: what protects the columns from changes cannot be pickled."""
-        return type(self), (self.name, dict(self.columns), self.counts)
+        return type(self), (self.name, dict(self.columns), self.counts, dict(self.missing))
 
     @classmethod
     def from_array(cls, name: str, attributes: Sequence[str], values: NDArray[np.generic]) -> PersonTable:
@@ -96,10 +105,34 @@ class PersonTable:
             )
         return self.columns[attribute]
 
+    def known(self, attributes: Sequence[str]) -> NDArray[np.bool_]:
+        """Tell which rows have a value in all of some columns, shape (n_rows,)."""
+        known = np.ones(self.n_rows, dtype=np.bool_)
+        for attribute in attributes:
+            if attribute in self.missing:
+                known &= ~self.missing[attribute]
+        return known
+
     def matrix(self, attributes: Sequence[str]) -> Integers:
         """Return several columns, shape (n_rows, n_attributes)."""
         columns = [self.column(attribute) for attribute in attributes]
         return np.stack(columns, axis=1) if columns else np.zeros((self.n_rows, 0), dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class ListedTargets:
+    """Whom of the targets a list holds that was drawn from people; the adversary does not know it.
+
+    Parameters
+    ----------
+    row : ndarray of int64, shape (n_targets,)
+        Each target's own row of the table, -1 for none. What it says of the target may be wrong or missing.
+    coverage : float
+        Probability that a target is in the list, as the adversary believes.
+    """
+
+    row: Integers
+    coverage: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +147,9 @@ class MultistageWorld:
         Such as a genealogy, a voter list, a registry.
     registered : ndarray of bool, shape (n_targets,), optional
         Who really is in the registry on which the attack ends. By default all must be.
+    lists : mapping of str to ListedTargets
+        Of resources that were drawn as lists. Where the attack ends in one, a missing value agrees with every other,
+        and it succeeds only on targets whose own row is among those that agree.
 
     Raises
     ------
@@ -124,6 +160,7 @@ class MultistageWorld:
     targets: PersonTable
     resources: Mapping[str, PersonTable]
     registered: NDArray[np.bool_] | None = None
+    lists: Mapping[str, ListedTargets] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for table in (self.targets, *self.resources.values()):
@@ -140,9 +177,12 @@ class MultistageWorld:
 
     def __reduce__(
         self,
-    ) -> tuple[type[MultistageWorld], tuple[PersonTable, dict[str, PersonTable], NDArray[np.bool_] | None]]:
+    ) -> tuple[
+        type[MultistageWorld],
+        tuple[PersonTable, dict[str, PersonTable], NDArray[np.bool_] | None, dict[str, ListedTargets]],
+    ]:
         """Copy and pickle as it was made; see `PersonTable`."""
-        return type(self), (self.targets, dict(self.resources), self.registered)
+        return type(self), (self.targets, dict(self.resources), self.registered, dict(self.lists))
 
     @property
     def n_targets(self) -> int:
@@ -160,3 +200,23 @@ class MultistageWorld:
         if name not in self.resources:
             raise not_among("resource unknown", name, self.resources)
         return self.resources[name]
+
+    def agrees(self, name: str, attribute: str, said: Integers, values: Integers, rows: Integers) -> NDArray[np.bool_]:
+        """Tell of some targets if their own row of a list says a value, or nothing; False where they have no row.
+
+        Parameters
+        ----------
+        name, attribute : str
+            Of a list, and one of its columns.
+        said : ndarray of int64, shape (n_rows,)
+            That column in the form in which `values` are.
+        values : ndarray of int64, shape (n,)
+            Released or inferred.
+        rows : ndarray of int, shape (n,)
+            Targets.
+        """
+        missing, own = self.resource(name).missing, self.lists[name].row[rows]
+        agreeing = np.asarray(said[own] == values)
+        if attribute in missing:
+            agreeing |= missing[attribute][own]
+        return agreeing & (own >= 0)

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.attempt import PlannedAttempt
 from reidsim.adversaries.multistage.attack import PlanLinkage, best_plan
-from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response
+from reidsim.adversaries.response import INDIFFERENCE, Linkage, ListedCandidates, Response, one_over
 from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.adversaries.sequential.planning import BinomialBelief, Plan, plan_known, plan_unknown
+from reidsim.adversaries.sequential.planning import BinomialBelief, Plan, plan_known, plan_listed, plan_unknown
 from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess, plan_unconfirmed
 from reidsim.errors import InputError
 from reidsim.populations.population import Counts
-from reidsim.releases.strategy_space import Floats, Rows
+from reidsim.releases.strategy_space import Rows
 
 # Of an attack in stages the same is worked out for every plan, and then taken of one of them for each record.
 R = TypeVar("R", Response, PlannedAttempt)
@@ -34,6 +34,10 @@ class SequentialAdversary:
     a group of one over that probability, rounded up to whole candidates; where nobody can be named, as nobody. Of the
     plans of an attack in stages the one with which a single attempt pays most is used, at its price as a cost of
     linking. As with any group whose size was believed to be another, the true one is found on linking.
+
+    In a list that was drawn it acts against the people who agree with what is released, and takes the record's person
+    for one of them with the attack's prior times the list's coverage; what follows is worked out given who is in the
+    list. If a plan in stages infers something, that is told by the chance of an attempt, as above.
 
     Parameters
     ----------
@@ -77,7 +81,7 @@ class SequentialAdversary:
         """Return what follows from a linkage: of an attack in stages, from the plan that pays most in one attempt."""
         if isinstance(linkage, PlanLinkage) and linkage.plan_believed is not None:
             return self._of_best_plan(linkage, each)
-        if linkage.by_chance:
+        if linkage.candidates is None and linkage.by_chance:
             known = linkage.believed_group_sizes is linkage.group_sizes
             believed = whole_candidates(linkage.believed_group_sizes)
             linkage = Linkage(believed if known else whole_candidates(linkage.group_sizes), believed)
@@ -100,12 +104,14 @@ class SequentialAdversary:
             believed_success=hoped.reidentified,
             worth=hoped.worth,
             payoff=plan.true_payoff,
-            pays=hoped.worth > self.attack.indifference,
+            pays=hoped.pays,
             exploits=plan.exploits,
         )
 
     def _plans(self, linkage: Linkage, *, everywhere: bool) -> tuple[Plan, Plan]:
         """Return the plan on what is believed and what it is in truth, with access where it pays, or `everywhere`."""
+        if linkage.candidates is not None:
+            return self._listed(linkage.candidates, everywhere=everywhere)
         sizes, believed = linkage.group_sizes, linkage.believed_group_sizes
         accesses = np.ones(np.shape(sizes), dtype=np.bool_) if everywhere else None
         if self.registry_size is not None:
@@ -123,6 +129,24 @@ class SequentialAdversary:
         # A group that turns out different is found on linking, so only the decision to access rests on belief.
         return hoped, hoped if believed is sizes else plan_known(self.attack, sizes, accesses=hoped.accesses)
 
+    def _listed(self, candidates: ListedCandidates, *, everywhere: bool) -> tuple[Plan, Plan]:
+        """Return the same for people of drawn lists, who are in them or not."""
+        if self.registry_size is not None or self.signal is not None:
+            raise InputError("people of a drawn list are exploited by planners who know groups and see each success")
+        hoped, found = _no_plan(len(candidates.sizes)), _no_plan(len(candidates.sizes))
+        # One for each list.
+        for coverage in np.unique(candidates.coverage).tolist():
+            here = candidates.coverage == coverage
+            attack = replace(self.attack, prior=self.attack.prior * coverage)
+            sizes = candidates.sizes[here]
+            accesses = np.ones(len(sizes), dtype=np.bool_) if everywhere else None
+            planned = plan_known(attack, sizes, accesses=accesses)
+            listed = plan_listed(attack, sizes, candidates.among[here], planned)
+            for item in fields(Plan):
+                getattr(hoped, item.name)[here] = getattr(planned, item.name)
+                getattr(found, item.name)[here] = getattr(listed, item.name)
+        return hoped, found
+
     def _of_best_plan(self, linkage: PlanLinkage, each: Callable[[SequentialAdversary, Linkage], R]) -> R:
         """Return what follows in an attack in stages from the plan of each record that pays most in one attempt."""
         believed, success, prices = linkage.plan_believed, linkage.plan_success, linkage.prices
@@ -133,7 +157,12 @@ class SequentialAdversary:
         by_plan = [
             each(
                 replace(self, attack=replace(self.attack, link_cost=self.attack.link_cost + float(price))),
-                Linkage(whole_candidates(one_over(success[number])), whole_candidates(one_over(believed[number]))),
+                Linkage(
+                    whole_candidates(one_over(success[number])),
+                    whole_candidates(one_over(believed[number])),
+                    # The first plan infers nothing.
+                    candidates=None if number else linkage.candidates,
+                ),
             )
             for number, price in enumerate(prices)
         ]
@@ -148,9 +177,11 @@ class SequentialAdversary:
         )
 
 
-def one_over(chance: Floats) -> Floats:
-    """Return one over a probability, infinite where it is 0."""
-    return np.asarray(np.divide(1.0, chance, out=np.full(np.shape(chance), np.inf), where=chance > 0))
+def _no_plan(n: int) -> Plan:
+    """Return a plan to be filled in, shape (n,)."""
+    nowhere = [np.zeros(n, dtype=np.bool_) for _ in range(2)]
+    value, reidentified, exploits, payoff, worth = (np.zeros(n) for _ in range(5))
+    return Plan(value, nowhere[0], reidentified, exploits, payoff, worth, nowhere[1])
 
 
 def whole_candidates(sizes: Counts) -> NDArray[np.int64]:

@@ -39,6 +39,8 @@ class Plan:
         Expected discounted payoff of its plan, given the true group size.
     worth : ndarray of float64
         What accessing is worth under its belief, below 0 where it is a loss.
+    pays : ndarray of bool
+        Whether that is more than nothing.
     """
 
     value: Floats
@@ -47,6 +49,7 @@ class Plan:
     exploits: Floats
     true_payoff: Floats
     worth: Floats
+    pays: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,47 @@ def plan_known(
     values = _values(attack, int(sizes.max(initial=0)))
     linked = value_after_access(attack, values, sizes)
     return _plan(attack, values, sizes, attack.discount * linked - attack.access_cost, accesses)
+
+
+def plan_listed(
+    attack: SequentialAttack, group_sizes: NDArray[np.number], among: NDArray[np.bool_], planned: Plan | None = None
+) -> Plan:
+    """Plan as `plan_known`, and tell what follows given who is in the registry, which the adversary does not know.
+
+    Its plan rests on the attack's prior. That is a mixture: with the prior the record's person is one of the group, any
+    of them alike, and else is not; so the mean given one of the two follows from the mean over both and the other.
+
+    Parameters
+    ----------
+    attack : SequentialAttack
+    group_sizes : ndarray, shape (n,)
+        Registry records that match, whole numbers of 0 or more.
+    among : ndarray of bool, shape (n,)
+        Whether the record's person is one of them.
+    planned : Plan, optional
+        What `plan_known` plans, if that was worked out.
+    """
+    sizes = checked_group_sizes(group_sizes)
+    values = _values(attack, int(sizes.max(initial=0)))
+    planned = plan_known(attack, sizes) if planned is None else planned
+    links = planned.accesses & (value_after_access(attack, values, sizes) > 0)
+    at = np.where(links & (sizes <= values.largest), sizes, 0)
+    tries, missing = values.exploits_if_missing[at], values.value_if_missing[at]
+
+    def given(mean: Floats, if_not_among: Floats) -> Floats:
+        if_among = (mean - (1.0 - attack.prior) * if_not_among) / attack.prior
+        return np.where(among, if_among, if_not_among)
+
+    linked = np.where(links, attack.discount * given(values.value[at], missing) - attack.link_cost, 0.0)
+    return Plan(
+        value=planned.value,
+        accesses=planned.accesses,
+        reidentified=np.where(among, tries / np.maximum(sizes, 1), 0.0),
+        exploits=given(values.expected_exploits[at], tries),
+        true_payoff=np.where(planned.accesses, attack.discount * linked - attack.access_cost, 0.0),
+        worth=planned.worth,
+        pays=planned.pays,
+    )
 
 
 def plan_unknown(
@@ -175,6 +219,7 @@ def plan_baseline(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> 
         exploits=attacks.astype(np.float64),
         true_payoff=np.maximum(payoff, 0.0),
         worth=payoff,
+        pays=attacks,
     )
 
 
@@ -261,6 +306,7 @@ def _plan(
         exploits=np.where(links, values.expected_exploits[at], 0.0),
         true_payoff=np.where(accesses, attack.discount * worth - attack.access_cost, 0.0),
         worth=expected,
+        pays=pays,
     )
 
 

@@ -214,7 +214,8 @@ def plan_unconfirmed(
     inside = np.where(sizes <= values.largest, sizes, 0)
     linked = np.maximum(0.0, attack.discount * values.value[inside] - attack.link_cost)
     worth = attack.discount * linked - attack.access_cost
-    accesses = worth > attack.indifference if accesses is None else accesses
+    pays = worth > attack.indifference
+    accesses = pays if accesses is None else accesses
     links = accesses & (linked > 0)
     return Plan(
         value=np.maximum(0.0, worth),
@@ -223,6 +224,7 @@ def plan_unconfirmed(
         exploits=np.where(links, values.expected_exploits[inside], 0.0),
         true_payoff=np.where(accesses, worth, 0.0),
         worth=worth,
+        pays=pays,
     )
 
 

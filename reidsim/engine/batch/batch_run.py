@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from reidsim.engine.batch.data_files import changed_files, data_files
 from reidsim.engine.batch.design import (
     Design,
     check_points,
-    content_of_run,
     design_of,
     has_numbered_replications,
     is_batch,
@@ -33,6 +32,7 @@ from reidsim.engine.batch.folder import (
     read_stored,
     require_same,
 )
+from reidsim.engine.batch.job import Job, R, content_of_job
 from reidsim.engine.batch.journal import JOURNAL, damaged_lines, keeps_runs
 from reidsim.engine.batch.lock import only_writer
 from reidsim.engine.batch.one_run import ScenarioWork
@@ -64,37 +64,84 @@ def run_batch_loaded(
     illustrate: Illustrator | None = None,
 ) -> RunResult:
     """Run every point and replication of a scenario that has been read; see `reidsim.run_batch`."""
+    return run_job(
+        ScenarioJob(),
+        loaded,
+        executor,
+        folder=folder,
+        resume=resume,
+        rerun_failed=rerun_failed,
+        progress=progress,
+        illustrate=illustrate,
+    )
+
+
+def run_job(
+    job: Job[R],
+    loaded: LoadedScenario[ScenarioHead],
+    executor: Executor | None = None,
+    *,
+    folder: Path | None = None,
+    resume: bool = False,
+    rerun_failed: bool = False,
+    progress: Progress | None = None,
+    illustrate: Illustrator | None = None,
+) -> R:
+    """Do a job at every point and replication of a scenario, in memory or in a folder; see `reidsim.run_batch`."""
     report = progress or (lambda task, done, total: None)
     clock = Clock()
     design = design_of(loaded)
     check_points(loaded, design)
     makers = makers_of(loaded, design)
-    work = ScenarioWork(replace(loaded, path=loaded.path.absolute()), design)
-    tasks = tasks_of(loaded, design, content_of_run(loaded))
+    work = job.work(replace(loaded, path=loaded.path.absolute()), design)
+    tasks = tasks_of(loaded, design, content_of_job(loaded, job.options))
     report("reading", 0, 1)
-    files = data_files(loaded, design)
-    manifest = _manifest(loaded, design, files, work.fingerprint(tasks[0]), makers)
+    files = data_files(loaded, design, job.options)
+    manifest = _manifest(loaded, design, files, work.fingerprint(tasks[0]), makers) | job.options
     clock.lap("build")
     again = _NOT_COMPLETE if rerun_failed else ()
-    if folder is None:
-        outcomes = run_tasks(work, tasks, executor or AutomaticExecutor(), progress=report)
+
+    def result_of(outcomes: list[RunOutcome], lost: tuple[str, ...] = ()) -> R:
         clock.lap("runs")
-        return _result(loaded, design, outcomes, manifest, clock, report)
+        tables = batch_tables(loaded.name, design, outcomes)
+        changed = changed_files(files_of(manifest), data_files(loaded, design, job.options))
+        said = (*batch_warnings(outcomes, design), *_changed(changed), *lost)
+        return job.result(loaded, design, tables, {**manifest, **_facts(outcomes, clock)}, said, report)
+
+    executor = executor or AutomaticExecutor()
+    if folder is None:
+        return result_of(run_tasks(work, tasks, executor, progress=report))
     with _opened(folder, manifest, go_on=resume or rerun_failed) as ended:
         if ended is not None:
-            return _stored(folder, loaded, design, ended, report)
+            return _stored(job, folder, loaded, design, ended, report)
         damaged = damaged_lines(folder / JOURNAL)
-        outcomes = run_tasks(work, tasks, executor or AutomaticExecutor(), progress=report, folder=folder, again=again)
-        clock.lap("runs")
-        result = _result(loaded, design, outcomes, manifest, clock, report)
-        if damaged:
-            lost = f"{counted(damaged, 'line')} of {JOURNAL} could not be read; what they told of was run once more"
-            result = replace(result, warnings=(*result.warnings, lost))
+        outcomes = run_tasks(work, tasks, executor, progress=report, folder=folder, again=again)
+        result = result_of(outcomes, _lost(damaged))
         report("writing", 0, 1)
         finish(folder, lambda into: result.write_tables(into, illustrate))
         if all(outcome.state == COMPLETE for outcome in outcomes):
             forget_journal(folder)
     return result
+
+
+def _changed(files: Sequence[str]) -> Iterator[str]:
+    if files:
+        yield f"data files changed while the batch was running, so runs may differ by them: {listed(files)}"
+
+
+def _lost(damaged: int) -> tuple[str, ...]:
+    if not damaged:
+        return ()
+    return (f"{counted(damaged, 'line')} of {JOURNAL} could not be read; what they told of was run once more",)
+
+
+def _facts(outcomes: Sequence[RunOutcome], clock: Clock) -> dict[str, Any]:
+    states = Counter(outcome.state for outcome in outcomes)
+    return {
+        "run_states": {state: states[state] for state in (COMPLETE, *_NOT_COMPLETE)},
+        "timings_seconds": {name: round(seconds, 3) for name, seconds in clock.laps.items()},
+        "seconds_of_runs": round(sum(outcome.seconds for outcome in outcomes), 3),
+    }
 
 
 def _manifest(
@@ -147,44 +194,60 @@ def _opened(folder: Path, manifest: Mapping[str, Any], *, go_on: bool) -> Iterat
 
 
 def _stored(
-    folder: Path, loaded: LoadedScenario[ScenarioHead], design: Design, manifest: dict[str, Any], report: Progress
-) -> RunResult:
+    job: Job[R],
+    folder: Path,
+    loaded: LoadedScenario[ScenarioHead],
+    design: Design,
+    manifest: dict[str, Any],
+    report: Progress,
+) -> R:
     """Return the result of a batch of which every run has ended well, as its folder tells it."""
     tables = {path.stem: read_stored(path) for path in sorted(folder.glob("*.parquet"))}
     warnings = tuple(manifest.get("warnings", ()))
-    if "runs" not in tables:
-        raise InputError("no such file in a complete batch", source=folder / "runs.parquet", hint="run it again")
+    if job.table not in tables:
+        problem = "no such file in a complete batch"
+        raise InputError(problem, source=folder / f"{job.table}.parquet", hint="run it again")
     report("running", design.n_runs, design.n_runs)
-    if has_numbered_replications(loaded.scenario) and not is_batch(loaded.scenario):
-        return _with_first_draw(loaded, tables, manifest, warnings, report)
-    known = {field.name for field in fields(BatchAnalysis)}
-    analysis = replace(BatchAnalysis(), **{name: table for name, table in tables.items() if name in known})  # type: ignore[arg-type]
-    return BatchResult(loaded.name, tables["runs"], pd.DataFrame(), analysis, manifest, warnings, design=design)
+    return job.stored(loaded, design, tables, manifest, warnings, report)
 
 
-def _result(
-    loaded: LoadedScenario[ScenarioHead],
-    design: Design,
-    outcomes: list[RunOutcome],
-    manifest: Mapping[str, Any],
-    clock: Clock,
-    report: Progress,
-) -> RunResult:
-    tables = batch_tables(loaded.name, design, outcomes)
-    warnings = batch_warnings(outcomes, design)
-    if changed := changed_files(files_of(manifest), data_files(loaded, design)):
-        warnings += (f"data files changed while the batch was running, so runs may differ by them: {listed(changed)}",)
-    states = Counter(outcome.state for outcome in outcomes)
-    facts = {
-        **manifest,
-        "run_states": {state: states[state] for state in (COMPLETE, *_NOT_COMPLETE)},
-        "timings_seconds": {name: round(seconds, 3) for name, seconds in clock.laps.items()},
-        "seconds_of_runs": round(sum(outcome.seconds for outcome in outcomes), 3),
-    }
-    if has_numbered_replications(loaded.scenario) and not is_batch(loaded.scenario):
-        return _with_first_draw(loaded, tables, facts, warnings, report)
-    analysis = batch_analysis(tables, design)
-    return BatchResult(loaded.name, tables["runs"], pd.DataFrame(), analysis, facts, warnings, design=design)
+class ScenarioJob(Job[RunResult]):
+    """Plays the policies of a scenario, as `reidsim run` does."""
+
+    def work(self, loaded: LoadedScenario[ScenarioHead], design: Design) -> ScenarioWork:
+        """Return what does the runs."""
+        return ScenarioWork(loaded, design)
+
+    def result(
+        self,
+        loaded: LoadedScenario[ScenarioHead],
+        design: Design,
+        tables: Mapping[str, pd.DataFrame],
+        manifest: dict[str, Any],
+        warnings: tuple[str, ...],
+        report: Progress,
+    ) -> RunResult:
+        """Return measures and statistics."""
+        if has_numbered_replications(loaded.scenario) and not is_batch(loaded.scenario):
+            return _with_first_draw(loaded, tables, manifest, warnings, report)
+        analysis = batch_analysis(tables, design)
+        return BatchResult(loaded.name, tables["runs"], pd.DataFrame(), analysis, manifest, warnings, design=design)
+
+    def stored(
+        self,
+        loaded: LoadedScenario[ScenarioHead],
+        design: Design,
+        tables: Mapping[str, pd.DataFrame],
+        manifest: dict[str, Any],
+        warnings: tuple[str, ...],
+        report: Progress,
+    ) -> RunResult:
+        """Return them as the folder has them."""
+        if has_numbered_replications(loaded.scenario) and not is_batch(loaded.scenario):
+            return _with_first_draw(loaded, tables, manifest, warnings, report)
+        known = {field.name for field in fields(BatchAnalysis)}
+        analysis = replace(BatchAnalysis(), **{name: table for name, table in tables.items() if name in known})  # type: ignore[arg-type]
+        return BatchResult(loaded.name, tables["runs"], pd.DataFrame(), analysis, manifest, warnings, design=design)
 
 
 def _with_first_draw(

@@ -24,13 +24,17 @@ _RECIPE_FOLDERS = ("populations", RECIPES)
 _UNNAMED = ("us-2010-zip3.csv.gz", "ystr-loci.csv.gz", "voter-lists-by-state.csv.gz", "voter-lists-assumed.csv.gz")
 
 
-def data_files(loaded: LoadedScenario[ScenarioHead], design: Design) -> dict[str, str]:
+def data_files(
+    loaded: LoadedScenario[ScenarioHead], design: Design, options: Mapping[str, Any] | None = None
+) -> dict[str, str]:
     """Return what the files hold that runs of a batch read, at whatever point.
 
     Parameters
     ----------
     loaded : LoadedScenario
     design : Design
+    options : mapping, optional
+        What is asked for besides the scenario, which may name files, too.
 
     Returns
     -------
@@ -44,6 +48,7 @@ def data_files(loaded: LoadedScenario[ScenarioHead], design: Design) -> dict[str
     for name in _UNNAMED:
         _note(bundled_folder("populations") / "figures" / name, folder, found)
     _follow(at_point(loaded, design.values(0)).content, folder, folder, found)
+    _follow(options or {}, folder, folder, found)
     for key in design.points.columns:
         # What is swept can be a file, a name, or a section that holds either.
         others = {repr(value): value for value in design.points[key] if isinstance(value, str | dict | list | tuple)}

@@ -19,6 +19,7 @@ from reidsim.overrides import override, value_at
 from reidsim.scenarios.design_schema import SweepSection, SweepValues
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.named_adversaries import WHO_COMES, who_may_come
 from reidsim.scenarios.schema import ScenarioHead
 
 # Sections of a scenario that say what is done with its runs, and are no part of any single one.
@@ -91,6 +92,12 @@ def design_of(loaded: LoadedScenario[ScenarioHead]) -> Design:
         If no parameters can have the correlations given, or a key that is changed one at a time has no own value.
     """
     scenario = loaded.scenario
+    if who_may_come(scenario.uncertainty):
+        raise InputError(
+            "a run is against the adversary that the scenario says", source=loaded.path,
+            where=f"uncertainty.parameters.{WHO_COMES}", found=", ".join(who_may_come(scenario.uncertainty)),
+            expected="reidsim stress or reidsim cross-play, which have them by name",
+        )  # fmt: skip
     try:
         swept = pd.DataFrame(index=range(1))
         if scenario.sweep is not None:

@@ -14,7 +14,8 @@ from typing import Any
 import pandas as pd
 
 from reidsim.engine.batch.data_files import require_unchanged
-from reidsim.engine.batch.design import content_of_run, design_of
+from reidsim.engine.batch.design import design_of
+from reidsim.engine.batch.job import content_of_job
 from reidsim.engine.batch.journal import JOURNAL, not_kept, read_places
 from reidsim.engine.batch.runner import tasks_of
 from reidsim.engine.batch.tables import batch_tables
@@ -33,7 +34,14 @@ COMPLETE = "complete"
 # Parts of a manifest that are read, whoever wrote it.
 _PARTS = {"scenario": str, "scenario_file": str, "content": dict, "design": dict, "state": str}
 # What must be the same for a batch to be gone on with, and what it is called.
-_IDENTITY = {"scenario_hash": "another scenario", "seed": "another seed", "data_hash": "other data"}
+_IDENTITY = {
+    "scenario_hash": "another scenario",
+    "seed": "another seed",
+    "cross_play": "other options, or of another command",
+    "data_hash": "other data",
+}
+# Parts of a manifest that say what was asked for besides the scenario; the table of runs is called after them.
+_OPTIONS = ("cross_play",)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -108,7 +116,7 @@ def read_runs(folder: Path) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        As in ``runs.parquet``.
+        As in ``runs.parquet``, or in ``cross_play.parquet``.
 
     Raises
     ------
@@ -116,11 +124,12 @@ def read_runs(folder: Path) -> pd.DataFrame:
         If the folder holds no batch.
     """
     manifest = read_manifest(folder)
+    options = {name: manifest[name] for name in _OPTIONS if name in manifest}
     if manifest["state"] == COMPLETE:
-        return read_stored(folder / "runs.parquet")
+        return read_stored(folder / f"{next(iter(options), 'runs')}.parquet")
     loaded = scenario_of(manifest)
     design = design_of(loaded)
-    tasks = tasks_of(loaded, design, content_of_run(loaded))
+    tasks = tasks_of(loaded, design, content_of_job(loaded, options))
     return batch_tables(loaded.name, design, read_places(folder / JOURNAL, tasks))["runs"]
 
 
@@ -150,9 +159,12 @@ def require_same(folder: Path, manifest: Mapping[str, Any]) -> str:
             require_unchanged(files_of(found), files_of(manifest), folder)
         if key == "scenario_hash" and _other_seed_alone(found, manifest):
             key, what = "seed", _IDENTITY["seed"]
-        if found.get(key) != manifest[key]:
+        if found.get(key) != manifest.get(key):
             raise InputError(
-                f"the folder holds a batch of {what}", source=folder, found=found.get(key), expected=str(manifest[key])
+                f"the folder holds a batch of {what}",
+                source=folder,
+                found=found.get(key),
+                expected=str(manifest.get(key)),
             )
     if found.get("code_version") != code_version():
         raise InputError(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from reidsim.engine.batch.design import Design, at_point
 from reidsim.engine.batch.studies import Studies
@@ -24,7 +25,7 @@ from reidsim.scenarios.schema import ScenarioHead, economics_of
 from reidsim.scenarios.study import AmountPoints, PolicyOutcome, Study, equilibria_of
 
 # What tells rows of a run apart, in the games that have it; the other columns are measures.
-GROUP_COLUMNS = ("policy", "records", "knowledge", "sample")
+GROUP_COLUMNS = ("policy", "records", "knowledge", "sample", "defender", "plans_against", "adversary")
 # Columns of a run's own table that say which run it is, or that it ended well.
 _IDENTITY = ("scenario", "point", "replication", "state", "seed", "error", "run")
 # Outcomes of single records whose distribution is kept, and what they are called.
@@ -90,10 +91,11 @@ class ScenarioWork:
         outcomes = self._outcomes(loaded, study, task, draw)
         equilibria = equilibria_of(outcomes)
         runs = self._kind.summarise(study, draw, equilibria).join(self._kind.further_measures(study, equilibria))
-        tables = {"runs": _columns(runs.reset_index()), "distributions": self._by_record(study, draw, equilibria)}
+        by_record = quantiles_by_record(equilibria, self._kind.row_of_subject(study, draw))
+        tables = {"runs": columns_of_table(runs.reset_index()), "distributions": by_record}
         runtimes = self._kind.runtimes(outcomes)
         if len(runtimes):
-            tables["runtimes"] = _columns(runtimes)
+            tables["runtimes"] = columns_of_table(runtimes)
         return tables, tuple(self._kind.warnings(study, draw, outcomes))
 
     def _outcomes(
@@ -137,10 +139,6 @@ class ScenarioWork:
         blocks = [group[at : at + size] for group in groups for at in range(0, len(group), size)]
         return {point: tuple(block) for block in blocks for point in block}
 
-    def _by_record(self, study: Study[Any], draw: int, equilibria: Mapping[str, Equilibrium]) -> dict[str, list[Any]]:
-        rows = self._kind.row_of_subject(study, draw)
-        return _columns(_equilibria({policy: found.expand(rows) for policy, found in equilibria.items()}))
-
 
 def equilibria_at(points: AmountPoints, scenario: ScenarioHead) -> dict[str, Equilibrium]:
     """Return the outcome of each policy at the point of a scenario, chosen by belief and evaluated on the truth.
@@ -170,13 +168,26 @@ def _run_any(loaded: LoadedScenario[ScenarioHead]) -> tuple[Tables, tuple[str, .
     without = {
         name: table.drop(columns=[column for column in _IDENTITY if column in table]) for name, table in tables.items()
     }
-    return {name: _columns(table) for name, table in without.items() if len(table)}, result.warnings
+    return {name: columns_of_table(table) for name, table in without.items() if len(table)}, result.warnings
 
 
 def _rounds_of(result: RunResult) -> dict[str, pd.DataFrame]:
     """Return what agents did round by round, if there are any."""
     tables = result.analysis.tables()
     return {name: tables[name] for name in ROUND_TABLES if name in tables}
+
+
+def quantiles_by_record(equilibria: Mapping[str, Equilibrium], row: NDArray[np.intp]) -> dict[str, list[Any]]:
+    """Return quantiles over records of their outcomes, one row per policy and outcome, as plain columns.
+
+    Parameters
+    ----------
+    equilibria : mapping of str to Equilibrium
+        By policy.
+    row : ndarray of intp, shape (n_subjects,)
+        On which row of these stands each who counts once.
+    """
+    return columns_of_table(_equilibria({policy: found.expand(row) for policy, found in equilibria.items()}))
 
 
 def _equilibria(equilibria: Mapping[Any, Equilibrium]) -> pd.DataFrame:
@@ -212,7 +223,7 @@ def _distributions_of(result: RunResult) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _columns(table: pd.DataFrame) -> dict[str, list[Any]]:
+def columns_of_table(table: pd.DataFrame) -> dict[str, list[Any]]:
     """Return a table as plain columns; text that is missing as None, numbers as they are."""
     plain = {}
     for name in table:

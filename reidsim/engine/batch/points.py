@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from reidsim.engine.batch.data_files import data_files
-from reidsim.engine.batch.design import Design, check_points, content_of_run
+from reidsim.engine.batch.design import Design, check_points
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.executors.automatic import AutomaticExecutor
+from reidsim.engine.batch.job import content_of_job
 from reidsim.engine.batch.lock import only_writer
 from reidsim.engine.batch.one_run import ScenarioWork
 from reidsim.engine.batch.runner import run_tasks, tasks_of
 from reidsim.engine.batch.tables import batch_tables
+from reidsim.engine.batch.tasks import Work
 from reidsim.engine.results import make_folder
 from reidsim.errors import InputError
 from reidsim.scenarios.load import LoadedScenario
@@ -74,21 +78,37 @@ def point_tables(
     executor: Executor | None = None,
     progress: Progress | None = None,
     folder: Path | None = None,
+    work: Work | None = None,
+    options: Mapping[str, Any] | None = None,
+    known: Sequence[str] = (),
 ) -> dict[str, pd.DataFrame]:
-    """Run a scenario at given points as `run_points` does, and return every table that its runs leave, by name."""
+    """Run a scenario at given points as `run_points` does, and return every table that its runs leave, by name.
+
+    Parameters
+    ----------
+    loaded, points, replications, executor, progress, folder
+        As of `run_points`.
+    work : callable, optional
+        Does the runs; by default they play the scenario's policies.
+    options : mapping, optional
+        What tells these runs from those of other work.
+    known : sequence of str
+        Columns that are no keys of the scenario, but known to the work.
+    """
     if replications < 1:
         raise InputError("not a number of runs", where="replications", found=replications, expected="1 or more")
     if points.empty and len(points.columns):
         raise InputError("no points", expected="at least one row")
     design = Design(points.reset_index(drop=True), replications)
-    check_points(loaded, design)
+    of_scenario = Design(design.points.drop(columns=list(known)), replications)
+    check_points(loaded, of_scenario)
     # The folder has no manifest, so what runs were made of is part of what tells them apart.
-    content = {**content_of_run(loaded), "files": data_files(loaded, design)}
+    content = {**content_of_job(loaded, options or {}), "files": data_files(loaded, of_scenario)}
     tasks = tasks_of(loaded, design, content)
     with contextlib.ExitStack() as stack:
         if folder is not None:
             make_folder(folder)
             stack.enter_context(only_writer(folder))
         executor = executor or AutomaticExecutor()
-        outcomes = run_tasks(ScenarioWork(loaded, design), tasks, executor, progress=progress, folder=folder)
+        outcomes = run_tasks(work or ScenarioWork(loaded, design), tasks, executor, progress=progress, folder=folder)
     return batch_tables(loaded.name, design, outcomes)

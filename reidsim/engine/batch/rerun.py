@@ -90,6 +90,9 @@ def rerun_one(
     """
     report = progress or (lambda task, done, total: None)
     manifest = read_manifest(folder)
+    if "cross_play" in manifest:
+        problem, expected = "runs of cross-play are not repeated alone", "the folder of a batch of reidsim run"
+        raise InputError(problem, source=folder, expected=expected)
     loaded = scenario_of(manifest, allow_code=allow_code)
     design = design_of(loaded)
     task = _task(tasks_of(loaded, design, content_of_run(loaded)), _stored_key(folder, key), design, folder)

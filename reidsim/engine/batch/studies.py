@@ -32,7 +32,7 @@ class Studies(threading.local):
         InputError
             If a file, value or hierarchy cannot be used.
         """
-        key = _key(loaded)
+        key = data_key(loaded)
         study = self.kept.pop(key, None) or kind_of(loaded.scenario).build(loaded)
         self.kept[key] = study
         while len(self.kept) > _KEPT_STUDIES:
@@ -41,7 +41,7 @@ class Studies(threading.local):
 
     def points(self, loaded: LoadedScenario[ScenarioHead], study: Study[Any]) -> AmountPoints | None:
         """Return what plans the study of a scenario under any amounts; kept as long as the study."""
-        key = _key(loaded)
+        key = data_key(loaded)
         if key not in self._points:
             self._points[key] = kind_of(loaded.scenario).amount_points(study)
         return self._points[key]
@@ -56,6 +56,7 @@ class Studies(threading.local):
         return self._together[1]
 
 
-def _key(loaded: LoadedScenario[ScenarioHead]) -> str:
+def data_key(loaded: LoadedScenario[ScenarioHead]) -> str:
+    """Return what a study is built from: scenarios of the same key differ in amounts and beliefs alone."""
     # Unsorted: attributes in another order are other columns of the lattice.
     return json.dumps(kind_of(loaded.scenario).data_content(loaded), default=str)

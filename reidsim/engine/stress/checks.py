@@ -19,6 +19,7 @@ from reidsim.measures import columns_of
 from reidsim.scenarios.design_schema import UncertaintySection
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.named_adversaries import WHO_COMES, names_adversaries
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.stress_schema import RobustnessSection, SensitivitySection, StressSection
 
@@ -56,9 +57,14 @@ def check_stress(loaded: LoadedScenario[ScenarioHead]) -> None:
     try:
         check_section(loaded, section)
         for points in _all_points(loaded.scenario, section):
-            check_points(loaded, Design(points))
+            check_points(loaded, Design(points.drop(columns=WHO_COMES) if says_who_comes(points) else points))
     except InputError as error:
         raise error.located(loaded.path) from None
+
+
+def says_who_comes(points: pd.DataFrame) -> bool:
+    """Tell whether points name the adversary that comes, as cross-play does."""
+    return WHO_COMES in points and names_adversaries(points[WHO_COMES])
 
 
 def check_section(loaded: LoadedScenario[ScenarioHead], section: StressSection) -> None:

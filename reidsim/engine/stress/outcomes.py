@@ -215,9 +215,17 @@ class BatchEvaluator:
             progress=self.progress,
             folder=self.folder,
         )
-        return self._outcomes(_with_risk_quantile(tables, quantile_column(self.risk_level)))
+        return self.outcomes_of(tables)
 
-    def _outcomes(self, runs: pd.DataFrame) -> Outcomes:
+    def outcomes_of(self, tables: Mapping[str, pd.DataFrame]) -> Outcomes:
+        """Return the outputs that runs left in their tables.
+
+        Raises
+        ------
+        InputError
+            If every run failed.
+        """
+        runs = _with_risk_quantile(tables, quantile_column(self.risk_level))
         ended_well = runs["state"] == "complete"
         failed = runs[~ended_well]
         if not ended_well.any():

@@ -12,8 +12,9 @@ import pandas as pd
 
 from reidsim.deprecation import formerly
 from reidsim.engine.batch import Executor
+from reidsim.engine.batch.design import sweep_points
 from reidsim.engine.results import Clock, make_manifest
-from reidsim.engine.stress.checks import check_stress, uncertainty_of, wanted_parts
+from reidsim.engine.stress.checks import check_stress, says_who_comes, uncertainty_of, wanted_parts
 from reidsim.engine.stress.designs import design_points, robustness_points, sensitivity_design, stress_seeds
 from reidsim.engine.stress.guarantee import guarantee_table
 from reidsim.engine.stress.outcomes import (
@@ -41,12 +42,14 @@ from reidsim.engine.stress.parts import (
 )
 from reidsim.engine.stress.planning import belief_key, known_keys
 from reidsim.engine.stress.result import TABLES, StressResult
+from reidsim.engine.stress.whoever_comes import OpponentEvaluator
 from reidsim.errors import InputError
 from reidsim.games.robust import robust_choices
 from reidsim.progress import watched
 from reidsim.scenarios.design_schema import UncertaintySection
 from reidsim.scenarios.kind import Kind, kind_of
 from reidsim.scenarios.load import LoadedScenario, load_scenario
+from reidsim.scenarios.named_adversaries import WHO_COMES
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.stress_schema import PolicyMapSection, RobustnessSection, SensitivitySection
 from reidsim.scenarios.study import AmountPoints, Progress
@@ -207,7 +210,8 @@ class _Stress:
         assert points is not None  # noqa: S101 - asked for where the kind has some
         return points
 
-    def _evaluator(self, keys: tuple[str, ...], task: str) -> Evaluator:
+    def _evaluator(self, points: pd.DataFrame, task: str) -> Evaluator:
+        keys = tuple(map(str, points.columns))
         if can_be_played_at_once(self._scenario, keys):
             level = self._section.risk_level
             return AmountEvaluator(
@@ -215,7 +219,8 @@ class _Stress:
             )
         report: Progress = lambda _, done, total: self._report(task, done, total)  # noqa: E731
         level = self._section.risk_level
-        return BatchEvaluator(self._loaded, self._policies, level, self._executor, report, self._folder)
+        runner = OpponentEvaluator if says_who_comes(points) else BatchEvaluator
+        return runner(self._loaded, self._policies, level, self._executor, report, self._folder)
 
     def _columns(self, outcomes: pd.DataFrame) -> list[str]:
         """Return the outputs asked for, the payoff first, as far as a table has them."""
@@ -237,7 +242,7 @@ class _Stress:
     def _sensitivity(self, uncertainty: UncertaintySection, section: SensitivitySection) -> None:
         design = sensitivity_design(uncertainty, section, self._scenario.seed)
         points = design_points(uncertainty, design)
-        evaluator = self._evaluator(tuple(map(str, points.columns)), "sensitivity")
+        evaluator = self._evaluator(points, "sensitivity")
         outcomes = evaluator.at(points, self._section.planning)
         _, seed = stress_seeds(self._scenario.seed)
         outputs = self._section.outputs
@@ -250,7 +255,7 @@ class _Stress:
     def _robustness(self, uncertainty: UncertaintySection, section: RobustnessSection) -> None:
         points = robustness_points(uncertainty, section.samples, self._scenario.seed)
         keys = tuple(map(str, points.columns))
-        evaluator = self._evaluator(keys, "robustness")
+        evaluator = self._evaluator(points, "robustness")
         outcomes = evaluator.at(points, "as-believed")
         informed = evaluator.at(points, "informed") if isinstance(evaluator, AmountEvaluator) else None
         policies = self._policies
@@ -265,7 +270,8 @@ class _Stress:
             reason = "these need prices as the only uncertain parameters"
             self._warnings.append(f"robustness: no strategies per record; {reason}")
         if informed is None:
-            for key in known_keys(self._scenario, keys):
+            plain = [key for key in keys if key != WHO_COMES or not says_who_comes(points)]
+            for key in known_keys(self._scenario, plain):
                 self._warnings.append(f"robustness: {key} has no counterpart in beliefs; it is known at every point")
         found = robustness(points, outcomes, policies, section.quantile, informed)
         self._tables["robustness"], self._tables["regrets"] = found.table, found.regrets
@@ -299,13 +305,13 @@ class _Stress:
     def _belief_curves(self) -> None:
         section, scenario = self._section, self._scenario
         keys = [key for curve in section.beliefs for key in (curve.key, belief_key(scenario, curve.key)) if key]
-        evaluator = self._evaluator(tuple(keys), "belief curves")
+        evaluator = self._evaluator(pd.DataFrame(columns=keys), "belief curves")
         table, failures = curve_table(scenario, section.beliefs, evaluator, self._columns)
         self._tables["belief_curves"] = table
         self._note("belief_curves", len(table) // len(self._policies), failures)
 
     def _map(self, section: PolicyMapSection) -> None:
-        evaluator = self._evaluator((section.x.key, section.y.key), "map")
+        evaluator = self._evaluator(sweep_points(section.as_sweep()), "map")
         table, failures = map_table(section, evaluator, self._policies, self._section.planning)
         self._tables["policy_map"] = table
         self._note("policy_map", len(table), failures)

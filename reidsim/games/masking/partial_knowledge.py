@@ -68,8 +68,10 @@ class PartialKnowledgeGame(MaskingGame):
     @cached_property
     def record_game(self) -> RecordGame:
         """The same game for solvers that know nothing of masking."""
-        register = self.world.resource(self.attack.identify.resource)
-        linker = MaskedRecordLinker(self.space, self.world.targets, register, self.knowledge, self.world.registered)
+        name, world = self.attack.identify.resource, self.world
+        linker = MaskedRecordLinker(
+            self.space, world.targets, world.resource(name), self.knowledge, world.registered, world.lists.get(name)
+        )
         adversary = self.planner or OneShotAdversary(self.attack.gain, self.attack.cost)
         return RecordGame(self.space, linker, adversary, np.asarray(self.benefit), np.asarray(self.loss))
 

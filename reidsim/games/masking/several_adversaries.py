@@ -72,7 +72,7 @@ class _Inferred:
     def memory(self, target: int) -> Memory:
         """Return the memory of a target, which keeps its surnames from one game to the next where there is room."""
         places = len(self._memory.confidence)
-        if not self.arrays.infers or len(self.arrays.target_surnames) * places > _MOST_KEPT:
+        if not self.arrays.infers or len(self.arrays.own_surnames) * places > _MOST_KEPT:
             return self._memory
         if target not in self._of_target:
             self._of_target[target] = self._memory._replace(

@@ -167,25 +167,32 @@ class MaskingKind(Kind):
         return setting
 
     def opponents(
-        self, study: MaskingStudy, *, knowledge: str | None = None, stages: str | None = None, rate: float = 0.5
+        self,
+        study: MaskingStudy,
+        *,
+        knowledge: str | None = None,
+        stages: str | None = None,
+        rate: float = 0.5,
+        draw: int = 0,
     ) -> tuple[MaskingStudy, Opponents]:
-        """Return the adversaries in the first draw of the tables."""
+        """Return the adversaries in a draw of the tables."""
         if stages is not None:
             expected = "adversary.stages of the scenario"
             raise InputError(
                 "a masking scenario has stages of its own", where="stages", found=stages, expected=expected
             )
-        return study, opponents_of_subjects(study, knowledge=knowledge, rate=rate)
+        return study, opponents_of_subjects(study, knowledge=knowledge, rate=rate, draw=draw)
 
-    def opponent_types(self, study: MaskingStudy) -> TypeOpponents:
+    def opponent_types(self, study: MaskingStudy, draw: int = 0) -> TypeOpponents:
         """Return the types, on the attributes that any attack looks at."""
         agents = study.scenario.agents
         if agents is None or not agents.types:
-            return ideas_of_several(study)
-        space, attack = study.games(0)[0].space, study.games(0)[0].attack
+            return ideas_of_several(study, draw)
+        game = study.games(draw)[0]
+        space, attack = game.space, game.attack
         if space.size > MOST_FORMS:
             return TypeOpponents(left_out=(f"types cannot play: there are more than {MOST_FORMS:,} forms", LEFT_OUT))
-        setting = self.settings(study)("masking", 0, 0)
+        setting = self.settings(study)("masking", draw, 0)
         return types_of_setting(setting, agents.together, FocusedSpace(space, attack.looked_at))
 
     def cross_play_policies(self, study: MaskingStudy) -> tuple[str, ...]:

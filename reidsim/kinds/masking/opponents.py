@@ -13,7 +13,7 @@ from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaski
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import RecordGame
 from reidsim.kinds.masking.schema import MaskingAdversarySection, MaskingScenario
-from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
+from reidsim.kinds.masking.study import MaskingStudy, build_masking_study, presence_of
 from reidsim.releases.focused import FocusedSpace
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.attack_stages import IdentifySection
@@ -39,13 +39,15 @@ _NOT_PLAYED = ("figures", "agents", "stress", "sweep", "uncertainty")
 Amount = float | Floats
 
 
-def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, rate: float = 0.5) -> Opponents:
-    """Return the adversaries of a masking scenario in its first draw."""
+def opponents_of_subjects(
+    study: MaskingStudy, *, knowledge: str | None = None, rate: float = 0.5, draw: int = 0
+) -> Opponents:
+    """Return the adversaries of a masking scenario in a draw of its tables."""
     if study.alone:
-        games = study.games_against_each(0)
-        alone = {name: World(*games[name], study.world(0).weights) for name in study.alone}
-        return with_adversaries(_unnamed(study, knowledge, rate), alone, study.world(0))
-    both = study.games(0)
+        games = study.games_against_each(draw)
+        alone = {name: World(*games[name], study.world(draw).weights) for name in study.alone}
+        return with_adversaries(_unnamed(study, knowledge, rate, draw), alone, study.world(draw))
+    both = study.games(draw)
     section = study.scenario.adversary
     staged = bool(both[0].attack.inferences)
     linked_by = "partial-knowledge" if section.knowledge is not None else "multistage" if staged else ""
@@ -67,8 +69,7 @@ def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, 
         return truth, belief
 
     def sequential() -> Games:
-        registered = linked[0].world.registered
-        coverage = 1.0 if registered is None else float(registered.mean())
+        coverage = presence_of(linked[0].world, linked[0].attack.identify.resource)
         plan = section.model_copy(update={"planner": "fmdp", "parameters": {}, **PERFECT})
         return simple(partial(planner, plan, loaded=study.loaded, coverage=coverage))
 
@@ -78,7 +79,7 @@ def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, 
         if knowledge is None:
             raise InputError(NO_RECIPE, expected="adversary.knowledge, or the option --knowledge")
         written: dict[str, object] = {"knowledge": knowledge, "resource": study.scenario.register}
-        truth, belief = build_masking_study(_reloaded(study.loaded, written)).games(0)
+        truth, belief = build_masking_study(_reloaded(study.loaded, written)).games(draw)
         return _focused(truth), _focused(belief)
 
     def in_stages() -> Games:
@@ -103,9 +104,9 @@ def opponents_of_subjects(study: MaskingStudy, *, knowledge: str | None = None, 
     return played_by(own, makers, asked_for(knowledge, None))
 
 
-def _unnamed(study: MaskingStudy, knowledge: str | None, rate: float) -> Opponents:
+def _unnamed(study: MaskingStudy, knowledge: str | None, rate: float, draw: int) -> Opponents:
     """Return the adversaries that a scenario with several does not name: they look people up where those do."""
-    ends = [game.attack.one_stage().identify for game, _ in study.games_against_each(0).values()]
+    ends = [game.attack.one_stage().identify for game, _ in study.games_against_each(draw).values()]
     if len({(end.resource, frozenset(end.on)) for end in ends}) > 1:
         if knowledge is not None:
             raise InputError(
@@ -119,7 +120,7 @@ def _unnamed(study: MaskingStudy, knowledge: str | None, rate: float) -> Opponen
     scenario = study.scenario.model_copy(update={"adversary": section, "adversaries": {}})
     loaded = replace(study.loaded, scenario=scenario)
     plain = MaskingStudy(loaded, replace(study.tables, loaded=loaded), (ends[0],))
-    found = opponents_of_subjects(plain, knowledge=knowledge, rate=rate)
+    found = opponents_of_subjects(plain, knowledge=knowledge, rate=rate, draw=draw)
     # Who attacks in stages is named.
     return replace(found, left_out=tuple(reason for reason in found.left_out if ONE_STAGE not in reason))
 

@@ -14,13 +14,12 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import Linker
 from reidsim.kinds.masking.policies import policy_named
-from reidsim.kinds.masking.schema import MaskingScenario
 from reidsim.kinds.masking.solving import game_of
-from reidsim.kinds.masking.study import MaskingStudy
+from reidsim.kinds.masking.study import MaskingStudy, presence_of
 from reidsim.scenarios.agents import (
     check_resources,
     economics_of,
@@ -98,8 +97,7 @@ class _MaskingEquip:
             # The sequential attack reckons with fines itself.
             cost = economics.cost if self.section.cost is None else self.section.cost
             rules = adversary.sequential.model_copy(update=sequential_rules(self.agents))
-            registered = game.world.registered
-            coverage = 1.0 if registered is None else float(registered.mean())
+            coverage = presence_of(game.world, game.attack.identify.resource)
             return SequentialAdversary(sequential_attack(rules, gain, cost, coverage=coverage))
         in_stages = self.study.knowledge is None
         if in_stages and self.section.planner is None:
@@ -139,9 +137,9 @@ def masking_profiles(
         If a type lacks a resource that it needs, or what it names does not exist.
     """
     scenario = study.scenario
-    _check_prices(scenario, agents)
-    check_resources(agents, scenario.resources)
-    profiles = []
+    used = {stage.resource for each in study.each.values() for stage in each.stages}
+    check_resources(agents, scenario.resources, study.tables.buyers, sorted(used))
+    prices, profiles = study.tables.prices, []
     for name, section in types_of(agents).items():
         own = name if study.alone else None
         against, (truth, believed) = study.each[own], games[own]
@@ -151,11 +149,11 @@ def masking_profiles(
             true_economics = against.scenario.economics
             believed_economics = against.scenario.beliefs.of(true_economics)
             as_believed = profile_of(
-                name, section, believed_economics, agents, equip,
+                name, section, believed_economics, agents, equip, prices,
                 **outlays_of(equip.adversary(believed.attack, believed, believed_economics)),
             )  # fmt: skip
             profile = profile_of(
-                name, section, true_economics, agents, equip,
+                name, section, true_economics, agents, equip, prices,
                 **outlays_of(equip.adversary(truth.attack, truth, true_economics)),
             )  # fmt: skip
         profiles.append(replace(profile, believed=as_believed))
@@ -216,17 +214,6 @@ def _without_inference(study: MaskingStudy, policy: str, game: MaskingGame) -> M
     played = game_of(study, policy, game)
     assert isinstance(played, MaskingGame)  # noqa: S101 - as given, said for the type checker
     return played
-
-
-def _check_prices(scenario: MaskingScenario, agents: AgentsSection) -> None:
-    for name, resource in agents.resources.items():
-        where = f"agents.resources.{name}"
-        if name not in scenario.resources:
-            raise InputError("no such resource", where=where, expected=f"one of {listed(scenario.resources)}")
-        if resource.attributes or resource.coverage < 1:
-            raise InputError(
-                "who and what is in a resource is told where it is drawn", where=where, expected="a price only"
-            )
 
 
 def _check_type(name: str, section: AgentTypeSection, equip: _MaskingEquip, register: str) -> None:

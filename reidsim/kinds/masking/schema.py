@@ -17,6 +17,7 @@ from reidsim.scenarios.attack_stages import (
     StageSection,
 )
 from reidsim.scenarios.policy import AnonymityK, with_each_k
+from reidsim.scenarios.resource_schema import DrawnResourceSection, Together, check_together, drawn_lists_of
 from reidsim.scenarios.schema import RECORD_COLUMNS, BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.scenarios.several_adversaries import named, scenario_alone
 from reidsim.validation import Section
@@ -48,6 +49,11 @@ class PeopleSection(Section):
     reference_year: int | None = Field(
         default=None, description="gives people an `age`, counted from their `birth_year`"
     )
+    together: Together = Field(
+        default=0.0,
+        description="how a person's memberships in lists drawn from the people go together: the correlation of a "
+        "Gaussian copula, one for all pairs or list = { list = correlation }; how many are in each stays as it is",
+    )
 
 
 class TableSection(Section):
@@ -60,9 +66,18 @@ class TableSection(Section):
 
     @model_validator(mode="after")
     def _one_origin(self) -> TableSection:
+        self.check_origin()
+        return self
+
+    def check_origin(self) -> None:
+        """Check that one key says who is in the table.
+
+        Raises
+        ------
+        InputError
+        """
         if (self.size is None) == (self.file is None):
             raise InputError("nobody is in the table, or two say who", expected="either size or file")
-        return self
 
 
 class TargetsSection(TableSection):
@@ -81,23 +96,48 @@ class TargetsSection(TableSection):
         return self
 
 
-class ResourceSection(TableSection):
-    """A table that the adversary holds."""
+class ResourceSection(DrawnResourceSection, TableSection):
+    """A table that the adversary holds: a list drawn from the people if it has a `kind`, else a sample or a file."""
 
     holds: Literal["targets", "others", "anyone"] = Field(
         default="anyone",
-        description="drawn: all subjects and more people, nobody of another such table, or people at random. In a "
-        'file, `"targets"` is checked',
+        description="of a sample: all subjects and more people, nobody of another such table, or people at random. In "
+        'a file, `"targets"` is checked',
     )
     attributes: tuple[str, ...] = Field(min_length=1, description="attributes that it carries")
-    missing_alleles: Share = Field(default=0.0, description="share of the alleles of a table drawn that are unknown")
+    missing_alleles: Share | None = Field(
+        default=None,
+        description="share of the alleles of a table drawn that are unknown; 0 if not given, of a genealogy 0.3",
+    )
     count: Annotated[str, Field(min_length=1)] | None = Field(
         default=None, description="column of a file that says how many people each row stands for"
     )
 
     @model_validator(mode="after")
+    def _one_origin(self) -> ResourceSection:
+        if self.kind == "file":
+            if self.file is None or self.size is not None:
+                raise InputError("rows of the list come from a file", where="file", expected="it, and no size")
+        elif self.kind is None:
+            self.check_origin()
+            if self.coverage is not None:
+                raise InputError("only a list drawn from the people has it", where="coverage", expected="a `kind`")
+        elif self.file is not None:
+            raise InputError("list that is drawn", where="file", found=self.file, expected='it with kind = "file"')
+        return self
+
+    @model_validator(mode="after")
     def _fits_origin(self) -> ResourceSection:
         _refuse_repeated(self.attributes, "attributes")
+        if self.is_list:
+            if "holds" in self.model_fields_set:
+                expected = "coverage, or no `kind` for a sample"
+                raise InputError("who is in a list is drawn", where="holds", found=self.holds, expected=expected)
+            if self.count is not None:
+                raise InputError("a list has a row for each person", where="count", found=self.count)
+            if self.kind == "file" and self.missing_alleles:
+                raise InputError("alleles of a file are not lost", where="missing_alleles", found=self.missing_alleles)
+            return self
         if self.file is not None and self.missing_alleles:
             found, expected = self.missing_alleles, "alleles left empty in the file"
             raise InputError("alleles of a file are not lost", where="missing_alleles", found=found, expected=expected)
@@ -334,8 +374,10 @@ class MaskingScenario(ScenarioHead):
     @model_validator(mode="after")
     def _beliefs_fit(self) -> MaskingScenario:
         for name in self.beliefs.sizes:
-            if name not in self.resources or self.resources[name].size is None:
-                drawn = [resource for resource, table in self.resources.items() if table.size is not None]
+            drawn = [
+                resource for resource, table in self.resources.items() if table.size is not None and not table.is_list
+            ]
+            if name not in drawn:
                 raise InputError(
                     "not a resource that is drawn", where=f"beliefs.sizes.{name}", expected=f"one of {listed(drawn)}"
                 )
@@ -346,7 +388,10 @@ class MaskingScenario(ScenarioHead):
         if TARGETS in self.resources:
             raise InputError("name of the targets' own table", where=f"resources.{TARGETS}", expected="another name")
         tables: dict[str, TableSection] = {TARGETS: self.targets, **self.resources}
-        drawn = [name for name, table in tables.items() if table.size is not None]
+        lists = drawn_lists_of(self.resources)
+        if self.population is not None:
+            check_together(self.population.together, lists)
+        drawn = [name for name, table in tables.items() if name in lists or table.size is not None]
         if drawn and len(drawn) < len(tables):
             raise InputError(
                 "some tables are drawn and others are files", found=drawn, expected="all of one kind: values must match"

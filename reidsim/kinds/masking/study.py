@@ -26,6 +26,7 @@ from reidsim.kinds.masking.schema import MaskingBeliefsSection, MaskingScenario
 from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables, linked_in_stages, masking_tables, named_loci
 from reidsim.random_streams import replication_stream
 from reidsim.releases.masking import MaskingSpace, entropy, minority_weights
+from reidsim.scenarios.agents import OWN_ADVERSARY
 from reidsim.scenarios.attack_stages import (
     IdentifySection,
     InferSurnameSection,
@@ -34,6 +35,7 @@ from reidsim.scenarios.attack_stages import (
 )
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.planners import planner
+from reidsim.scenarios.resource_schema import check_buyer
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.several_adversaries import loaded_alone, named
 from reidsim.scenarios.study import Study, World
@@ -127,7 +129,7 @@ class MaskingStudy(Study[MaskingScenario]):
 
     def _games(self, replication: int) -> dict[str | None, Games]:
         def drawn(sizes: Mapping[str, int] | None = None) -> dict[str | None, MultistageWorld]:
-            return self.tables.draw(replication_stream(self.scenario.seed, "tables", replication), sizes)
+            return self.tables.draw(replication_stream(self.scenario.seed, "tables", replication), sizes, replication)
 
         worlds = believed = drawn()
         if self.scenario.beliefs.sizes:
@@ -215,8 +217,7 @@ class MaskingStudy(Study[MaskingScenario]):
             perfect = attack if self.knowledge is None else OneShotAdversary(gain, cost)
             planned = adversary.erring(perfect, "adversary.rationality")
         elif adversary.planner != "one-shot":
-            registered = world.registered
-            coverage = 1.0 if registered is None else float(registered.mean())
+            coverage = presence_of(world, attack.identify.resource)
             planned = planner(adversary, gain, cost, loaded=self.loaded, coverage=coverage)
         amounts = (economics.benefit, economics.loss)
         if self.knowledge is not None:
@@ -245,7 +246,8 @@ class MaskingStudy(Study[MaskingScenario]):
         """Return the column of an attribute in the first resource that carries it."""
         for name, section in self.scenario.resources.items():
             if attribute in section.attributes:
-                return world.resource(name).column(attribute)
+                table = world.resource(name)
+                return table.column(attribute)[table.known((attribute,))]
         raise InputError(
             "no resource carries the attribute, whose worth is therefore not known",
             where="subjects.attributes",
@@ -296,9 +298,24 @@ def build_masking_study(loaded: LoadedScenario[MaskingScenario]) -> MaskingStudy
         else:
             study = _against_one(loaded, tables)
         _require_used(loaded.scenario)
+        if loaded.scenario.agents is None:
+            for own, each in study.each.items():
+                where = "adversary" if own is None else f"adversaries.{own}"
+                used = dict.fromkeys(stage.resource for stage in each.stages)
+                check_buyer(own or OWN_ADVERSARY, where, used, tables.buyers)
         return study
     except InputError as error:
         raise error.located(loaded.path) from None
+
+
+def presence_of(world: MultistageWorld, resource: str) -> float:
+    """Return the prior of a sequential planner: how likely a target is where an attack ends.
+
+    What is linked to a drawn list tells the list's coverage itself.
+    """
+    if resource in world.lists:
+        return 1.0
+    return 1.0 if world.registered is None else float(world.registered.mean())
 
 
 def _against_one(loaded: LoadedScenario[MaskingScenario], tables: MaskingTables) -> MaskingStudy:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
+from reidsim.adversaries.multistage.world import ListedTargets, MultistageWorld, PersonTable
 from reidsim.bundled import data_file, resolve
 from reidsim.errors import InputError
 from reidsim.kinds.masking.schema import (
@@ -27,10 +27,12 @@ from reidsim.populations.counted import natural_categories
 from reidsim.populations.genealogy.genealogy import Genealogy
 from reidsim.populations.genealogy.people import genealogy_individuals
 from reidsim.populations.individuals import Individuals
+from reidsim.populations.people_lists import PeopleList
 from reidsim.populations.sampling import UNKNOWN
 from reidsim.scenarios.attack_stages import InferSurnameSection
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import require_distinct_people
+from reidsim.scenarios.people_lists import ListsOfPeople, People, lists_of_people
 from reidsim.tables import read_table, require_columns
 from reidsim.wording import whole_number
 
@@ -58,6 +60,8 @@ class MaskingTables:
         Of attributes whose numbers are codes of categories.
     files : mapping of str to PersonTable
         Tables that were read.
+    lists : ListsOfPeople, optional
+        Resources that are lists drawn from the people.
     """
 
     loaded: LoadedScenario[MaskingScenario]
@@ -65,14 +69,28 @@ class MaskingTables:
     values: Mapping[str, Integers]
     labels: Mapping[str, tuple[str, ...]]
     files: Mapping[str, PersonTable]
+    lists: ListsOfPeople | None = None
 
     @cached_property
     def n_people(self) -> int:
         """People that tables are drawn from."""
         return len(next(iter(self.values.values()))) if self.values else 0
 
+    @property
+    def prices(self) -> dict[str, float]:
+        """What resources cost whoever buys them."""
+        given = {name: section.price or 0.0 for name, section in self.loaded.scenario.resources.items()}
+        return given if self.lists is None else {**given, **self.lists.prices}
+
+    @property
+    def buyers(self) -> dict[str, tuple[str, ...]]:
+        """Who may have the resources; anybody, those that are not told."""
+        resources = self.loaded.scenario.resources
+        given = {name: section.buyers for name, section in resources.items() if section.buyers is not None}
+        return given if self.lists is None else {**given, **self.lists.buyers}
+
     def draw(
-        self, rng: np.random.Generator, sizes: Mapping[str, int] | None = None
+        self, rng: np.random.Generator, sizes: Mapping[str, int] | None = None, replication: int = 0
     ) -> dict[str | None, MultistageWorld]:
         """Draw targets and resources, or take those read from files, as each of several adversaries attacks them.
 
@@ -85,6 +103,8 @@ class MaskingTables:
         rng : numpy.random.Generator
         sizes : mapping of str to int, optional
             Of resources, instead of the scenario's. They hold the same people, as far as they go.
+        replication : int
+            Which draw of the lists of people, each of which has streams of its own.
 
         Returns
         -------
@@ -99,18 +119,19 @@ class MaskingTables:
         scenario = self.loaded.scenario
         if self.files:
             resources = {name: self.files[name] for name in scenario.resources}
-            return self._as_attacked(self.files[TARGETS], resources, self._found_in_registry)
+            return self._as_attacked(self.files[TARGETS], resources, {}, self._found_in_registry)
         order = rng.permutation(self.n_people)
         believed = sizes or {}
         n_targets = self._size(scenario.targets.size, self.n_people, TARGETS)
         rows = {TARGETS: order[:n_targets]}
         taken, end = n_targets, self.n_people
-        for name, section in scenario.resources.items():
+        samples = {name: section for name, section in scenario.resources.items() if not section.is_list}
+        for name, section in samples.items():
             if section.holds == "targets":
                 size = self._size(believed.get(name, section.size), self.n_people, name, least=n_targets)
                 rows[name] = order[:size]
                 taken = max(taken, size)
-        for name, section in scenario.resources.items():
+        for name, section in samples.items():
             if section.holds == "others":
                 size = self._size(believed.get(name, section.size), end - taken, name)
                 rows[name] = order[end - size : end]
@@ -119,13 +140,21 @@ class MaskingTables:
                 size = self._size(believed.get(name, section.size), self.n_people, name)
                 rows[name] = rng.permutation(self.n_people)[:size]
         targets = PersonTable(TARGETS, {attribute: values[rows[TARGETS]] for attribute, values in self.values.items()})
-        resources = {name: self._resource(name, rows[name], rng) for name in scenario.resources}
-        return self._as_attacked(targets, resources, lambda attacked: np.isin(rows[TARGETS], rows[attacked.register]))
+        resources = {name: self._resource(name, rows[name], rng) for name in samples}
+        drawn = {} if self.lists is None else self.lists.draw(scenario.seed, replication)
+        resources |= {name: self._listed(each) for name, each in drawn.items()}
+        rows |= {name: each.person for name, each in drawn.items()}
+        listed = {name: ListedTargets(each.record_of[rows[TARGETS]], each.coverage) for name, each in drawn.items()}
+        resources = {name: resources[name] for name in scenario.resources}
+        return self._as_attacked(
+            targets, resources, listed, lambda attacked: np.isin(rows[TARGETS], rows[attacked.register])
+        )
 
     def _as_attacked(
         self,
         targets: PersonTable,
         resources: Mapping[str, PersonTable],
+        listed: Mapping[str, ListedTargets],
         registered: Callable[[MaskingScenario], NDArray[np.bool_] | None],
     ) -> dict[str | None, MultistageWorld]:
         """Return the world of each adversary, given who is registered: one object where attacks end alike."""
@@ -134,7 +163,7 @@ class MaskingTables:
         for name, scenario in self.loaded.scenario.each.items():
             end = scenario.register, scenario.linked_on
             if end not in by_end:
-                by_end[end] = MultistageWorld(targets, resources, registered(scenario))
+                by_end[end] = MultistageWorld(targets, resources, registered(scenario), listed)
             found[name] = by_end[end]
         return found
 
@@ -175,6 +204,12 @@ class MaskingTables:
             raise InputError("size that cannot be drawn", where=where, found=size, expected=f"{least} to {most}")
         return size
 
+    def _listed(self, drawn: PeopleList) -> PersonTable:
+        """Return a list as a table: 0 for alleles that are not known, as everywhere, and what else is missing apart."""
+        columns = {name: np.where(values == UNKNOWN, 0, values) for name, values in drawn.columns.items()}
+        missing = {name: values == UNKNOWN for name, values in drawn.columns.items() if name not in self.loci}
+        return PersonTable(drawn.name, columns, missing=missing)
+
     def _resource(self, name: str, rows: NDArray[np.intp], rng: np.random.Generator) -> PersonTable:
         section = self.loaded.scenario.resources[name]
         columns = {attribute: self.values[attribute][rows] for attribute in section.attributes}
@@ -199,7 +234,7 @@ def masking_tables(loaded: LoadedScenario[MaskingScenario]) -> MaskingTables:
     wanted = {TARGETS: scenario.subjects.attributes} | {n: s.attributes for n, s in scenario.resources.items()}
     if scenario.targets.file is not None:
         return _read_tables(loaded, wanted)
-    values, labels, loci = _people(loaded)
+    values, labels, loci, rows = _people(loaded)
     for table, attributes in wanted.items():
         for attribute in attributes:
             if attribute not in values:
@@ -207,12 +242,33 @@ def masking_tables(loaded: LoadedScenario[MaskingScenario]) -> MaskingTables:
                 raise InputError(
                     "no such attribute", where=where, found=attribute, expected=f"one of {', '.join(values)}"
                 )
-    return MaskingTables(loaded, loci, values, labels, {})
+    return MaskingTables(loaded, loci, values, labels, {}, _lists(loaded, values, labels, loci, rows))
+
+
+def _lists(
+    loaded: LoadedScenario[MaskingScenario], values: Mapping[str, Integers], labels: Mapping[str, tuple[str, ...]],
+    loci: tuple[str, ...], rows: Integers,
+) -> ListsOfPeople | None:  # fmt: skip
+    """Return how the lists of a scenario are drawn; None if it has none."""
+    sections = {name: section for name, section in loaded.scenario.resources.items() if section.is_list}
+    population = loaded.scenario.population
+    if not sections or population is None:
+        return None
+    known = {
+        name: np.where(each == NO_ALLELE, UNKNOWN, each) if name in loci else each for name, each in values.items()
+    }
+    given = {name: section.missing_alleles for name, section in sections.items()}
+    return lists_of_people(
+        sections, People(known, labels, loci, rows), loaded.folder, population.together,
+        attributes=lambda name: sections[name].attributes, population=population.recipe,
+        alleles_missing={name: share for name, share in given.items() if share is not None},
+    )  # fmt: skip
 
 
 def _people(
     loaded: LoadedScenario[MaskingScenario],
-) -> tuple[dict[str, Integers], dict[str, tuple[str, ...]], tuple[str, ...]]:
+) -> tuple[dict[str, Integers], dict[str, tuple[str, ...]], tuple[str, ...], Integers]:
+    """Return the people's values, labels of codes, loci, and the row of the population that each is."""
     section = loaded.scenario.population
     if section is None:
         raise InputError("section missing", where="population")
@@ -220,11 +276,14 @@ def _people(
     loci: tuple[str, ...] = ()
     if isinstance(made, Genealogy):
         loci = made.loci
-        people = genealogy_individuals(made, None if section.generations is None else made.living(section.generations))
+        living = None if section.generations is None else made.living(section.generations)
+        people = genealogy_individuals(made, living)
+        rows = np.arange(people.n_people) if living is None else living
     elif section.generations is not None:
         raise InputError("not a genealogy", where="population.generations", found=section.recipe)
     else:
         people = as_individuals(made)
+        rows = np.arange(people.n_people)
     values, labels = _whole_numbers(people)
     if section.reference_year is not None:
         if BIRTH_YEAR not in values:
@@ -236,7 +295,8 @@ def _people(
             raise InputError("nobody is born yet", where=where, found=section.reference_year, expected=expected)
         values = {attribute: column[born] for attribute, column in values.items()}
         values[AGE] = section.reference_year - values[BIRTH_YEAR]
-    return values, labels, loci
+        rows = rows[born]
+    return values, labels, loci, rows
 
 
 def _whole_numbers(people: Individuals) -> tuple[dict[str, Integers], dict[str, tuple[str, ...]]]:

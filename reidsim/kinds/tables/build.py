@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from reidsim.errors import InputError
 from reidsim.games.directions.harm import require_held
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.risk import require_part_of
+from reidsim.kinds.tables.drawn_lists import lists_of_records
 from reidsim.kinds.tables.looked_up import searches_each
 from reidsim.kinds.tables.own_adversary import OwnAdversary
 from reidsim.kinds.tables.people import ReleasedPeople
@@ -80,6 +82,9 @@ def build_study(loaded: LoadedScenario[Any]) -> TablesStudy:
             household_of=_households(records),
         )  # fmt: skip
         study.require_walkable()
+        if scenario.lists:
+            study = study.by_row()
+            study = replace(study, drawn=lists_of_records(loaded, study))
         if scenario.looks_up:
             study = study.by_row()
             if any(searches_each(study, name) for name in scenario.publisher.policies):

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from reidsim.errors import InputError
 from reidsim.scenarios.hierarchy_schema import HierarchySection
 from reidsim.scenarios.reading_schema import ReadingSection
+from reidsim.scenarios.resource_schema import DrawnResourceSection, Together
 from reidsim.validation import Section
 
 Estimator = Literal["benedetti-franconi", "log-linear"]
@@ -30,6 +31,11 @@ class PopulationSection(Section):
     seed: Annotated[int, Field(ge=0)] | None = Field(
         default=None, description="of the draw of the population; the recipe's own if not given"
     )
+    together: Together = Field(
+        default=0.0,
+        description="how a person's memberships in lists drawn from the people go together: the correlation of a "
+        "Gaussian copula, one for all pairs or list = { list = correlation }; how many are in each stays as it is",
+    )
     holds_release: bool | None = Field(
         default=None,
         description="whether records beyond the people with their values are an error, or a warning; an error if not "
@@ -41,6 +47,46 @@ class PopulationSection(Section):
         if self.path is None and self.recipe is None:
             raise InputError("no people", expected="a recipe, or the path of a file")
         return self
+
+
+class TablesResourceSection(DrawnResourceSection):
+    """What adversaries can hold or buy.
+
+    With a `kind` it is a list drawn from the people of the scenario, which holds a person or does not. Without one it
+    is told by shares: it tells its attributes of anybody with the probability `coverage`, independently of others.
+    """
+
+    attributes: tuple[str, ...] = Field(
+        default=(), description="quasi-identifiers that it tells; if not given all, or all that lists of the kind tell"
+    )
+    size: Annotated[int, Field(ge=1)] | None = Field(default=None, description="of a list: exact number of people")
+    file: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description='of kind `"file"`: CSV or Parquet file of the list'
+    )
+    delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
+    columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where the names differ")
+
+    @model_validator(mode="after")
+    def _told_in_one_way(self) -> TablesResourceSection:
+        if (self.kind == "file") != (self.file is not None):
+            raise InputError('rows of a list of kind "file" come from a file', where="file", found=self.file)
+        if self.kind == "file" and self.size is not None:
+            raise InputError(
+                "its rows say who is in it", where="size", found=self.size, expected="a list that is drawn"
+            )
+        if not self.is_list:
+            if self.size is not None:
+                raise InputError("only a list has a size", where="size", found=self.size, expected="a `kind`")
+            if not isinstance(self.coverage, float | None):
+                raise InputError(
+                    "only a list covers people unequally", where="coverage", expected="a number, or a `kind`"
+                )
+        return self
+
+    @property
+    def share(self) -> float:
+        """Probability that it tells something of a person, where it is no list."""
+        return self.coverage if isinstance(self.coverage, float) else 1.0
 
 
 class ReleaseSection(Section):

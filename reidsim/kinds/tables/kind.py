@@ -218,7 +218,13 @@ class TablesKind(Kind):
         )
 
     def opponents(
-        self, study: TablesStudy, *, knowledge: str | None = None, stages: str | None = None, rate: float = 0.5
+        self,
+        study: TablesStudy,
+        *,
+        knowledge: str | None = None,
+        stages: str | None = None,
+        rate: float = 0.5,
+        draw: int = 0,
     ) -> tuple[TablesStudy, Opponents]:
         """Return the adversaries, on cells told apart by all that any of them looks at."""
         publisher = study.scenario.publisher
@@ -233,12 +239,12 @@ class TablesKind(Kind):
             staged = study_against(study, planner="one-shot", knowledge=None, stages=path)
             study = study.on_cells_of(staged)
         if not study.owns:
-            return super().opponents(study, knowledge=knowledge, stages=recipe, rate=rate)
+            return super().opponents(study, knowledge=knowledge, stages=recipe, rate=rate, draw=draw)
         # Adversaries that the scenario does not name count people as those it names do.
         plain = study.with_adversary(AdversarySection(risk=study.scenario.linked_risk))
-        _, others = super().opponents(plain, knowledge=knowledge, stages=recipe, rate=rate)
-        alone = {str(name): each.world() for name, each in study.each.items()}
-        return study, with_adversaries(others, alone, study.world())
+        _, others = super().opponents(plain, knowledge=knowledge, stages=recipe, rate=rate, draw=draw)
+        alone = {str(name): each.world(draw) for name, each in study.each.items()}
+        return study, with_adversaries(others, alone, study.world(draw))
 
     def cross_play_policies(self, study: TablesStudy) -> tuple[str, ...]:
         """Return the policies of the publisher's unit in the order of rows, and those of the scenario."""

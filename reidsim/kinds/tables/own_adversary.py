@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reidsim.adversaries.drawn_lists import DrawnLists, DrawnListsLinker
 from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.load import load_knowledge
@@ -21,6 +22,7 @@ from reidsim.populations.catalogue import load_population
 from reidsim.populations.domain import Codes
 from reidsim.populations.population import Population
 from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.releases.strategy_space import Rows
 from reidsim.scenarios.attack_recipe import recipe_of_scenario
 from reidsim.scenarios.given import given_population
 from reidsim.scenarios.load import LoadedScenario
@@ -47,12 +49,18 @@ class OwnAdversary:
         What it may know about the persons of the cells.
     staged : StagedAttack, optional
         What it infers before it links.
+    holds : tuple of str
+        Lists drawn from the people in which it looks records up.
+    drawn : DrawnLists, optional
+        These and others of the scenario, about the records of the cells.
     """
 
     registry: Population | None = None
     guesses: bool = False
     knowledge: Knowledge | None = None
     staged: StagedAttack | None = None
+    holds: tuple[str, ...] = ()
+    drawn: DrawnLists | None = None
 
     @staticmethod
     def of(study: TablesStudy) -> TablesStudy:
@@ -73,6 +81,10 @@ class OwnAdversary:
             assert path is not None  # noqa: S101 - as stages are given
             finer, staged = staged_records(study, path)
             return replace(finer, own=OwnAdversary(staged=staged))
+        if section.holds:
+            # Of equals the first in the file is used, by whomever they are held.
+            holds = tuple(name for name in study.scenario.resources if name in section.holds)
+            return replace(study, own=OwnAdversary(holds=holds, drawn=study.drawn))
         if section.knowledge is not None:
             lattice = study.lattice
             known = load_knowledge(section.knowledge, lattice.domain, lattice.codes, base=loaded.folder)
@@ -83,9 +95,9 @@ class OwnAdversary:
         return replace(study, own=OwnAdversary(registry=_registry(study), guesses=guesses))
 
     def of_other_records(
-        self, loaded: LoadedScenario[TablesScenario], study: TablesStudy, codes: Codes
+        self, loaded: LoadedScenario[TablesScenario], study: TablesStudy, codes: Codes, cells: Rows | None = None
     ) -> OwnAdversary:
-        """Return the same for other records, shape (n, n_attributes).
+        """Return the same for other records, shape (n, n_attributes), which may be of some cells of the study.
 
         Raises
         ------
@@ -94,6 +106,10 @@ class OwnAdversary:
         """
         if self.staged is not None:
             raise InputError("an attack in stages is on the scenario's records", where="adversary.stages")
+        if self.drawn is not None and cells is not None:
+            return replace(self, drawn=self.drawn.of_records(cells))
+        if self.drawn is not None:
+            raise InputError("lists are about the scenario's records", where="adversary.holds")
         if self.knowledge is None:
             return self
         section = loaded.scenario.adversary
@@ -103,7 +119,8 @@ class OwnAdversary:
     @property
     def links_with_everybody(self) -> bool:
         """Whether it links with all people and their values, as an adversary who knows everything."""
-        return self.registry is None and not self.guesses and self.knowledge is None and self.staged is None
+        linked = (self.registry, self.knowledge, self.staged, self.drawn)
+        return not self.guesses and all(each is None for each in linked)
 
     def linker(self, lattice: GeneralizationLattice, people: Population, everybody: PopulationLinker) -> Linker:
         """Return what links the records of a lattice to people.
@@ -120,6 +137,8 @@ class OwnAdversary:
             return self.staged.linker
         if self.knowledge is not None:
             return KnowledgeLinker(lattice, people, self.knowledge)
+        if self.drawn is not None:
+            return DrawnListsLinker(lattice, self.drawn, self.holds)
         sizes = everybody.group_sizes
         if self.registry is not None:
             return PopulationLinker(GroupSizes(self.registry, lattice, holds_records=False), population=sizes)

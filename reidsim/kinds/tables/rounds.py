@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.adversaries.drawn_lists import DrawnListsLinker
 from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
 from reidsim.adversaries.response import Adversary
 from reidsim.agents.accuracy import InaccurateLinker
@@ -27,7 +28,6 @@ from reidsim.scenarios.agents import (
     types_of,
 )
 from reidsim.scenarios.agents_equipment import (
-    check_attributes,
     check_has_resource,
     knowledge_held,
     needs_resources,
@@ -84,10 +84,17 @@ class _Equip:
         if not needs_resources(self.section):
             return self.study.own_linker(risk)
         if (holds, risk) not in self._linkers:
-            lattice = self.study.lattice
-            knowledge = knowledge_held(self.agents, holds, lattice.domain.names, lattice.n_records)
-            self._linkers[holds, risk] = KnowledgeLinker(lattice, self.study.people(risk), knowledge)
+            self._linkers[holds, risk] = self._by_resources(holds, risk)
         return self._linkers[holds, risk]
+
+    def _by_resources(self, holds: Holdings, risk: Risk) -> Linker:
+        lattice, resources = self.study.lattice, self.study.scenario.resources
+        held = [name for name in resources if name in holds]
+        if resources[held[0]].is_list:
+            assert self.study.drawn is not None  # noqa: S101 # as there are lists
+            return DrawnListsLinker(lattice, self.study.drawn, held)
+        knowledge = knowledge_held(resources, holds, lattice.domain.names, lattice.n_records)
+        return KnowledgeLinker(lattice, self.study.people(risk), knowledge)
 
 
 def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
@@ -169,8 +176,8 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
     InputError
         If a type lacks a resource that it needs, or what it names does not exist.
     """
-    check_resources(agents, agents.resources)
-    check_attributes(agents, study.lattice.domain.names)
+    held = sorted({name for each in study.scenario.every_adversary.values() for name in each.holds})
+    check_resources(agents, study.scenario.resources, buyers_of(study), held)
     economics = _economics(study, agents)
     profiles = []
     for name, section in types_of(agents).items():
@@ -178,6 +185,7 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
             own = study_of_type(study.each[name if study.owns else None], name, section, agents)
             equip = _Equip(own, economics, section, agents)
             check_has_resource(name, section)
+            _check_of_one_sort(study, name, section)
             _check_planner(own, name, section)
             believed = _profile(name, equip, own.scenario.beliefs.of(economics))
             profiles.append(replace(_profile(name, equip, economics), believed=believed))
@@ -186,7 +194,17 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
 
 def _profile(name: str, equip: _Equip, economics: EconomicsSection) -> AdversaryProfile:
     """Return the profile of a type under some economics."""
-    return profile_of(name, equip.section, economics, equip.agents, equip, **outlays_of(equip.adversary(economics)))
+    resources, drawn = equip.study.scenario.resources, equip.study.drawn
+    prices = {each: section.price or 0.0 for each, section in resources.items()} | dict(drawn.prices if drawn else {})
+    outlays = outlays_of(equip.adversary(economics))
+    return profile_of(name, equip.section, economics, equip.agents, equip, prices, **outlays)
+
+
+def buyers_of(study: TablesStudy) -> dict[str, tuple[str, ...]]:
+    """Return who may have the resources of a study; anybody, those that are not told."""
+    resources = study.scenario.resources
+    given = {name: section.buyers for name, section in resources.items() if section.buyers is not None}
+    return given if study.drawn is None else {**given, **study.drawn.buyers}
 
 
 def study_of_type(study: TablesStudy, name: str, section: AgentTypeSection, agents: AgentsSection) -> TablesStudy:
@@ -200,9 +218,9 @@ def study_of_type(study: TablesStudy, name: str, section: AgentTypeSection, agen
         **section.errors(planner, adversary, f"agents.types.{name}"),
     }
     if section.knowledge is not None:
-        change |= {"knowledge": section.knowledge, "stages": None}
+        change |= {"knowledge": section.knowledge, "stages": None, "holds": ()}
     elif section.holds is not None or section.buys:
-        change |= {"knowledge": None, "stages": None}
+        change |= {"knowledge": None, "stages": None, "holds": ()}
     if planner == "fmdp":
         change["sequential"] = adversary.sequential.model_copy(update=sequential_rules(agents))
     return study.with_adversary(adversary.model_copy(update=change))
@@ -230,6 +248,19 @@ def _economics(study: TablesStudy, agents: AgentsSection) -> EconomicsSection:
                 expected="an amount",
             )  # fmt: skip
     return study.scenario.economics.model_copy(update=amounts)
+
+
+def _check_of_one_sort(study: TablesStudy, name: str, section: AgentTypeSection) -> None:
+    """Check that a type has lists alone, or none."""
+    lists = study.scenario.lists
+    resources = (*(section.holds or ()), *section.buys)
+    told = [each for each in resources if each not in lists]
+    if not told or len(told) == len(resources):
+        return
+    raise InputError(
+        "lists drawn from the people and resources told by shares are not joined", where=f"agents.types.{name}",
+        found=listed(resources), expected=f"a `kind` for {told[0]!r}, or none of {listed(lists)}",
+    )  # fmt: skip
 
 
 def _check_planner(study: TablesStudy, name: str, section: AgentTypeSection) -> None:

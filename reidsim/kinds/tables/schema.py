@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, listed
-from reidsim.kinds.tables.data_schema import AttributeSection, PopulationSection, ReleaseSection
+from reidsim.errors import InputError, listed, not_among
+from reidsim.kinds.tables.data_schema import AttributeSection, PopulationSection, ReleaseSection, TablesResourceSection
 from reidsim.kinds.tables.policies import POLICIES, PolicyName, policy_named
 from reidsim.scenarios.adversary_schema import (
     AdversarySection,
@@ -20,6 +20,7 @@ from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.figures_schema import FiguresSection
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.policy import AnonymityK, with_each_k
+from reidsim.scenarios.resource_schema import check_together, drawn_lists_of
 from reidsim.scenarios.schema import RECORD_COLUMNS, BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.validation import Section
 
@@ -185,6 +186,7 @@ class TablesScenario(ScenarioHead):
     attributes: dict[str, AttributeSection] = Field(
         description="the quasi-identifiers, in the order of the lattice", json_schema_extra={"minProperties": 1}
     )
+    resources: dict[str, TablesResourceSection] = Field(default={}, description="what adversaries hold or buy, by name")
     economics: TablesEconomicsSection = Field(description="what is true")
     beliefs: TablesBeliefsSection = Field(
         default=TablesBeliefsSection(), description="what the publisher believes instead"
@@ -267,7 +269,43 @@ class TablesScenario(ScenarioHead):
         self._check_policies()
         self._check_amounts()
         self._check_people()
+        self._check_resources()
         return self
+
+    @property
+    def lists(self) -> tuple[str, ...]:
+        """Resources that are lists drawn from the people."""
+        return drawn_lists_of(self.resources)
+
+    def _check_resources(self) -> None:
+        for name, resource in self.resources.items():
+            for attribute in resource.attributes:
+                if attribute not in self.attributes:
+                    raise not_among(
+                        "not a quasi-identifier", attribute, self.attributes, where=f"resources.{name}.attributes"
+                    )
+        for where, section in self.every_adversary.items():
+            for name in section.holds:
+                if name not in self.lists:
+                    raise InputError(
+                        "not a list drawn from the people", where=f"{where}.holds", found=name,
+                        expected=f"one of {listed(self.lists)}" if self.lists else "resources with a `kind`",
+                    )  # fmt: skip
+        if not self.lists:
+            return
+        if self.population is None:
+            raise InputError("section missing", where="population", expected=f"people to draw {self.lists[0]!r} from")
+        check_together(self.population.together, self.lists)
+        if self.release.person is not None:
+            raise InputError(
+                "lists are of people with one record each", where="release.person", found=self.release.person,
+                expected="it without resources that are drawn",
+            )  # fmt: skip
+        if self.looks_up:
+            raise InputError(
+                "who looks persons up knows who they are, and needs no list", where="resources",
+                expected='adversary.direction = "record"',
+            )  # fmt: skip
 
     def _check_people(self) -> None:
         columns = [attribute.column or name for name, attribute in self.attributes.items() if not attribute.draw]

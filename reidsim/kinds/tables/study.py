@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.adversaries.drawn_lists import DrawnLists
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.errors import InputError
@@ -77,6 +78,8 @@ class TablesStudy(Study[TablesScenario]):
         Whose each record is, where people may have several; each record is a person, if not given.
     household_of : ndarray of int, shape (n_subjects,), optional
         The household of each person of the release.
+    drawn : DrawnLists, optional
+        Resources that are lists drawn from the people; each record is then a row of its own.
     linkers : dict
         What links cells to people, once it was asked for, by what an adversary links with (None: with everybody):
         rolled-up people do not depend on amounts.
@@ -94,6 +97,7 @@ class TablesStudy(Study[TablesScenario]):
     sampled: SampledPeople | None = None
     persons: ReleasedPeople | None = None
     household_of: Keys | None = None
+    drawn: DrawnLists | None = None
     linkers: dict[tuple[object, ...], Linker] = field(default_factory=dict, repr=False)
 
     def policy(self, name: str) -> TablesPolicy:
@@ -342,13 +346,13 @@ class TablesStudy(Study[TablesScenario]):
 
     def on_cells(self, cells: Rows) -> TablesStudy:
         """Return the study of one record of each of some cells, which may come several times."""
-        return self._on_records(self.lattice.codes[cells], self.kind[cells])
+        return self._on_records(self.lattice.codes[cells], self.kind[cells], cells)
 
-    def _on_records(self, codes: Codes, kind: NDArray[np.int64]) -> TablesStudy:
+    def _on_records(self, codes: Codes, kind: NDArray[np.int64], cells: Rows | None = None) -> TablesStudy:
         owns = {}
         for name, study in self.each.items():
             with named(name):
-                owns[name] = study.own.of_other_records(study.loaded, study, codes)
+                owns[name] = study.own.of_other_records(study.loaded, study, codes, cells)
         own = owns.pop(None, self.own)
         return replace(
             self, lattice=self.lattice_of(codes), cell_of_record=np.arange(len(codes)), kind=kind, own=own,
@@ -483,6 +487,9 @@ class TablesStudy(Study[TablesScenario]):
         arrays += [] if self.household_of is None else [self.household_of]
         for people in (self.population, self.sampled, *(study.own.registry for study in self.each.values())):
             arrays += [] if people is None else [people.cells, people.counts]
+        if self.drawn is not None:
+            arrays.append(self.drawn.person)
+            arrays += [column for each in self.drawn.lists.values() for column in (each.person, *each.columns.values())]
         digest = hashlib.sha256(repr([h.labels for h in self.lattice.hierarchies]).encode())
         for array in arrays:
             digest.update(np.ascontiguousarray(array).data)
@@ -492,4 +499,11 @@ class TablesStudy(Study[TablesScenario]):
 def _links(section: AdversarySection) -> tuple[object, ...]:
     """Return all of a section that what its adversary links with depends on."""
     plan = section.sequential if section.plans_sequentially else None
-    return section.knowledge, section.stages, plan and (plan.registry, plan.belief), section.risk, section.direction
+    return (
+        section.knowledge,
+        section.stages,
+        section.holds,
+        plan and (plan.registry, plan.belief),
+        section.risk,
+        section.direction,
+    )

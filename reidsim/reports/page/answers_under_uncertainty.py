@@ -54,6 +54,12 @@ def _robustness(robustness: pd.DataFrame) -> Iterator[Block]:
 
 def _cross_play(run: StoredRun, table: pd.DataFrame) -> Iterator[Block]:
     parts: list[Inline] = []
+    if "state" in table:
+        # Of a batch, what there is in every cell is its mean over runs.
+        ended = table[table["state"] == "complete"]
+        cells = ["defender", "plans_against", "adversary"]
+        parts += [f"Mean of {ended['run'].nunique():,} runs. "]
+        table = ended.groupby(cells, sort=False)["publisher_payoff"].mean().reset_index()
     own = table[table["adversary"] == run.manifest.get("own_adversary")]
     if len(own):
         best = _by_payoff(own).iloc[0]
@@ -64,6 +70,12 @@ def _cross_play(run: StoredRun, table: pd.DataFrame) -> Iterator[Block]:
     safest = _by_payoff(least).iloc[0]
     parts += ["Whichever adversary comes, ", *_defender(safest), f" pays at least {safest['publisher_payoff']:,.2f}"]
     parts += [", which is what it gets from ", Code(str(safest["adversary"])), "."]
+    if "worst_cases" in run.tables:
+        cases = run.table("worst_cases")
+        least_regret = cases[cases["minimax_regret"]]
+        if len(least_regret):
+            row = least_regret.iloc[0]
+            parts += [" ", *_defender(row), f" is never more than {row['largest_regret']:,.2f} below the best reply."]
     yield paragraph(*parts, kind="answer")
 
 

@@ -49,7 +49,11 @@ def command_of(run: StoredRun) -> list[str]:
     if isinstance(played, Mapping):
         known, rate = played.get("knowledge"), played.get("attack_rate", 0.5)
         options = ["--knowledge", shlex.quote(str(known))] if known else []
-        return ["cross-play", *options, *(["--attack-rate", str(rate)] if rate != 0.5 else [])]
+        options += ["--attack-rate", str(rate)] if rate != 0.5 else []
+        options += ["--equilibrium"] if played.get("equilibrium") else []
+        if oracle := played.get("double_oracle"):
+            options += ["--double-oracle", shlex.quote(str(oracle)), "--tolerance", str(played.get("tolerance", 0.01))]
+        return ["cross-play", *options]
     return ["run"] if "runs" in run.tables else ["stress"]
 
 

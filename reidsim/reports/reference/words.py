@@ -45,10 +45,11 @@ class _Bounds:
 
 
 def section_classes(annotation: Any) -> list[type[Section]]:
-    """Return the classes of sections inside the annotation of a key."""
+    """Return the classes of sections inside the annotation of a key, each once."""
     if isinstance(annotation, type) and issubclass(annotation, Section):
         return [annotation]
-    return [found for argument in get_args(annotation) for found in section_classes(argument)]
+    # One that may also stand in a list is one class.
+    return list(dict.fromkeys(found for argument in get_args(annotation) for found in section_classes(argument)))
 
 
 def is_named(annotation: Any) -> bool:

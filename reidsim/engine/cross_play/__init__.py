@@ -1,0 +1,6 @@
+"""Cross-play of a scenario: every defender that its game knows against every adversary that can play in it."""
+
+from reidsim.engine.cross_play.result import CrossPlayResult
+from reidsim.engine.cross_play.run import cross_play, cross_play_loaded
+
+__all__ = ["CrossPlayResult", "cross_play", "cross_play_loaded"]

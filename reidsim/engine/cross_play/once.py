@@ -1,0 +1,184 @@
+"""One run of cross-play: every defender against every adversary of a scenario, in one draw, at its own values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from reidsim.engine.batch.design import Design, at_point, has_numbered_replications
+from reidsim.engine.batch.one_run import columns_of_table
+from reidsim.engine.batch.studies import Studies
+from reidsim.engine.batch.tasks import RunTask, Tables
+from reidsim.engine.cross_play.options import CrossPlayOptions
+from reidsim.errors import InputError
+from reidsim.games.cross_play import CrossPlay
+from reidsim.games.cross_play import cross_play as play_all
+from reidsim.games.defenders.defender import Defender
+from reidsim.games.double_oracle import DoubleOracle, double_oracle
+from reidsim.scenarios.kind import kind_of
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.opponents import Opponents
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.study import Progress
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Who sits at the table: the players of one run, before they play.
+
+    Parameters
+    ----------
+    study : Study
+        On whose rows all play.
+    opponents : Opponents
+    defenders : list of Defender
+    draw : int
+        Of the study.
+    """
+
+    study: Any
+    opponents: Opponents
+    defenders: list[Defender]
+    draw: int
+
+    def play(self, report: Progress) -> CrossPlay:
+        """Play every defender against every adversary."""
+        return play_all(
+            self.opponents.opponents,
+            self.defenders,
+            own=self.opponents.own,
+            ideas=self.opponents.ideas,
+            weights=self.study.world(self.draw).weights,
+            progress=lambda done, total: report("playing", done, total),
+        )
+
+    def replies(self, play: CrossPlay, options: CrossPlayOptions, report: Progress) -> DoubleOracle | None:
+        """Add best replies to what was played, if that is asked for.
+
+        Raises
+        ------
+        InputError
+            If nobody plans, or nobody can plan against several adversaries.
+        """
+        if options.double_oracle is None:
+            return None
+        oracle = next((defender for defender in self.defenders if defender.plans), None)
+        if oracle is None:
+            raise InputError("nobody plans", where="double_oracle", expected="a policy that replies to the adversary")
+        return double_oracle(
+            play,
+            self.opponents.opponents,
+            oracle,
+            own=self.opponents.own,
+            game=options.double_oracle,
+            tolerance=options.tolerance,
+            weights=self.study.world(self.draw).weights,
+            progress=lambda done, total: report("adding best replies", done, total),
+        )
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What cannot play, as far as that shows before playing."""
+        return (*_agents_left_out(self.study.scenario), *self.opponents.left_out)
+
+
+def table_of(study: Any, options: CrossPlayOptions, draw: int = 0) -> Table:
+    """Return the players of a run of cross-play.
+
+    Parameters
+    ----------
+    study : Study
+    options : CrossPlayOptions
+    draw : int
+        Of the study.
+
+    Raises
+    ------
+    InputError
+        If the scenario's own adversary cannot play, or one whose recipe was given.
+    """
+    kind = kind_of(study.scenario)
+    kind.policies_of(study.scenario)
+    study, others = kind.opponents(
+        study, knowledge=options.knowledge, stages=options.stages, rate=options.attack_rate, draw=draw
+    )
+    opponents = kind.opponent_types(study, draw).beside(others)
+    defenders = [kind.policy(name).defender(study, draw) for name in kind.cross_play_policies(study)]
+    return Table(study, opponents, defenders, draw)
+
+
+@dataclass(frozen=True)
+class CrossPlayWork:
+    """Does runs of cross-play.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+        Before the values of any point.
+    design : Design
+    options : CrossPlayOptions
+    """
+
+    loaded: LoadedScenario[ScenarioHead]
+    design: Design
+    options: CrossPlayOptions
+    _studies: Studies = field(default_factory=Studies, init=False, repr=False, compare=False)
+
+    def __reduce__(
+        self,
+    ) -> tuple[type[CrossPlayWork], tuple[LoadedScenario[ScenarioHead], Design, CrossPlayOptions]]:
+        """Leave the studies behind when it is sent to another process."""
+        return CrossPlayWork, (self.loaded, self.design, self.options)
+
+    def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
+        """Do the run of a task; return its tables and warnings."""
+        loaded = at_point(self.loaded, task.values, task.seed)
+        draw = task.replication if has_numbered_replications(loaded.scenario) else 0
+        try:
+            table = table_of(self._studies.get(loaded), self.options, draw)
+            play = table.play(_silent)
+            replies = table.replies(play, self.options, _silent)
+        except InputError as error:
+            raise error.located(loaded.path) from None
+        tables, left_out = {"runs": columns_of_table(play.table)}, (*table.left_out, *play.left_out)
+        if replies is not None:
+            tables |= {name: columns_of_table(found) for name, found in tables_of(replies).items()}
+            left_out += replies.left_out
+        return tables, left_out
+
+    def fingerprint(self, task: RunTask) -> str | None:
+        """Check that the run of a task can be played; return a hash of the data behind it.
+
+        Raises
+        ------
+        InputError
+            If it cannot.
+        """
+        loaded = at_point(self.loaded, task.values, task.seed)
+        try:
+            study = self._studies.get(loaded)
+            table_of(study, self.options, task.replication if has_numbered_replications(loaded.scenario) else 0)
+        except InputError as error:
+            raise error.located(loaded.path) from None
+        return study.fingerprint
+
+
+def tables_of(replies: DoubleOracle) -> dict[str, pd.DataFrame]:
+    """Return the tables of a double oracle, by the names that results folders give them."""
+    return {"double_oracle": replies.iterations, "double_oracle_mixtures": replies.mixtures}
+
+
+def _silent(task: str, done: int, total: int) -> None:
+    """Report nothing: progress of a batch is in runs."""
+
+
+def _agents_left_out(scenario: ScenarioHead) -> Iterator[str]:
+    """Yield what a scenario says that a single game of its own adversary leaves out."""
+    agents = getattr(scenario, "agents", None)
+    if agents is not None and not agents.types:
+        section = "adversaries" if getattr(scenario, "adversaries", None) else "adversary"
+        whom = f"the adversary of section {section}" if section == "adversary" else f"those of section {section}"
+        yield f"section agents is left out: one round, against {whom}"

@@ -1,0 +1,92 @@
+"""One run in which the policies of a scenario meet an adversary that is named, whomever they plan against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from reidsim.engine.batch.design import at_point, has_numbered_replications
+from reidsim.engine.batch.one_run import columns_of_table, quantiles_by_record
+from reidsim.engine.batch.studies import Studies
+from reidsim.engine.batch.tasks import RunTask, Tables
+from reidsim.engine.cross_play.once import Table, table_of
+from reidsim.engine.cross_play.options import CrossPlayOptions
+from reidsim.errors import InputError, not_among
+from reidsim.games.cross_play import Opponent
+from reidsim.games.defenders.defender import outcome_of, paid_in
+from reidsim.games.equilibrium import Equilibrium
+from reidsim.scenarios.kind import kind_of
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.named_adversaries import WHO_COMES
+from reidsim.scenarios.schema import ScenarioHead
+
+WHERE = f"uncertainty.parameters.{WHO_COMES}"
+
+
+@dataclass(frozen=True)
+class OpponentWork:
+    """Plays the policies of a scenario against the adversary that a task names.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+        Before the values of any point.
+    policies : tuple of str
+    informed : bool
+        Whether who plans does so against whoever comes; else, against the scenario's own adversary.
+    """
+
+    loaded: LoadedScenario[ScenarioHead]
+    policies: tuple[str, ...]
+    informed: bool
+    _studies: Studies = field(default_factory=Studies, init=False, repr=False, compare=False)
+
+    def __reduce__(self) -> tuple[type[OpponentWork], tuple[LoadedScenario[ScenarioHead], tuple[str, ...], bool]]:
+        """Leave the studies behind when it is sent to another process."""
+        return OpponentWork, (self.loaded, self.policies, self.informed)
+
+    def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
+        """Do the run of a task; return its tables and warnings."""
+        values = dict(task.values)
+        comes = values.pop(WHO_COMES)
+        loaded = at_point(self.loaded, values, task.seed)
+        draw = task.replication if has_numbered_replications(loaded.scenario) else 0
+        try:
+            return self._play(table_of(self._studies.get(loaded), CrossPlayOptions(), draw), comes)
+        except InputError as error:
+            raise error.located(loaded.path) from None
+
+    def _play(self, table: Table, comes: str) -> tuple[Tables, tuple[str, ...]]:
+        kind, study = kind_of(table.study.scenario), table.study
+        opponent, own = named_opponent(table, comes), named_opponent(table, table.opponents.own)
+        equilibria: dict[str, Equilibrium] = {}
+        for policy in self.policies:
+            defender = kind.policy(policy).defender(study, table.draw)
+            planned = opponent.planned if self.informed and defender.plans else own.planned
+            choice = defender.choose(planned)
+            equilibria[policy] = outcome_of(paid_in(defender, opponent.truth, choice), choice)
+        rows = kind.row_of_subject(study, table.draw)
+        runs = kind.summarise(study, table.draw, equilibria).join(kind.further_measures(study, equilibria))
+        found: dict[str, Any] = {"runs": columns_of_table(runs.reset_index())}
+        return {**found, "distributions": quantiles_by_record(equilibria, rows)}, ()
+
+
+def named_opponent(table: Table, name: str) -> Opponent:
+    """Return an adversary of cross-play by its name.
+
+    Raises
+    ------
+    InputError
+        If there is none in this scenario, or it cannot play; says why.
+    """
+    for opponent in table.opponents.opponents:
+        if opponent.name == name:
+            return opponent
+    reasons = [reason for reason in table.opponents.left_out if f"{name!r} cannot play" in reason]
+    error = not_among(
+        "no adversary of this name in cross-play", name, [each.name for each in table.opponents.opponents], where=WHERE
+    )
+    raise InputError(
+        error.problem, where=error.where, found=error.found, expected=error.expected,
+        hint=reasons[0] if reasons else error.hint,
+    )  # fmt: skip

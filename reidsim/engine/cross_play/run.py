@@ -1,0 +1,241 @@
+"""Running cross-play: from a scenario to what came of every defender against every adversary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from reidsim.deprecation import formerly
+from reidsim.engine.batch import Executor
+from reidsim.engine.batch.batch_run import run_job
+from reidsim.engine.batch.design import Design
+from reidsim.engine.batch.executors.choice import executor_named
+from reidsim.engine.batch.job import Job
+from reidsim.engine.cross_play.once import CrossPlayWork, table_of, tables_of
+from reidsim.engine.cross_play.options import CrossPlayOptions
+from reidsim.engine.cross_play.result import CrossPlayResult, replies_among, with_equilibria
+from reidsim.engine.results import Clock, Illustrator, make_manifest
+from reidsim.errors import InputError
+from reidsim.games.double_oracle import Sum
+from reidsim.progress import watched
+from reidsim.scenarios.kind import kind_of
+from reidsim.scenarios.load import LoadedScenario, load_scenario
+from reidsim.scenarios.named_adversaries import WHO_COMES, who_may_come, whoever_comes
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.study import Progress
+
+
+@formerly(overrides="set")
+@watched
+def cross_play(
+    scenario: str | Path,
+    *,
+    overrides: Mapping[str, object] | None = None,
+    seed: int | None = None,
+    allow_code: bool = False,
+    knowledge: str | None = None,
+    stages: str | Path | None = None,
+    attack_rate: float = 0.5,
+    equilibrium: bool = False,
+    double_oracle: Sum | None = None,
+    tolerance: float = 0.01,
+    executor: str = "auto",
+    workers: int | None = None,
+    scheduler: str | None = None,
+    timeout: float | None = None,
+    folder: str | Path | None = None,
+    resume: bool = False,
+    rerun_failed: bool = False,
+    progress: Progress | None = None,
+) -> CrossPlayResult:
+    """Play every defender against every adversary of a scenario, at every point and replication that it asks for.
+
+    Parameters
+    ----------
+    scenario : str or Path
+        Name of a bundled scenario in which somebody decides what is shared, or a TOML file.
+    overrides : mapping of str to object, optional
+        Values by key path that replace the scenario's.
+    seed : int, optional
+        Root of all random draws; the scenario's, if not given.
+    allow_code : bool
+        Whether modules that the scenario names as adversary or policy may run.
+    knowledge : str, optional
+        Knowledge recipe of the adversary with partial knowledge; that of the scenario, if not given.
+    stages : str or Path, optional
+        Attack recipe of the adversary who attacks in stages; that of the scenario, if not given. A masking scenario
+        has its own stages.
+    attack_rate : float
+        Probability with which the random adversary attacks a record.
+    equilibrium : bool
+        Whether optimal mixtures and equilibria of the payoffs are worked out.
+    double_oracle : {"zero-sum", "general-sum"}, optional
+        Add best replies to mixtures of adversaries until nobody has more than the tolerance to gain: against the
+        adversary who hurts the defender most, or the one who gains most itself.
+    tolerance : float
+        Of the double oracle, in currency units per record.
+    executor, workers, scheduler, timeout, folder, resume, rerun_failed
+        As of `reidsim.run_batch`, of scenarios with replications, a sweep or uncertain parameters.
+    progress : callable, optional
+        Called with what is being done, how much is done and how much there is.
+
+    Returns
+    -------
+    CrossPlayResult
+
+    Raises
+    ------
+    InputError
+        If the scenario or a file it names cannot be used, or nobody decides in it.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> reidsim.cross_play("wan2015").matrix("regret")  # doctest: +SKIP
+    >>> prices = {"sweep.values": {"economics.loss": [100, 300, 600]}}
+    >>> reidsim.cross_play("wan2015", overrides=prices, folder="played").worst_cases  # doctest: +SKIP
+    """
+    if (resume or rerun_failed) and folder is None:
+        raise InputError("nothing to go on with", where="folder", expected="the folder of a batch")
+    loaded = load_scenario(scenario, overrides, seed=seed, allow_code=allow_code)
+    options = CrossPlayOptions(
+        knowledge,
+        None if stages is None else str(stages),
+        attack_rate,
+        equilibrium=equilibrium,
+        double_oracle=double_oracle,
+        tolerance=tolerance,
+    )
+    named = executor_named(executor, workers=workers, scheduler=scheduler, timeout=timeout)
+    if not has_several_plays(loaded.scenario):
+        given = {"workers": workers, "scheduler": scheduler, "timeout": timeout, "folder": folder}
+        if several := [name for name, value in given.items() if value is not None]:
+            raise InputError(
+                "the scenario is a single run", source=loaded.path, found=several[0],
+                expected="replications, sweep or uncertainty in the scenario",
+            )  # fmt: skip
+    return cross_play_loaded(
+        loaded,
+        options,
+        executor=named,
+        folder=None if folder is None else Path(folder),
+        resume=resume,
+        rerun_failed=rerun_failed,
+        progress=progress,
+    )
+
+
+def has_several_plays(scenario: ScenarioHead) -> bool:
+    """Tell whether cross-play of a scenario is a batch: it has replications, a sweep or uncertain parameters."""
+    drawn = scenario.uncertainty is not None and set(scenario.uncertainty.parameters) > set(
+        (WHO_COMES,) if who_may_come(scenario.uncertainty) else ()
+    )
+    return scenario.replications > 1 or scenario.sweep is not None or drawn
+
+
+def cross_play_loaded(
+    loaded: LoadedScenario[ScenarioHead],
+    options: CrossPlayOptions | None = None,
+    *,
+    executor: Executor | None = None,
+    folder: Path | None = None,
+    resume: bool = False,
+    rerun_failed: bool = False,
+    progress: Progress | None = None,
+    illustrate: Illustrator | None = None,
+) -> CrossPlayResult:
+    """Play every defender against every adversary of a scenario that has been read; see `cross_play`."""
+    options, loaded = options or CrossPlayOptions(), whoever_comes(loaded)
+    if not has_several_plays(loaded.scenario):
+        return _once(loaded, options, progress or (lambda task, done, total: None))
+    return run_job(
+        CrossPlayJob(options),
+        loaded,
+        executor,
+        folder=folder,
+        resume=resume,
+        rerun_failed=rerun_failed,
+        progress=progress,
+        illustrate=illustrate,
+    )
+
+
+def _once(loaded: LoadedScenario[ScenarioHead], options: CrossPlayOptions, report: Progress) -> CrossPlayResult:
+    """Play at the scenario's own values; what cannot be played is an error of the call, not of a run."""
+    clock = Clock()
+    report("reading", 0, 1)
+    loaded.makers()
+    kind = kind_of(loaded.scenario)
+    try:
+        # Before people are read, so that games in which nobody decides are told at once.
+        kind.policies_of(loaded.scenario)
+        table = table_of(kind.build(loaded), options)
+        clock.lap("build")
+        play = table.play(report)
+        replies = table.replies(play, options, report)
+    except InputError as error:
+        raise error.located(loaded.path) from None
+    clock.lap("play")
+    facts = {"cross_play": options.facts, "own_adversary": table.opponents.own, **kind.facts(table.study)}
+    manifest = make_manifest(loaded, clock.laps, facts)
+    warnings, found = (*table.left_out, *play.left_out), {}
+    if replies is not None:
+        warnings, found = (*warnings, *replies.left_out), tables_of(replies)
+    return with_equilibria(CrossPlayResult(loaded.name, play.table, manifest, warnings, replies=found), options)
+
+
+class CrossPlayJob(Job[CrossPlayResult]):
+    """Plays every defender against every adversary in each run.
+
+    Parameters
+    ----------
+    options : CrossPlayOptions
+    """
+
+    table = "cross_play"
+
+    def __init__(self, options: CrossPlayOptions) -> None:
+        self._options = options
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What is asked for besides the scenario."""
+        return {"cross_play": self._options.facts}
+
+    def work(self, loaded: LoadedScenario[ScenarioHead], design: Design) -> CrossPlayWork:
+        """Return what does the runs."""
+        return CrossPlayWork(loaded, design, self._options)
+
+    def result(
+        self,
+        loaded: LoadedScenario[ScenarioHead],
+        design: Design,
+        tables: Mapping[str, pd.DataFrame],
+        manifest: dict[str, Any],
+        warnings: tuple[str, ...],
+        report: Progress,
+    ) -> CrossPlayResult:
+        """Return all runs, of which at least one ended well."""
+        runs = tables["runs"]
+        if "defender" not in runs:
+            raise InputError("every run failed", source=loaded.path, found=str(runs["error"].iloc[0]))
+        found = CrossPlayResult(loaded.name, runs, manifest, warnings, design, replies_among(tables))
+        return with_equilibria(found, self._options)
+
+    def stored(
+        self,
+        loaded: LoadedScenario[ScenarioHead],
+        design: Design,
+        tables: Mapping[str, pd.DataFrame],
+        manifest: dict[str, Any],
+        warnings: tuple[str, ...],
+        report: Progress,
+    ) -> CrossPlayResult:
+        """Return them as the folder has them."""
+        found = CrossPlayResult(loaded.name, tables[self.table], manifest, warnings, design, replies_among(tables))
+        # Warnings of equilibria are among those of the folder.
+        return replace(with_equilibria(found, self._options), warnings=warnings)

@@ -1,0 +1,115 @@
+"""The tables that cross-play prints of mixtures: equilibria by concept, and best replies by iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+from rich.table import Table
+
+from reidsim.engine.cross_play import CrossPlayResult
+from reidsim.engine.cross_play.equilibria import BEST, MAXIMIN, MINIMAX_REGRET, WORST
+from reidsim.games.cross_play import row_name
+from reidsim.reports.terminal_table import titled_table
+from reidsim.scenarios.people import counted_units
+
+_CONCEPTS = {
+    MAXIMIN: "makes sure of {:,.2f}, whoever comes",
+    MINIMAX_REGRET: "regrets at most {:,.2f} on average, whoever comes",
+    BEST: "of all equilibria the best for the defender, who gets {:,.2f}",
+    WORST: "the worst, in which it gets {:,.2f}",
+}
+# Strategies that are less likely are not printed.
+_SHOWN = 0.0005
+# Points of a sweep that are printed.
+_MOST_POINTS = 4
+
+
+def equilibrium_tables(result: CrossPlayResult) -> Iterator[Table]:
+    """Lay out mixtures by concept, and defenders by their exploitability; of a sweep at its first points."""
+    if "equilibria" not in result.equilibria:
+        return
+    swept = [] if result.design is None else list(result.design.swept)
+    one, _ = counted_units(result.manifest["content"])
+    for number, (place, tables) in enumerate(_by_point(result.equilibria, swept)):
+        if number == _MOST_POINTS:
+            return
+        title = f"{result.name}{place}: mixtures, payoffs per {one}"
+        more = "other points in equilibria.parquet" if swept else ""
+        table = titled_table(title, ("", "defender", "adversary"), more, left=("defender", "adversary"))
+        values = tables["equilibria"].set_index("concept")["value"]
+        for concept, value in values.items():
+            mixture = tables["mixtures"][tables["mixtures"]["concept"] == concept]
+            players = [_told(mixture[mixture["player"] == player]) for player in ("defender", "adversary")]
+            table.add_row(f"{concept}\n{_wrapped(_CONCEPTS[str(concept)].format(value + 0.0))}", *players)
+        yield table
+        yield _exploitability(tables["exploitability"], f"{result.name}{place}: exploitability per {one}")
+
+
+def double_oracle_tables(result: CrossPlayResult) -> Iterator[Table]:
+    """Lay out the iterations of a single run; of several, what the last ones have in common."""
+    if "double_oracle" not in result.replies:
+        return
+    found, one = result.replies["double_oracle"], counted_units(result.manifest["content"])[0]
+    if result.design is not None:
+        last = found.groupby(["point", "replication"], sort=False).last()
+        table = titled_table(f"{result.name}: best replies added, payoffs per {one}", ("", "mean", "least", "most"))
+        for column, words in (
+            ("iteration", "iterations"), ("publisher_payoff", "publisher's payoff"),
+            ("best_exploitability", "exploitability left"),
+        ):  # fmt: skip
+            table.add_row(words, *(f"{value + 0.0:,.4g}" for value in last[column].agg(["mean", "min", "max"])))
+        yield table
+        return
+    columns = ("", "plans", "adversaries", "payoff", "to gain", "least", "added")
+    caption = "to gain: by both in sum, by best replies; least: so far"
+    title = f"{result.name}: best replies added, publisher's payoff per {one}"
+    table = titled_table(title, columns, caption, left=("added",))
+    for row in found.to_dict("records"):
+        added = "\n".join(name for name in (row["added_defender"], row["added_adversary"]) if name)
+        money = [f"{row[name] + 0.0:,.4f}" for name in ("publisher_payoff", "exploitability", "best_exploitability")]
+        table.add_row(*(str(row[name]) for name in ("iteration", "defenders", "adversaries")), *money, added)
+    yield table
+    mixtures = result.replies["double_oracle_mixtures"]
+    table = titled_table("", ("", "mixture"), left=("mixture",))
+    for player in ("defender", "adversary"):
+        table.add_row(player, _told(mixtures[mixtures["player"] == player]))
+    yield table
+
+
+def _by_point(tables: dict[str, pd.DataFrame], swept: list[str]) -> Iterator[tuple[str, dict[str, pd.DataFrame]]]:
+    """Yield what a point of the sweep is called, and its part of each table."""
+    if not swept:
+        yield "", tables
+        return
+    for _, values in tables["equilibria"][swept].drop_duplicates().iterrows():
+        here = {name: table[(table[swept] == values).all(axis=1)] for name, table in tables.items()}
+        yield ", " + ", ".join(f"{key} = {value}" for key, value in values.items()), here
+
+
+def _told(mixture: pd.DataFrame) -> str:
+    """Return a mixture, a strategy in each line, the most likely first."""
+    rows = mixture[mixture["probability"] >= _SHOWN].sort_values("probability", ascending=False, kind="stable")
+    return "\n".join(
+        f"{row['probability']:.3f} {row_name(row['strategy'], row['plans_against'])}" for row in rows.to_dict("records")
+    )
+
+
+def _exploitability(table: pd.DataFrame, title: str) -> Table:
+    columns = ("defender", "least", "below maximin", "best reply", "pays then")
+    caption = "below maximin: the best mixture; best reply: of the adversary who gains most"
+    shown = titled_table(title, columns, caption, left=("best reply",))
+    for row in table.to_dict("records"):
+        name = row_name(row["defender"], row["plans_against"])
+        least, below, then = (
+            f"{row[column] + 0.0:,.2f}" for column in ("least_payoff", "exploitability", "payoff_then")
+        )
+        shown.add_row(name, least, below, row["best_reply"], then)
+    return shown
+
+
+def _wrapped(words: str, width: int = 24) -> str:
+    """Return words in lines of a width: the first column is never wrapped by the terminal."""
+    import textwrap
+
+    return "\n".join(textwrap.wrap(words, width))

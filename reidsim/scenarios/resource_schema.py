@@ -1,0 +1,145 @@
+"""What a scenario may say about resources of any kind of game: lists drawn from the people, prices and buyers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from reidsim.errors import InputError, listed
+from reidsim.populations.resource_recipe import Coverage
+from reidsim.populations.resources import ANYONE
+from reidsim.scenarios.amounts import Money
+from reidsim.validation import Section
+
+ListKind = Literal["voter-list", "genealogy", "social-media", "broker-file", "file"]
+Probability = Annotated[float, Field(ge=0, le=1)]
+# One correlation for all pairs of lists, or by pairs of names.
+Together = Annotated[float, Field(ge=0, le=1)] | dict[str, dict[str, Annotated[float, Field(gt=-1, lt=1)]]]
+
+# Keys that only lists of a kind have.
+_OF_LISTS = ("recipe", "states", "among", "missing", "errors", "person")
+
+
+class DrawnResourceSection(Section):
+    """A resource: a list drawn from the people of the scenario if it has a `kind`."""
+
+    kind: ListKind | None = Field(
+        default=None,
+        description="makes it a list drawn from the people of the scenario, of this kind, which gives defaults; "
+        '`"file"` reads it',
+    )
+    recipe: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="of a list: a recipe that gives defaults; of kind `resource` for a broker file or genealogy, of "
+        "kind `social-media` for that (`twitter-use-by-age` if not given)",
+    )
+    states: tuple[str, ...] = Field(
+        default=(), description="of a voter list: states whose lists it is; all of the people's if not given"
+    )
+    coverage: Coverage | None = Field(
+        default=None,
+        description="probability that a person is in it: a number, a table by the values of an attribute, or a list of "
+        "such tables that are multiplied; with `size` the weight of being drawn",
+    )
+    among: dict[str, tuple[str, ...]] = Field(
+        default={}, description="of a list: attribute = values of the people who can be in it"
+    )
+    missing: dict[str, Probability] = Field(
+        default={}, description="of a list: attribute = probability that its value is missing"
+    )
+    errors: dict[str, Probability] = Field(
+        default={},
+        description="of a list: attribute = probability that its value is wrong: another value, drawn from the people "
+        "who have another",
+    )
+    person: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description='of kind `"file"`: column with the row of the population, from 0, that each row is about; empty '
+        "for somebody who is not of it",
+    )
+    price: Money | None = Field(
+        default=None, description="paid once by an adversary that buys it; 0 if not given and the kind has none"
+    )
+    buyers: tuple[str, ...] | None = Field(
+        default=None,
+        min_length=1,
+        description='names of the adversaries who may hold or buy it, `"anyone"` for all; of a list as its recipe has '
+        "it, else anyone if not given",
+    )
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is drawn from the people of the scenario, person by person."""
+        return self.kind is not None
+
+    @model_validator(mode="after")
+    def _of_a_kind(self) -> DrawnResourceSection:
+        if self.kind is None:
+            given = [key for key in _OF_LISTS if key in self.model_fields_set]
+            if given:
+                raise InputError(
+                    "only a list drawn from the people has it", where=given[0], expected="it with `kind`, such as "
+                    '"broker-file"',
+                )  # fmt: skip
+            return self
+        for key, kinds in (
+            ("states", ("voter-list",)),
+            ("recipe", ("social-media", "broker-file", "genealogy")),
+            ("person", ("file",)),
+        ):
+            if key in self.model_fields_set and self.kind not in kinds:
+                raise InputError(
+                    f"not of kind {self.kind!r}", where=key, found=getattr(self, key), expected=f"kind {listed(kinds)}"
+                )
+        return self
+
+
+def check_buyer(name: str, where: str, resources: Collection[str], buyers: Mapping[str, Collection[str]]) -> None:
+    """Check that an adversary may have some resources.
+
+    Parameters
+    ----------
+    name : str
+        Of the adversary.
+    where : str
+        Key that names the resources.
+    resources : collection of str
+    buyers : mapping of str to collection of str
+        Who may have each resource; anybody, where not told.
+
+    Raises
+    ------
+    InputError
+    """
+    for resource in resources:
+        may = buyers.get(resource, (ANYONE,))
+        if ANYONE not in may and name not in may:
+            raise InputError(
+                "adversary who may not have the resource", where=where, found=resource,
+                expected=f"{name!r} among resources.{resource}.buyers, which are {listed(may)}",
+            )  # fmt: skip
+
+
+def drawn_lists_of(resources: Mapping[str, DrawnResourceSection]) -> tuple[str, ...]:
+    """Return the names of the resources that are lists drawn from the people."""
+    return tuple(name for name, section in resources.items() if section.is_list)
+
+
+def check_together(together: object, lists: Collection[str]) -> None:
+    """Check that what ties memberships is about lists that are drawn.
+
+    Raises
+    ------
+    InputError
+    """
+    if not isinstance(together, Mapping):
+        return
+    for name, others in together.items():
+        for each in (name, *others):
+            if each not in lists:
+                raise InputError(
+                    "not a list that is drawn", where=f"population.together.{name}", found=each,
+                    expected=f"one of {listed(lists)}" if lists else "resources with `kind`",
+                )  # fmt: skip

@@ -1,0 +1,242 @@
+"""Cross-play as a batch: every run against the same run alone, resumed batches, and worst cases by brute force."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tiers import examples
+from typer.testing import CliRunner
+
+import reidsim
+from reidsim.cli import app
+from reidsim.engine.batch import read_runs
+from reidsim.engine.batch.design import Design
+from reidsim.engine.batch.rerun import rerun_one
+from reidsim.engine.cross_play import cross_play
+from reidsim.engine.cross_play.worst_cases import worst_cases_table
+from reidsim.errors import InputError
+from reidsim.games.cross_play import CROSS_PLAY_COLUMNS
+from reidsim.random_streams import replication_seed
+from reidsim.reports.cross_play_table import cross_play_verdict
+from reidsim.reports.illustration import figures_of
+from reidsim.scenarios.load import load_scenario
+
+TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
+KEYS = ["defender", "plans_against", "adversary"]
+DESIGN = {
+    "sweep": {"values": {"economics.loss": [30, 60]}},
+    "uncertainty": {
+        "parameters": {"economics.cost": {"distribution": "uniform", "low": 1, "high": 9}},
+        "samples": 1, "method": "random",
+    },
+    "replications": 2,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def batch():
+    return cross_play(TOWN, overrides=DESIGN, executor="serial")
+
+
+def test_every_run_is_the_scenario_played_alone(batch):
+    assert len(batch.table) == 4 * len(cross_play(TOWN).table)
+    for (point, number), rows in batch.table.groupby(["point", "replication"]):
+        first = rows.iloc[0]
+        values = {"economics.loss": first["economics.loss"], "economics.cost": first["economics.cost"]}
+        alone = cross_play(TOWN, overrides=values, seed=replication_seed(7, number)).table
+        found = rows[list(CROSS_PLAY_COLUMNS)].reset_index(drop=True)
+        pd.testing.assert_frame_equal(found, alone, check_exact=True, check_dtype=False), point
+
+
+def test_replications_of_the_masking_game_are_its_draws():
+    small = {
+        "population.recipe": "ystr-genealogy-small", "targets.size": 12, "resources.registry.size": 300,
+        "resources.genealogy.size": 300, "subjects.attributes": ["age", "state", "DYS19"],
+        "subjects.policies": ["masking", "opt-in"], "replications": 2,
+    }  # fmt: skip
+    run = reidsim.run("wan2021", overrides=small).runs
+    play = cross_play("wan2021", overrides=small, executor="serial")
+    own = play.table[(play.table["adversary"] == "multistage") & (play.table["plans_against"] == "multistage")]
+    for name in ("masking", "opt-in"):
+        for number in (0, 1):
+            expected = run[(run["policy"] == name) & (run["replication"] == number)].iloc[0]
+            found = own[(own["defender"] == name) & (own["replication"] == number)].iloc[0]
+            for measure in ("publisher_payoff", "adversary_payoff", "utility", "risk"):
+                assert found[measure] == pytest.approx(expected[measure], abs=1e-9)
+    assert run.groupby("policy")["publisher_payoff"].nunique().max() == 2
+
+
+def test_matrix_and_statistics_are_means_over_runs(batch):
+    means = batch.table.groupby(KEYS)["regret"].mean()
+    matrix = batch.matrix("regret")
+    assert list(matrix.index) == list(cross_play(TOWN).matrix("regret").index)
+    assert matrix.loc["basic vs fmdp", "never"] == pytest.approx(means["basic", "fmdp", "never"], abs=1e-12)
+    table = batch.statistics[batch.statistics["measure"] == "regret"].set_index(["economics.loss", *KEYS])
+    cell = batch.table[(batch.table["economics.loss"] == 60) & (batch.table["defender"] == "random")]
+    cell = cell[cell["adversary"] == "fmdp"]["regret"]
+    row = table.loc[60, "random", "", "fmdp"]
+    assert row["mean"] == pytest.approx(cell.mean(), abs=1e-12)
+    assert row["q95"] == pytest.approx(np.quantile(cell, 0.95), abs=1e-12)
+    assert row["low"] < row["mean"] < row["high"]
+
+
+def test_worst_cases_are_those_of_the_table(batch):
+    cells = batch.table.groupby([*KEYS, "economics.loss"])[["publisher_payoff", "regret"]].mean()
+    table = batch.worst_cases.set_index(["defender", "plans_against"])
+    for name, row in table.iterrows():
+        mine = cells.loc[name]
+        assert row["least_payoff"] == pytest.approx(mine["publisher_payoff"].min(), abs=1e-12)
+        assert row["largest_regret"] == pytest.approx(mine["regret"].max(), abs=1e-12)
+        adversary, loss = mine["regret"].idxmax()
+        if (mine["regret"] > mine["regret"].max() - 1e-9).sum() == 1:
+            assert row["largest_regret_at"] == f"{adversary}, economics.loss = {loss}"
+    np.testing.assert_allclose(table.loc[table["maximin"], "least_payoff"], table["least_payoff"].max(), rtol=1e-9)
+    assert table.loc[table["minimax_regret"], "largest_regret"].iloc[0] == table["largest_regret"].min()
+    assert (table["worst_regret"] >= table["largest_regret"] - 1e-12).all()
+    first, second = cross_play_verdict(batch)
+    assert first.startswith("Maximin: basic vs ")
+    best = table[table["minimax_regret"]].iloc[0]
+    assert ("95% interval" in second) == bool(best["largest_regret_high"] > best["largest_regret_low"] + 1e-6)
+    assert f"at most {best['largest_regret']:.2f}" in second
+
+
+def runs_of(values):
+    """Return a table of runs: two defenders, two adversaries, one price, replications."""
+    rows = [
+        {"defender": f"d{d}", "plans_against": "", "adversary": f"a{a}", "point": 0, "replication": r,
+         "publisher_payoff": value, "regret": -value, "state": "complete"}
+        for (d, a, r), value in np.ndenumerate(values)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.deep
+@examples(40)
+@given(st.integers(0, 2**31), st.integers(2, 6))
+def test_intervals_hold_the_worst_case_and_worst_cases_the_best_defender(seed, n):
+    values = np.random.default_rng(np.random.SeedSequence(seed)).normal(size=(3, 2, n))
+    table = worst_cases_table(runs_of(values), Design(pd.DataFrame(index=range(1)), n))
+    means = values.mean(axis=2)
+    np.testing.assert_allclose(table["least_payoff"], means.min(axis=1), atol=1e-12)
+    np.testing.assert_allclose(table["largest_regret"], (-means).max(axis=1), atol=1e-12)
+    np.testing.assert_allclose(table["worst_regret"], (-values).max(axis=(1, 2)), atol=1e-12)
+    for name in ("least_payoff", "largest_regret"):
+        assert (table[f"{name}_low"] <= table[name]).all()
+        assert (table[name] <= table[f"{name}_high"]).all()
+    assert table["maximin"].tolist() == (means.min(axis=1) == means.min(axis=1).max()).tolist()
+
+
+def test_intervals_cover_the_worst_case_as_often_as_they_say():
+    """Three adversaries with the same true payoff: the hardest case for an interval of a minimum."""
+    values = np.random.default_rng(np.random.SeedSequence(5)).normal(loc=1.0, size=(400, 3, 12))
+    table = worst_cases_table(runs_of(values), Design(pd.DataFrame(index=range(1)), 12))
+    covered = ((table["least_payoff_low"] <= 1.0) & (table["least_payoff_high"] >= 1.0)).mean()
+    # Less four standard errors of that share.
+    assert covered >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / 400)
+    assert (table["least_payoff_high"] - table["least_payoff_low"]).mean() < 2.0
+
+
+def test_a_defender_who_cannot_play_somewhere_is_not_compared_and_a_case_nobody_plays_does_not_count():
+    values = np.arange(12.0).reshape(3, 2, 2)
+    runs = runs_of(values)
+    gone = (runs["defender"] == "d2") & (runs["adversary"] == "a0") & (runs["replication"] == 1)
+    table = worst_cases_table(runs[~gone], Design(pd.DataFrame(index=range(1)), 2))
+    assert table["maximin"].tolist() == [False, True, False]
+    assert table.loc[2, ["least_payoff", "largest_regret", "worst_regret"]].isna().all()
+    nobody = runs[~((runs["adversary"] == "a0") & (runs["replication"] == 1))]
+    table = worst_cases_table(nobody, Design(pd.DataFrame(index=range(1)), 2))
+    assert table["least_payoff"].tolist() == [0.0, 4.0, 8.0]
+
+
+def test_a_batch_is_resumed_and_no_other_goes_on_in_its_folder(tmp_path, batch):
+    folder = tmp_path / "played"
+    whole = cross_play(TOWN, overrides=DESIGN, executor="serial", folder=folder)
+    pd.testing.assert_frame_equal(whole.table, batch.table, check_exact=True)
+    pd.testing.assert_frame_equal(read_runs(folder), batch.table, check_exact=True)
+    again = cross_play(TOWN, overrides=DESIGN, folder=folder, resume=True)
+    pd.testing.assert_frame_equal(again.worst_cases, batch.worst_cases, check_exact=True)
+    with pytest.raises(InputError, match="other options, or of another command"):
+        cross_play(TOWN, overrides=DESIGN, folder=folder, resume=True, attack_rate=0.2)
+    with pytest.raises(InputError, match="other options, or of another command"):
+        reidsim.run_batch(TOWN, overrides=DESIGN, folder=folder, resume=True)
+    with pytest.raises(InputError, match="runs of cross-play are not repeated alone"):
+        rerun_one(folder, "0/0")
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "cross_play.parquet", "manifest.json", "statistics.parquet", "worst_cases.parquet",
+    ]  # fmt: skip
+    assert [name for name, _ in figures_of(again)] == ["cross-play"]
+
+
+@pytest.mark.deep
+def test_half_a_batch_goes_on_where_it_stopped(tmp_path, batch, monkeypatch):
+    from reidsim.engine.cross_play import once
+
+    folder, done = tmp_path / "played", []
+    play = once.CrossPlayWork.__call__
+
+    def stops(work, task):
+        done.append(task.key)
+        if len(done) == 3:
+            raise KeyboardInterrupt
+        return play(work, task)
+
+    monkeypatch.setattr(once.CrossPlayWork, "__call__", stops)
+    with pytest.raises(KeyboardInterrupt):
+        cross_play(TOWN, overrides=DESIGN, executor="serial", folder=folder)
+    assert json.loads((folder / "manifest.json").read_text())["state"] == "running"
+    kept = read_runs(folder)["run"].nunique()
+    assert 1 <= kept <= 2
+    result = cross_play(TOWN, overrides=DESIGN, executor="serial", folder=folder, resume=True)
+    assert len(done) == 3 + 4 - kept
+    pd.testing.assert_frame_equal(result.table, batch.table, check_exact=True)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("executor", ["processes", "dask"])
+def test_executors_agree(executor, batch):
+    found = cross_play(TOWN, overrides=DESIGN, executor=executor, workers=2)
+    pd.testing.assert_frame_equal(found.table, batch.table, check_exact=True)
+
+
+def test_failed_runs_are_told_and_left_out():
+    own = TOWN.parent / load_scenario(TOWN).content["release"]["path"]
+    wrong = {"sweep": {"values": {"release.path": [str(own), "nowhere.csv"]}}}
+    found = cross_play(TOWN, overrides=wrong, executor="serial")
+    assert list(found.table["state"].value_counts()) == [len(found.table) - 1, 1]
+    assert "1 of 2 runs ended as 'failed'" in found.warnings[0]
+    assert not found.matrix("regret").isna().any(axis=None)
+
+
+def test_the_command_takes_the_options_of_a_batch(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    call = ["cross-play", str(TOWN), "--set", "replications=2", "--executor", "serial"]
+    done = CliRunner().invoke(app, call)
+    assert done.exit_code == 0
+    assert "town, mean of 2 runs: publisher's payoff" in done.stdout
+    assert "Minimax regret: " in done.stdout
+    again = CliRunner().invoke(app, [*call, "--resume"])
+    assert again.stdout == done.stdout
+    with pytest.raises(InputError, match="the scenario is a single run; found '--workers'"):
+        CliRunner().invoke(
+            app, ["cross-play", str(TOWN), "--workers", "2"], standalone_mode=False, catch_exceptions=False
+        )
+    with pytest.raises(InputError, match="the scenario is a single run; found 'folder'"):
+        cross_play(TOWN, folder=tmp_path / "one")
+    with pytest.raises(InputError, match="nothing to go on with"):
+        cross_play(TOWN, resume=True)
+
+
+def test_games_in_memory_sweep_too():
+    patients = pd.DataFrame({"age": [30, 34, 52], "sex": ["F", "F", "M"]})
+    records = reidsim.Records(patients, {"age": reidsim.intervals(5), "sex": "suppress"})
+    game = reidsim.Game(records, adversary=reidsim.OneShot(gain=60, cost=40), benefit=100, loss=300)
+    found = game.cross_play(sweep={"loss": [100, 300]}, uncertain={"cost": (10, 40)}, samples=1)
+    assert len(found.table) == 2 * len(game.cross_play().table)
+    alone = reidsim.Game(records, adversary=reidsim.OneShot(gain=60, cost=found.table["economics.cost"].iloc[0]),
+                         benefit=100, loss=100).cross_play().table  # fmt: skip
+    first = found.table[(found.table["point"] == 0) & (found.table["replication"] == 0)][list(CROSS_PLAY_COLUMNS)]
+    pd.testing.assert_frame_equal(first.reset_index(drop=True), alone, check_dtype=False)

@@ -1,0 +1,148 @@
+"""Equilibria of cross-play and best replies added to it: tables, folders, command, Python."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import reidsim
+from reidsim.cli import app
+from reidsim.engine.batch.design import Design
+from reidsim.engine.cross_play import cross_play
+from reidsim.engine.cross_play.equilibria import CONCEPTS, equilibrium_tables
+from reidsim.errors import InputError
+from reidsim.games.matrix_games import zero_sum
+
+TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
+SWEEP = {"sweep": {"values": {"economics.loss": [30, 60]}}, "replications": 2}
+
+
+@pytest.fixture(scope="module")
+def single():
+    return cross_play(TOWN, equilibrium=True, double_oracle="zero-sum", tolerance=1e-6)
+
+
+@pytest.fixture(scope="module")
+def batch():
+    options = {"equilibrium": True, "double_oracle": "general-sum"}
+    return cross_play(TOWN, overrides=SWEEP, executor="serial", **options)
+
+
+def test_equilibria_are_of_the_matrices(single):
+    tables, payoff = single.equilibria, single.matrix("publisher_payoff").to_numpy()
+    theirs, regret = single.matrix("adversary_payoff").to_numpy(), single.matrix("regret").to_numpy()
+    assert list(tables["equilibria"]["concept"]) == list(CONCEPTS)
+    found = tables["equilibria"].set_index("concept")
+    assert found.loc["maximin", "value"] == pytest.approx(zero_sum(payoff).row_payoff, abs=1e-9)
+    assert (found["exploitability"] < 1e-6).all()
+    assert (found["exploitability"] >= 0).all()
+    names = list(single.matrix("risk").index)
+    for concept in CONCEPTS:
+        rows = tables["mixtures"][tables["mixtures"]["concept"] == concept]
+        mine, other = (rows[rows["player"] == player] for player in ("defender", "adversary"))
+        x = np.zeros(len(names))
+        for row in mine.itertuples():
+            x[names.index(f"{row.strategy} vs {row.plans_against}" if row.plans_against else row.strategy)] = (
+                row.probability
+            )
+        y = other.set_index("strategy")["probability"].reindex(single.matrix("risk").columns).fillna(0).to_numpy()
+        assert x.sum() == pytest.approx(1.0)
+        assert x @ payoff @ y == pytest.approx(found.loc[concept, "publisher_payoff"], abs=1e-9)
+        if concept == "maximin":
+            assert (x @ payoff).min() == pytest.approx(found.loc[concept, "value"], abs=1e-9)
+        elif concept == "minimax-regret":
+            assert (x @ regret).max() == pytest.approx(found.loc[concept, "value"], abs=1e-9)
+        else:
+            assert (x @ theirs).max() == pytest.approx(x @ theirs @ y, abs=1e-6)
+            assert (payoff @ y).max() == pytest.approx(x @ payoff @ y, abs=1e-6)
+
+
+def test_every_defender_alone_has_its_exploitability(single):
+    table, payoff = single.equilibria["exploitability"], single.matrix("publisher_payoff")
+    value = single.equilibria["equilibria"].set_index("concept").loc["maximin", "value"]
+    np.testing.assert_allclose(table["least_payoff"], payoff.min(axis=1))
+    np.testing.assert_allclose(table["exploitability"], value - payoff.min(axis=1), atol=1e-9)
+    reply = single.matrix("adversary_payoff").idxmax(axis=1)
+    assert table["best_reply"].tolist() == reply.tolist()
+    then = [payoff.loc[name, adversary] for name, adversary in reply.items()]
+    np.testing.assert_allclose(table["payoff_then"], then)
+    np.testing.assert_allclose(table["gain_then"], [payoff[a].max() - p for a, p in zip(reply, then, strict=True)])
+
+
+def test_best_replies_do_as_well_as_the_matrix_or_better(single):
+    steps = single.replies["double_oracle"]
+    value = single.equilibria["equilibria"].set_index("concept").loc["maximin", "value"]
+    assert steps["publisher_payoff"].iloc[-1] >= value - 1e-6
+    assert steps["best_exploitability"].iloc[-1] <= 1e-6
+
+
+def test_points_of_a_sweep_are_games_of_their_own(batch):
+    found = batch.equilibria["equilibria"]
+    assert found["economics.loss"].tolist() == [30] * 4 + [60] * 4
+    cells = batch.table[batch.table["economics.loss"] == 60]
+    means = cells.groupby(["defender", "plans_against", "adversary"], sort=False)["publisher_payoff"].mean()
+    value = zero_sum(means.unstack("adversary", sort=False).to_numpy()).row_payoff
+    assert found[found["economics.loss"] == 60]["value"].iloc[0] == pytest.approx(value, abs=1e-9)
+    steps = batch.replies["double_oracle"]
+    assert steps.groupby(["point", "replication"]).ngroups == 4
+    assert (steps.groupby(["point", "replication"])["best_exploitability"].last() <= 0.01).all()
+
+
+@pytest.mark.deep
+def test_folders_have_the_tables_and_yield_them_again(tmp_path, batch):
+    folder, options = tmp_path / "b", {"equilibrium": True, "double_oracle": "general-sum"}
+    cross_play(TOWN, overrides=SWEEP, executor="serial", folder=folder, **options)
+    for name, table in {**batch.equilibria, **batch.replies}.items():
+        pd.testing.assert_frame_equal(pd.read_parquet(folder / f"{name}.parquet"), table, check_exact=True)
+    again = cross_play(TOWN, overrides=SWEEP, folder=folder, resume=True, **options)
+    pd.testing.assert_frame_equal(again.replies["double_oracle"], batch.replies["double_oracle"])
+    assert again.warnings == batch.warnings
+    with pytest.raises(InputError, match="other options"):
+        cross_play(TOWN, overrides=SWEEP, folder=folder, resume=True, equilibrium=True)
+
+
+def test_a_defender_who_cannot_play_everywhere_takes_no_part():
+    cells = [("a", "x", 1.0), ("a", "y", 2.0), ("b", "x", 9.0)]
+    runs = pd.DataFrame(cells, columns=["defender", "adversary", "publisher_payoff"])
+    runs = runs.assign(plans_against="", point=0, adversary_payoff=0.0, regret=0.0)
+    tables, left_out = equilibrium_tables(runs, Design(pd.DataFrame(index=range(1))))
+    assert left_out == ("no part in equilibria, since it cannot play everywhere: b",)
+    assert set(tables["mixtures"]["strategy"]) <= {"a", "x", "y"}
+    assert tables["equilibria"]["value"].iloc[0] == 1.0
+
+
+@pytest.mark.deep
+def test_the_command_prints_mixtures_and_iterations(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["cross-play", str(TOWN), "--equilibrium", "--double-oracle", "zero-sum"])
+    assert done.exit_code == 0
+    for words in ("mixtures, payoffs per record", "nash-best", "exploitability per record", "best replies added"):
+        assert words in done.stdout
+    assert max(map(len, done.stdout.partition("town: mixtures")[2].splitlines())) <= 80
+    folder = tmp_path / "results" / "town-cross-play-001"
+    report = CliRunner().invoke(app, ["report", str(folder), "-o", "r.md"])
+    assert report.exit_code == 0
+    assert "--double-oracle zero-sum --tolerance 0.01" in (tmp_path / "r.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"double_oracle": "zero"}, "double_oracle: no such game; found 'zero'; expected one of"),
+        ({"double_oracle": "zero-sum", "tolerance": -1}, "tolerance: not a tolerance"),
+    ],
+)
+def test_impossible_options_are_refused(options, problem):
+    with pytest.raises(InputError, match=problem):
+        cross_play(TOWN, **options)
+
+
+def test_games_in_memory_have_them_too():
+    patients = pd.DataFrame({"age": [30, 34, 52], "sex": ["F", "F", "M"]})
+    records = reidsim.Records(patients, {"age": reidsim.intervals(5), "sex": "suppress"})
+    game = reidsim.Game(records, adversary=reidsim.OneShot(gain=60, cost=20), benefit=100, loss=300)
+    found = game.cross_play(equilibrium=True, double_oracle="zero-sum")
+    assert list(found.equilibria["equilibria"]["concept"]) == list(CONCEPTS)
+    assert found.replies["double_oracle"]["best_exploitability"].iloc[-1] <= 0.01

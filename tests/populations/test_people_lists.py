@@ -1,0 +1,198 @@
+"""Lists drawn from people: who is in them, together with what, and what they say."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom, multivariate_normal, norm
+from tiers import examples
+
+from reidsim.errors import InputError
+from reidsim.populations.people_lists import ListRule, Ties, draw_lists
+from reidsim.populations.sampling import UNKNOWN
+
+N = 20_000
+# The probability that a figure of these tests is outside its bounds by chance.
+RARE = 1e-7
+
+
+def streams(seed):
+    return lambda name: np.random.default_rng([seed, *name.encode()])
+
+
+def people_of(seed, n=N):
+    rng = np.random.default_rng(seed)
+    sex = rng.integers(0, 2, n)
+    state = rng.choice(5, n, p=[0.5, 0.3, 0.1, 0.08, 0.02])
+    return {"number": np.arange(n), "sex": sex, "state": np.where(rng.random(n) < 0.01, UNKNOWN, state)}
+
+
+def drawn(rules, together=0.0, seed=1, people=None):
+    return draw_lists(people_of(7) if people is None else people, rules, together, streams(seed), streams(seed + 1000))
+
+
+def rule(chance, attributes=("number",), n=N, **more):
+    return ListRule(attributes, np.broadcast_to(np.asarray(chance, dtype=float), (n,)), **more)
+
+
+def within(count, n, p):
+    return binom.ppf(RARE / 2, n, p) <= count <= binom.ppf(1 - RARE / 2, n, p)
+
+
+@pytest.mark.parametrize("together", [0.0, 0.3, 1.0, {"a": {"b": -0.6}}])
+def test_each_list_covers_its_groups_however_it_goes_with_others(together):
+    people = people_of(7)
+    chance = np.where(people["sex"] == 1, 0.9, 0.05)
+    lists = drawn({"a": rule(chance), "b": rule(0.4)}, together)
+    for sex, share in ((0, 0.05), (1, 0.9)):
+        group = people["sex"] == sex
+        assert within((lists["a"].record_of[group] >= 0).sum(), group.sum(), share)
+        assert within((lists["b"].record_of[group] >= 0).sum(), group.sum(), 0.4)
+
+
+@pytest.mark.parametrize(
+    ("together", "strength"),
+    [(0.0, 0.0), (0.3, 0.3), (0.95, 0.95), ({"b": {"a": -0.5}}, -0.5), ({"a": {"b": 0.7}}, 0.7)],
+)
+def test_people_are_in_both_as_often_as_the_copula_says(together, strength):
+    lists = drawn({"a": rule(0.6), "b": rule(0.25), "c": rule(0.5)}, together)
+    both = ((lists["a"].record_of >= 0) & (lists["b"].record_of >= 0)).sum()
+    normal = multivariate_normal([0, 0], [[1, strength], [strength, 1]])
+    expected = normal.cdf([norm.ppf(0.6), norm.ppf(0.25)])
+    assert within(both, N, float(expected))
+    assert 0.15 * 0.5 < expected < 0.25
+
+
+def test_who_is_in_one_list_is_in_all_where_they_are_one_thing():
+    lists = drawn({"a": rule(0.6), "b": rule(0.25)}, 1.0)
+    assert set(lists["b"].person.tolist()) < set(lists["a"].person.tolist())
+
+
+def test_pairs_that_are_not_named_are_independent():
+    lists = drawn({"a": rule(0.5), "b": rule(0.5), "c": rule(0.5)}, {"a": {"b": 0.9}})
+    inside = {name: each.record_of >= 0 for name, each in lists.items()}
+    assert within((inside["a"] & inside["c"]).sum(), N, 0.25)
+    assert within((inside["b"] & inside["c"]).sum(), N, 0.25)
+
+
+@pytest.mark.parametrize("together", [0.0, 0.5, {"a": {"c": 0.5}}])
+def test_one_list_more_changes_no_other(together):
+    errors = {"errors": {"state": 0.3}, "missing": {"state": 0.2}}
+    both = ("number", "state")
+    rules = {"a": rule(0.3, both, **errors), "c": rule(0.6, both, **errors)}
+    few = drawn(rules, together)
+    many = drawn({"a": rules["a"], "b": rule(0.5), "c": rules["c"], "d": rule(0.1)}, together)
+    for name, each in few.items():
+        np.testing.assert_array_equal(each.person, many[name].person)
+        for attribute, values in each.columns.items():
+            np.testing.assert_array_equal(values, many[name].columns[attribute])
+
+
+def test_a_list_of_a_size_holds_that_many_by_weight():
+    """Of two groups, the first of weight 3: the chance of each to come first is told by clocks."""
+    n, size = 4_000, 1_000
+    weight = np.where(np.arange(n) < n // 2, 0.9, 0.3)
+    people = {"number": np.arange(n)}
+    rules = {"a": rule(weight, n=n, size=size), "b": rule(0.5, n=n)}
+    lists = drawn(rules, 0.8, people=people)
+    assert lists["a"].n_records == size
+    # Clocks that ring by time t: e^-3t of the heavy and e^-t of the light are left where a quarter has rung.
+    left = np.linspace(0, 1, 2_000_001)
+    light = left[np.argmin(np.abs((left + left**3) / 2 - 0.75))]
+    heavy = (lists["a"].person < n // 2).sum()
+    assert abs(heavy - n / 2 * (1 - light**3)) < 6 * np.sqrt(n / 2 * light**3 * (1 - light**3))
+    inside = np.isin(np.arange(n), lists["a"].person)
+    assert (inside & (lists["b"].record_of >= 0)).sum() > 1.2 * size / 2
+
+
+def test_values_are_wrong_and_missing_as_often_as_said():
+    people = people_of(7)
+    lost = np.where(people["sex"] == 1, 0.5, 0.0)
+    rules = {"a": rule(0.7, ("number", "sex", "state"), errors={"state": 0.2}, missing={"state": lost, "sex": 0.1})}
+    found = drawn(rules)["a"]
+    np.testing.assert_array_equal(found.columns["number"], found.person)
+    truth = people["state"][found.person]
+    said = found.columns["state"]
+    women = people["sex"][found.person] == 0
+    assert within((found.columns["sex"] == UNKNOWN).sum(), found.n_records, 0.1)
+    assert (found.columns["sex"][found.columns["sex"] != UNKNOWN] == 0).sum() > 0
+    known = truth != UNKNOWN
+    assert ((said == UNKNOWN) == ~known)[women].all()
+    assert within((said[known & ~women] == UNKNOWN).sum(), (known & ~women).sum(), 0.5)
+    wrong = known & women & (said != truth)
+    assert within(wrong.sum(), (known & women).sum(), 0.2)
+    # A wrong value is that of somebody else who has another.
+    counts = np.bincount(people["state"][people["state"] >= 0], minlength=5)
+    of_first = wrong & (truth == 0)
+    for state in range(1, 5):
+        share = counts[state] / (counts.sum() - counts[0])
+        assert within((said[of_first] == state).sum(), of_first.sum(), float(share))
+
+
+@examples(60)
+@given(
+    seed=st.integers(0, 10_000),
+    coverage=st.floats(0.2, 1),
+    share=st.floats(0, 1),
+    together=st.floats(0, 1),
+)
+def test_nobody_is_listed_twice_and_rows_are_about_whom_they_say(seed, coverage, share, together):
+    n = 60
+    people = {"number": np.arange(n), "sex": np.arange(n) % 2}
+    carried = ("number", "sex")
+    rules = {"a": rule(coverage, carried, n=n, errors={"sex": share}), "b": rule(coverage, carried, n=n, size=10)}
+    try:
+        lists = drawn(rules, together, seed, people)
+    except InputError as error:
+        assert "nobody is listed" in str(error)  # noqa: PT017 - one in a million of 60 people at 20 percent
+        return
+    for found in lists.values():
+        assert len(set(found.person.tolist())) == found.n_records
+        np.testing.assert_array_equal(found.columns["number"], found.person)
+        back = found.record_of
+        np.testing.assert_array_equal(np.flatnonzero(back >= 0), np.sort(found.person))
+        np.testing.assert_array_equal(found.person[back[found.person]], found.person)
+        assert found.coverage == found.n_records / n
+    np.testing.assert_array_equal(lists["b"].columns["sex"], lists["b"].person % 2)
+
+
+@pytest.mark.parametrize(
+    ("rules", "together", "message"),
+    [
+        ({"a": rule(1.5)}, 0, r"resources\.a: coverage: probability outside \[0, 1\]; found 1.5"),
+        ({"a": rule(0.0)}, 0, r"resources\.a: coverage: nobody is listed"),
+        ({"a": rule(0.5, size=N + 1)}, 0, "size that cannot be drawn"),
+        ({"a": rule(0.5, errors={"sex": 0.1})}, 0, "no such attribute; found 'sex'; expected of number"),
+        ({"a": rule(0.5, ("town",))}, 0, "no such attribute; found 'town'; expected of number, sex, state"),
+        ({"a": rule(0.5, missing={"town": 0.1})}, 0, "no such attribute; found 'town'"),
+        ({"a": rule(0.5), "b": rule(0.5)}, 1.5, "together: correlation out of range; found 1.5"),
+        ({"a": rule(0.5), "b": rule(0.5)}, {"a": {"b": 1.0}}, r"together\.a\.b: correlation out of range"),
+        ({"a": rule(0.5), "b": rule(0.5)}, {"a": {"a": 0.5}}, "expected two lists"),
+        ({"a": rule(0.5), "b": rule(0.5)}, {"a": {"c": 0.5}}, "not a list that is drawn; found 'c'"),
+        ({"a": rule(0.5), "b": rule(0.5)}, {"a": {"b": 0.5}, "b": {"a": 0.4}}, "pair given twice"),
+        (
+            {"a": rule(0.5), "b": rule(0.5), "c": rule(0.5)},
+            {"a": {"b": 0.9, "c": 0.9}, "b": {"c": -0.9}},
+            "correlations that contradict each other",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn(rules, together, message):
+    with pytest.raises(InputError, match=message):
+        drawn(rules, together)
+
+
+def test_a_value_that_everybody_has_is_never_wrong():
+    people = {"sex": np.zeros(50, dtype=np.int64)}
+    with pytest.raises(InputError, match="everybody has the same value"):
+        drawn({"a": rule(1.0, ("sex",), n=50, errors={"sex": 0.9})}, people=people)
+
+
+def test_ties_by_pair_and_by_one_number_have_the_same_correlation():
+    """Three lists tied alike: the numbers behind them have the correlation said, either way."""
+    pairs = {"a": {"b": 0.4, "c": 0.4}, "b": {"c": 0.4}}
+    for strength in (0.4, pairs):
+        numbers = np.array([norm.ppf(u) for _, u in Ties(("a", "b", "c"), strength).uniforms(N, streams(3))])
+        found = np.corrcoef(numbers)[np.triu_indices(3, 1)]
+        assert np.abs(found - 0.4).max() < 6 * (1 - 0.16) / np.sqrt(N)
+        assert np.abs(numbers.std(axis=1) - 1).max() < 6 / np.sqrt(2 * N)

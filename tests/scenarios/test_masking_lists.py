@@ -1,0 +1,209 @@
+"""Masking scenarios whose resources are lists drawn from the people."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import reidsim
+from reidsim.errors import InputError
+from reidsim.kinds.masking.study import build_masking_study
+from reidsim.populations.voter_profiles import voter_profile
+from reidsim.scenarios.load import load_scenario
+
+SCENARIO = """
+extends = "genealogy-market"
+replications = 1
+[population]
+together = 0.4
+[targets]
+size = 60
+[resources.voters]
+kind = "voter-list"
+attributes = ["age", "state", "surname"]
+errors = { state = 0.1 }
+[resources.pages]
+kind = "social-media"
+attributes = ["age", "state", "surname"]
+missing = { surname = 0.2 }
+[resources.kin]
+kind = "genealogy"
+size = 3000
+attributes = ["surname", "DYS19", "DYS385", "DYS389I", "DYS389II", "DYS390", "DYS391", "DYS439"]
+errors = { DYS19 = 0.05 }
+price = 300
+buyers = ["broker", "x"]
+[agents]
+rounds = 2
+"""
+STAGES = [
+    {"stage": "infer-surname", "resource": "kin"},
+    {"stage": "identify", "resource": "voters", "on": ["age", "state", "surname"]},
+]
+ALONE = {"agents.types": {"x": {"weight": 1.0, "holds": ["registry", "genealogy"]}}}
+TYPES = {"broker": {"weight": 1.0, "holds": ["voters"], "buys": ["kin"]}}
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory):
+    path = tmp_path_factory.mktemp("lists") / "town.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+@pytest.fixture(scope="module")
+def study(town):
+    return build_masking_study(load_scenario(town, {"adversary.stages": STAGES}))
+
+
+def test_lists_are_drawn_from_the_people_of_the_targets(study):
+    world = study.games(0)[0].world
+    assert set(world.lists) == {"voters", "pages", "kin"}
+    people, drawn = study.tables.values, study.tables.lists.draw(study.scenario.seed)
+    for name, listed in world.lists.items():
+        table = world.resource(name)
+        there = listed.row >= 0
+        np.testing.assert_array_equal(study.games(0)[0].world.targets.n_rows, 60)
+        assert table.n_rows == drawn[name].n_records
+        for attribute, values in table.columns.items():
+            truth = people[attribute][drawn[name].person]
+            said = values if attribute not in table.missing else np.where(table.missing[attribute], truth, values)
+            wrong = (said != truth) & (said != 0 if attribute in study.loci else True)
+            # Wrong where errors are said to be, and only there.
+            assert wrong.any() == (attribute in {"voters": ["state"], "kin": ["DYS19"]}.get(name, []))
+        assert 0 < there.sum() < 60
+    assert (people["age"][drawn["voters"].person] >= 18).all()
+    assert (people["age"][drawn["pages"].person] >= 18).all()
+    assert world.resource("kin").n_rows == 3000
+    share = (world.resource("kin").column("DYS439") == 0).mean()
+    assert abs(share - 0.3) < 6 * np.sqrt(0.3 * 0.7 / 3000)
+
+
+def test_states_whose_voter_lists_tell_no_age_tell_none(study):
+    voters = study.games(0)[0].world.resource("voters")
+    states = np.array(study.tables.labels["state"])
+    silent = [state for state in states if voter_profile(state).birth is None]
+    assert silent
+    drawn = study.tables.lists.draw(study.scenario.seed)["voters"]
+    of_person = states[study.tables.values["state"][drawn.person]]
+    np.testing.assert_array_equal(voters.missing["age"], np.isin(of_person, silent))
+
+
+def test_targets_outside_a_list_are_warned_of_and_never_found(town):
+    result = reidsim.run(town, overrides={"adversary.stages": STAGES, "agents": None} | NO_AGENTS)
+    outside = build_masking_study(load_scenario(town, {"adversary.stages": STAGES})).games(0)[0].world.lists["voters"]
+    missing = outside.row < 0
+    assert any(f"{missing.sum()} of 60 targets are not in resource 'voters'" in each for each in result.warnings)
+    shared = result.records[result.records["policy"] == "no-protection"]
+    found = shared["success_probability"].to_numpy()
+    assert (found[missing] == 0).all()
+    assert (found > 0).any()
+
+
+NO_AGENTS = {"agents": {"types": {"x": {"weight": 1.0}}}}
+
+
+def test_a_type_holds_and_buys_lists_at_their_price(town):
+    changes = {"adversary.stages": STAGES, "agents.types": TYPES, "agents.rounds": 2}
+    cheap = reidsim.run(town, overrides=changes).analysis.adversaries
+    dear = reidsim.run(town, overrides={**changes, "resources.kin.price": 10**6}).analysis.adversaries
+    assert set(cheap["spent"]) == {0, 300}
+    assert set(dear["spent"]) == {0}
+
+
+def test_another_list_changes_no_result(town):
+    few = reidsim.run(town, overrides={"adversary.stages": STAGES, **NO_AGENTS})
+    another = {"kind": "broker-file", "attributes": ["age", "surname"], "coverage": 0.5, "missing": {"age": 0.5}}
+    many = reidsim.run(town, overrides={"adversary.stages": STAGES, **NO_AGENTS, "resources.another": another})
+    pd.testing.assert_frame_equal(few.records, many.records)
+
+
+def test_a_list_from_a_file_names_rows_of_the_population(tmp_path, town, study):
+    """Rows are counted in the population as its recipe makes it, not among the men who are alive."""
+    rows = study.tables.lists.people.rows
+    assert rows[0] > 0
+    states = study.tables.labels["state"]
+    people = study.tables.values
+    chosen = [3, 70, 500]
+    frame = pd.DataFrame(
+        {
+            "person": [str(rows[each]) for each in chosen] + [""],
+            "age": [str(people["age"][each]) for each in chosen[:2]] + ["", "44"],
+            "state": [states[people["state"][each]] for each in chosen] + [states[0]],
+        }
+    )
+    frame.to_csv(tmp_path / "mine.csv", index=False)
+    section = {"kind": "file", "file": str(tmp_path / "mine.csv"), "attributes": ["age", "state"]}
+    stages = [{"stage": "identify", "resource": "mine", "on": ["age", "state"]}]
+    changes = {"resources.mine": section, "adversary.stages": stages, "subjects.weights": "uniform"}
+    n = study.tables.n_people
+    own = build_masking_study(
+        load_scenario(
+            town,
+            changes
+            | {"targets.size": n - 50, "resources.registry.size": n - 50, "resources.genealogy.holds": "anyone"},
+        )
+    )
+    world = own.games(0)[0].world
+    assert world.resource("mine").n_rows == 4
+    assert (world.lists["mine"].row >= 0).sum() == 3
+    assert world.resource("mine").missing["age"].tolist() == [False, False, True, False]
+    # Targets stand in random order; each of the three is who the file says.
+    for row, each in enumerate(chosen):
+        target = int(np.flatnonzero(world.lists["mine"].row == row)[0])
+        for attribute in ("age", "state", "surname"):
+            assert world.targets.column(attribute)[target] == people[attribute][each]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"resources.kin.holds": "others"}, "who is in a list is drawn"),
+        ({"resources.kin.file": "x.csv"}, "list that is drawn"),
+        ({"resources.kin.count": "n"}, "a list has a row for each person"),
+        ({"resources.registry.coverage": 0.5}, "only a list drawn from the people has it"),
+        ({"resources.registry.errors": {"age": 0.5}}, "only a list drawn from the people has it"),
+        ({"resources.voters.attributes": ["age", "DYS19"]}, "voter lists do not tell it; found 'DYS19'"),
+        ({"resources.voters.states": ["Atlantis"]}, "states: no such state; found 'Atlantis'"),
+        ({"resources.kin": {"kind": "genealogy", "attributes": ["DYS19"]}}, "nothing says who is in it"),
+        ({"resources.kin.recipe": "north-carolina-voters"}, "not a recipe of a resource"),
+        ({"resources.pages.recipe": "gossip"}, "no bundled social-media recipe of this name"),
+        ({"resources.kin.among": {"state": ["Mars"]}}, "not a value of 'state'; found 'Mars'"),
+        ({"population.together": {"voters": {"registry": 0.5}}}, "not a list that is drawn; found 'registry'"),
+        ({"beliefs.sizes": {"kin": 10}}, "not a resource that is drawn"),
+        ({"agents.types.kin-seeker.holds": ["registry", "kin"]}, "adversary who may not have the resource"),
+        (
+            {"adversary.stages": STAGES, "agents.types": {"y": {"weight": 1.0}}},
+            "agents.types.y: adversary who may not have the resource; found 'kin'; expected 'y' among",
+        ),
+        ({"resources.voters.kind": "phone-book"}, "resources.voters.kind: value not allowed"),
+    ],
+)
+def test_what_is_refused(town, changes, message):
+    with pytest.raises(InputError, match=message):
+        reidsim.run(town, overrides=changes)
+
+
+def test_knowledge_about_people_of_a_list_without_all_values_is_refused(town):
+    changes = {"adversary": {"knowledge": "voters-age-state", "resource": "voters"}, **NO_AGENTS}
+    with pytest.raises(InputError, match="values missing where people are looked up"):
+        reidsim.run(town, overrides=changes)
+
+
+def test_a_recipe_of_a_resource_gives_defaults(tmp_path, town):
+    recipe = (
+        'kind = "resource"\npopulation = "ystr-genealogy-small"\nseed = 1\ncoverage = 0.5\nprice = 12\n'
+        'buyers = ["broker"]\nmissing = { age = 0.25 }\namong = { state = ["Texas", "Ohio"] }\n'
+    )
+    (tmp_path / "file.toml").write_text(recipe.replace("{ age = 0.25 }", "{ surname = 0.25 }"))
+    section = {"kind": "broker-file", "recipe": str(tmp_path / "file.toml"), "attributes": ["age", "state", "surname"]}
+    study = build_masking_study(load_scenario(town, {"resources.mine": section}))
+    table = study.games(0)[0].world.resource("mine")
+    states = {study.tables.labels["state"][code] for code in table.column("state")}
+    assert states == {"Texas", "Ohio"}
+    assert 0.1 < table.missing["surname"].mean() < 0.4
+    assert study.tables.prices["mine"] == 12
+    with pytest.raises(InputError, match="adversary who may not have the resource; found 'mine'"):
+        reidsim.run(town, overrides={"resources.mine": section, "agents.types.kin-seeker.holds": ["registry", "mine"]})
+    (tmp_path / "file.toml").write_text(recipe.replace("ystr-genealogy-small", "adult"))
+    with pytest.raises(InputError, match="recipe about other people; found 'adult'"):
+        reidsim.run(town, overrides={"resources.mine": section})

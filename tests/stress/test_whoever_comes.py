@@ -1,0 +1,174 @@
+"""Which adversary comes as an uncertain thing: against cross-play, single runs, and the other evaluators."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from stress_scenarios import write_town
+from typer.testing import CliRunner
+
+import reidsim
+from reidsim.cli import app
+from reidsim.engine.stress.outcomes import BatchEvaluator
+from reidsim.engine.stress.whoever_comes import OpponentEvaluator
+from reidsim.errors import InputError
+from reidsim.scenarios.load import load_scenario
+
+POLICIES = ("no-protection", "basic", "no-attack", "suppress-all")
+WHO = '"adversary" = { distribution = "discrete", values = ["one-shot", "fmdp", "always"], weights = [2, 1, 1] }\n'
+UNCERTAIN = f"""
+[uncertainty]
+samples = 16
+[uncertainty.parameters]
+{WHO}"economics.loss" = {{ distribution = "uniform", low = 30, high = 120 }}
+"""
+POINTS = pd.DataFrame({"adversary": ["one-shot", "fmdp", "always", "fmdp"], "economics.loss": [60, 60, 100, 90]})
+
+
+@pytest.fixture
+def town(tmp_path):
+    return load_scenario(write_town(tmp_path, more=""))
+
+
+@pytest.mark.parametrize("planning", ["as-believed", pytest.param("informed", marks=pytest.mark.deep)])
+def test_outcomes_are_the_cells_of_cross_play(town, planning):
+    found = OpponentEvaluator(town, POLICIES, 0.95).at(POINTS, planning)
+    assert found.failures.empty
+    for point, values in enumerate(POINTS.to_dict("records")):
+        comes = values.pop("adversary")
+        # Who plans as believed reckons with the scenario's own loss.
+        beliefs = {"beliefs.loss": 60, "beliefs.gain": 60} if planning == "as-believed" else {}
+        played = reidsim.cross_play(town.path, overrides={**values, **beliefs}).table
+        for policy in POLICIES:
+            rows = played[(played["defender"] == policy) & (played["adversary"] == comes)]
+            against = comes if planning == "informed" and policy == "basic" else "one-shot"
+            rows = rows[rows["plans_against"].isin([against, ""])]
+            if planning == "informed" and policy == "no-attack" and comes != "one-shot":
+                continue  # cross-play has its plan against the scenario's own adversary alone
+            assert len(rows) == 1
+            mine = found.table[(found.table["point"] == point) & (found.table["policy"] == policy)].iloc[0]
+            for measure in ("publisher_payoff", "adversary_payoff", "utility", "share_attacked", "risk"):
+                assert mine[measure] == pytest.approx(rows[measure].iloc[0], abs=1e-9), (point, policy, measure)
+
+
+def test_who_plans_for_whoever_comes_does_as_in_a_run_against_it(town):
+    found = OpponentEvaluator(town, POLICIES, 0.95).at(POINTS, "informed").table.set_index(["point", "policy"])
+    run = reidsim.run(town.path, overrides={"adversary.planner": "fmdp", "economics.loss": 60}).summary
+    for policy in POLICIES:
+        for measure in run.columns:
+            expected = run.loc[policy, measure]
+            assert found.loc[(1, policy), measure] == pytest.approx(expected, abs=1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize("planning", ["as-believed", "informed"])
+def test_the_own_adversary_is_that_of_other_stress_tests(town, planning):
+    points = pd.DataFrame({"adversary": "one-shot", "economics.loss": [40, 110]})
+    found = OpponentEvaluator(town, POLICIES, 0.95).at(points, planning)
+    other = BatchEvaluator(town, POLICIES, 0.95).at(points.drop(columns="adversary"), planning)
+    pd.testing.assert_frame_equal(found.table, other.table, rtol=1e-12)
+    assert "risk_quantile" in found.table
+
+
+@pytest.mark.deep
+def test_a_stress_test_tells_how_much_it_matters_who_comes(tmp_path):
+    more = UNCERTAIN + '[stress]\nsensitivity = { method = "morris", samples = 4 }\n[stress.robustness]\n'
+    result = reidsim.stress(write_town(tmp_path, more=more))
+    index = result.tables["sensitivity"]
+    basic = index[(index["policy"] == "basic") & (index["output"] == "risk") & (index["index"] == "mu_star")]
+    assert basic.set_index("parameter")["value"]["adversary"] > 0
+    regrets = result.tables["regrets"]
+    assert set(regrets["adversary"]) == {"one-shot", "fmdp", "always"}
+    drawn = regrets.drop_duplicates("point")["adversary"].value_counts()
+    assert drawn.to_dict() == {"one-shot": 8, "fmdp": 4, "always": 4}
+    for values in regrets[regrets["policy"] == "basic"].head(3).to_dict("records"):
+        loss, comes = values["economics.loss"], values["adversary"]
+        believed = {"economics.loss": loss, "beliefs.loss": 60, "beliefs.gain": 60}
+        play = reidsim.cross_play(
+            tmp_path / "town.toml",
+            overrides={
+                **believed,
+                "uncertainty": {
+                    "parameters": {"economics.benefit": {"distribution": "discrete", "values": [100]}},
+                    "samples": 1,
+                },
+            },
+        )
+        cell = play.matrix("publisher_payoff").loc["basic vs one-shot", comes]
+        assert values["publisher_payoff"] == pytest.approx(cell, abs=1e-9)
+    told = [warning for warning in result.warnings if "no counterpart in beliefs" in warning]
+    assert told == []
+
+
+@pytest.mark.deep
+def test_named_adversaries_of_the_scenario_come_too(tmp_path):
+    named = """
+[adversaries.broker]
+weight = 0.5
+gain = 80
+cost = 10
+[adversaries.patient]
+weight = 0.5
+gain = 60
+cost = 4
+planner = "fmdp"
+"""
+    who = '[uncertainty]\nsamples = 8\n[uncertainty.parameters]\n"adversary" = { distribution = "discrete", values = '
+    path = write_town(tmp_path, more=named + who + '["broker", "patient", "types"] }\n[stress.robustness]\n')
+    result = reidsim.stress(path)
+    regrets = result.tables["regrets"].drop_duplicates(["adversary", "policy"]).set_index(["adversary", "policy"])
+    play = reidsim.cross_play(path)
+    assert len(play.table) == len(play.matrix("risk")) * len(play.matrix("risk").columns)
+    for name in ("broker", "patient", "types"):
+        cell = play.matrix("publisher_payoff").loc["no-attack vs types", name]
+        assert regrets.loc[(name, "no-attack"), "publisher_payoff"] == pytest.approx(cell, abs=1e-9)
+
+
+@pytest.mark.deep
+def test_maps_name_adversaries_along_an_axis(tmp_path):
+    axes = '[stress.map]\nx = { key = "economics.loss", values = [40, 90] }\n'
+    axes += 'y = { key = "adversary", values = ["one-shot", "fmdp"] }\n'
+    path = write_town(tmp_path, more=axes)
+    chart = reidsim.stress(path, overrides={"stress.planning": "as-believed"}).tables["policy_map"]
+    assert chart[["x", "y"]].to_numpy().tolist() == [[40, "one-shot"], [40, "fmdp"], [90, "one-shot"], [90, "fmdp"]]
+    play = reidsim.cross_play(path).matrix("publisher_payoff")
+    rows = ["no-protection", "basic vs one-shot", "no-attack vs one-shot", "suppress-all"]
+    assert play.loc[rows, "fmdp"].max() != chart["publisher_payoff"].iloc[1]
+    assert np.isfinite(chart["publisher_payoff"]).all()
+
+
+def test_cross_play_has_them_as_columns_anyway_and_runs_refuse_them(tmp_path):
+    path = write_town(tmp_path, more=f"[uncertainty.parameters]\n{WHO}")
+    found = reidsim.cross_play(path)
+    assert found.design is None
+    assert {"one-shot", "fmdp", "always"} <= set(found.table["adversary"])
+    several = reidsim.cross_play(write_town(tmp_path, more=UNCERTAIN), overrides={"uncertainty.samples": 3})
+    assert several.design.n_runs == 3
+    assert list(several.design.points.columns) == ["economics.loss"]
+    with pytest.raises(InputError, match=r"adversary: a run is against .*; found 'one-shot, fmdp, always'"):
+        reidsim.run(path)
+    assert CliRunner().invoke(app, ["check", str(path)]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "more", "problem"),
+    [
+        ('["one-shot", "nobody"]', "", "uncertainty.parameters.adversary: no adversary of this name .*'nobody'"),
+        ('["multistage"]', "", "no adversary of this name .*multistage.*nothing says what it infers"),
+        ('["one-shot"]', "[agents]\nrounds = 2\n", "rounds of agents have adversaries of their own"),
+    ],
+)
+def test_who_cannot_come_is_told_before_anything_is_run(tmp_path, values, more, problem):
+    who = f'[uncertainty.parameters]\n"adversary" = {{ distribution = "discrete", values = {values} }}\n'
+    with pytest.raises(InputError, match=problem):
+        reidsim.stress(write_town(tmp_path, more=f"{who}[stress.robustness]\n{more}"))
+
+
+def test_games_in_memory_ask_who_comes():
+    patients = pd.DataFrame({"age": [30, 34, 52], "sex": ["F", "F", "M"]})
+    records = reidsim.Records(patients, {"age": reidsim.intervals(5), "sex": "suppress"})
+    game = reidsim.Game(records, adversary=reidsim.OneShot(gain=60, cost=40), benefit=100, loss=300)
+    found = game.stress(adversary=["one-shot", "always"], samples=4, parts={"robustness": {}}).tables["regrets"]
+    played = game.cross_play().matrix("publisher_payoff")
+    for row in found.to_dict("records"):
+        assert row["publisher_payoff"] == pytest.approx(played.loc[f"{row['policy']} vs one-shot", row["adversary"]])
+    with pytest.raises(InputError, match="argument 'adversary': not values; found 'always'"):
+        game.stress(adversary="always")
