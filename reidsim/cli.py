@@ -43,6 +43,10 @@ class _Grouped(TyperGroup):
                 formatter.write_dl([(_name_of(function), line) for function, line in lines.items()])
 
 
+_NO_MEMORY = "not enough memory; reidsim check SCENARIO says how large it is"
+# How Python says that there is no memory for another thread.
+_NO_THREAD = "can't start new thread"
+
 app = typer.Typer(
     name="reidsim",
     cls=_Grouped,
@@ -130,13 +134,15 @@ def main() -> None:
         _end(interrupts.message(), interrupts.exit_code())
     except MemoryError:
         # What was under way is let go by now, so that there is room to say so.
-        _end("not enough memory; reidsim check SCENARIO says how large it is", 2)
+        _end(_NO_MEMORY, 2)
     except BrokenPipeError:
         _end_unread()
     except OSError as error:
         _discard_output()
         _end(f"output cannot be written: {error.strerror or error}", 2)
-    except (RuntimeError, ValueError):
+    except (RuntimeError, ValueError) as error:
+        if _NO_THREAD in str(error):
+            _end(_NO_MEMORY, 2)
         # What a library makes of an interrupt that it swallowed.
         if not interrupts.came():
             raise

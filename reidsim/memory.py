@@ -8,6 +8,8 @@ from pathlib import Path
 
 from reidsim.errors import InputError
 
+# The program itself, once it has imported what it needs.
+PROGRAM_BYTES = 250 * 10**6
 _PAGE = 4096
 _UNITS = (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
 
@@ -29,7 +31,13 @@ def free_memory(root: Path = Path("/")) -> int | None:
 
 
 def require_memory(
-    needed: int, problem: str, *, source: str | Path | None = None, where: str | None = None, hint: str | None = None
+    needed: int,
+    problem: str,
+    *,
+    source: str | Path | None = None,
+    where: str | None = None,
+    hint: str | None = None,
+    free: int | None = None,
 ) -> None:
     """Refuse what needs more memory than is free, before any of it is taken.
 
@@ -41,13 +49,15 @@ def require_memory(
         What is too large, such as ``"file too large for the memory that is free"``.
     source, where, hint
         As of `InputError`.
+    free : int, optional
+        Bytes that were free before some of it was taken; what is free now, if not given.
 
     Raises
     ------
     InputError
         With what is needed and what is free.
     """
-    free = free_memory()
+    free = free_memory() if free is None else free
     if free is not None and needed > free:
         expected = f"at most the {memory_text(free)} that are free"
         raise InputError(

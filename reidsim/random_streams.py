@@ -17,6 +17,7 @@ _STREAMS = (
     "stress",
     "attributes",
     "lists",
+    "reidentified",
 )
 
 

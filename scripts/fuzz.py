@@ -25,7 +25,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzz_cases import Case, make_case, prepare
+from fuzz_cases import RUN_BEFORE, SHARED_BEFORE, Case, make_case, prepare
 
 _MEMORY = 6 * 1024**3
 _NAN = re.compile(r"\bnan\b", re.IGNORECASE)
@@ -70,10 +70,11 @@ def fuzz(seed: int, numbers: list[int], seconds: float, *, keep: Path | None = N
         base, results = Path(place) / "base", Path(place) / "results"
         base.mkdir()
         prepare(base)
-        for name in ("record", "sweep"):
-            _, code, said = _run(base, ("run", f"{name}.toml", "-o", str(results / name)), 300)
+        before = [("run", f"{name}.toml", "-o", str(results / name)) for name in RUN_BEFORE]
+        for arguments in [*before, ("share", str(results / RUN_BEFORE[0]), *SHARED_BEFORE)]:
+            _, code, said = _run(base, arguments, 300)
             if code != 0:
-                raise RuntimeError(f"the undamaged scenario {name} does not run: {said}")
+                raise RuntimeError(f"{' '.join(arguments)} does not run undamaged: {said}")
         for number in numbers:
             folder = (keep or Path(place)) / f"case-{number}"
             shutil.copytree(base, folder)

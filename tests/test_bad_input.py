@@ -680,10 +680,16 @@ def test_a_circle_of_scenarios_is_told(town, reidsim):
     assert_one_line(*reidsim("check", "2.toml"), "1.toml", "extends", "a scenario cannot extend itself")
 
 
-def test_too_little_memory_is_one_line_and_leaves_nothing(town, reidsim, monkeypatch):
-    def full(*given, **named):
-        np.zeros(1 << 50)
+def no_room(*given, **named):
+    np.zeros(1 << 50)
 
+
+def no_room_for_a_thread(*given, **named):
+    raise RuntimeError("can't start new thread")
+
+
+@pytest.mark.parametrize("full", [no_room, no_room_for_a_thread])
+def test_too_little_memory_is_one_line_and_leaves_nothing(town, reidsim, monkeypatch, full):
     monkeypatch.setattr("reidsim.engine.run.run_loaded", full)
     before = everything_in(town)
     assert_one_line(*reidsim("run", SCENARIO, "-o", "out"), "not enough memory")

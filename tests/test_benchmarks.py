@@ -30,6 +30,7 @@ SMALL = {
     "masking": ["--targets", "100", "--loci", "8", "--sample", "1", "--skip-growth"],
     "populations": ["--skip-engines", "--skip-growth", "--largest", "100000"],
     "populations_national": ["--sample", "100", "--largest", "100000"],
+    "reidentified": ["--attempts", "20000", "--sample", "1000", "--repeats", "1"],
     "stress": ["--points", "2"],
     "wan2015": [
         *("--repeats", "1", "--grid", "10"),

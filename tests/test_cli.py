@@ -27,7 +27,9 @@ import reidsim.progress
 from reidsim import __version__, interrupts
 from reidsim.bundled import bundled_folder
 from reidsim.cli import app, main
+from reidsim.games.measures import REIDENTIFIED
 from reidsim.interrupts import STOPPING
+from reidsim.measures import columns_of
 from reidsim.progress import DelayedProgress
 from reidsim.reports.summary_table import summary_tables
 from reidsim.reports.verdict import verdict
@@ -42,6 +44,8 @@ LISTED = [name for name in COMMANDS if not _COMMANDS[name].hidden]
 MEASURES = [
     "Publisher's payoff", "Adversary's payoff", "Utility", "Generalization intensity", "Records attacked",
     "Re-identification risk", "Risk of attacked records", "Records shared unchanged", "Records suppressed",
+    "Anybody re-identified", "Re-identified, median", "Re-identified, 95%", "Re-identified, 99%",
+    "Publisher's worst 5%", "Adversary's worst 5%",
 ]  # fmt: skip
 BUNDLED = {
     folder: at_least(least, sorted(path.stem for path in bundled_folder(folder).glob("*.toml")))
@@ -97,7 +101,7 @@ def console_script(*arguments, **options):
 # The measures.
 
 
-def test_a_run_prints_nine_measures_by_policy_and_where_its_results_are(town):
+def test_a_run_prints_its_measures_by_policy_and_where_its_results_are(town):
     done = console_script("run", "town.toml", "-o", "mine/out")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
@@ -114,6 +118,12 @@ def test_a_run_prints_nine_measures_by_policy_and_where_its_results_are(town):
         "Risk of attacked records": ["0.5200", "-"],
         "Records shared unchanged": ["90.00%", "40.00%"],
         "Records suppressed": ["0.00%", "0.00%"],
+        "Anybody re-identified": ["100.00%", "0.00%"],
+        "Re-identified, median": ["8.0", "0.0"],
+        "Re-identified, 95%": ["10.0", "0.0"],
+        "Re-identified, 99%": ["11.0", "0.0"],
+        "Publisher's worst 5%": ["77.08", "76.00"],
+        "Adversary's worst 5%": ["7.00", "0.00"],
     }
     assert list(rows) == MEASURES
     assert lines[-1] == "Results in mine/out"
@@ -151,7 +161,9 @@ def test_the_bundled_scenario_runs_to_the_end_and_draws_every_figure(tmp_path):
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))
     tables = {path.stem for path in (tmp_path / "out").glob("*.parquet")}
     assert tables == {"runs", "records", "strategies"}
-    assert manifest["figures"] == ["strategies.png", "payoff-differences.png", "payoff-scatter.png"]
+    assert manifest["figures"] == [
+        "strategies.png", "payoff-differences.png", "payoff-scatter.png", "reidentified.png",
+    ]  # fmt: skip
     drawn = {path.name: path for path in (tmp_path / "out" / "figures").iterdir()}
     assert sorted(drawn) == sorted(manifest["figures"])
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in drawn.values())
@@ -165,6 +177,7 @@ def test_the_table_fits_eighty_columns_whatever_the_policies(number):
     payoffs, shares = {"publisher_payoff": 1195.46, "adversary_payoff": 2.47}, {"utility": 0.999, "risk": 0.0111}
     shares |= {"generalization_intensity": 0.028, "share_attacked": 0.2158, "risk_if_attacked": 0.0515}
     means = payoffs | shares | {"share_unchanged": 1.0, "share_suppressed": 0.0}
+    means |= dict.fromkeys(columns_of(REIDENTIFIED), 123.4)
     summary = pd.DataFrame(means, index=pd.Index(ALL_POLICIES[:number], name="policy"))
     page = io.StringIO()
     for table in summary_tables(summary, "A title " * 20, kind_named("tables").measures):
@@ -216,7 +229,7 @@ def test_results_go_to_numbered_folders_unless_said_otherwise(town, reidsim_):
 def test_a_run_writes_nowhere_but_into_its_results(town, reidsim_):
     before = {path: path.read_bytes() for path in town.rglob("*") if path.is_file()}
     reidsim_("run", "town.toml", "-o", "out")
-    after = {path: path.read_bytes() for path in town.rglob("*") if path.is_file() and path.parts[-2] != "out"}
+    after = {path: path.read_bytes() for path in town.rglob("*") if path.is_file() and "out" not in path.parts}
     assert before == after
 
 
@@ -272,7 +285,7 @@ def test_check_says_what_there_is_and_writes_nothing(town, reidsim_):
     before = sorted(town.rglob("*"))
     code, out, err = reidsim_("check", "town.toml")
     assert (code, err) == (0, "")
-    assert out == "town is ready: 30 records in 4 distinct cells, 18 strategies, 33 people\n"
+    assert out == "town is ready: 30 records in 4 distinct cells, 18 strategies, 33 people, about 250 MB of memory\n"
     assert sorted(town.rglob("*")) == before
 
 

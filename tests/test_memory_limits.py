@@ -1,19 +1,26 @@
-"""Files that promise more than memory, links in results folders, and manifests that somebody changed: one line."""
+"""What does not fit into memory or cannot be computed, links in results folders, changed manifests: one line."""
 
 import bz2
 import gzip
 import json
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import reidsim
 from reidsim import file_sizes, memory
+from reidsim.engine import single_run
 from reidsim.engine.batch.rerun import rerun_one
+from reidsim.engine.run import describe
 from reidsim.errors import InputError
 from reidsim.reports.page.stored_run import open_results
+from reidsim.scenarios.load import load_scenario
 from reidsim.tables import read_table
 
 TOWN = Path(__file__).parent / "scenarios" / "town"
@@ -64,3 +71,120 @@ def test_a_changed_manifest_or_table_is_told_in_a_line(batch):
     (batch / "manifest.json").write_text(json.dumps({**manifest, "content": "x"}))
     with pytest.raises(InputError, match="content: not the manifest of a batch"):
         rerun_one(batch, "0/0")
+
+
+SWEEP = {"sweep.values": {"economics.loss": {"from": 1, "to": 9, "points": 1000}}}
+DRAWN = {"parameters": {"economics.cost": {"distribution": "uniform", "low": 1, "high": 2}}, "samples": 10_000}
+
+
+@pytest.mark.parametrize("do", [reidsim.run, lambda path, **named: describe(load_scenario(path, **named))])
+def test_a_scenario_that_needs_more_than_is_free_is_refused(monkeypatch, do):
+    monkeypatch.setattr(single_run, "free_memory", lambda: 40_000)
+    do(TOWN / "town.toml")
+    monkeypatch.setattr(single_run, "free_memory", lambda: 15_000)
+    expected = r"town\.toml: too large for memory: about \d+ kB are needed; expected at most the 15 kB that are free"
+    for overrides in ({}, {"replications": 2}):
+        with pytest.raises(InputError, match=expected):
+            do(TOWN / "town.toml", overrides=overrides)
+
+
+def test_many_runs_for_little_memory_are_refused(monkeypatch):
+    monkeypatch.setattr(memory, "free_memory", lambda: 10**6)
+    with pytest.raises(InputError, match=r"town\.toml: 1,000 runs are too many for memory: about 12 MB are needed"):
+        reidsim.run_batch(TOWN / "town.toml", overrides=SWEEP)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "where", "found"),
+    [
+        ({**SWEEP, "replications": 10_000}, "replications", "10,000,000 (1,000 of sweep.values x 10,000 of repl"),
+        ({**SWEEP, "uncertainty": DRAWN}, "uncertainty.samples", "10,000,000 (1,000 of sweep.values x 10,000 of unc"),
+        ({"uncertainty": DRAWN, "replications": 200}, "uncertainty.samples", "2,000,000 (10,000 of uncertainty.sam"),
+    ],
+)
+def test_points_samples_and_replications_that_cannot_be_are_refused(overrides, where, found):
+    with pytest.raises(InputError, match=f"{re.escape(where)}: too many runs; found '{re.escape(found)}") as refused:
+        load_scenario(TOWN / "town.toml", overrides)
+    assert str(refused.value).endswith("expected at most 1,000,000")
+
+
+def write_many_levels(folder, attributes, levels):
+    """Write two records whose values are suppressed only at the last of many levels."""
+    names = [f"a{number}" for number in range(attributes)]
+    rows = [",".join(names), ",".join("0" * attributes), ",".join("1" * attributes)]
+    (folder / "people.csv").write_text("\n".join(rows))
+    (folder / "levels.csv").write_text("\n".join(";".join([*value * (levels - 1), "*"]) for value in "01"))
+    sections = [f'[attributes.{name}]\nhierarchy = {{ rule = "table", file = "levels.csv" }}\n' for name in names]
+    path = folder / "many.toml"
+    path.write_text(
+        '[release]\npath = "people.csv"\n[economics]\nbenefit = 100\nloss = 60\ncost = 70\n'
+        f'[adversary]\nrisk = "prosecutor"\n[publisher]\nsolver = "branch-and-bound"\n{"".join(sections)}'
+    )
+    return path
+
+
+@pytest.mark.parametrize(
+    ("shape", "overrides", "says"),
+    [
+        (
+            (20, 4),
+            {"publisher.solver": "backward-induction"},
+            r"publisher\.solver: .*; found 1099511627776; expected at",
+        ),
+        ((20, 4), {"publisher.unit": "table"}, r"publisher\.policies: too many nodes to walk; found 1099511627776"),
+        ((31, 4), {}, r"attributes: too many generalizations to number; found 4611686018427387904; .* 2\*\*62"),
+        ((31, 4), {"publisher": {"unit": "table", "policies": ["no-protection"]}}, "attributes: too many generaliz"),
+        ((62, 2), {}, r"attributes: too many cells in the domain; found 4611686018427387904; .* 2\*\*62"),
+    ],
+)
+def test_lattices_that_cannot_be_searched_are_refused(tmp_path, shape, overrides, says):
+    path = write_many_levels(tmp_path, *shape)
+    for do in (reidsim.run, lambda path, **named: describe(load_scenario(path, **named))):
+        with pytest.raises(InputError, match=rf"many\.toml: {says}"):
+            do(path, overrides=overrides)
+
+
+def test_a_huge_lattice_is_searched_where_few_generalizations_can_be_best(tmp_path):
+    summary = reidsim.run(write_many_levels(tmp_path, 20, 4)).summary
+    assert summary["publisher_payoff"].tolist() == [100.0, 100.0]
+
+
+def test_a_search_that_leaves_too_much_open_is_refused(tmp_path, monkeypatch):
+    path = write_many_levels(tmp_path, 5, 4)
+    costs = {"economics.cost": 10, "economics.loss": 1000}
+    assert reidsim.run(path, overrides=costs).summary.loc["no-attack", "share_attacked"] == 0
+    monkeypatch.setattr(sys.modules["reidsim.games.branch_and_bound"], "_MOST_OPEN", 20)
+    with pytest.raises(InputError, match="too many strategies that may be best, for branch and bound; found 20;"):
+        reidsim.run(path, overrides=costs)
+
+
+_PEAK = r"""
+import re, sys
+import reidsim
+from reidsim.kinds.tables.memory import needed_memory
+from reidsim.scenarios.kind import kind_of
+from reidsim.scenarios.load import load_scenario
+loaded = load_scenario(sys.argv[1], {"publisher.unit": sys.argv[2]})
+needed = needed_memory(kind_of(loaded.scenario).build(loaded))
+reidsim.run(sys.argv[1], overrides={"publisher.unit": sys.argv[2]}).save(sys.argv[3])
+# What getrusage tells begins with the peak of whoever started this process.
+print(needed, int(re.search(r"VmHWM:\s*(\d+)", open("/proc/self/status").read())[1]) * 1024)
+"""
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="tells the peak of a process")
+@pytest.mark.parametrize("unit", ["record", "table"])
+@pytest.mark.parametrize(("rows", "values"), [(200_000, 10), (200_000, 60)])
+def test_runs_take_about_the_memory_that_is_said(tmp_path, unit, rows, values):
+    rng = np.random.default_rng(1)
+    pd.DataFrame(rng.integers(0, values, (rows, 4)), columns=list("abcd")).to_csv(tmp_path / "people.csv", index=False)
+    sections = [f'[attributes.{name}]\nhierarchy = {{ rule = "intervals", widths = [5, 20] }}\n' for name in "abcd"]
+    (tmp_path / "people.toml").write_text(
+        '[release]\npath = "people.csv"\n[economics]\nbenefit = 100\nloss = 60\ncost = 10\n'
+        f'[adversary]\nrisk = "prosecutor"\n{"".join(sections)}'
+    )
+    command = [sys.executable, "-c", _PEAK, "people.toml", unit, "out"]
+    told = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True, text=True)
+    needed, peak = map(int, told.stdout.split())
+    assert 0.7 < (memory.PROGRAM_BYTES + needed) / peak < 1.4

@@ -64,6 +64,8 @@ class PlannedAttempt:
         Whether the adversary expects more than nothing of it; not where it is indifferent.
     exploits : ndarray of float64
         Expected number of people acted against.
+    gain : float
+        What the right person is worth.
     """
 
     success: Floats
@@ -72,6 +74,7 @@ class PlannedAttempt:
     payoff: Floats
     pays: NDArray[np.bool_]
     exploits: Floats
+    gain: float
 
 
 @runtime_checkable

@@ -92,4 +92,5 @@ class ErringAdversary:
             exploits=chance * attempt.exploits,
             frequency=None if self.precision is None else np.where(attacks, chance, 1.0),
             pays=None if self.precision is None else pays,
+            gain=attempt.gain,
         )

@@ -64,6 +64,7 @@ class OneShotAdversary:
             believed_success=attempt.believed_success,
             adversary_payoff=np.where(attacks, attempt.payoff, 0.0),
             exploits=attacks.astype(np.float64),
+            gain=attempt.gain,
         )
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import product
+from math import prod
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +18,8 @@ from reidsim.releases.strategy_space import Floats, Rows
 # because 300 x (1/75) and 4, or log 2 + log 3 and log 6, differ by rounding alone, and the choice between equals must
 # not depend on the unit of money or the order of attributes.
 INDIFFERENCE = 1e-12
+# Weights are given as decimal numbers, whose sum is 1 only up to rounding.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,34 @@ class Linkage:
 
 
 @dataclass(frozen=True)
+class Presence:
+    """Which of several adversaries come.
+
+    Parameters
+    ----------
+    weights : tuple of float
+        Probability that each comes.
+    one_of : bool
+        Whether one of them comes at most; else each comes or not independently of the others.
+    """
+
+    weights: tuple[float, ...] = (1.0,)
+    one_of: bool = True
+
+    def cases(self) -> Iterator[tuple[float, tuple[int, ...]]]:
+        """Yield the probability of each case, and the numbers of those who come in it; cases exclude each other."""
+        if self.one_of:
+            yield from ((weight, (number,)) for number, weight in enumerate(self.weights) if weight > 0)
+            nobody = 1.0 - sum(self.weights)
+            if nobody > _ROUNDING:
+                yield nobody, ()
+            return
+        for comes in product(*((True, False) if 0 < weight < 1 else (weight > 0,) for weight in self.weights)):
+            chances = (weight if there else 1.0 - weight for weight, there in zip(self.weights, comes, strict=True))
+            yield prod(chances), tuple(number for number, there in enumerate(comes) if there)
+
+
+@dataclass(frozen=True)
 class Response:
     """The adversary's reply to each shared record; arrays of one shape.
 
@@ -83,6 +116,9 @@ class Response:
     pays : ndarray of bool, optional
         Whether the adversary believes that an attack pays, if it may attack where it does not; where it attacks, if not
         given.
+    gain : float or ndarray of float64, optional
+        By how much a success pays more than a failure, in currency units per record. Where it is not given, the
+        expected payoff is known and how it varies is not.
     """
 
     attacks: NDArray[np.bool_]
@@ -92,6 +128,7 @@ class Response:
     exploits: Floats
     frequency: Floats | None = field(default=None, kw_only=True)
     pays: NDArray[np.bool_] | None = field(default=None, kw_only=True)
+    gain: float | Floats | None = field(default=None, kw_only=True)
 
     @property
     def invited(self) -> NDArray[np.bool_]:
@@ -100,6 +137,16 @@ class Response:
         Nobody can rule out the attacks of an adversary who errs.
         """
         return self.attacks if self.pays is None else self.pays
+
+    @property
+    def by_type(self) -> tuple[Response, ...]:
+        """The replies of several adversaries that it is made of; this alone, if it is of one."""
+        return (self,)
+
+    @property
+    def presence(self) -> Presence:
+        """How likely each of them comes."""
+        return Presence()
 
     @property
     def reidentified(self) -> Floats:

@@ -169,6 +169,7 @@ def _attempts(
         believed_success=believed,
         adversary_payoff=np.where(attacks, gain * success - cost, 0.0),
         exploits=attacks.astype(np.float64),
+        gain=gain,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +15,7 @@ from reidsim.games.measures import (
     GENERALIZATION_INTENSITY,
     MEASURES,
     PUBLISHER_PAYOFF,
+    REIDENTIFIED,
     RISK,
     RISK_IF_ATTACKED,
     SHARE_ATTACKED,
@@ -30,6 +33,24 @@ PARTICIPATION = Measure("participation", "Participation", "{:.2%}", "share of da
 # Quantiles of the risk of records shared, by column.
 RISK_QUANTILES = {"risk_median": 0.5, "risk_90": 0.9, "risk_99": 0.99}
 _COUNT = "{:,.1f}"
+BREACHES = Measure("breaches", "Re-identifications", _COUNT, "successful re-identifications in a round")
+_QUANTILES = tuple(
+    Measure(
+        column,
+        f"Risk, {level:.0%} quantile",
+        "{:.4f}",
+        f"probability of re-identification that {level:.0%} of the records shared do not exceed",
+    )
+    for column, level in RISK_QUANTILES.items()
+)
+# What tables of runs may hold, whatever the kind of scenario; those from participation on, with agents.
+RUN_MEASURES = (
+    *MEASURES,
+    *REIDENTIFIED,
+    PARTICIPATION,
+    BREACHES,
+    *(measure for measure in _QUANTILES if measure.column != "risk_median"),
+)
 # Measures of a round, in the order of columns.
 ROUND_MEASURES = (
     *MEASURES,
@@ -40,16 +61,9 @@ ROUND_MEASURES = (
     Measure("attacks", "Attacks", _COUNT, "records attacked; one attacked by two adversaries counts once"),
     Measure("exploits", "Exploits", _COUNT, "exploits, of all adversaries"),
     Measure("detections", "Detections", _COUNT, "detected exploits; records with one where outcomes are drawn"),
-    Measure("breaches", "Re-identifications", _COUNT, "successful re-identifications"),
-    *(
-        Measure(
-            column,
-            f"Risk, {level:.0%} quantile",
-            "{:.4f}",
-            f"probability of re-identification that {level:.0%} of the records shared do not exceed",
-        )
-        for column, level in RISK_QUANTILES.items()
-    ),
+    BREACHES,
+    *_QUANTILES,
+    *REIDENTIFIED,
 )
 
 
@@ -64,7 +78,7 @@ def release_of(setting: Setting, strategies: Strategies) -> tuple[Floats, Floats
 
 def record_measures(
     setting: Setting,
-    strategies: Strategies,
+    release: tuple[Floats, Floats],
     participants: NDArray[np.int64],
     outcome: RoundOutcome,
     adversary_payoff: float,
@@ -76,14 +90,15 @@ def record_measures(
     Parameters
     ----------
     setting : Setting
-    strategies : ndarray of int64, shape (n_cells,)
+    release : tuple of ndarray of float64, shape (n_cells,)
+        Utility and generalization intensity; see `release_of`.
     participants : ndarray of int64, shape (n_cells,)
     outcome : RoundOutcome
     adversary_payoff : float
         Of all adversaries together, in currency units.
     """
     n = setting.n_subjects
-    utility, intensity = release_of(setting, strategies)
+    utility, intensity = release
     absent = n - int(participants.sum())
     gained = participants @ (setting.benefit * utility) - outcome.breaches @ setting.loss
     breaches, attacked = float(outcome.breaches.sum()), float(outcome.records_attacked.sum())
@@ -101,16 +116,29 @@ def record_measures(
 
 
 def risk_quantiles(risk: Floats, participants: NDArray[np.int64]) -> dict[str, float]:
-    """Return quantiles of the probability of re-identification over the records shared; missing if none is.
+    """Return quantiles of the probability of re-identification over the records shared; missing if none is."""
+    return dict(zip(RISK_QUANTILES, weighted_quantiles(risk, participants, RISK_QUANTILES.values()), strict=True))
 
-    The quantile at level q is the lowest risk that at least a share q of records does not exceed.
-    """
-    total = int(participants.sum())
+
+def weighted_quantiles(values: Floats, weights: NDArray[np.int64], levels: Iterable[float]) -> list[float]:
+    """Return at each level the lowest value that at least such a share of the weight does not exceed; NaN of none."""
+    total = int(weights.sum())
     if not total:
-        return dict.fromkeys(RISK_QUANTILES, np.nan)
-    order = np.argsort(risk)
-    reached = np.cumsum(participants[order])
-    return {name: float(risk[order[np.searchsorted(reached, level * total)]]) for name, level in RISK_QUANTILES.items()}
+        return [np.nan for _ in levels]
+    order = np.argsort(values[weights > 0])
+    ordered, reached = values[weights > 0][order], np.cumsum(weights[weights > 0][order])
+    return [float(ordered[np.searchsorted(reached, level * total)]) for level in levels]
+
+
+def outcomes_of_records(
+    setting: Setting, utility: Floats, outcome: RoundOutcome, adversary: Floats
+) -> dict[str, Floats]:
+    """Return the outcomes of single records whose distribution is kept, by column, shape (n_cells,) each."""
+    return {
+        PUBLISHER_PAYOFF.column: setting.benefit * utility - setting.loss * outcome.risk,
+        ADVERSARY_PAYOFF.column: adversary,
+        RISK.column: outcome.risk,
+    }
 
 
 def equilibrium_of(setting: Setting, choice: Choice, outcome: RoundOutcome, adversary_payoff: Floats) -> Equilibrium:

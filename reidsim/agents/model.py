@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 
 from reidsim.agents.adversary import Adversary
 from reidsim.agents.attack import no_plan
-from reidsim.agents.measures import PARTICIPATION, ROUND_MEASURES, equilibrium_of, record_measures, risk_quantiles
+from reidsim.agents.attempts import cases_of_round
+from reidsim.agents.measures import (
+    PARTICIPATION,
+    ROUND_MEASURES,
+    equilibrium_of,
+    outcomes_of_records,
+    record_measures,
+    release_of,
+    risk_quantiles,
+)
 from reidsim.agents.outcomes import RoundOutcome, expected_outcome, sampled_outcome, subject_draws
 from reidsim.agents.participation import count_by_cell, draw_harm, learn_risk, takes_part
 from reidsim.agents.phases import PHASES
@@ -22,6 +31,7 @@ from reidsim.agents.streams import agent_stream
 from reidsim.agents.subjects import DataSubject, SubjectColumns, SubjectSet
 from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.reidentified import Reidentified, reidentified
 from reidsim.measures import columns_of
 
 Floats = NDArray[np.float64]
@@ -68,6 +78,12 @@ class ReidentificationModel(mesa.Model):
         How many of each cell take part in the round.
     shared_in_last_round : ndarray of bool, shape (n_subjects,)
         Who took part in the round played last.
+    reidentified : list of Reidentified
+        How many people are re-identified in each round played.
+    by_record : list of dict of str to ndarray of float64, shape (n_cells,)
+        Outcomes of the records of each cell in each round, by column.
+    shared : list of ndarray of int64, shape (n_cells,)
+        How many of each cell took part in each round.
     datacollector : mesa.DataCollector
         Measures of every round, and of every adversary in it.
 
@@ -93,6 +109,9 @@ class ReidentificationModel(mesa.Model):
         self.participants = self._count_participants()
         self.outcome: RoundOutcome | None = None
         self.measures: dict[str, float] = {}
+        self.reidentified: list[Reidentified] = []
+        self.by_record: list[dict[str, Floats]] = []
+        self.shared: list[NDArray[np.int64]] = []
         self._views: dict[int, DataSubject] = {}
         self._moved = (0, 0)
         self._linked_among: NDArray[np.int64] | None = None
@@ -184,13 +203,17 @@ class ReidentificationModel(mesa.Model):
         """Return the outcome of the last round for the records of each cell, if they are shared."""
         assert self.outcome is not None  # noqa: S101 # asked for after a round
         assert self.publisher.choice is not None  # noqa: S101
+        return equilibrium_of(self.setting, self.publisher.choice, self.outcome, self._payoff_of_records())
+
+    def _payoff_of_records(self) -> Floats:
+        """Return the expected payoff of all adversaries together from a record of each cell, purchases apart."""
         payoff = np.zeros(self.setting.n_cells)
         for adversary in self.adversaries:
             if adversary.acts and adversary.plan is not None:
                 replies, targets = adversary.plan.replies, adversary.plan.targets
                 share = np.divide(targets, self.participants, out=np.zeros_like(targets), where=self.participants > 0)
                 payoff += adversary.acts * share * replies.payoff
-        return equilibrium_of(self.setting, self.publisher.choice, self.outcome, payoff)
+        return payoff
 
     def _who_acts(self) -> Floats:
         """Return the probability that each adversary is there; where that is drawn, who is."""
@@ -250,9 +273,14 @@ class ReidentificationModel(mesa.Model):
         assert self.outcome is not None  # noqa: S101 # resolved before
         setting, n = self.setting, self.setting.n_subjects
         payoff = sum(adversary.payoff for adversary in self.adversaries)
+        release = release_of(setting, self.publisher.strategies)
+        found = self._reidentified(release[0])
+        self.reidentified.append(found)
+        self.by_record.append(outcomes_of_records(setting, release[0], self.outcome, self._payoff_of_records()))
+        self.shared.append(self.participants)
         joined, left = self._moved
         self.measures = {
-            **record_measures(setting, self.publisher.strategies, self.participants, self.outcome, payoff),
+            **record_measures(setting, release, self.participants, self.outcome, payoff),
             PARTICIPATION.column: float(self.participants.sum()) / n,
             "joined": joined / n,
             "left": left / n,
@@ -262,7 +290,20 @@ class ReidentificationModel(mesa.Model):
             "detections": sum(adversary.detected for adversary in self.adversaries),
             "breaches": float(self.outcome.breaches.sum()),
             **risk_quantiles(self.outcome.risk, self.participants),
+            **found.measures(),
         }
+
+    def _reidentified(self, utility: Floats) -> Reidentified:
+        """Return how many people are re-identified in the round, given who is there if that is drawn."""
+        setting = self.setting
+        acting = np.array([adversary.acts for adversary in self.adversaries])
+        plans = [adversary.plan or no_plan(setting.n_cells) for adversary in self.adversaries]
+        cases = cases_of_round(setting, plans, acting, self.participants, utility)
+        draws = functools.partial(
+            agent_stream, setting.seed, "reidentified",
+            replication=setting.replication, round_number=self.round_number,
+        )  # fmt: skip
+        return reidentified(setting.n_subjects, cases, draws)
 
 
 def _columns(setting: Setting) -> SubjectColumns:

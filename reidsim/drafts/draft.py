@@ -18,6 +18,7 @@ from reidsim.drafts.scenario_text import Prices, scenario_text, toml_text
 from reidsim.drafts.spellings import spelled
 from reidsim.drafts.weights import weight_column, with_weight
 from reidsim.errors import InputError, listed
+from reidsim.file_names import plain_name
 from reidsim.populations.catalogue import load_population
 from reidsim.tables import delimited_line, read_table, require_columns, sniff_delimiter
 from reidsim.typed_files import ENDINGS, column_labels
@@ -229,9 +230,8 @@ def _hierarchy_files(choice: Choice) -> dict[str, tuple[str, str]]:
     files: dict[str, tuple[str, str]] = {}
     for number, column in enumerate(choice.chosen, start=1):
         if column.hierarchy.rows:
-            plain = "".join(c if c.isalnum() or c in "-_" else "-" for c in column.profile.name)[:40]
             text = "".join(delimited_line(row, ";") for row in column.hierarchy.rows)
-            files[column.profile.name] = (f"{HIERARCHIES}/{number}-{plain}.csv", text)
+            files[column.profile.name] = (f"{HIERARCHIES}/{number}-{plain_name(column.profile.name)}.csv", text)
     return files
 
 

@@ -11,19 +11,30 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.agents.measures import PARTICIPATION, ROUND_MEASURES
+from reidsim.agents.measures import (
+    BREACHES,
+    PARTICIPATION,
+    RISK_QUANTILES,
+    ROUND_MEASURES,
+    RUN_MEASURES,
+    weighted_quantiles,
+)
 from reidsim.agents.profile import AdversaryProfile, Setting
+from reidsim.engine.distributions import distributions_of_people, distributions_of_rounds
 from reidsim.engine.run_result import run_table
 from reidsim.games.equilibrium import Equilibrium
-from reidsim.games.measures import MEASURES
+from reidsim.games.measures import MEASURES, RISK
+from reidsim.games.reidentified import Reidentified, distribution_table, evenly_mixed, measures_table
 from reidsim.measures import columns_of
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.people import PERSON
 from reidsim.scenarios.study import AnalysisTables, Played, PolicyOutcome, Progress, Study, equilibria_of
 from reidsim.wording import counted
 
-# Measures of runs.parquet: means over all rounds.
-RUN_MEASURES = (*MEASURES, PARTICIPATION)
+# Measures of runs.parquet that are means over all rounds.
+_MEANS = columns_of((*MEASURES, PARTICIPATION, BREACHES))
+# Those that are quantiles over the records shared in all of them.
+_RISKS = [column for column in columns_of(RUN_MEASURES) if column in RISK_QUANTILES]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -36,20 +47,41 @@ class AgentAnalysis(AnalysisTables):
         One row per draw, policy and round.
     adversaries : DataFrame
         One row per draw, policy, round and adversary.
+    distributions : DataFrame
+        Quantiles over the records shared in all rounds and draws, one row per policy and outcome.
     """
 
     rounds: pd.DataFrame = field(default_factory=pd.DataFrame)
     adversaries: pd.DataFrame = field(default_factory=pd.DataFrame)
+    distributions: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 class PlayedPolicy(NamedTuple):
-    """All rounds of a policy in one draw, and how its last round ended."""
+    """All rounds of a policy in one draw, how its last round ended, and outcomes over all of them.
+
+    Parameters
+    ----------
+    policy : str
+    rounds, adversaries : DataFrame
+    last : Equilibrium
+    participants : ndarray of bool, shape (n_subjects,)
+        Who took part in the last round.
+    people : Reidentified
+        How many people are re-identified in a round, of which each is equally likely.
+    outcomes : dict of str to ndarray of float64, shape (n,)
+        Of the records shared in all rounds, by column.
+    shared : ndarray of int64, shape (n,)
+        How many records have each.
+    """
 
     policy: str
     rounds: pd.DataFrame
     adversaries: pd.DataFrame
     last: Equilibrium
     participants: NDArray[np.bool_]
+    people: Reidentified
+    outcomes: dict[str, NDArray[np.float64]]
+    shared: NDArray[np.int64]
 
 
 def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: int = 0) -> PlayedPolicy:
@@ -75,7 +107,11 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
     each = np.repeat(numbers, len(setting.profiles))
     columns = list(adversaries.columns)
     adversaries = adversaries.assign(**place, round=each)[[*place, "round", *columns]]
-    played = PlayedPolicy(policy, rounds, adversaries, model.equilibrium(), model.shared_in_last_round)
+    outcomes = {column: np.concatenate([each[column] for each in model.by_record]) for column in model.by_record[0]}
+    played = PlayedPolicy(
+        policy, rounds, adversaries, model.equilibrium(), model.shared_in_last_round,
+        evenly_mixed(model.reidentified), outcomes, np.concatenate(model.shared),
+    )  # fmt: skip
     model.release()
     return played
 
@@ -101,7 +137,7 @@ def play_rounds(study: Study[Any], report: Progress) -> Played:
             setting = setting_of(policy, replication, draw)
             here.append(play_policy(setting, policy, replication=replication, draw=draw))
         played += here
-        runs.append(run_table(study.loaded.name, scenario.seed, replication, run_means(here, policies)))
+        runs.append(run_table(study.loaded.name, scenario.seed, replication, run_measures(here, policies)))
     first = {each.policy: each for each in reversed(played)}
     last = {policy: PolicyOutcome(first[policy].last) for policy in policies}
     records = kind.records(study, 0, equilibria_of(last))
@@ -121,17 +157,45 @@ def describe_rounds(study: Study[Any]) -> str:
     return f"{kind.describe_setting(setting)}, {types}, {counted(setting.rounds, 'round')}{draws}"
 
 
-def run_means(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.DataFrame:
-    """Average `RUN_MEASURES` over the rounds and draws of each policy; indexed by policy."""
+def run_measures(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.DataFrame:
+    """Return `RUN_MEASURES` over the rounds and draws of each policy; indexed by policy."""
     rounds = pd.concat([each.rounds for each in played], ignore_index=True)
-    return rounds.groupby("policy", sort=False)[columns_of(RUN_MEASURES)].mean().loc[list(policies)]
+    means = rounds.groupby("policy", sort=False)[_MEANS].mean().loc[list(policies)]
+    of_policy = {policy: [each for each in played if each.policy == policy] for policy in policies}
+    people = measures_table({policy: _people(own) for policy, own in of_policy.items()})
+    levels, risks = [RISK_QUANTILES[column] for column in _RISKS], {}
+    for policy, own in of_policy.items():
+        outcomes, shared = _outcomes(own)
+        risks[policy] = weighted_quantiles(outcomes[RISK.column], shared, levels)
+    table = means.join(people).join(pd.DataFrame.from_dict(risks, orient="index", columns=_RISKS))
+    first = [column for column in columns_of(RUN_MEASURES) if column in table]
+    return table[[*first, *(column for column in table if column not in first)]]
+
+
+def _people(played: Sequence[PlayedPolicy]) -> Reidentified:
+    """Return how many people are re-identified in a round of any draw."""
+    return evenly_mixed([each.people for each in played])
+
+
+def _outcomes(played: Sequence[PlayedPolicy]) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.int64]]:
+    """Return the outcomes of the records shared in all rounds and draws, and how many records have each."""
+    columns = played[0].outcomes
+    outcomes = {column: np.concatenate([each.outcomes[column] for each in played]) for column in columns}
+    return outcomes, np.concatenate([each.shared for each in played])
 
 
 def analysis_of(played: Sequence[PlayedPolicy]) -> AgentAnalysis:
     """Put the rounds of all policies and draws together."""
+    by_policy: dict[str, list[PlayedPolicy]] = {}
+    for each in played:
+        by_policy.setdefault(each.policy, []).append(each)
+    people = {policy: _people(own) for policy, own in by_policy.items()}
+    of_records = [row for policy, own in by_policy.items() for row in distributions_of_rounds(policy, *_outcomes(own))]
     return AgentAnalysis(
+        reidentified=distribution_table(people),
         rounds=_categorical(pd.concat([each.rounds for each in played], ignore_index=True)),
         adversaries=_categorical(pd.concat([each.adversaries for each in played], ignore_index=True)),
+        distributions=pd.concat([pd.DataFrame(of_records), distributions_of_people(people)], ignore_index=True),
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reidsim.deprecation import formerly
 from reidsim.engine.batch.batch_run import run_batch_loaded
-from reidsim.engine.batch.design import at_point, check_points, design_of, is_batch
+from reidsim.engine.batch.design import at_point, check_points, design_of, is_batch, require_runs_fit
 from reidsim.engine.batch.executors.choice import executor_named
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import describe_once, run_once
@@ -153,6 +153,7 @@ def describe(loaded: LoadedScenario[ScenarioHead]) -> str:
     if not is_batch(loaded.scenario):
         return describe_once(loaded)
     design = design_of(loaded)
+    require_runs_fit(loaded, design)
     check_points(loaded, design)
     first = at_point(loaded, design.values(0))
     return (

@@ -13,7 +13,9 @@ from reidsim.engine.release_file import release_file_facts, sha256_of
 from reidsim.engine.results import Clock, make_manifest, write_json, write_parquet, write_results
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import averages
+from reidsim.games.reidentified import measures_table, reidentified_in
 from reidsim.measures import Measure, measures_among
+from reidsim.random_streams import nested_stream
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import counted_units
@@ -111,8 +113,12 @@ def score_loaded(
     clock.lap("build")
     outcomes = equilibria_of(kind.play(study, progress=lambda done, total: report("playing", done, total)))
     clock.lap("play")
-    policies = kind.summarise(study, 0, outcomes)
-    own = averages(released, np.ones(len(released.strategies), dtype=np.int64))
+    people = measures_table(kind.reidentified(study, 0, outcomes))
+    policies = kind.summarise(study, 0, outcomes).join(people)
+    each_once = np.ones(len(released.strategies), dtype=np.int64)
+    seed = loaded.scenario.seed
+    found = reidentified_in(released, each_once, lambda: nested_stream(seed, "reidentified", (0, len(outcomes))))
+    own = {**averages(released, each_once), **found.measures()}
     first = pd.DataFrame([own], index=pd.Index([path.name], name="policy"))
     summary = pd.concat([first, policies[[column for column in policies if column in own]]])
     left = ("section agents is left out: one round",) if getattr(loaded.scenario, "agents", None) is not None else ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,8 @@ from reidsim.engine.results import Clock, make_manifest
 from reidsim.engine.rounds import describe_rounds, play_rounds
 from reidsim.engine.run_result import RunResult, run_table
 from reidsim.errors import InputError
+from reidsim.games.reidentified import Reidentified, distribution_table, evenly_mixed, measures_table
+from reidsim.memory import free_memory, require_memory
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
@@ -41,7 +44,7 @@ def run_once(
     loaded.makers()
     kind, clock = kind_of(loaded.scenario), Clock()
     report("reading", 0, 1)
-    study = study or kind.build(loaded)
+    study = study or within_memory(lambda: kind.build(loaded))
     clock.lap("build")
     try:
         if not kind.decides:
@@ -70,11 +73,28 @@ def describe_once(loaded: LoadedScenario[ScenarioHead]) -> str:
     """
     loaded.makers()
     kind = kind_of(loaded.scenario)
-    study = kind.build(loaded)
+    study = within_memory(lambda: kind.build(loaded))
     try:
         return describe_rounds(study) if _has_agents(loaded.scenario) else kind.describe(study)
     except InputError as error:
         raise error.located(loaded.path) from None
+
+
+def within_memory(build: Callable[[], Study[Any]]) -> Study[Any]:
+    """Return the study that something reads, having checked that it can be played in the memory that was free before.
+
+    Raises
+    ------
+    InputError
+        If something cannot be used, or a run needs more memory than was free.
+    """
+    free = free_memory()
+    study = build()
+    needed = kind_of(study.scenario).needed_memory(study)
+    if needed is not None:
+        hint = "fewer records, quasi-identifiers or policies need less"
+        require_memory(needed, "too large for memory", source=study.loaded.path, hint=hint, free=free)
+    return study
 
 
 def _has_agents(scenario: ScenarioHead) -> bool:
@@ -85,13 +105,17 @@ def play_policies(study: Study[Any], report: Progress) -> Played:
     """Play every policy of a scenario in every draw; records and tables are those of the first."""
     kind, scenario = kind_of(study.scenario), study.scenario
     runs, runtimes = [], []
+    people: dict[str, list[Reidentified]] = {}
     for draw in range(study.draws):
         single = study.draws == 1
         if not single:
             report("playing", draw, study.draws)
         outcomes = kind.play(study, draw, progress=(lambda *done: report("playing", *done)) if single else None)
         equilibria = equilibria_of(outcomes)
-        summary = kind.summarise(study, draw, equilibria)
+        found = kind.reidentified(study, draw, equilibria)
+        summary = kind.summarise(study, draw, equilibria).join(measures_table(found))
+        for policy, each in found.items():
+            people.setdefault(policy, []).append(each)
         runs.append(run_table(study.loaded.name, scenario.seed, draw, summary))
         seconds = kind.runtimes(outcomes)
         seconds.insert(0, "replication", draw)
@@ -101,7 +125,8 @@ def play_policies(study: Study[Any], report: Progress) -> Played:
             analysis = kind.analyse(study, outcomes, report)
             warnings = (*analysis.left_out, *kind.warnings(study, draw, outcomes))
             facts = {"policies": kind.facts_of_policies(study, outcomes)}
-    analysis = replace(analysis, runtimes=pd.concat(runtimes, ignore_index=True))
+    distributions = distribution_table({policy: evenly_mixed(each) for policy, each in people.items()})
+    analysis = replace(analysis, runtimes=pd.concat(runtimes, ignore_index=True), reidentified=distributions)
     return Played(pd.concat(runs, ignore_index=True), records, analysis, facts, warnings)
 
 

@@ -19,6 +19,7 @@ from reidsim.engine.results import keep_private, write_results
 from reidsim.engine.run import run_loaded
 from reidsim.engine.run_result import RunResult
 from reidsim.errors import InputError
+from reidsim.file_names import require_plain
 from reidsim.progress import watched
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 from reidsim.scenarios.schema import ScenarioHead
@@ -182,7 +183,7 @@ def new(
     Raises
     ------
     InputError
-        If the data, a column or an amount cannot be used, or no column looks like a quasi-identifier.
+        If the data, a column, an amount or the name cannot be used, or no column looks like a quasi-identifier.
 
     Examples
     --------
@@ -194,6 +195,7 @@ def new(
     >>> draft.run().summary["publisher_payoff"].idxmax()
     'basic'
     """
+    require_plain(name, "new: argument 'name'")
     place = TemporaryDirectory(prefix=_FOLDER)
     folder = Path(place.name)
     if isinstance(data, pd.DataFrame):

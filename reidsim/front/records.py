@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from reidsim.errors import InputError, not_among
+from reidsim.file_names import plain_name
 from reidsim.front.hierarchies import HierarchyLike, hierarchy_content
 from reidsim.tables import sniff_delimiter, text_table
 
@@ -141,14 +142,15 @@ class Records:
         of_people = {"person": self.person, "household": self.household}
         release |= {key: column for key, column in of_people.items() if column is not None}
         attributes: dict[str, dict[str, Any]] = {}
+        plain: dict[str, str] = {}
         for name, given in self.attributes.items():
             keys = dict(given) if isinstance(given, Mapping) else {_HIERARCHY: given}
             if _HIERARCHY not in keys:
                 raise InputError("no hierarchy", source="Records", where=f"argument 'attributes', {name!r}",
                                  expected=f"the key {_HIERARCHY!r}")  # fmt: skip
-            section, named = hierarchy_content(
-                keys.pop(_HIERARCHY), f"{prefix}{_file_name(name)}-levels.csv", f"argument 'attributes', {name!r}"
-            )
+            plain[name] = plain_name(name, plain.values())
+            levels = f"{prefix}{plain[name]}-levels.csv"
+            section, named = hierarchy_content(keys.pop(_HIERARCHY), levels, f"argument 'attributes', {name!r}")
             attributes[name] = {_HIERARCHY: section, **keys}
             tables.update(named)
         return {"release": release, "attributes": attributes}, tables
@@ -170,7 +172,3 @@ class Records:
     def columns(self) -> tuple[str, ...] | None:
         """Columns of the table; None for those of a file."""
         return None if self._table is None else tuple(map(str, self._table.columns))
-
-
-def _file_name(name: str) -> str:
-    return "".join(sign if sign.isalnum() or sign in "-_" else "-" for sign in name)

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from reidsim.adversaries.response import Adversary, Linkage, Response
+from reidsim.adversaries.response import Adversary, Linkage, Presence, Response
 from reidsim.errors import InputError
 from reidsim.games.record_game import JointLinker, Linker, RecordGame
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
@@ -92,11 +92,27 @@ class TypesResponse(Response):
     ----------
     chance : ndarray of float64
         Probability that the record is attacked.
+    replies : tuple of Response
+        Of each type.
+    coming : Presence
+        Of which of them come.
     others
         See `Response`; `success` is, where there may be an attack, the probability that the record is re-identified.
     """
 
     chance: Floats = field(kw_only=True)
+    replies: tuple[Response, ...] = field(kw_only=True)
+    coming: Presence = field(kw_only=True)
+
+    @property
+    def by_type(self) -> tuple[Response, ...]:
+        """The reply of each type."""
+        return self.replies
+
+    @property
+    def presence(self) -> Presence:
+        """How likely each type comes."""
+        return self.coming
 
     @property
     def attack_probability(self) -> Floats:
@@ -185,6 +201,8 @@ class TypesAdversary:
             exploits=_weighted(weights, exploits),
             chance=self._by_any(weights, attempted),
             pays=pays,
+            replies=tuple(responses),
+            coming=Presence(tuple(weights.tolist()), self.together == "one-of"),
         )
 
     def _by_any(self, weights: Floats, probability: Floats) -> Floats:

@@ -7,8 +7,12 @@ import heapq
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.errors import InputError
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 from reidsim.releases.strategy_space import Rows
+
+# What is kept of each takes half a kilobyte.
+_MOST_OPEN = 4_000_000
 
 
 def branch_and_bound(game: RecordGame, constraint: Constraint | None = None) -> Choice:
@@ -44,6 +48,11 @@ def branch_and_bound(game: RecordGame, constraint: Constraint | None = None) -> 
     -------
     Choice
         Exact; `evaluated` counts the strategies whose payoff was worked out.
+
+    Raises
+    ------
+    InputError
+        If so many strategies may be best that memory does not hold them.
     """
     constraint = constraint or Constraint()
     space, n = game.space, game.n_records
@@ -60,6 +69,11 @@ def branch_and_bound(game: RecordGame, constraint: Constraint | None = None) -> 
         if not len(rows):
             return
         if node not in open_rows:
+            if len(queue) >= _MOST_OPEN:
+                raise InputError(
+                    "too many strategies that may be best, for branch and bound", found=len(queue),
+                    expected=f"fewer than {_MOST_OPEN:,}", hint="fewer attributes or levels have fewer",
+                )  # fmt: skip
             open_rows[node] = []
             heapq.heappush(queue, (-space.average_utility(node), node))
         open_rows[node].append(rows)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.games.attempts import Attempts, AttemptsSoFar
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame, shared_rows
 from reidsim.releases.strategy_space import Floats, Rows
 
@@ -40,6 +41,8 @@ class Equilibrium:
         How often the adversary attacks where it does, or any of several; always, if not given.
     gap : ndarray of float64, optional
         By how much a better strategy could pay more at most, where the solver bounds it.
+    attempts : Attempts, optional
+        What each adversary attempts if it comes, and what is at stake; where that is known.
     """
 
     strategies: NDArray[np.int64]
@@ -54,6 +57,7 @@ class Equilibrium:
     exact: bool
     frequency: Floats | None = None
     gap: Floats | None = None
+    attempts: Attempts | None = None
 
     @property
     def withheld(self) -> NDArray[np.bool_]:
@@ -71,13 +75,16 @@ class Equilibrium:
         return np.asarray(self.attack_probability * self.success_probability)
 
     def expand(self, rows: Rows) -> Equilibrium:
-        """Return the outcome of the records that `rows` stand for, such as from distinct cells back to records."""
+        """Return the outcome of the records that `rows` stand for, such as from distinct cells back to records.
+
+        What each adversary attempts is left out.
+        """
         arrays = {
             item.name: getattr(self, item.name)[rows]
             for item in fields(self)
             if isinstance(getattr(self, item.name), np.ndarray)
         }
-        return replace(self, **arrays)
+        return replace(self, **arrays, attempts=None)
 
 
 def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
@@ -99,6 +106,7 @@ def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
     publisher, adversary, success, utility = (np.zeros(n) for _ in range(4))
     attacked = np.zeros(n, dtype=np.bool_)
     frequency: Floats | None = None
+    attempts = AttemptsSoFar(game.loss)
     for strategy, rows in shared_rows(strategies):
         outcome = game.outcome(strategy, rows)
         publisher[rows] = outcome.publisher_payoff
@@ -106,6 +114,7 @@ def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
         attacked[rows] = outcome.response.attacks
         success[rows] = outcome.response.success_of_attacks
         utility[rows] = outcome.utility
+        attempts.add(outcome.response, rows)
         if outcome.response.often is not None:
             frequency = np.ones(n) if frequency is None else frequency
             frequency[rows] = outcome.response.often
@@ -122,4 +131,5 @@ def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
         evaluated=choice.evaluated,
         exact=choice.exact,
         frequency=frequency,
+        attempts=attempts.done(),
     )

@@ -62,6 +62,32 @@ MEASURES = (
     SHARE_UNCHANGED,
     SHARE_SUPPRESSED,
 )
+_OF_NUMBER = "number of people re-identified that is not exceeded {}; a record is a person unless people have several"
+ANY_REIDENTIFIED = Measure(
+    "reidentified_any",
+    "Anybody re-identified",
+    "{:.2%}",
+    "probability that one person or more are re-identified",
+)
+_QUANTILES = (
+    Measure("reidentified_median", "Re-identified, median", "{:,.1f}", _OF_NUMBER.format("in 50 of 100 cases")),
+    Measure("reidentified_95", "Re-identified, 95%", "{:,.1f}", _OF_NUMBER.format("in 95 of 100 cases")),
+    Measure("reidentified_99", "Re-identified, 99%", "{:,.1f}", _OF_NUMBER.format("in 99 of 100 cases")),
+)
+PUBLISHER_CVAR = Measure(
+    "publisher_payoff_cvar",
+    "Publisher's worst 5%",
+    "{:,.2f}",
+    "per record: publisher's payoff, as a mean over the 5% of cases in which it is lowest (conditional value at risk)",
+)
+ADVERSARY_CVAR = Measure(
+    "adversary_payoff_cvar",
+    "Adversary's worst 5%",
+    "{:,.2f}",
+    "per record: adversary's payoff, as a mean over the 5% of cases in which it is lowest (conditional value at risk)",
+)
+# How many people are re-identified, and what that means for payoffs.
+REIDENTIFIED = (ANY_REIDENTIFIED, *_QUANTILES, PUBLISHER_CVAR, ADVERSARY_CVAR)
 # Of a stress test, whose section `stress` gives the share.
 RISK_QUANTILE = Measure(
     "risk_quantile",

@@ -167,13 +167,21 @@ class Domain:
         return mixed_radix_keys(codes, self.shape)
 
 
-def mixed_radix_keys(codes: NDArray[np.integer], radices: Sequence[int]) -> NDArray[np.int64]:
-    """Return a mixed-radix number for each row of `codes` (n, m); the first column is the most significant."""
+def mixed_radix_keys(
+    codes: NDArray[np.integer], radices: Sequence[int], *, where: str | None = None
+) -> NDArray[np.int64]:
+    """Return a mixed-radix number for each row of `codes` (n, m); the first column is the most significant.
+
+    Raises
+    ------
+    InputError
+        If there are 2**62 numbers or more; names the key `where`.
+    """
     cells = 1
     for radix in radices:
         cells *= int(radix)
     if cells >= 2**62:
-        raise InputError("too many cells in the domain", found=cells, expected="fewer than 2**62")
+        raise InputError("too many cells in the domain", where=where, found=cells, expected="fewer than 2**62")
     keys = np.zeros(len(codes), dtype=np.int64)
     for column, radix in enumerate(radices):
         keys *= radix

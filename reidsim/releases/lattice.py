@@ -16,6 +16,9 @@ from reidsim.populations.domain import Codes, Domain
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
+# Strategies are told apart by 64-bit numbers, with room for what is done with them.
+MOST_NUMBERED = 2**62
+
 
 @dataclass(frozen=True, eq=False)
 class GeneralizationLattice:

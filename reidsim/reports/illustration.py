@@ -19,9 +19,11 @@ from reidsim.errors import InputError
 from reidsim.figures.agents import beliefs_by_round, rounds_by_policy
 from reidsim.figures.by_policy import figures_by_policy, payoffs_by_policy
 from reidsim.figures.cross_play import cross_play_maps
+from reidsim.figures.reidentified import reidentified_by_policy
 from reidsim.figures.saving import save_figure
 from reidsim.figures.stress import belief_curves, policy_map, regret_curves, sensitivity_bars
 from reidsim.figures.sweep import sweep_figures
+from reidsim.file_names import plain_name
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
 from reidsim.scenarios.kind import kind_of_content
 
@@ -35,11 +37,13 @@ def illustrate(result: Result, folder: Path) -> list[str]:
         Names of the files, in the order of the paper's figures.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    names = []
+    names: dict[str, str] = {}
     for name, figure in figures_of(result):
-        save_figure(figure, folder / f"{name}.png")
-        names.append(f"{name}.png")
-    return names
+        # Keys of scenarios are part of some names, and kinds of somebody's own give others.
+        plain = plain_name(name, names)
+        names[plain] = f"{plain}.png"
+        save_figure(figure, folder / names[plain])
+    return list(names.values())
 
 
 def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
@@ -88,6 +92,8 @@ def _run_figures(result: RunResult) -> Iterator[tuple[str, Figure]]:
     else:
         drawn = kind.figures(result)
         yield from figures_by_policy(result) if drawn is None else drawn
+    if len(result.analysis.reidentified):
+        yield "reidentified", reidentified_by_policy(result.analysis.reidentified)
 
 
 def _agent_figures(analysis: AgentAnalysis) -> Iterator[tuple[str, Figure]]:

@@ -304,14 +304,24 @@ class UncertaintySection(Section):
         return self
 
 
-def check_design(sweep: SweepSection | None, uncertainty: UncertaintySection | None) -> None:
-    """Check that no key is both swept and uncertain.
+def check_design(sweep: SweepSection | None, uncertainty: UncertaintySection | None, replications: int) -> None:
+    """Check that no key is both swept and uncertain, and that points, samples and replications are not too many.
 
     Raises
     ------
     InputError
         Names the key.
     """
+    numbers = {
+        "sweep.values": 1 if sweep is None else sweep.n_points,
+        "uncertainty.samples": 1 if uncertainty is None else uncertainty.samples,
+        "replications": replications,
+    }
+    runs = math.prod(numbers.values())
+    if runs > MOST_POINTS:
+        found = " x ".join(f"{number:,} of {key}" for key, number in numbers.items() if number > 1)
+        most = max(numbers, key=lambda key: numbers[key])
+        raise InputError("too many runs", where=most, found=f"{runs:,} ({found})", expected=f"at most {MOST_POINTS:,}")
     if sweep is None or uncertainty is None:
         return
     for key, other in itertools.product(uncertainty.parameters, sweep.values):

@@ -10,6 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -18,10 +19,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 import pandas as pd
 
-from reidsim.agents.measures import PARTICIPATION
+from reidsim.agents.measures import RUN_MEASURES
 from reidsim.errors import InputError, not_among
 from reidsim.games.measures import MEASURES
 from reidsim.measures import Measure, columns_of
+from reidsim.random_streams import nested_stream
 from reidsim.scenarios.faces import Faces
 from reidsim.scenarios.former_keys import FORMER_GAMES
 from reidsim.scenarios.parts import told_in_a_line
@@ -42,6 +44,7 @@ from reidsim.wording import counted
 if TYPE_CHECKING:
     from reidsim.agents.profile import Setting
     from reidsim.games.equilibrium import Equilibrium
+    from reidsim.games.reidentified import Reidentified
     from reidsim.scenarios.load import LoadedScenario
     from reidsim.scenarios.opponent_types import TypeOpponents
     from reidsim.scenarios.opponents import Opponents
@@ -88,7 +91,7 @@ class Kind(Faces, RecordSharing, ABC):
     schema: ClassVar[type[ScenarioHead]]
     policies: ClassVar[Mapping[str, Policy]] = {}
     decides: ClassVar[str] = "publisher"
-    measures: ClassVar[tuple[Measure, ...]] = (*MEASURES, PARTICIPATION)
+    measures: ClassVar[tuple[Measure, ...]] = RUN_MEASURES
     numbers_draws: ClassVar[bool] = False
     amount_keys: ClassVar[tuple[str, ...]] = ()
 
@@ -141,6 +144,10 @@ class Kind(Faces, RecordSharing, ABC):
         """Say in a line how large a study is, having checked that its policies can be played."""
         game = study.world(0).truth
         return f"{game.n_records:,} records, {game.space.size:,} strategies"
+
+    def needed_memory(self, study: Any) -> int | None:
+        """Return about how many bytes a run of a study takes at its peak, besides the program; None if untold."""
+        return None
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return that part of a scenario's content of which the data of its study are made."""
@@ -197,6 +204,16 @@ class Kind(Faces, RecordSharing, ABC):
         weights = study.world(draw).weights
         rows = [averages(equilibrium, weights) for equilibrium in equilibria.values()]
         return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"), columns=columns_of(MEASURES))
+
+    def reidentified(self, study: Any, draw: int, equilibria: Mapping[str, Equilibrium]) -> dict[str, Reidentified]:
+        """Return how many people are re-identified under each policy."""
+        from reidsim.games.reidentified import reidentified_in
+
+        weights, seed = study.world(draw).weights, study.scenario.seed
+        return {
+            policy: reidentified_in(equilibrium, weights, partial(nested_stream, seed, "reidentified", (draw, number)))
+            for number, (policy, equilibrium) in enumerate(equilibria.items())
+        }
 
     def further_measures(self, study: Any, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return measures that only batches tell, indexed by policy."""

@@ -84,7 +84,7 @@ class ScenarioHead(Section):
 
     @model_validator(mode="after")
     def _points_are_told_once(self) -> ScenarioHead:
-        check_design(self.sweep, self.uncertainty)
+        check_design(self.sweep, self.uncertainty, self.replications)
         return self
 
 

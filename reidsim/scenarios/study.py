@@ -138,11 +138,14 @@ class AnalysisTables:
     ----------
     runtimes : DataFrame
         Seconds of each policy, by replication.
+    reidentified : DataFrame
+        Distribution by policy of the number of people re-identified, over replications.
     left_out : tuple of str
         What the scenario asks for and cannot be worked out, with the reason.
     """
 
     runtimes: pd.DataFrame = field(default_factory=pd.DataFrame)
+    reidentified: pd.DataFrame = field(default_factory=pd.DataFrame)
     left_out: tuple[str, ...] = ()
 
     def tables(self) -> dict[str, pd.DataFrame]:

@@ -30,6 +30,8 @@ FIELDS = [item.name for item in fields(Response)]
 def values_of(reply, field):
     """What a reply says of each record; what is left out is that it always attacks, and where that pays."""
     value = getattr(reply, "invited" if field == "pays" else field)
+    if field == "gain":
+        return np.broadcast_to(value, reply.attacks.shape)
     return np.ones(reply.attacks.shape) if field == "frequency" and value is None else value
 
 
@@ -59,6 +61,8 @@ def test_replies_are_well_formed(name):
         # A group in the registry may turn out to be empty.
         assert (reply.exploits[reply.attacks] >= (0 if "fmdp" in name else 1)).all()
         assert np.isfinite(reply.adversary_payoff).all()
+        # What a success pays is known, and is no less than what is expected of all attempts.
+        assert (reply.gain * reply.reidentified >= reply.adversary_payoff - 1e-9).all()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -126,6 +130,10 @@ def changed(linkage, field):
         return replace(linkage, prices=None if value is None else value + 1)
     if field == "by_chance":
         # Whether sizes count people says what they mean, not what is known.
+        return linkage
+    if field == "candidates":
+        # Nobody is looked up in a drawn list here.
+        assert value is None
         return linkage
     assert field == "plans"
     return replace(linkage, plans=tuple((number,) for number in range(len(value))))

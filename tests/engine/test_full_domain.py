@@ -9,7 +9,7 @@ import pytest
 from reidsim.engine.single_run import describe_once, run_once
 from reidsim.errors import InputError
 from reidsim.games.full_domain import best_splits
-from reidsim.games.measures import MEASURES
+from reidsim.games.measures import MEASURES, REIDENTIFIED
 from reidsim.kinds.tables import full_domain_nodes
 from reidsim.kinds.tables import kind as tables_kind
 from reidsim.kinds.tables.full_domain_nodes import FullDomainTables
@@ -93,7 +93,7 @@ def test_tables_agree_with_each_other(result):
         assert optima.loc[policy, "adversary_payout"] == pytest.approx(rows["adversary_payoff"].sum())
         assert result.summary.loc[policy, "publisher_payoff"] == pytest.approx(payout / 40)
         assert result.summary.loc[policy, "share_attacked"] == pytest.approx(rows["attacked"].mean())
-    assert list(result.summary.columns) == columns_of(MEASURES)
+    assert list(result.summary.columns) == columns_of((*MEASURES, *REIDENTIFIED))
 
 
 def test_the_publisher_gets_what_it_planned_when_it_plans_with_the_truth(result):
@@ -319,14 +319,14 @@ def test_two_runs_are_the_same(folder):
     assert list(one) == list(other)
     for name in one:
         pd.testing.assert_frame_equal(one[name], other[name])
-    assert set(one) == {"optima", "classes", "released", "top_nodes", "front"}
+    assert set(one) == {"optima", "classes", "released", "top_nodes", "front", "reidentified"}
 
 
 @pytest.mark.deep
 def test_a_results_folder_with_figures(result, tmp_path):
     folder = result.save(tmp_path / "out", illustrate=illustrate)
     manifest = json.loads((folder / "manifest.json").read_text())
-    names = ["payout-front.png"]
+    names = ["payout-front.png", "reidentified.png"]
     assert sorted(manifest["figures"]) == sorted(names)
     assert sorted(path.name for path in (folder / "figures").iterdir()) == sorted(names)
     optima = pd.read_parquet(folder / "optima.parquet")
@@ -337,7 +337,7 @@ def test_a_results_folder_with_figures(result, tmp_path):
 def test_check_says_how_large_the_game_is(folder, monkeypatch):
     text = describe_once(load_scenario(folder / "ward.toml"))
     assert text.startswith("40 records in ")
-    assert text.endswith("16 strategies, 90 people")
+    assert "16 strategies, 90 people, about " in text
     monkeypatch.setattr(tables_kind, "_MANY_NODES", 15)
     assert 'publisher.search = "anytime" has a budget' in describe_once(load_scenario(folder / "ward.toml"))
 
@@ -345,5 +345,5 @@ def test_check_says_how_large_the_game_is(folder, monkeypatch):
 def test_without_figures_there_are_the_tables_of_the_policies(folder):
     analysis = run(folder, figures={}).analysis
     assert isinstance(analysis, FullDomainTables)
-    assert set(analysis.tables()) == {"optima", "classes", "released", "top_nodes", "front"}
+    assert set(analysis.tables()) == {"optima", "classes", "released", "top_nodes", "front", "reidentified"}
     assert analysis.left_out == ()

@@ -8,7 +8,7 @@ from wan2021_oracle import supported_weights
 
 import reidsim
 from reidsim import cross_play, stress
-from reidsim.agents.measures import PARTICIPATION
+from reidsim.agents.measures import BREACHES, PARTICIPATION, RISK_QUANTILES
 from reidsim.errors import InputError
 from reidsim.kinds.masking.measures import MEASURES
 from reidsim.kinds.masking.study import build_masking_study
@@ -45,9 +45,22 @@ def result():
 
 
 def test_numbers_of_runs_are_the_measures_of_the_masking_game(result):
-    without_agents = [measure for measure in MEASURES if measure is not PARTICIPATION]
-    assert list(result.summary.columns) == columns_of(without_agents)
+    of_agents = {PARTICIPATION.column, BREACHES.column, *RISK_QUANTILES}
+    without_agents = [measure for measure in MEASURES if measure.column not in of_agents]
+    assert sorted(result.summary.columns) == sorted(columns_of(without_agents))
     assert result.measures is MEASURES
+
+
+def test_the_distribution_of_the_number_reidentified_is_mixed_over_the_draws_of_the_tables(result):
+    runs = result.runs[result.runs["policy"] == "no-protection"]
+    assert len(runs) > 1
+    table = result.analysis.reidentified
+    told = table[table["policy"] == "no-protection"]
+    n = result.manifest["records"]
+    assert (told["people"] * told["probability"]).sum() == pytest.approx(n * runs["risk"].mean(), abs=1e-9)
+    assert runs["reidentified_95"].max() > runs["reidentified_95"].min()
+    most = told.loc[told["at_most"] >= 0.95 - 1e-9, "people"].min()
+    assert runs["reidentified_95"].min() <= most <= runs["reidentified_95"].max()
 
 
 def test_there_is_a_row_for_each_replication_and_policy(result):

@@ -39,7 +39,8 @@ HOW_MANY = {"A": 3, "B": 9, "C": 12, "D": 6}
 RUN_COLUMNS = [
     "scenario", "point", "replication", "policy", "publisher_payoff", "adversary_payoff", "utility",
     "generalization_intensity", "share_attacked", "risk", "risk_if_attacked", "share_unchanged", "share_suppressed",
-    "state", "seed",
+    "reidentified_any", "reidentified_median", "reidentified_95", "reidentified_99", "publisher_payoff_cvar",
+    "adversary_payoff_cvar", "state", "seed",
 ]  # fmt: skip
 OUTCOME_COLUMNS = [
     "record", "policy", "strategy", "publisher_payoff", "adversary_payoff", "attacked", "success_probability",
@@ -94,7 +95,8 @@ def town(tmp_path):
 
 def test_the_folder_holds_manifest_tables_and_figures_and_nothing_else(folder):
     assert sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*")) == [
-        "figures", "figures/strategies.png", "manifest.json", "records.parquet", "runs.parquet", "strategies.parquet",
+        "figures", "figures/reidentified.png", "figures/strategies.png", "manifest.json", "records.parquet",
+        "reidentified.parquet", "runs.parquet", "strategies.parquet",
     ]  # fmt: skip
 
 
@@ -338,7 +340,7 @@ def test_the_manifest_says_how_large_the_game_was_and_how_it_was_solved(manifest
         "strategies_evaluated_per_record": 18,
         "withheld": 0,
     }
-    assert manifest["figures"] == ["strategies.png"]
+    assert manifest["figures"] == ["strategies.png", "reidentified.png"]
     assert manifest["warnings"] == []
 
 

@@ -53,7 +53,7 @@ class OneShotAgain:
         success, believed = 1 / linkage.group_sizes, 1 / linkage.believed_group_sizes
         attacks = self.gain * believed > self.cost * (1 + 1e-12)
         payoff = np.where(attacks, self.gain * success - self.cost, 0.0)
-        return reidsim.Response(attacks, success, believed, payoff, attacks.astype(float))
+        return reidsim.Response(attacks, success, believed, payoff, attacks.astype(float), gain=self.gain)
 
 
 # The same study.

@@ -1,4 +1,4 @@
-"""The distribution of the number of successes, against enumeration and a term-by-term sum."""
+"""The distribution of the number of successes, against enumeration, a term-by-term sum and what must hold of it."""
 
 import itertools
 import math
@@ -6,8 +6,16 @@ import time
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tiers import examples
 
-from reidsim.linkage.poisson_binomial import quantile_of_successes
+from reidsim.errors import InputError
+from reidsim.linkage.poisson_binomial import mixture, successes
+
+CHANCES = st.lists(
+    st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0, 0.5, 1e-12, 1 - 1e-12, 5e-324])), min_size=0, max_size=40
+)
 
 
 def by_recursion(probabilities):
@@ -17,35 +25,94 @@ def by_recursion(probabilities):
     return masses
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_it_is_what_enumeration_gives(seed):
-    rng = np.random.default_rng(seed)
-    p = rng.choice([0.0, 1.0, 0.5, 1 / 3, *rng.random(4)], int(rng.integers(0, 10)))
-    masses = dict.fromkeys(range(len(p) + 1), 0.0)
-    for hits in itertools.product((0, 1), repeat=len(p)):
+def spread(found, n):
+    """Return the probability of each number from 0 to n."""
+    masses = np.zeros(n + 1)
+    masses[found.numbers] = found.masses
+    return masses
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 9, 15])
+def test_it_is_what_enumeration_gives(n):
+    rng = np.random.default_rng(n)
+    p = rng.choice([0.0, 1.0, 0.5, 1 / 3, *rng.random(4)], n)
+    masses = np.zeros(n + 1)
+    for hits in itertools.product((0, 1), repeat=n):
         masses[sum(hits)] += math.prod(q if hit else 1 - q for q, hit in zip(p, hits, strict=True))
+    found = successes(p)
+    assert np.abs(spread(found, n) - masses).sum() < 1e-13
     for level in (0.05, 0.5, 0.95, 0.999):
-        total, expected = 0.0, 0
-        for expected, mass in masses.items():  # noqa: B007 - the first at which the sum is enough
-            total += mass
-            if total >= level - 1e-9:
-                break
-        assert quantile_of_successes(p, level) == expected
+        assert found.quantile(level) == np.searchsorted(np.cumsum(masses), level - 1e-9)
+    assert found.any == pytest.approx(1 - math.prod(1 - p), abs=1e-13)
 
 
-def test_many_attempts_of_many_probabilities():
+@examples(100)
+@given(CHANCES)
+def test_it_sums_to_one_has_the_expected_number_and_its_variance(chances):
+    p = np.array(chances)
+    found = successes(p)
+    assert found.masses.min() >= 0
+    assert found.masses.sum() == pytest.approx(1, abs=1e-12)
+    assert found.mean == pytest.approx(p.sum(), abs=1e-10)
+    variance = found.masses @ (found.numbers - found.mean) ** 2
+    assert variance == pytest.approx((p * (1 - p)).sum(), abs=1e-9)
+    assert (np.diff(found.at_most) >= 0).all()
+    assert 0 <= found.start <= found.numbers[-1] <= len(p)
+    # Who is likelier to be found makes more of them likelier.
+    more = successes(np.minimum(p + 0.1, 1.0))
+    assert (np.cumsum(spread(more, len(p))) <= np.cumsum(spread(found, len(p))) + 1e-12).all()
+
+
+@pytest.mark.parametrize("chances", ["any", "rare", "certain", "groups", "halves", "both ends"])
+def test_many_attempts_are_exact_to_a_trillionth(chances):
     rng = np.random.default_rng(1)
-    p = np.concatenate([1 / rng.integers(1, 200, 3_000), rng.random(500)])
-    cumulative = np.cumsum(by_recursion(p))
-    for level in (0.05, 0.5, 0.95):
-        assert quantile_of_successes(p, level) == np.searchsorted(cumulative, level)
+    u = rng.random(3_000)
+    p = {
+        "any": u,
+        "rare": u**8,
+        "certain": 1 - u**8,
+        "groups": 1 / rng.integers(1, 200, 3_000),
+        "halves": np.full(3_000, 0.5),
+        "both ends": np.where(u < 0.5, 1e-9, 1 - 1e-9),
+    }[chances]
+    assert np.abs(spread(successes(p), len(p)) - by_recursion(p)).sum() < 1e-12
 
 
-def test_a_large_file_takes_a_second():
+def test_alike_attempts_count_as_often_as_there_are():
+    p, numbers = np.array([0.25, 1.0, 0.0, 0.7]), np.array([30, 2, 9, 0])
+    assert np.abs(spread(successes(p, numbers), 41) - spread(successes(np.repeat(p, numbers)), 41)).sum() < 1e-14
+
+
+def test_draws_are_distributed_like_that():
+    rng = np.random.default_rng(3)
+    p = 1 / rng.integers(1, 40, 300)
+    found, draws = successes(p), 20_000
+    drawn = (rng.random((draws, len(p))) < p).sum(axis=1)
+    of_draws = np.searchsorted(np.sort(drawn), found.numbers, side="right") / draws
+    # Massart's bound: exceeded with a probability of less than one in a million.
+    assert np.abs(of_draws - found.at_most).max() < math.sqrt(math.log(2e6) / (2 * draws))
+
+
+def test_a_mixture_is_that_of_its_parts():
+    parts = [successes(np.full(50, 0.9)), successes(np.zeros(3)), successes(np.array([0.5]))]
+    found = mixture([0.5, 0.25, 0.25], parts)
+    expected = sum(w * spread(part, 50) for w, part in zip([0.5, 0.25, 0.25], parts, strict=True))
+    assert np.abs(spread(found, 50) - expected).sum() < 1e-14
+    assert found.any == pytest.approx(0.5 + 0.125, abs=1e-12)
+    assert found.quantile(0.0) == 0
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.1, np.nan])
+def test_what_is_no_probability_is_refused(wrong):
+    with pytest.raises(InputError, match="probability out of range"):
+        successes(np.array([0.5, wrong]))
+
+
+def test_a_large_file_takes_a_moment():
     rng = np.random.default_rng(2)
     p = 1 / rng.integers(1, 400, 200_000)
     begun = time.process_time()
-    found = quantile_of_successes(p, 0.95)
-    assert time.process_time() - begun < 5
-    mean, spread = p.sum(), math.sqrt((p * (1 - p)).sum())
-    assert abs(found - (mean + 1.6449 * spread)) < 2
+    found = successes(p).quantile(0.95)
+    assert time.process_time() - begun < 2
+    mean, deviation = p.sum(), math.sqrt((p * (1 - p)).sum())
+    assert abs(found - (mean + 1.6449 * deviation)) < 2

@@ -253,7 +253,10 @@ def test_how_many_are_expected_and_how_many_in_95_of_100_cases(tmp_path):
     success, attacked = np.array([1.0, 1.0, 0.5, 0.5, 0.25]), np.array([True, True, True, True, False])
     runs = rows_of(("a", 5.0, 0.8, 3 / 5), ("b", 4.0, 0.0, 0.0))
     records = pd.concat([records_of("a", success, attacked), records_of("b", success / 4, attacked & False)])
-    folder = folder_of(tmp_path / "r", runs=runs, records=records, manifest={"records": 5})
+    told = {"policy": ["a", "a", "a", "b"], "people": [2, 3, 4, 0], "at_most": [0.25, 0.75, 1.0, 1.0]}
+    folder = folder_of(
+        tmp_path / "r", runs=runs, records=records, manifest={"records": 5}, tables={"reidentified": told}
+    )
     text = answer_of(folder)
     assert (
         "a pays most, 5.00, which is 1.00 more, and exposes 80.00% of the records to an attack: about 3.0 of 5" in text
@@ -261,7 +264,7 @@ def test_how_many_are_expected_and_how_many_in_95_of_100_cases(tmp_path):
     assert "are expected to be re-identified, and no more than 4 in 95 of 100 cases" in text
     assert "a5.00-80.00%0.60003.041.0000" in text
     assert "b4.001.000.00%0.0000000.2500" in text
-    # Where probabilities of attacks are not told by the records, no number of cases is.
+    # Where the distribution is not kept, no number of cases is told.
     runs[0]["risk"] = 0.5
     other = answer_of(folder_of(tmp_path / "s", runs=runs, records=records, manifest={"records": 5}))
     assert "a5.00-80.00%0.50002.5-1.0000" in other

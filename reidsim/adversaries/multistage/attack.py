@@ -190,6 +190,7 @@ class MultistageAttack:
             believed_success=attempt.believed_success,
             adversary_payoff=np.where(attacks, attempt.payoff, 0.0),
             exploits=attacks.astype(np.float64),
+            gain=attempt.gain,
             plan=attempt.plan,
         )
 

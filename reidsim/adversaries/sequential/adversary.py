@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,6 +95,7 @@ class SequentialAdversary:
             believed_success=hoped.reidentified,
             adversary_payoff=plan.true_payoff,
             exploits=np.where(plan.accesses, plan.exploits, 0.0),
+            gain=self.attack.gain,
         )
 
     def _weighed(self, linkage: Linkage) -> PlannedAttempt:
@@ -106,6 +107,7 @@ class SequentialAdversary:
             payoff=plan.true_payoff,
             pays=hoped.pays,
             exploits=plan.exploits,
+            gain=self.attack.gain,
         )
 
     def _plans(self, linkage: Linkage, *, everywhere: bool) -> tuple[Plan, Plan]:
@@ -167,14 +169,12 @@ class SequentialAdversary:
             for number, price in enumerate(prices)
         ]
         records = np.arange(believed.shape[1])
-        return replace(
-            by_plan[0],
-            **{
-                item.name: np.stack([getattr(one, item.name) for one in by_plan])[plan, records]
-                for item in fields(by_plan[0])
-                if getattr(by_plan[0], item.name) is not None
-            },
-        )
+        of_records: dict[str, Any] = {
+            item.name: np.stack([getattr(one, item.name) for one in by_plan])[plan, records]
+            for item in fields(by_plan[0])
+            if isinstance(getattr(by_plan[0], item.name), np.ndarray)
+        }
+        return replace(by_plan[0], **of_records)
 
 
 def _no_plan(n: int) -> Plan:

@@ -20,6 +20,7 @@ from reidsim.engine.batch.design import (
     has_numbered_replications,
     is_batch,
     makers_of,
+    require_runs_fit,
 )
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.executors.automatic import AutomaticExecutor
@@ -91,6 +92,7 @@ def run_job(
     report = progress or (lambda task, done, total: None)
     clock = Clock()
     design = design_of(loaded)
+    require_runs_fit(loaded, design)
     check_points(loaded, design)
     makers = makers_of(loaded, design)
     work = job.work(replace(loaded, path=loaded.path.absolute()), design)

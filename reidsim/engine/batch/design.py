@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from reidsim.engine.batch.sampling import draw_points
 from reidsim.errors import InputError
+from reidsim.memory import require_memory
 from reidsim.overrides import override, value_at
 from reidsim.scenarios.design_schema import SweepSection, SweepValues
 from reidsim.scenarios.kind import kind_of
@@ -26,6 +27,9 @@ from reidsim.scenarios.schema import ScenarioHead
 _NOT_OF_A_RUN = ("replications", "sweep", "uncertainty", "stress", "figures")
 # Sections that can name adversaries and policies.
 _NAMING_PARTS = ("adversary", "adversaries", "agents", "publisher", "subjects")
+
+# What is kept of a policy in each run until the tables are written: 25 kB of four policies.
+_KEPT_OF_POLICY = 6_250
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +221,20 @@ def check_points(loaded: LoadedScenario[ScenarioHead], design: Design) -> None:
                 expected=error.expected,
                 hint="; ".join(part for part in (error.hint, f"the point is {shown}") if part),
             ) from None
+
+
+def require_runs_fit(loaded: LoadedScenario[ScenarioHead], design: Design) -> None:
+    """Check that what is kept of all runs fits into the memory that is free.
+
+    Raises
+    ------
+    InputError
+        If it does not.
+    """
+    kind = kind_of(loaded.scenario)
+    policies = len(kind.policies_of(loaded.scenario)) if kind.decides else 1
+    needed = design.n_runs * policies * _KEPT_OF_POLICY
+    require_memory(needed, f"{design.n_runs:,} runs are too many for memory", source=loaded.path)
 
 
 def makers_of(loaded: LoadedScenario[ScenarioHead], design: Design) -> dict[str, dict[str, str]]:

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from reidsim.engine.batch.design import Design, at_point
 from reidsim.engine.batch.studies import Studies
 from reidsim.engine.batch.tasks import RunTask, Tables
+from reidsim.engine.distributions import distributions_of_equilibria, distributions_of_people, distributions_of_result
 from reidsim.engine.run_result import RunResult
-from reidsim.engine.single_run import describe_once, run_once
+from reidsim.engine.single_run import describe_once, run_once, within_memory
 from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.reidentified import measures_table
 from reidsim.scenarios.kind import Kind, kind_of
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.people import once_each
 from reidsim.scenarios.schema import ScenarioHead, economics_of
 from reidsim.scenarios.study import AmountPoints, PolicyOutcome, Study, equilibria_of
 
@@ -28,9 +28,6 @@ from reidsim.scenarios.study import AmountPoints, PolicyOutcome, Study, equilibr
 GROUP_COLUMNS = ("policy", "records", "knowledge", "sample", "defender", "plans_against", "adversary")
 # Columns of a run's own table that say which run it is, or that it ended well.
 _IDENTITY = ("scenario", "point", "replication", "state", "seed", "error", "run")
-# Outcomes of single records whose distribution is kept, and what they are called.
-_BY_RECORD = ("publisher_payoff", "adversary_payoff", "risk", "prosecutor", "journalist", "marketer", "overall")
-LEVELS = {"minimum": 0.0, "q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95, "maximum": 1.0}
 
 
 @dataclass(frozen=True)
@@ -79,7 +76,7 @@ class ScenarioWork:
         if not self._kind.decides:
             describe_once(loaded)
             return None
-        return self._studies.get(loaded).fingerprint
+        return within_memory(lambda: self._studies.get(loaded)).fingerprint
 
     @property
     def _kind(self) -> Kind:
@@ -90,9 +87,7 @@ class ScenarioWork:
         draw = task.replication if self._kind.numbers_draws else 0
         outcomes = self._outcomes(loaded, study, task, draw)
         equilibria = equilibria_of(outcomes)
-        runs = self._kind.summarise(study, draw, equilibria).join(self._kind.further_measures(study, equilibria))
-        by_record = quantiles_by_record(equilibria, self._kind.row_of_subject(study, draw))
-        tables = {"runs": columns_of_table(runs.reset_index()), "distributions": by_record}
+        tables = run_tables(study, draw, equilibria)
         runtimes = self._kind.runtimes(outcomes)
         if len(runtimes):
             tables["runtimes"] = columns_of_table(runtimes)
@@ -164,7 +159,7 @@ def _run_any(loaded: LoadedScenario[ScenarioHead]) -> tuple[Tables, tuple[str, .
     if "knowledge" in runs:
         # Several releases in one run: their size tells them apart, and their number.
         runs = runs.rename(columns={"replication": "sample"})
-    tables = {"runs": runs, "distributions": _distributions_of(result), **_rounds_of(result)}
+    tables = {"runs": runs, "distributions": distributions_of_result(result), **_rounds_of(result)}
     without = {
         name: table.drop(columns=[column for column in _IDENTITY if column in table]) for name, table in tables.items()
     }
@@ -177,50 +172,15 @@ def _rounds_of(result: RunResult) -> dict[str, pd.DataFrame]:
     return {name: tables[name] for name in ROUND_TABLES if name in tables}
 
 
-def quantiles_by_record(equilibria: Mapping[str, Equilibrium], row: NDArray[np.intp]) -> dict[str, list[Any]]:
-    """Return quantiles over records of their outcomes, one row per policy and outcome, as plain columns.
-
-    Parameters
-    ----------
-    equilibria : mapping of str to Equilibrium
-        By policy.
-    row : ndarray of intp, shape (n_subjects,)
-        On which row of these stands each who counts once.
-    """
-    return columns_of_table(_equilibria({policy: found.expand(row) for policy, found in equilibria.items()}))
-
-
-def _equilibria(equilibria: Mapping[Any, Equilibrium]) -> pd.DataFrame:
-    """Return quantiles over records of their outcomes, one row per policy and outcome."""
-    rows = []
-    for policy, equilibrium in equilibria.items():
-        outcomes = {
-            "publisher_payoff": equilibrium.publisher_payoff,
-            "adversary_payoff": equilibrium.adversary_payoff,
-            "risk": equilibrium.risk,
-        }
-        for measure, values in outcomes.items():
-            found = np.quantile(values, list(LEVELS.values()))
-            rows.append({"policy": str(policy), "measure": measure, **dict(zip(LEVELS, found.tolist(), strict=True))})
-    return pd.DataFrame(rows)
-
-
-def _distributions_of(result: RunResult) -> pd.DataFrame:
-    """Return the same from the records of a result of any game; none if it keeps no records."""
-    records = once_each(result.records, result.manifest["content"])
-    groups = [column for column in ("policy", "records", "knowledge") if column in records]
-    if records.empty or not groups:
-        return pd.DataFrame()
-    if "success_probability" in records and "attacked" in records:
-        records = records.assign(risk=np.where(records["attacked"], records["success_probability"], 0.0))
-    measures = [column for column in _BY_RECORD if column in records]
-    rows = []
-    for names, group in records.groupby(groups, sort=False, observed=True):
-        for measure in measures:
-            found = np.quantile(group[measure].to_numpy(dtype=np.float64), list(LEVELS.values()))
-            values = dict(zip(LEVELS, found.tolist(), strict=True))
-            rows.append({**dict(zip(groups, names, strict=True)), "measure": measure, **values})
-    return pd.DataFrame(rows)
+def run_tables(study: Study[Any], draw: int, equilibria: Mapping[str, Equilibrium]) -> dict[str, Any]:
+    """Return the measures of policies and how outcomes are distributed over records, as plain columns by table."""
+    kind = kind_of(study.scenario)
+    found, rows = kind.reidentified(study, draw, equilibria), kind.row_of_subject(study, draw)
+    runs = kind.summarise(study, draw, equilibria).join(measures_table(found))
+    runs = runs.join(kind.further_measures(study, equilibria))
+    by_record = distributions_of_equilibria({policy: each.expand(rows) for policy, each in equilibria.items()})
+    distributions = pd.concat([by_record, distributions_of_people(found)])
+    return {"runs": columns_of_table(runs.reset_index()), "distributions": columns_of_table(distributions)}
 
 
 def columns_of_table(table: pd.DataFrame) -> dict[str, list[Any]]:

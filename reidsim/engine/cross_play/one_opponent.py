@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from reidsim.engine.batch.design import at_point, has_numbered_replications
-from reidsim.engine.batch.one_run import columns_of_table, quantiles_by_record
+from reidsim.engine.batch.one_run import run_tables
 from reidsim.engine.batch.studies import Studies
 from reidsim.engine.batch.tasks import RunTask, Tables
 from reidsim.engine.cross_play.once import Table, table_of
@@ -65,10 +64,7 @@ class OpponentWork:
             planned = opponent.planned if self.informed and defender.plans else own.planned
             choice = defender.choose(planned)
             equilibria[policy] = outcome_of(paid_in(defender, opponent.truth, choice), choice)
-        rows = kind.row_of_subject(study, table.draw)
-        runs = kind.summarise(study, table.draw, equilibria).join(kind.further_measures(study, equilibria))
-        found: dict[str, Any] = {"runs": columns_of_table(runs.reset_index())}
-        return {**found, "distributions": quantiles_by_record(equilibria, rows)}, ()
+        return run_tables(study, table.draw, equilibria), ()
 
 
 def named_opponent(table: Table, name: str) -> Opponent:

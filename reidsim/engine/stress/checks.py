@@ -8,7 +8,7 @@ import pandas as pd
 
 from reidsim.engine.batch import Design
 from reidsim.engine.batch.design import check_points, sweep_points
-from reidsim.engine.batch.one_run import LEVELS
+from reidsim.engine.distributions import LEVELS
 from reidsim.engine.stress.designs import design_points, robustness_points, sensitivity_design
 from reidsim.engine.stress.outcomes import can_be_played_at_once, chosen_policies, outputs_among, quantile_column
 from reidsim.engine.stress.parts import curve_points

@@ -17,19 +17,23 @@ from numpy.typing import NDArray
 
 from reidsim.engine.batch import Design, Executor
 from reidsim.engine.batch.design import at_point, check_points
-from reidsim.engine.batch.one_run import LEVELS
 from reidsim.engine.batch.points import point_tables
+from reidsim.engine.distributions import LEVELS
 from reidsim.engine.stress.planning import believed_values
 from reidsim.errors import InputError, listed, not_among
 from reidsim.games.equilibrium import Equilibrium
-from reidsim.games.measures import RISK_QUANTILE, averages
+from reidsim.games.measures import REIDENTIFIED, RISK_QUANTILE, averages
+from reidsim.games.reidentified import reidentified_in
 from reidsim.measures import Measure, columns_of
+from reidsim.random_streams import nested_stream
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead, economics_of
+from reidsim.scenarios.stress_schema import StressSection
 from reidsim.scenarios.study import AmountPoints, Progress
 
 Planning = Literal["informed", "as-believed"]
+Drawn = Callable[[], np.random.Generator]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,10 +115,40 @@ def economics_at(
     return economics_of(at_point(loaded, values).scenario)
 
 
-def measures_of(equilibrium: Equilibrium, weights: NDArray[np.int64], risk_level: float) -> dict[str, float]:
-    """Return the averages over records of `runs.parquet`, and the quantile ``risk_quantile`` of the risk."""
+def asks_for_people(section: StressSection) -> bool:
+    """Tell whether any output of a stress test is about the number of people re-identified."""
+    outputs = {*section.outputs, *(() if section.discovery is None else (section.discovery.output,))}
+    return bool(outputs & set(columns_of(REIDENTIFIED)))
+
+
+def measures_of(
+    equilibrium: Equilibrium, weights: NDArray[np.int64], risk_level: float, drawn_by: Drawn | None = None
+) -> dict[str, float]:
+    """Return what an equilibrium leads to.
+
+    Parameters
+    ----------
+    equilibrium : Equilibrium
+    weights : ndarray of int64, shape (n_rows,)
+    risk_level : float
+        Of the quantile ``risk_quantile`` of the risk.
+    drawn_by : callable, optional
+        Returns the generator of what may have to be drawn of the number of people re-identified; that number is left
+        out, if not given.
+
+    Returns
+    -------
+    dict of str to float
+        The averages over records of `runs.parquet`, and the rest by column.
+    """
     quantile = float(np.quantile(np.repeat(equilibrium.risk, weights), risk_level))
-    return {**averages(equilibrium, weights), RISK_QUANTILE.column: quantile}
+    people = {} if drawn_by is None else reidentified_in(equilibrium, weights, drawn_by).measures()
+    return {**averages(equilibrium, weights), RISK_QUANTILE.column: quantile, **people}
+
+
+def drawn_at(loaded: LoadedScenario[ScenarioHead], point: int) -> Drawn:
+    """Return what draws at a point."""
+    return lambda: nested_stream(loaded.scenario.seed, "reidentified", (0, point))
 
 
 def checked_economics(
@@ -148,6 +182,8 @@ class AmountEvaluator:
     risk_level : float
         Of ``risk_quantile``.
     progress : callable, optional
+    people : bool
+        Whether the number of people re-identified is asked for.
     """
 
     loaded: LoadedScenario[ScenarioHead]
@@ -155,6 +191,7 @@ class AmountEvaluator:
     policies: tuple[str, ...]
     risk_level: float
     progress: Callable[[int, int], None] | None = None
+    people: bool = False
 
     def at(self, points: pd.DataFrame, planning: Planning) -> Outcomes:
         """See `Evaluator`; as believed, each policy is planned once, with all of the scenario's own prices."""
@@ -170,7 +207,8 @@ class AmountEvaluator:
                     and not kind_of(self.loaded.scenario).policy(policy).is_rule
                 )
                 plan = self.points.plan(policy, believed) if informed else fixed[policy]
-                measures = measures_of(plan.equilibrium(truth), weights, self.risk_level)
+                draws = drawn_at(self.loaded, point) if self.people else None
+                measures = measures_of(plan.equilibrium(truth), weights, self.risk_level, draws)
                 rows.append({"point": point, "policy": policy, **measures})
             if self.progress is not None:
                 self.progress(point + 1, len(economics))

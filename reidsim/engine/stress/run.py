@@ -22,9 +22,11 @@ from reidsim.engine.stress.outcomes import (
     BatchEvaluator,
     Evaluator,
     Outcomes,
+    asks_for_people,
     can_be_played_at_once,
     checked_economics,
     chosen_policies,
+    drawn_at,
     economics_at,
     measures_of,
 )
@@ -210,13 +212,18 @@ class _Stress:
         assert points is not None  # noqa: S101 - asked for where the kind has some
         return points
 
+    @property
+    def _people(self) -> bool:
+        return asks_for_people(self._section)
+
     def _evaluator(self, points: pd.DataFrame, task: str) -> Evaluator:
         keys = tuple(map(str, points.columns))
         if can_be_played_at_once(self._scenario, keys):
             level = self._section.risk_level
             return AmountEvaluator(
-                self._loaded, self._points, self._policies, level, lambda done, total: self._report(task, done, total)
-            )
+                self._loaded, self._points, self._policies, level,
+                lambda done, total: self._report(task, done, total), self._people,
+            )  # fmt: skip
         report: Progress = lambda _, done, total: self._report(task, done, total)  # noqa: E731
         level = self._section.risk_level
         runner = OpponentEvaluator if says_who_comes(points) else BatchEvaluator
@@ -296,7 +303,8 @@ class _Stress:
         for criterion, robust in choices.items():
             plan = self._points.play(robust.choice.strategies)
             for point, truth in enumerate(truths):
-                measures = measures_of(plan.equilibrium(truth), study.world(0).weights, level)
+                draws = drawn_at(self._loaded, point) if self._people else None
+                measures = measures_of(plan.equilibrium(truth), study.world(0).weights, level, draws)
                 rows.append({"point": point, "policy": f"robust-{criterion}", **measures})
         self._tables["robust_strategies"] = strategy_table(self._kind, study, choices)
         added = tuple(f"robust-{criterion}" for criterion in choices)

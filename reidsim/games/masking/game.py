@@ -26,6 +26,7 @@ from reidsim.adversaries.multistage.two_stage import (
 from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.adversaries.response import INDIFFERENCE, Adversary
 from reidsim.errors import InputError
+from reidsim.games.attempts import Attempts
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.linkage.surname_inference.inference import NO_SURNAME
@@ -229,6 +230,9 @@ class MaskingGame:
             solver=choice.solver,
             evaluated=choice.evaluated,
             exact=choice.exact,
+            attempts=Attempts.of_one(
+                np.where(attacked, columns[2], 0.0), columns[1], self.attack_arrays.gain, np.asarray(self.loss)
+            ),
         )
 
     def confidence(self, strategies: Strategies) -> tuple[NDArray[np.int64], Floats]:

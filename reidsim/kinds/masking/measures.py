@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from reidsim.agents.measures import PARTICIPATION
+from reidsim.agents.measures import RUN_MEASURES
 from reidsim.games.measures import GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF
-from reidsim.games.measures import MEASURES as GAME_MEASURES
 from reidsim.measures import Measure
 
 SUBJECT_PAYOFF = replace(
@@ -39,8 +38,7 @@ PRIVACY_FAIRNESS = Measure(
 
 _OWN_WORDS = {measure.column: measure for measure in (SUBJECT_PAYOFF, MASKING_INTENSITY)}
 MEASURES = (
-    *(_OWN_WORDS.get(measure.column, measure) for measure in GAME_MEASURES),
-    PARTICIPATION,
+    *(_OWN_WORDS.get(measure.column, measure) for measure in RUN_MEASURES),
     USEFULNESS,
     USEFULNESS_FAIRNESS,
     PRIVACY_FAIRNESS,

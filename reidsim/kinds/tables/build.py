@@ -54,7 +54,7 @@ def build_study(loaded: LoadedScenario[Any]) -> TablesStudy:
         amounts = _amounts(scenario, records)
         kinds, kind_of_record = _kinds(amounts)
         radices = (*(h.attribute.size for h in records.hierarchies), len(kinds))
-        keys = mixed_radix_keys(np.column_stack([records.codes, kind_of_record]), radices)
+        keys = mixed_radix_keys(np.column_stack([records.codes, kind_of_record]), radices, where="attributes")
         _, first, cell_of_record = np.unique(keys, return_index=True, return_inverse=True)
         counted = tuple(name for name, attribute in scenario.attributes.items() if attribute.in_loss)
         lattice = GeneralizationLattice(records.hierarchies, records.codes[first], counted)

@@ -20,6 +20,7 @@ from reidsim.kinds.tables.dropped_columns import DroppedColumns
 from reidsim.kinds.tables.full_domain_nodes import FullDomainTables, node_tables
 from reidsim.kinds.tables.full_domain_points import MOST_POINTS, FullDomainPoints, walks_at_once
 from reidsim.kinds.tables.measures import MEASURES, MEASURES_OF_PEOPLE
+from reidsim.kinds.tables.memory import needed_memory
 from reidsim.kinds.tables.outcomes import (
     class_table,
     facts_of,
@@ -43,6 +44,7 @@ from reidsim.kinds.tables.sharing import read_records, shared_columns, true_valu
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.kinds.tables.switching import largest_group, takes_best
 from reidsim.measures import Measure
+from reidsim.memory import PROGRAM_BYTES, memory_text
 from reidsim.scenarios.adversary_schema import AdversarySection
 from reidsim.scenarios.asked import Stored
 from reidsim.scenarios.attack_recipe import require_recipe
@@ -115,9 +117,14 @@ class TablesKind(Kind):
             f"{counted(study.lattice.size, 'strategy', 'strategies')}"
         )
         size += "" if people is None else f", {counted(people.total, 'person', 'people')}"
+        size += f", about {memory_text(PROGRAM_BYTES + needed_memory(study))} of memory"
         if study.n_nodes > _MANY_NODES and walks_whole_lattice(study.scenario):
             size += '; to walk them all may take long, publisher.search = "anytime" has a budget'
         return size
+
+    def needed_memory(self, study: TablesStudy) -> int:
+        """Return the bytes of records, cells and people, and of what is rolled up of them."""
+        return needed_memory(study)
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return what cells, hierarchies and people are made of."""

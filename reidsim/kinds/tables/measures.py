@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from reidsim.agents.measures import PARTICIPATION
+from reidsim.agents.measures import RUN_MEASURES
 from reidsim.games.measures import (
     ADVERSARY_PAYOFF,
     HOUSEHOLD_RISK,
@@ -15,7 +15,6 @@ from reidsim.games.measures import (
     SHARE_SUPPRESSED,
     SHARE_UNCHANGED,
 )
-from reidsim.games.measures import MEASURES as GAME_MEASURES
 from reidsim.measures import Measure
 
 # With planner ``fmdp`` and known groups.
@@ -69,8 +68,7 @@ EXPOSED_TO_WEIGHTED = Measure(
 )
 
 MEASURES = (
-    *GAME_MEASURES,
-    PARTICIPATION,
+    *RUN_MEASURES,
     HOUSEHOLD_RISK,
     ATTACK_THRESHOLD,
     PUBLISHER_PAYOFF_DIFFERENCE,

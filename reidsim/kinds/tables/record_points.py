@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.games.attempts import Attempts
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.parameter_grid import Options, ParameterPoints, best_options, fixed_options, undominated_options
 from reidsim.games.record_game import WITHHELD, Choice
@@ -179,10 +180,11 @@ class OneShotPlan:
         gain = truth.adversary_gain
         attacked = gain * self.success > truth.cost * (1 + INDIFFERENCE)
         risk = np.where(attacked, self.success, 0.0)
+        payoff = np.where(attacked, gain * self.success - truth.cost, 0.0)
         return Equilibrium(
             strategies=self.strategies,
             publisher_payoff=truth.benefit * self.utility - truth.loss * risk,
-            adversary_payoff=np.where(attacked, gain * self.success - truth.cost, 0.0),
+            adversary_payoff=payoff,
             attacked=attacked,
             success_probability=self.success,
             utility=self.utility,
@@ -190,4 +192,5 @@ class OneShotPlan:
             solver="thinned",
             evaluated=self.options,
             exact=self.exact,
+            attempts=Attempts.of_one(risk, payoff, gain, truth.loss),
         )

@@ -280,6 +280,7 @@ def _with_withheld(found: Equilibrium, row_of: Rows, record: Rows, n_records: in
     place = np.full(n_records, -1)
     place[record] = np.arange(len(record))
     there, at = place >= 0, np.maximum(place, 0)
+    rows = np.where(there, row_of[at], -1) if len(record) else place
 
     def spread(values: NDArray[Any], without: float) -> Floats:
         return np.where(there, values[at], without) if len(record) else np.full(n_records, without)
@@ -296,6 +297,7 @@ def _with_withheld(found: Equilibrium, row_of: Rows, record: Rows, n_records: in
         evaluated=np.zeros(n_records, dtype=np.int64),
         exact=False,
         frequency=None if each.frequency is None else spread(each.frequency, 1.0),
+        attempts=None if found.attempts is None else found.attempts.expand(rows),
     )
 
 

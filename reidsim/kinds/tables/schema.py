@@ -511,3 +511,11 @@ def walks_whole_lattice(scenario: TablesScenario) -> dict[str, str]:
         if (walk := policy_named(name).walks(publisher.unit)) == "always" or (walk == "search" and exact)
     ]
     return {"publisher.policies": walking[0]} if walking else {}
+
+
+def lists_every_form(scenario: TablesScenario) -> bool:
+    """Tell whether every generalization of each record is computed."""
+    publisher = scenario.publisher
+    if publisher.unit == "table" or publisher.solver != "backward-induction":
+        return False
+    return any(policy_named(name).way == "unit" for name in publisher.policies)

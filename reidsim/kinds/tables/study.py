@@ -26,13 +26,13 @@ from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
 from reidsim.kinds.tables.own_adversary import OwnAdversary, alone, planner_of, sequential_attack_of
 from reidsim.kinds.tables.people import ReleasedPeople
 from reidsim.kinds.tables.policies import TablesPolicy, policy_named
-from reidsim.kinds.tables.schema import TablesScenario, walks_whole_lattice
+from reidsim.kinds.tables.schema import TablesScenario, lists_every_form, walks_whole_lattice
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.linkage.individual_risk import SampledPeople, sizes_among
 from reidsim.populations.domain import Codes
 from reidsim.populations.population import Population
 from reidsim.releases.full_domain import common_levels
-from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.releases.lattice import MOST_NUMBERED, GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import AdversarySection, Risk
 from reidsim.scenarios.load import LoadedScenario
@@ -236,6 +236,20 @@ class TablesStudy(Study[TablesScenario]):
         InputError
             Names the key that asks for it.
         """
+        size = self.lattice.size
+        if size >= MOST_NUMBERED:
+            raise InputError(
+                "too many generalizations to number", where="attributes", found=size, expected="fewer than 2**62",
+                hint="fewer attributes or levels have fewer",
+            )  # fmt: skip
+        if size > MOST_NODES and lists_every_form(self.scenario):
+            raise InputError(
+                "too many generalizations of a record to compute one by one",
+                where="publisher.solver",
+                found=size,
+                expected=f"at most {MOST_NODES:,}",
+                hint='"branch-and-bound" leaves out those that cannot be best',
+            )
         walking = sorted(walks_whole_lattice(self.scenario))
         if walking and self.n_nodes > MOST_NODES:
             raise InputError(

@@ -150,7 +150,7 @@ def _comparison(run: StoredRun, order: pd.DataFrame, exposures: Mapping[str, Exp
     caption = "What each policy costs and whom it exposes"
     if any(exposure.high is not None for exposure in exposures.values()):
         caption += (
-            "; 95 of 100 by the Poisson-binomial distribution of attacks that succeed independently of each other"
+            "; 95 of 100 by the distribution of their number, where attacks succeed independently given who attacks"
         )
     if run.rounds > 1 or n_points > 1:
         caption += "; means over " + " and ".join(

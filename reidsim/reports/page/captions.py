@@ -10,6 +10,7 @@ from reidsim.scenarios.kind import Kind
 _FIGURES = {
     "payoffs": "Payoffs of both players by policy",
     "risks": "Share of records whose risk of re-identification is at least so high, by policy",
+    "reidentified": "Probability that at most so many people are re-identified, by policy",
     "sensitivity": "How much each uncertain value matters for each outcome, by policy",
     "regrets": "How far each policy stays below the best one, over the points of uncertain values",
     "beliefs-NUMBER": "What a publisher with mistaken beliefs gets, by policy",
@@ -43,6 +44,7 @@ _TABLES = {
     "statistics": "Means over runs with their confidence intervals",
     "differences": "Paired differences between policies with their confidence intervals",
     "distributions": "How outcomes are distributed over runs and records",
+    "reidentified": "Distribution of the number of people re-identified, by policy",
 }
 
 # Columns of wide tables that a page shows.

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
-from reidsim.linkage.poisson_binomial import quantile_of_successes
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.scenarios.people import once_each
 
 LEVEL = 0.95
-# By how much the records' own numbers may differ from the mean of a run, as they are added up in another order.
-_SAME = 1e-6
+# Probabilities may be below a level by rounding.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -25,8 +23,8 @@ class Exposure:
     expected : float or None
         People who are expected to be re-identified; None where a run does not say how many there are.
     high : int or None
-        A number that is not exceeded in 95 of 100 cases, if attacks succeed or fail independently of each other; None
-        where the table of records does not say with which probability each record is attacked and re-identified.
+        A number that is not exceeded in 95 of 100 cases; None where the run keeps no distribution of it, as that of
+        several points.
     highest : float or None
         Highest probability, over shared records, that an attack would name the person.
     """
@@ -52,19 +50,22 @@ def exposure_of(run: StoredRun, policy: str, risk: float) -> Exposure:
         If the table of records cannot be read.
     """
     expected = None if run.n_counted is None else risk * run.n_counted
-    if "records" not in run.tables:
-        return Exposure(expected, None, None)
-    records = run.records
-    if not {"policy", "attacked", "success_probability"} <= set(records.columns):
-        return Exposure(expected, None, None)
-    records = once_each(records[(records["policy"].astype("str") == policy).to_numpy()], run.content)
-    success = records["success_probability"].fillna(0.0).to_numpy(dtype=np.float64)
-    highest = float(success.max(initial=0.0))
-    attempts = np.where(records["attacked"].astype(bool), success, 0.0)
-    # Rounds, draws and several adversaries have other probabilities than the table of records tells.
-    if expected is None or run.rounds > 1 or not np.isclose(attempts.sum(), expected, rtol=_SAME, atol=_SAME):
-        return Exposure(expected, None, highest)
-    return Exposure(expected, quantile_of_successes(attempts, LEVEL), highest)
+    return Exposure(expected, _not_exceeded(run, policy), _highest(run, policy))
+
+
+def _not_exceeded(run: StoredRun, policy: str) -> int | None:
+    if "reidentified" not in run.tables:
+        return None
+    table = run.table("reidentified")
+    likely = (table["policy"].astype("str") == policy) & (table["at_most"] >= LEVEL - _ROUNDING)
+    return int(table.loc[likely, "people"].min()) if likely.any() else None
+
+
+def _highest(run: StoredRun, policy: str) -> float | None:
+    if "records" not in run.tables or not {"policy", "success_probability"} <= set(run.records.columns):
+        return None
+    records = once_each(run.records[(run.records["policy"].astype("str") == policy).to_numpy()], run.content)
+    return float(records["success_probability"].fillna(0.0).max()) if len(records) else 0.0
 
 
 def people_text(number: float) -> str:

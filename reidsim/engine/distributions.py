@@ -1,0 +1,90 @@
+"""How outcomes are distributed over single records, and over cases of how many people are re-identified: quantiles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.agents.measures import weighted_quantiles
+from reidsim.engine.run_result import RunResult
+from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.reidentified import Reidentified
+from reidsim.scenarios.people import once_each
+
+LEVELS = {"minimum": 0.0, "q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95, "maximum": 1.0}
+# What the number of people re-identified is called beside outcomes of single records.
+PEOPLE = "reidentified"
+# Outcomes of single records whose distribution is kept, and what they are called.
+_BY_RECORD = ("publisher_payoff", "adversary_payoff", "risk", "prosecutor", "journalist", "marketer", "overall")
+
+
+def distributions_of_people(found: Mapping[str, Reidentified]) -> pd.DataFrame:
+    """Return quantiles of the number of people re-identified, one row per policy."""
+    rows = []
+    for policy, each in found.items():
+        quantiles = {name: float(each.people.quantile(level)) for name, level in LEVELS.items()}
+        rows.append({"policy": policy, "measure": PEOPLE, **quantiles})
+    return pd.DataFrame(rows)
+
+
+def distributions_of_rounds(
+    policy: str, outcomes: Mapping[str, NDArray[np.float64]], shared: NDArray[np.int64]
+) -> list[dict[str, Any]]:
+    """Return quantiles over the records shared in all rounds, one row per outcome.
+
+    Parameters
+    ----------
+    policy : str
+    outcomes : mapping of str to ndarray of float64, shape (n,)
+        Of records, by column.
+    shared : ndarray of int64, shape (n,)
+        How many records have each.
+    """
+    return [
+        {
+            "policy": policy,
+            "measure": measure,
+            **dict(zip(LEVELS, weighted_quantiles(values, shared, LEVELS.values()), strict=True)),
+        }
+        for measure, values in outcomes.items()
+    ]
+
+
+def distributions_of_equilibria(equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+    """Return quantiles over records of their outcomes, one row per policy and outcome."""
+    rows = []
+    for policy, equilibrium in equilibria.items():
+        outcomes = {
+            "publisher_payoff": equilibrium.publisher_payoff,
+            "adversary_payoff": equilibrium.adversary_payoff,
+            "risk": equilibrium.risk,
+        }
+        for measure, values in outcomes.items():
+            found = np.quantile(values, list(LEVELS.values()))
+            rows.append({"policy": policy, "measure": measure, **dict(zip(LEVELS, found.tolist(), strict=True))})
+    return pd.DataFrame(rows)
+
+
+def distributions_of_result(result: RunResult) -> pd.DataFrame:
+    """Return the same of a result of any game: of all rounds of agents, else from its records if it keeps any."""
+    of_rounds = result.analysis.tables().get("distributions")
+    if of_rounds is not None:
+        return of_rounds
+    records = once_each(result.records, result.manifest["content"])
+    groups = [column for column in ("policy", "records", "knowledge") if column in records]
+    if records.empty or not groups:
+        return pd.DataFrame()
+    if "success_probability" in records and "attacked" in records:
+        records = records.assign(risk=np.where(records["attacked"], records["success_probability"], 0.0))
+    measures = [column for column in _BY_RECORD if column in records]
+    rows = []
+    for names, group in records.groupby(groups, sort=False, observed=True):
+        for measure in measures:
+            found = np.quantile(group[measure].to_numpy(dtype=np.float64), list(LEVELS.values()))
+            values = dict(zip(LEVELS, found.tolist(), strict=True))
+            rows.append({**dict(zip(groups, names, strict=True)), "measure": measure, **values})
+    return pd.DataFrame(rows)

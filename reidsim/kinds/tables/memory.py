@@ -1,0 +1,47 @@
+"""How much memory the run of a study of a table takes, from its size alone."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+
+from reidsim.kinds.tables.study import TablesStudy
+
+# Bytes, fitted to the peaks of whole runs of up to a million records; see `docs/limits.md`.
+_OF_RECORD, _OF_OUTCOME = 250, 150
+_OF_CELL, _OF_VALUE, _OF_LOSS = 60, 40, 8
+# Tables of people rolled up to a node: of each group, each cell of the release, and all that are kept together.
+_OF_GROUP, _OF_GROUPED, _MOST_KEPT = 16, 4, 256 * 2**20
+# Of each cell on the way through the lattice of a whole table.
+_OF_STEP = 24
+# More nodes than these are not looked at one by one.
+_MANY_NODES = 100_000
+
+
+def needed_memory(study: TablesStudy) -> int:
+    """Return about how many bytes a run takes at its peak, besides the program; file and results are included.
+
+    Parameters
+    ----------
+    study : TablesStudy
+    """
+    publisher, lattice = study.scenario.publisher, study.lattice
+    people = 0 if study.population is None else len(study.population.cells)
+    of_cell = _OF_VALUE * len(lattice.shape) + _OF_CELL
+    by_record = study.n_records * (_OF_RECORD + _OF_OUTCOME * len(publisher.policies))
+    by_cell = lattice.n_records * (of_cell + _OF_LOSS * sum(lattice.shape)) + people * of_cell
+    cells = lattice.n_records + people
+    if publisher.unit == "table":
+        return by_record + by_cell + _OF_STEP * cells * sum(lattice.shape)
+    return by_record + by_cell + min(_MOST_KEPT, _rolled_up(study, cells))
+
+
+def _rolled_up(study: TablesStudy, cells: int) -> int:
+    """Return the bytes of the tables of all nodes at most, each with as many groups as there can be."""
+    lattice = study.lattice
+    groups = lattice.size * cells
+    if lattice.size <= _MANY_NODES:
+        by_attribute = (np.array(hierarchy.n_groups, dtype=np.float64) for hierarchy in lattice.hierarchies)
+        groups = int(np.minimum(reduce(np.multiply.outer, by_attribute), cells).sum())
+    return lattice.size * lattice.n_records * _OF_GROUPED + groups * _OF_GROUP

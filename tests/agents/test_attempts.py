@@ -1,0 +1,115 @@
+"""How many people are re-identified in a round, against draws of who comes and which attempts hit."""
+
+import math
+
+import numpy as np
+import pytest
+
+from reidsim.agents.attack import AttackPlan, Replies
+from reidsim.agents.attempts import cases_of_round
+from reidsim.agents.model import ReidentificationModel
+from reidsim.games.reidentified import reidentified
+
+DRAWS = 40_000
+# Massart's bound on the distance of distribution functions: exceeded once in a million.
+BOUND = math.sqrt(math.log(2e6) / (2 * DRAWS))
+
+
+def drawn(setting, plans, acting, participants, kept):
+    """Return numbers re-identified and both payoffs in many draws; a budget takes the first records of a cell."""
+    rng = np.random.default_rng(7)
+    cell = np.repeat(np.arange(setting.n_cells), participants)
+    first = np.concatenate([np.arange(number) for number in participants])
+    if setting.meeting == "one-of":
+        who = np.searchsorted(np.cumsum(acting), rng.random(DRAWS))
+        there = who[:, None] == np.arange(len(plans))
+    else:
+        there = rng.random((DRAWS, len(plans))) < acting
+    found, earned = np.zeros((DRAWS, len(cell)), dtype=bool), np.zeros(DRAWS)
+    for number, (plan, profile) in enumerate(zip(plans, setting.profiles, strict=True)):
+        target = first < plan.targets[cell]
+        hit = (rng.random((DRAWS, len(cell))) < plan.replies.success[cell]) & target & there[:, [number]]
+        lucky = hit.sum(axis=1) - (plan.replies.success[cell] * target).sum()
+        earned += there[:, number] * (plan.targets @ plan.replies.payoff - plan.spent + profile.gain * lucky)
+        found |= hit
+    return found.sum(axis=1), kept - found @ setting.loss[cell], earned
+
+
+@pytest.mark.parametrize("meeting", ["one-of", "all"])
+@pytest.mark.parametrize("budget", [math.inf, 15.0])
+def test_a_round_is_distributed_as_its_draws(meeting, budget, town, profile_of_small, setting_of_small):
+    types = [
+        profile_of_small(town, "keen", weight=0.3, gain=60.0, cost=2.0, budget=budget),
+        profile_of_small(town, "lazy", weight=0.6, gain=40.0, cost=8.0),
+    ]
+    setting = setting_of_small(profiles=types, meeting=meeting)
+    model = ReidentificationModel(setting, "no-protection").run()
+    plans = [adversary.plan for adversary in model.adversaries]
+    partly = (plans[0].targets > 0) & (plans[0].targets < model.participants)
+    assert partly.any() == (budget < math.inf)
+    found = model.reidentified[0]
+    kept = float(model.participants @ setting.benefit)
+    numbers, publisher, adversary = drawn(setting, plans, np.array([0.3, 0.6]), model.participants, kept)
+    assert found.people.mean == pytest.approx(model.measures["breaches"], abs=1e-9)
+    of_draws = np.searchsorted(np.sort(numbers), found.people.numbers, side="right") / DRAWS
+    assert np.abs(of_draws - found.people.at_most).max() < BOUND
+    for payoff, column in ((publisher, "publisher_payoff"), (adversary, "adversary_payoff")):
+        ours = getattr(found, column.removesuffix("_payoff"))
+        assert ours.values @ ours.masses / 12 == pytest.approx(model.measures[column], abs=1e-9)
+        # The worst twentieth of the draws, within five standard errors of a mean of so many.
+        worst = np.sort(payoff)[: DRAWS // 20]
+        error = 5 * max(float(worst.std()), 1.0) / math.sqrt(DRAWS / 20)
+        assert found.measures()[f"{column}_cvar"] * 12 == pytest.approx(worst.mean(), abs=error)
+
+
+def test_records_that_a_budget_leaves_over_are_not_attacked(town, profile_of_small, setting_of_small):
+    """Of three records alike two are attacked, each with one chance in two: never are there three."""
+    setting = setting_of_small(profiles=[profile_of_small(town)])
+    n = setting.n_cells
+    participants = np.array([3] + [0] * (n - 1))
+
+    def found(targets, frequency=1.0):
+        here = np.zeros(n)
+        here[0] = targets
+        amounts = np.zeros(n)
+        replies = Replies(here > 0, np.full(n, 0.5), amounts, amounts, amounts, amounts, frequency)
+        plan = AttackPlan(frozenset(), 0.0, replies, here)
+        cases = cases_of_round(setting, [plan], np.ones(1), participants, np.ones(n))
+        return reidentified(3, cases, lambda: np.random.default_rng(0)).people
+
+    assert found(2).masses.tolist() == pytest.approx([0.25, 0.5, 0.25])
+    # Who attacks each with some probability, or spends what is left on part of one, may attack all.
+    assert found(2, 2 / 3).masses.tolist() == pytest.approx([(2 / 3) ** 3, 3 * (2 / 3) ** 2 / 3, 2 / 9, 1 / 27])
+    assert found(1.5).masses.tolist() == pytest.approx([27 / 64, 27 / 64, 9 / 64, 1 / 64])
+
+
+def test_two_budgets_that_cover_parts_of_a_cell_have_the_expected_number(town, profile_of_small, setting_of_small):
+    types = [profile_of_small(town, name, weight=1.0, cost=1.0, budget=6.0) for name in ("one", "other")]
+    setting = setting_of_small(profiles=types, meeting="all")
+    model = ReidentificationModel(setting, "no-protection").run()
+    both = [adversary.plan.targets for adversary in model.adversaries]
+    assert ((both[0] % 1 == 0) & (both[0] > 0) & (both[0] < model.participants)).any()
+    assert model.reidentified[0].people.mean == pytest.approx(model.measures["breaches"], abs=1e-9)
+
+
+def test_rounds_tell_their_measures(setting_of_small):
+    model = ReidentificationModel(setting_of_small(rounds=2), "no-protection").run()
+    rounds = model.datacollector.get_model_vars_dataframe()
+    assert len(model.reidentified) == len(rounds) == len(model.by_record) == len(model.shared) == 2
+    for found, (_, row) in zip(model.reidentified, rounds.iterrows(), strict=True):
+        for column, value in found.measures().items():
+            assert row[column] == value
+
+
+def test_nobody_there_finds_nobody(town, profile_of_small, setting_of_small):
+    types = [profile_of_small(town, "keen", weight=0.5), profile_of_small(town, "lazy", weight=0.5)]
+    setting = setting_of_small(profiles=types, mode="sampling", meeting="all")
+    met = set()
+    for replication in range(12):
+        drawn_setting = setting_of_small(profiles=types, mode="sampling", meeting="all", replication=replication)
+        model = ReidentificationModel(drawn_setting, "no-protection").run()
+        there = sum(adversary.acts for adversary in model.adversaries)
+        met.add(there)
+        assert (model.reidentified[0].people.mean > 0) == (there > 0)
+    assert met == {0, 1, 2}
+    assert setting.n_subjects == 12

@@ -1,0 +1,189 @@
+"""How many people are re-identified, and the worst payoffs, against going through who comes and which attempts hit."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small_games import small_games
+from tiers import examples
+
+from reidsim.adversaries.response import Presence
+from reidsim.adversaries.simple_behaviours import RandomAttacks
+from reidsim.games.adversary_types import AdversaryType, TypesGame
+from reidsim.games.attempts import Attempts
+from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.equilibrium import evaluate
+from reidsim.games.measures import REIDENTIFIED
+from reidsim.games.record_game import Choice
+from reidsim.games.reidentified import (
+    distribution_table,
+    evenly_mixed,
+    measures_table,
+    reidentified,
+    reidentified_in,
+)
+from reidsim.measures import columns_of
+
+
+def no_draws():
+    raise AssertionError("nothing has to be drawn")
+
+
+def worst(outcomes, place, share=0.05):
+    """Return the mean over the lowest share of outcomes, each (probability, ...)."""
+    left, total = share, 0.0
+    for outcome in sorted(outcomes, key=lambda each: each[place]):
+        taken = min(left, outcome[0])
+        total, left = total + taken * outcome[place], left - taken
+    return total / share
+
+
+def gone_through(attempts, numbers, kept):
+    """Return every outcome: its probability, the number re-identified, and both payoffs."""
+    row = np.repeat(np.arange(len(numbers)), numbers)
+    types = range(len(attempts.presence.weights))
+    if attempts.presence.one_of:
+        cases = [(attempts.presence.weights[t], (t,)) for t in types]
+        cases.append((1 - sum(attempts.presence.weights), ()))
+    else:
+        cases = [
+            (
+                math.prod(w if t in who else 1 - w for t, w in enumerate(attempts.presence.weights)),
+                who,
+            )
+            for size in range(len(types) + 1)
+            for who in itertools.combinations(types, size)
+        ]
+    outcomes = []
+    for probability, who in cases:
+        tries = [(t, person) for t in who for person in range(len(row))]
+        for hits in itertools.product((0, 1), repeat=len(tries)):
+            mass, found, earned = probability, set(), 0.0
+            for (t, person), hit in zip(tries, hits, strict=True):
+                risk, gain = attempts.risk[t, row[person]], attempts.gain[t, row[person]]
+                mass *= risk if hit else 1 - risk
+                # Gains as drawn, all else as expected.
+                earned += attempts.payoff[t, row[person]] + gain * (hit - risk)
+                if hit:
+                    found.add(person)
+            if mass > 0:
+                lost = sum(attempts.loss[row[person]] for person in found)
+                outcomes.append((mass, len(found), kept - lost, earned))
+    return outcomes
+
+
+@st.composite
+def small_attempts(draw):
+    n_types, n_rows = draw(st.integers(1, 2)), draw(st.integers(1, 3))
+    one_of = draw(st.booleans())
+    weights = [draw(st.sampled_from([0.0, 0.25, 0.5, 1.0])) for _ in range(n_types)]
+    if one_of:
+        weights = [weight / max(sum(weights), 1.0) for weight in weights]
+    chances = st.sampled_from([0.0, 0.1, 0.5, 1 / 3, 1.0])
+    money = st.sampled_from([0.0, 2.0, 2.5, 100.0])
+
+    def table(values, rows=n_types):
+        return np.array([[draw(values) for _ in range(n_rows)] for _ in range(rows)])
+
+    risk = table(chances)
+    attempts = Attempts(Presence(tuple(weights), one_of), risk, table(money) - 1, table(money), table(money, 1)[0])
+    return attempts, np.array([draw(st.integers(0, 2)) for _ in range(n_rows)])
+
+
+@examples(80)
+@given(small_attempts())
+def test_it_is_what_going_through_everything_gives(small):
+    attempts, numbers = small
+    n, kept = max(int(numbers.sum()), 1), 50.0
+    outcomes = gone_through(attempts, numbers, kept)
+    found = reidentified(n, attempts.cases(numbers, kept), no_draws)
+    masses = np.zeros(n + 1)
+    for mass, number, _, _ in outcomes:
+        masses[number] += mass
+    ours = np.zeros(n + 1)
+    ours[found.people.numbers] = found.people.masses
+    assert np.abs(ours - masses).max() < 1e-12
+    measures = found.measures()
+    assert measures["reidentified_any"] == pytest.approx(1 - masses[0], abs=1e-12)
+    for column, level in (("reidentified_median", 0.5), ("reidentified_95", 0.95), ("reidentified_99", 0.99)):
+        assert measures[column] == np.searchsorted(np.cumsum(masses), level - 1e-9)
+    assert measures["publisher_payoff_cvar"] == pytest.approx(worst(outcomes, 2) / n, abs=1e-7)
+    assert measures["adversary_payoff_cvar"] == pytest.approx(worst(outcomes, 3) / n, abs=1e-7)
+    assert [column for column in measures if "error" not in column] == columns_of(REIDENTIFIED)
+
+
+@examples(30)
+@given(small_games(), st.sampled_from([0.2, 0.75]), st.sampled_from(["one-of", "all"]))
+def test_a_game_of_types_is_the_mixture_over_who_comes(small, weight, together):
+    game = small.game()
+    rare = RandomAttacks(30.0, 4.0, rate=0.4)
+    types = [
+        AdversaryType("own", weight, game.linker, game.adversary),
+        AdversaryType("rare", 1 - weight, game.linker, rare),
+    ]
+    played = TypesGame(game.space, types, game.benefit, game.loss, together)
+    choice = branch_and_bound(played)
+    numbers = np.arange(game.n_records) % 3
+    equilibrium = evaluate(played, choice)
+    found = reidentified_in(equilibrium, numbers, lambda: np.random.default_rng(0))
+    alone = {name: evaluate(played.against(name), choice) for name in ("own", "rare")}
+    parts = {name: reidentified_in(each, numbers, lambda: np.random.default_rng(0)) for name, each in alone.items()}
+    # Whatever depends on who comes, the mean does not.
+    assert found.people.mean == pytest.approx(float(equilibrium.risk @ numbers), abs=1e-9)
+    if together == "one-of":
+        for number in range(int(numbers.sum()) + 1):
+            at_most = [
+                float(each.people.masses[each.people.numbers <= number].sum()) for each in (found, *parts.values())
+            ]
+            assert at_most[0] == pytest.approx(weight * at_most[1] + (1 - weight) * at_most[2], abs=1e-12)
+    for measured, payoff in ((found.publisher, "publisher_payoff"), (found.adversary, "adversary_payoff")):
+        if not measured.drawn:
+            mean = float(measured.values @ measured.masses)
+            assert mean == pytest.approx(float(getattr(equilibrium, payoff) @ numbers), rel=1e-9, abs=1e-6)
+
+
+def test_who_comes_is_the_same_for_everybody():
+    """One half of the time all are found: nothing like forty attempts on their own."""
+    risk = np.array([[1.0], [0.0]])
+    attempts = Attempts(Presence((0.5, 0.5)), risk, risk, risk, np.array([10.0]))
+    found = reidentified(40, attempts.cases(np.array([40]), 0.0), no_draws).measures()
+    assert (found["reidentified_any"], found["reidentified_median"], found["reidentified_95"]) == (0.5, 0, 40)
+    assert found["publisher_payoff_cvar"] == pytest.approx(-10)
+
+
+def test_what_is_not_known_to_be_at_stake_is_left_out():
+    game_risk = np.array([0.5, 0.25])
+    attempts = Attempts.of_one(game_risk, game_risk, None, 1.0)
+    found = reidentified(2, attempts.cases(np.array([1, 1]), 0.0), no_draws).measures()
+    assert np.isnan(found["adversary_payoff_cvar"])
+    assert found["publisher_payoff_cvar"] == -1
+
+
+@examples(10)
+@given(small_games())
+def test_records_that_are_withheld_are_not_found(small):
+    game = small.game()
+    n = game.n_records
+    nothing = Choice(np.full(n, -1), "given", np.zeros(n, np.int64), exact=False)
+    found = reidentified_in(evaluate(game, nothing), np.ones(n, np.int64), no_draws)
+    assert found.measures()["reidentified_any"] == 0
+    assert found.measures()["publisher_payoff_cvar"] == 0
+
+
+def test_tables_tell_the_distribution_of_each_policy_and_even_mixtures():
+    parts = [
+        reidentified(2, Attempts.of_one(np.full(1, p), np.zeros(1), 5.0, 3.0).cases(np.array([2]), 6.0), no_draws)
+        for p in (0.5, 0.0)
+    ]
+    mixed = evenly_mixed(parts)
+    table = distribution_table({"all": parts[0], "none": parts[1], "mixed": mixed})
+    of_each = dict(iter(table.groupby("policy", observed=True)))
+    assert of_each["all"]["probability"].tolist() == pytest.approx([0.25, 0.5, 0.25])
+    assert of_each["none"]["people"].tolist() == [0]
+    assert of_each["mixed"]["at_most"].tolist() == pytest.approx([0.625, 0.875, 1.0])
+    measures = measures_table({"all": parts[0], "mixed": mixed})
+    assert measures["reidentified_any"].tolist() == pytest.approx([0.75, 0.375])
+    assert measures["publisher_payoff_cvar"].tolist() == pytest.approx([0.0, 0.0])

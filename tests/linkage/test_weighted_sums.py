@@ -1,0 +1,112 @@
+"""What independent attempts come to in money, against enumeration and draws."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tiers import examples
+
+from reidsim.linkage.poisson_binomial import successes
+from reidsim.linkage.weighted_sums import DRAWS, Sums, mixture_of_sums, sum_of_amounts
+
+
+def no_draws():
+    raise AssertionError("nothing has to be drawn")
+
+
+def enumerated(chances, amounts):
+    """Return the probability of each sum, by sum in cents."""
+    found = {}
+    for hits in itertools.product((0, 1), repeat=len(chances)):
+        total = round(100 * sum(a for a, hit in zip(amounts, hits, strict=True) if hit))
+        mass = math.prod(p if hit else 1 - p for p, hit in zip(chances, hits, strict=True))
+        found[total] = found.get(total, 0.0) + mass
+    return found
+
+
+@examples(60)
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 1), st.sampled_from([0.0, 0.25, 3.0, 10.5, 300.0, -2.0]), st.integers(1, 2)), max_size=5
+    )
+)
+def test_sums_of_round_amounts_are_what_enumeration_gives(attempts):
+    p, amounts, numbers = (np.array([each[k] for each in attempts], dtype=float) for k in range(3))
+    numbers = numbers.astype(np.int64)
+    found = sum_of_amounts(p, numbers, amounts, no_draws)
+    expected = enumerated(np.repeat(p, numbers), np.repeat(amounts, numbers))
+    masses = {}
+    for value, mass in zip(found.values, found.masses, strict=True):
+        masses[round(100 * value)] = masses.get(round(100 * value), 0.0) + mass
+    assert found.drawn == 0
+    for total in expected.keys() | masses.keys():
+        assert masses.get(total, 0.0) == pytest.approx(expected.get(total, 0.0), abs=1e-12)
+    for share in (0.05, 0.5, 1.0):
+        left, worst = share, 0.0
+        for total in sorted(expected):
+            worst += min(left, expected[total]) * total / 100
+            left -= min(left, expected[total])
+        assert found.mean_of_lowest(share) == pytest.approx(worst / share, abs=1e-8)
+
+
+def test_alike_amounts_take_the_number_that_is_known():
+    p, numbers = np.array([0.2, 0.7]), np.array([40, 3])
+    known = successes(p, numbers)
+    found = sum_of_amounts(p, numbers, np.array([7.3, 7.3]), no_draws, known)
+    assert found.masses is known.masses
+    assert found.values[0] == known.start * 7.3
+
+
+def test_amounts_without_a_unit_are_drawn_and_say_how_far_off_they_may_be():
+    rng = np.random.default_rng(1)
+    p, numbers = rng.random(9), np.ones(9, dtype=np.int64)
+    amounts = rng.random(9) * np.pi
+    found = sum_of_amounts(p, numbers, amounts, lambda: np.random.default_rng(5))
+    assert found.drawn == DRAWS
+    sums = [
+        (sum(a for a, hit in zip(amounts, hits, strict=True) if hit),
+         math.prod(q if hit else 1 - q for q, hit in zip(p, hits, strict=True)))
+        for hits in itertools.product((0, 1), repeat=9)
+    ]  # fmt: skip
+    exact = Sums(*map(np.array, zip(*sums, strict=True)))
+    error = found.standard_error(0.05)
+    # Five standard errors: once in a million.
+    assert 0 < error < 0.05
+    assert abs(found.mean_of_lowest(0.05) - exact.mean_of_lowest(0.05)) < 5 * error
+    assert exact.standard_error(0.05) == 0
+    again = sum_of_amounts(p, numbers, amounts, lambda: np.random.default_rng(5))
+    assert (again.values == found.values).all()
+
+
+def test_the_standard_error_is_that_of_repeated_draws():
+    p, numbers, amounts = np.array([0.3, 0.6, 0.1]), np.array([30, 20, 50]), np.array([1.0, math.pi, math.e])
+    found = [sum_of_amounts(p, numbers, amounts, lambda s=s: np.random.default_rng(s)) for s in range(60)]
+    spread = np.std([each.mean_of_lowest(0.05) for each in found], ddof=1)
+    told = np.mean([each.standard_error(0.05) for each in found])
+    assert 0.7 < told / spread < 1.4
+
+
+def test_many_different_amounts_are_summed_exactly_as_far_as_there_is_room():
+    p, numbers = np.full(3, 0.5), np.array([100, 100, 100])
+    found = sum_of_amounts(p, numbers, np.array([1.0, 100.0, 2.0]), no_draws)
+    assert found.values @ found.masses == pytest.approx(50 * 103, rel=1e-12)
+    variance = found.masses @ (found.values - 5150) ** 2
+    assert variance == pytest.approx(25 * (1 + 10_000 + 4), rel=1e-9)
+    # A cent beside a million, or too many amounts, leave too many sums.
+    for amounts in ([0.01, 1e6, 2.0], [0.01, 0.02, 1e5]):
+        assert sum_of_amounts(p, numbers, np.array(amounts), lambda: np.random.default_rng(1)).drawn
+    rng = np.random.default_rng(2)
+    many = sum_of_amounts(rng.random(40), np.ones(40, np.int64), np.arange(1.0, 41.0), lambda: rng)
+    assert many.drawn
+
+
+def test_a_mixture_and_a_shift_keep_the_probabilities():
+    low, high = Sums(np.array([0.0, 1.0]), np.array([0.5, 0.5])), Sums(np.array([10.0]), np.ones(1), 100)
+    found = mixture_of_sums([0.1, 0.9], [low.shifted(2.0, -1.0), high])
+    assert found.drawn == 100
+    assert found.mean_of_lowest(0.05) == pytest.approx(1.0)
+    assert found.mean_of_lowest(0.1) == pytest.approx(1.5)
+    assert found.mean_of_lowest(1.0) == pytest.approx(9.15)
