@@ -235,9 +235,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"no case {unknown[0]!r}; there are {', '.join(case.name for case in CASES)}")
     if given.what == "compare" and not (given.folder / "made.json").is_file():
         parser.error(f"{given.folder}: no golden results; `write` makes them")
-    os.environ.update(COLUMNS="120", NO_COLOR="1", TERM="dumb")
-    # Pieces of the interface that are replaced warn, which tells nothing about results.
-    warnings.simplefilter("ignore")
     writing = given.what == "write"
     found = write(given.folder, cases) if writing else compare(given.folder, cases, given.accept)
     print(f"{found} of {len(cases)} cases {'could not be run' if writing else 'differ'}")
@@ -245,4 +242,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    # Of the process, so not where tests call `main`.
+    os.environ.update(COLUMNS="120", NO_COLOR="1", TERM="dumb")
+    # Pieces of the interface that are replaced warn, which tells nothing about results.
+    warnings.simplefilter("ignore")
     sys.exit(main())

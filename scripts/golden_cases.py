@@ -326,6 +326,10 @@ _AGENTS = (
     Case("genealogy-market", "run", "genealogy-market", {
         "agents.rounds": 3, "targets.size": 40, "resources.registry.size": 1300, "resources.genealogy.size": 1300
     }),
+    Case("one-world", "run", "one-world", {
+        "agents.rounds": 3, "targets.size": 40, "population.recipe": "ystr-genealogy-small",
+        "subjects.attributes": ["age", "state", "sex", "DYS19", "DYS385", "DYS389I", "DYS390"],
+    }),
     Case("wan2021-agents", "run", "wan2021", {**_FEW_LOCI, "agents": {"rounds": 1}}),
 )  # fmt: skip
 

@@ -28,9 +28,11 @@ SMALL = {
     "knowledge": ["--sample", "1", "--trials", "2", "--largest", "2000"],
     "lists": ["--people", "20000", "--sample", "200", "--records", "50", "--plain-records", "1"],
     "masking": ["--targets", "100", "--loci", "8", "--sample", "1", "--skip-growth"],
+    "one_world": ["--rounds", "1"],
     "populations": ["--skip-engines", "--skip-growth", "--largest", "100000"],
     "populations_national": ["--sample", "100", "--largest", "100000"],
     "reidentified": ["--attempts", "20000", "--sample", "1000", "--repeats", "1"],
+    "releases": ["--records", "2000", "--people", "5000", "--waves", "5", "--sample", "5"],
     "stress": ["--points", "2"],
     "wan2015": [
         *("--repeats", "1", "--grid", "10"),

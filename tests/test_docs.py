@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from dataclasses import fields
@@ -81,7 +82,7 @@ def test_no_block_is_passed_over(page: str) -> None:
     fences = re.findall(r"^```", text, flags=re.MULTILINE)
     assert len(fences) == 2 * len(blocks_of(page))
     for block in blocks_of(page):
-        assert block.language in {"sh", "python", "toml", "csv", "text", "console", "json", ""}, block.language
+        assert block.language in {"sh", "python", "toml", "csv", "text", "console", "json", "math", ""}, block.language
         if block.title:
             written = {"toml", "csv", "text", "python"}
             assert block.language in ({"console"} if block.title == OUTPUT else written), block.title
@@ -113,10 +114,10 @@ def test_guides_leave_keys_and_options_to_the_reference() -> None:
 
 @pytest.mark.deep
 def test_results_page_documents_every_file_and_column(page_folder: Path) -> None:
-    """The tutorial's own study, with everything that can be worked out, makes what the page must describe."""
+    """The study made by hand, with everything that can be worked out, makes what the page must describe."""
     from reidsim.reports.illustration import illustrate
 
-    for block in blocks_of("tutorial.md"):
+    for block in blocks_of("by-hand.md"):
         if block.title and block.title != OUTPUT:
             (page_folder / block.title).write_text(block.text, encoding="utf-8")
     record = {"age": "70", "sex": "F", "village": "Dale"}
@@ -191,4 +192,30 @@ def anchors_of(path: Path) -> set[str]:
 
 def test_every_page_is_in_the_navigation() -> None:
     text = (REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8")
-    assert set(re.findall(r"[\w/-]+\.md", text)) == set(PAGES)
+    made = {"changelog.md", "api/index.md", *(f"api/{folder}.md" for folder in site_packages())}
+    made |= {f"notebooks/{path.stem}.md" for path in at_least(1, (DOCS / "notebooks").iterdir())}
+    named = re.findall(r"[\w/-]+\.md", text)
+    assert sorted(named) == sorted(made | set(PAGES))
+
+
+def site_packages() -> set[str]:
+    """Return the packages of which scripts/site_hooks.py makes a page of the API."""
+    tree = ast.parse((REPOSITORY / "scripts" / "site_hooks.py").read_text(encoding="utf-8"))
+    (pages,) = (
+        node.value for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "API"
+    )
+    return set(ast.literal_eval(pages))
+
+
+def test_every_package_has_a_page_of_the_api() -> None:
+    packages = {path.name for path in (REPOSITORY / "reidsim").iterdir() if list(path.glob("*.py"))}
+    # What these do is in the reference of commands.
+    assert site_packages() == packages - {"commands"}
+
+
+def test_equations_are_written_so_that_the_site_can_set_them() -> None:
+    """Each line of a block is one equation; GitHub shows such blocks, too."""
+    for page in PAGES:
+        for block in blocks_of(page):
+            if block.language == "math":
+                assert all(line.count("{") == line.count("}") for line in block.text.splitlines()), (page, block.line)

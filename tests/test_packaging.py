@@ -38,6 +38,14 @@ def build(folder):
     return path
 
 
+def test_changelog_and_citation_are_of_this_version():
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(r"^## (\S+)", changes, re.MULTILINE)[1] == PROJECT["version"]
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"^version: (\S+)$", citation, re.MULTILINE)[1] == PROJECT["version"]
+    assert re.search(r"^license: (\S+)$", citation, re.MULTILINE)[1] == PROJECT["license"]
+
+
 @pytest.mark.deep
 def test_the_same_source_makes_the_same_wheel(wheel, tmp_path):
     assert build(tmp_path).read_bytes() == wheel.read_bytes()

@@ -62,6 +62,17 @@ def tables(text):
         yield {key: [cell.strip() for cell in row[1:]] for key, row in zip(keys, rows, strict=True)}
 
 
+def sections_of(name):
+    """Return the keys of every section of a page by its anchor, with those of the section that it extends."""
+    found = {}
+    for part in re.split(r"^##+ ", PAGES[name], flags=re.MULTILINE)[1:]:
+        extended = re.search(r"Every\s+key\s+of\s+\[[^()]+\]\((.*?)#(.+?)\),\s+and\s+these:", part)
+        inherited = (sections_of(extended[1]) if extended[1] else found)[extended[2]] if extended else frozenset()
+        for rows in tables(part):
+            found[anchor(part.splitlines()[0])] = frozenset(rows) | inherited
+    return found
+
+
 # The pages as committed.
 
 
@@ -101,19 +112,37 @@ def schema_keys(*models):
 
 
 def test_scenario_pages_have_the_keys_of_every_section_and_no_others():
-    scenario = [name for name in PAGES if name in {"scenario-keys.md", *map(page_of_game, GAMES)}]
-    shown = {frozenset(rows) for name in scenario for rows in tables(PAGES[name])}
-    assert shown == schema_keys(*GAMES.values())
+    own = {keys for game in GAMES for keys in sections_of(page_of_game(game)).values()}
+    shared, stages = sections_of("scenario-keys.md"), set(sections_of("attack-recipe-keys.md").values())
+    needed = schema_keys(*GAMES.values())
+    assert own <= needed <= own | set(shared.values()) | stages
+    # What games only extend is no section of any.
+    assert {anchor for anchor, keys in shared.items() if keys not in needed} == {
+        "every-scenario", "beliefs", "resourcesname", "adversary",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("game", GAMES)
 def test_the_page_of_a_game_leads_to_the_keys_of_all_its_sections(game):
-    text = PAGES[page_of_game(game)]
-    shared = {frozenset(rows) for rows in tables(PAGES["scenario-keys.md"])}
-    own = {frozenset(rows) for rows in tables(text)}
+    elsewhere = {*sections_of("scenario-keys.md").values(), *sections_of("attack-recipe-keys.md").values()}
+    own = set(sections_of(page_of_game(game)).values())
     needed = schema_keys(GAMES[game])
-    assert own <= needed <= own | shared
+    assert own <= needed <= own | elsewhere
     assert frozenset(field.alias or name for name, field in GAMES[game].model_fields.items()) in own
+
+
+def eights(text):
+    """Return the runs of eight words of the rows of a page."""
+    words = [word for line in text.splitlines() if line.startswith("| `") for word in line.split()]
+    return {tuple(words[start : start + 8]) for start in range(len(words) - 7)}
+
+
+def test_key_pages_do_not_repeat_each_other():
+    """What several games have is described once and linked."""
+    pages = {name: eights(text) for name, text in PAGES.items() if name.endswith("-keys.md")}
+    for name, runs in pages.items():
+        others = set().union(*(other for page, other in pages.items() if page != name))
+        assert len(runs & others) < len(runs) / 3, name
 
 
 def test_the_page_on_knowledge_has_the_keys_of_every_section_and_no_others():
@@ -282,6 +311,23 @@ def test_defaults_in_words(default, words):
     assert default_in_words(create_model("Model", x=(object, default)).model_fields["x"]) == words
 
 
+def test_a_section_that_extends_another_repeats_none_of_its_keys():
+    class Longer(Other):
+        """A longer section."""
+
+        width: int = Field(description="a width")
+
+    class Outer(Section):
+        """An outer section."""
+
+        one: Other = Field(description="one")
+        two: Longer = Field(description="two")
+
+    text = described_sections(Outer, {})
+    assert "A longer section. Every key of [`[one]`](#one), and these:" in text
+    assert (text.count("| `size` |"), text.count("| `width` |")) == (1, 1)
+
+
 def test_a_section_in_two_places_is_described_once_with_both():
     class Outer(Section):
         """An outer section.
@@ -396,4 +442,4 @@ def test_the_json_schema_of_editors_has_the_same_words():
     meaning = GAMES["tables"].model_fields["replications"].description
     _, schema = models_json_schema([(GAMES["tables"], "validation")], by_alias=True)
     assert meaning in json.dumps(schema)
-    assert meaning in PAGES[page_of_game("tables")]
+    assert meaning in PAGES["scenario-keys.md"]

@@ -96,8 +96,8 @@ class DrawnListsLinker:
             believed, sizes = np.where(better, hoped, believed), np.where(better, counts, sizes)
             among, coverage = np.where(better, there, among), np.where(better, other.coverage, coverage)
         success = np.where(among, 1.0 / np.maximum(sizes, 1), 0.0)
-        candidates = ListedCandidates(sizes, among, coverage)
-        return Linkage(one_over(success), one_over(believed), by_chance=True, candidates=candidates)
+        candidates = ListedCandidates(sizes, coverage)
+        return Linkage(one_over(success), one_over(believed), by_chance=True, candidates=candidates, among=among)
 
 
 class _ListOfRecords:

@@ -8,6 +8,7 @@ import numpy as np
 
 from reidsim.adversaries.attempt import Attempt, Weighing
 from reidsim.adversaries.information import declared_information
+from reidsim.adversaries.multistage.attack import PlannedResponse, StagedAttempt
 from reidsim.adversaries.rationality import ProspectTheory, logit_choice
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, Response
 from reidsim.errors import InputError
@@ -84,7 +85,7 @@ class ErringAdversary:
         # What costs nothing and can bring nothing is not done, by mistake or otherwise.
         attacks = (chance > _NEVER) & ((worth != 0) | (attempt.believed_success > 0))
         chance = np.where(attacks, chance, 0.0)
-        return Response(
+        reply = Response(
             attacks=attacks,
             success=attempt.success,
             believed_success=attempt.believed_success,
@@ -94,3 +95,6 @@ class ErringAdversary:
             pays=None if self.precision is None else pays,
             gain=attempt.gain,
         )
+        if isinstance(attempt, StagedAttempt):
+            return PlannedResponse(**vars(reply), plan=attempt.plan, used=attempt.used)
+        return reply

@@ -13,7 +13,7 @@ from reidsim.adversaries.response import Adversary
 from reidsim.errors import InputError
 
 # Fields that say what is true rather than what the adversary believes or can know.
-TRUTH = frozenset({"group_sizes", "plan_success"})
+TRUTH = frozenset({"group_sizes", "plan_success", "among"})
 # Says what the other fields mean.
 _MEANING = frozenset({"by_chance"})
 KNOWABLE = frozenset(item.name for item in fields(PlanLinkage)) - TRUTH - _MEANING

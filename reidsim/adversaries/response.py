@@ -30,14 +30,11 @@ class ListedCandidates:
     ----------
     sizes : ndarray of int64, shape (n,)
         How many there are.
-    among : ndarray of bool, shape (n,)
-        Whether the record's person is one of them, which the adversary does not know.
     coverage : ndarray of float64, shape (n,)
         Probability that the person is in the list, as the adversary believes, besides a prior of its own.
     """
 
     sizes: Counts
-    among: NDArray[np.bool_]
     coverage: Floats
 
 
@@ -57,6 +54,8 @@ class Linkage:
         Whether group sizes are no counts of people but one over the probability that an attempt names the right person.
     candidates : ListedCandidates, optional
         Where people are looked up in a list that was drawn; group sizes are then by chance.
+    among : ndarray of bool, shape (n,), optional
+        With `candidates`: whether the record's person is one of them, in truth.
     """
 
     group_sizes: Counts
@@ -64,6 +63,15 @@ class Linkage:
     match_probability: Floats | None = None
     by_chance: bool = field(default=False, kw_only=True)
     candidates: ListedCandidates | None = field(default=None, kw_only=True)
+    among: NDArray[np.bool_] | None = field(default=None, kw_only=True)
+
+    def inaccurate(self, accuracy: float, expected: float) -> Linkage:
+        """Return what linkage yields if only shares of what is linked with are right, in truth and as believed.
+
+        Group sizes become effective ones, in which a uniform guess succeeds as often as the adversary does.
+        """
+        true, believed = np.asarray(self.group_sizes / accuracy), np.asarray(self.believed_group_sizes / expected)
+        return Linkage(true, believed, by_chance=True)
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,7 @@ _POINTS = (np.arange(2000) + 0.5) / 2000
 
 @dataclass(frozen=True)
 class InaccurateLinker:
-    """Links through resources of which a share says what is right.
-
-    Group sizes become effective ones, in which a uniform guess succeeds as often as the adversary does: n / accuracy.
+    """Links through resources of which a share says what is right; see `Linkage.inaccurate`.
 
     Parameters
     ----------
@@ -37,14 +35,14 @@ class InaccurateLinker:
     accuracy: float
     expected_accuracy: float
 
+    @property
+    def looked_at(self) -> tuple[str, ...] | None:
+        """Attributes on which linkage depends, if the linker says so."""
+        return getattr(self.linker, "looked_at", None)
+
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Link all records, or those of `rows`, shared as `strategy`; see `Linker`."""
-        right = self.linker.link(strategy, rows)
-        return Linkage(
-            np.asarray(right.group_sizes / self.accuracy),
-            np.asarray(right.believed_group_sizes / self.expected_accuracy),
-            by_chance=True,
-        )
+        return self.linker.link(strategy, rows).inaccurate(self.accuracy, self.expected_accuracy)
 
 
 class AccuracyBelief:

@@ -8,10 +8,11 @@ import mesa
 import numpy as np
 
 from reidsim.agents.accuracy import AccuracyBelief
-from reidsim.agents.attack import AttackPlan, plan_attack
+from reidsim.agents.attack import AttackPlan, Replies, plan_attack, replies_to
 from reidsim.agents.enforcement import detection_of_any, detections, next_state, no_exclusion
 from reidsim.agents.outcomes import AdversaryOutcome
-from reidsim.agents.profile import AdversaryProfile, Equipment
+from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings
+from reidsim.releases.strategy_space import Strategies
 
 if TYPE_CHECKING:
     from reidsim.agents.model import ReidentificationModel
@@ -53,6 +54,10 @@ class Adversary(mesa.Agent):
         self.detections = 0.0
         self.was_free = 1.0
         self._exclusion = no_exclusion(model.setting.enforcement.exclusion)
+        self._equipment: dict[Holdings, Equipment | None] = {}
+        self._equipped_as: tuple[AdversaryProfile, float] | None = None
+        self._strategies: Strategies | None = None
+        self._replies: list[tuple[Equipment | None, Replies]] = []
 
     @property
     def free(self) -> float:
@@ -73,13 +78,36 @@ class Adversary(mesa.Agent):
         self.plan = plan_attack(
             self.profile,
             self.holds,
-            model.publisher.strategies,
-            model.participants,
+            model.setting.seen(model.publisher.strategies),
+            model.exposed,
             model.setting.rounds - model.round_number + 1,
-            lambda holds: self.profile.equip(holds, self.expected_accuracy),
+            self._equipped,
+            self._reply,
         )
         if self.acts:
             self.holds = self.holds | self.plan.buys
+
+    def _equipped(self, holds: Holdings) -> Equipment | None:
+        """Return its equipment with some resources: one object as long as nothing changes."""
+        now = (self.profile, self.expected_accuracy)
+        if self._equipped_as != now:
+            self._equipped_as = now
+            self._equipment.clear()
+            self._replies.clear()
+        if holds not in self._equipment:
+            self._equipment[holds] = self.profile.equip(holds, self.expected_accuracy)
+        return self._equipment[holds]
+
+    def _reply(self, profile: AdversaryProfile, equipment: Equipment | None, strategies: Strategies) -> Replies:
+        """Return what `replies_to` does, worked out once as long as records are shared in the same forms."""
+        if self._strategies is None or not np.array_equal(self._strategies, strategies):
+            self._strategies = strategies.copy()
+            self._replies.clear()
+        for replied, replies in self._replies:
+            if replied is equipment:
+                return replies
+        self._replies.append((equipment, replies_to(profile, equipment, strategies)))
+        return self._replies[-1][1]
 
     def answer_for(self) -> None:
         """Have exploits detected, and be excluded for it."""
@@ -154,6 +182,24 @@ class Adversary(mesa.Agent):
     def belief(self) -> float:
         """Probability that the publisher gives to this type."""
         return float(self.model.publisher.beliefs[self.model.adversaries.index(self)])
+
+    @property
+    def found_through(self) -> dict[str, tuple[float, float]]:
+        """Records attacked and re-identified through each combination of resources, likewise."""
+        if self.outcome is None or self.plan is None or not self.acts:
+            return {}
+        attempts, successes = self.outcome.attempts, self.outcome.successes
+        used = self.plan.replies.used
+        used = np.zeros(len(attempts), dtype=np.int64) if used is None else used
+        found: dict[str, tuple[float, float]] = {}
+        for stages in np.unique(used[attempts > 0]).tolist():
+            name, here = self.profile.through(self.holds, stages), used == stages
+            before = found.get(name, (0.0, 0.0))
+            found[name] = (
+                before[0] + self.acts * float(attempts[here].sum()),
+                before[1] + self.acts * float(successes[here].sum()),
+            )
+        return found
 
     @property
     def resources(self) -> str:

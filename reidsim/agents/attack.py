@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.adversaries.multistage.attack import PlannedResponse
 from reidsim.adversaries.response import INDIFFERENCE, Response
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings
 from reidsim.games.record_game import shared_rows
@@ -37,6 +38,8 @@ class Replies:
         How often it attacks where it does.
     invited : ndarray of bool, optional
         Where an attack pays, if it may attack where it does not; where it attacks, if not given.
+    used : ndarray of int64, optional
+        The stages that infer something before it links, as `PlannedResponse` has them; none, if not given.
     """
 
     attacks: NDArray[np.bool_]
@@ -47,6 +50,7 @@ class Replies:
     outlay: Floats
     frequency: Floats | float = 1.0
     invited: NDArray[np.bool_] | None = None
+    used: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +74,9 @@ class AttackPlan:
     targets: Floats
 
     @property
-    def invited(self) -> bool:
-        """Whether an attack on some record pays, rather than being made by mistake."""
-        invited = self.replies.invited
-        return bool((self.targets if invited is None else self.targets[invited]).any())
+    def invited(self) -> Floats:
+        """Records of each cell that it attacks as that pays, rather than by mistake; shape of `targets`."""
+        return self.targets if self.replies.invited is None else np.where(self.replies.invited, self.targets, 0.0)
 
 
 def no_plan(n_cells: int) -> AttackPlan:
@@ -98,18 +101,20 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
         return no_plan(n).replies
     attacks, invited = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     success, payoff, exploits, worth, outlay = (np.zeros(n) for _ in range(5))
-    frequency = np.ones(n)
+    frequency, used = np.ones(n), np.zeros(n, dtype=np.int64)
     for strategy, rows in shared_rows(strategies):
         response = equipment.adversary.respond(equipment.linker.link(strategy, rows), rows)
         if response.frequency is not None:
             frequency[rows] = response.frequency
             response = of_attacked(response)
+        if isinstance(response, PlannedResponse):
+            used[rows] = response.used
         attacks[rows], invited[rows] = response.attacks, response.invited
         success[rows] = response.success
         payoff[rows] = response.adversary_payoff
         exploits[rows] = response.exploits
         worth[rows], outlay[rows] = worth_and_outlay(profile, response)
-    return Replies(attacks, success, payoff, exploits, worth, outlay, frequency, invited)
+    return Replies(attacks, success, payoff, exploits, worth, outlay, frequency, invited, used)
 
 
 def of_attacked(response: Response) -> Response:
@@ -175,6 +180,7 @@ def plan_attack(
     participants: NDArray[np.int64],
     rounds_left: int,
     equip: Callable[[Holdings], Equipment | None],
+    reply: Callable[[AdversaryProfile, Equipment | None, Strategies], Replies] = replies_to,
 ) -> AttackPlan:
     """Plan purchases and attacks of a round.
 
@@ -193,11 +199,13 @@ def plan_attack(
         This one included.
     equip : callable
         Returns the equipment with some resources.
+    reply : callable
+        Does what `replies_to` does.
     """
     best: AttackPlan | None = None
     best_worth = -np.inf
     for buys, price in _affordable(profile, holds):
-        replies = replies_to(profile, equip(holds | buys), strategies)
+        replies = reply(profile, equip(holds | buys), strategies)
         targets = targets_within(replies, participants, profile.budget - price)
         worth = float(targets @ replies.worth) - price
         if rounds_left > 1:

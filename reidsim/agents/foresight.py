@@ -184,9 +184,10 @@ def expected_payoff(
     """Return what a publisher expects of a release that meets some plans, over all records, in currency units."""
     weights = np.array([opponent.weight for opponent in opponents])
     success = np.stack([plan.replies.success for plan in plans])
-    risk = together(setting.meeting, weights, target_shares(plans, participants) * success)
+    risk = together(setting.meeting, weights, target_shares(plans, setting.exposed(participants)) * success)
     utility, _ = release_of(setting, strategies)
-    return float(participants @ (setting.benefit * utility - setting.believed_loss * risk))
+    lost = setting.exposed(participants) @ (setting.believed_loss * risk)
+    return float(participants @ (setting.benefit * utility) - lost)
 
 
 def foreseeing_choice(
@@ -278,7 +279,8 @@ class _Search:
         """Return the most that a record promises per unit of money to anybody who buys all that it can."""
         highest = 0.0
         for opponent, everything in zip(self._opponents, self._for_sale, strict=True):
-            replies = replies_to(opponent.profile, opponent.equip(opponent.holds | everything), release.strategies)
+            known = self._setting.seen(release.strategies)
+            replies = replies_to(opponent.profile, opponent.equip(opponent.holds | everything), known)
             rate = money_rate(replies.worth, replies.outlay)[replies.attacks]
             highest = max(highest, float(rate[np.isfinite(rate)].max(initial=0.0)))
         return highest
@@ -299,12 +301,13 @@ class _Search:
         key = release.strategies.tobytes()
         if key in self._plans:
             return self._plans[key]
-        plans = [
-            opponent.plan(release.strategies, self._participants, self._rounds_left) for opponent in self._opponents
-        ]
-        self._plans[key] = tuple(foreseen_by(plan, self._participants) for plan in plans)
+        known, out = self._setting.seen(release.strategies), self._setting.exposed(self._participants)
+        plans = [opponent.plan(known, out, self._rounds_left) for opponent in self._opponents]
+        self._plans[key] = tuple(foreseen_by(plan, out) for plan in plans)
         payoff = expected_payoff(self._setting, self._opponents, release.strategies, plans, self._participants)
-        if _UNATTACKED in self._policy and any(plan.invited for plan in plans):
+        # Whoever left may be attacked whatever is shared now.
+        taking_part = self._participants > 0
+        if _UNATTACKED in self._policy and any(plan.invited[taking_part].any() for plan in plans):
             payoff = -np.inf
         if self._found is None or payoff > self._payoff + _ROUNDING * abs(payoff):
             self._found, self._payoff = release, payoff

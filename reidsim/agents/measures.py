@@ -62,6 +62,12 @@ ROUND_MEASURES = (
     Measure("exploits", "Exploits", _COUNT, "exploits, of all adversaries"),
     Measure("detections", "Detections", _COUNT, "detected exploits; records with one where outcomes are drawn"),
     BREACHES,
+    Measure(
+        "newly_exposed",
+        "Newly exposed",
+        "{:.2%}",
+        "share of data subjects whose record may be attacked, for the first time",
+    ),
     *_QUANTILES,
     *REIDENTIFIED,
 )

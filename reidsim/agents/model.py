@@ -22,6 +22,7 @@ from reidsim.agents.measures import (
     release_of,
     risk_quantiles,
 )
+from reidsim.agents.memory import Memory
 from reidsim.agents.outcomes import RoundOutcome, expected_outcome, sampled_outcome, subject_draws
 from reidsim.agents.participation import count_by_cell, draw_harm, learn_risk, takes_part
 from reidsim.agents.phases import PHASES
@@ -36,6 +37,8 @@ from reidsim.measures import columns_of
 
 Floats = NDArray[np.float64]
 
+# Records attacked and re-identified, by the resources through which.
+THROUGH = "through"
 # What is collected of each adversary in each round: column and attribute.
 ADVERSARY_MEASURES = {
     "adversary": "name",
@@ -51,6 +54,7 @@ ADVERSARY_MEASURES = {
     "spent": "spent",
     "holds": "resources",
     "expected_accuracy": "expected_accuracy",
+    THROUGH: "found_through",
 }
 
 
@@ -115,6 +119,10 @@ class ReidentificationModel(mesa.Model):
         self._views: dict[int, DataSubject] = {}
         self._moved = (0, 0)
         self._linked_among: NDArray[np.int64] | None = None
+        self._was_exposed = np.zeros(setting.n_subjects, dtype=np.bool_)
+        self._planned = setting.planned(policy) if setting.planned is not None else None
+        several = setting.rounds > 1 or self._planned is not None
+        self._memory = Memory(setting) if setting.remembers and several else None
         self.shared_in_last_round = self.columns.participates
         self.datacollector = DataCollector(
             model_reporters={column: functools.partial(_measure, column) for column in columns_of(ROUND_MEASURES)},
@@ -156,12 +164,22 @@ class ReidentificationModel(mesa.Model):
 
     def publish(self) -> None:
         """Let the publisher share the records of those who take part."""
-        if self.setting.participation is not None:
+        schedule = self.setting.schedule
+        if schedule is not None:
+            before, now = self.columns.participates, schedule[self.round_number - 1]
+            if self.round_number > 1:
+                self._moved = (int((now & ~before).sum()), int((before & ~now).sum()))
+            self.columns.participates = now
+        if self.setting.participation is not None or schedule is not None:
             if self.shared_in_last_round is not self.columns.participates:
                 self.participants = self._count_participants()
             self.shared_in_last_round = self.columns.participates
             self._link_among_participants()
+        if self._memory is not None:
+            self._remember(self._memory)
         self.publisher.publish()
+        if self._memory is not None:
+            self._memory.add(self.publisher.strategies[self.columns.cell], self.columns.participates)
 
     def attack(self) -> None:
         """Let adversaries come, plan, buy and attack."""
@@ -175,12 +193,9 @@ class ReidentificationModel(mesa.Model):
         # Plans of those who are not there only tell the publisher what it would have seen.
         plans = [adversary.plan or no_plan(self.setting.n_cells) for adversary in self.adversaries]
         if self.setting.mode == "expectation":
-            self.outcome = expected_outcome(self.setting, plans, acting, self.participants)
+            self.outcome = expected_outcome(self.setting, plans, acting, self.exposed)
         else:
-            taking_part = self.columns.participates
-            self.outcome = sampled_outcome(
-                self.setting, plans, acting, self.participants, taking_part, self.round_number
-            )
+            self.outcome = sampled_outcome(self.setting, plans, acting, self.exposed, self.is_out, self.round_number)
         for adversary, outcome in zip(self.adversaries, self.outcome.by_adversary, strict=True):
             adversary.outcome = outcome
 
@@ -211,9 +226,20 @@ class ReidentificationModel(mesa.Model):
         for adversary in self.adversaries:
             if adversary.acts and adversary.plan is not None:
                 replies, targets = adversary.plan.replies, adversary.plan.targets
-                share = np.divide(targets, self.participants, out=np.zeros_like(targets), where=self.participants > 0)
+                share = np.divide(targets, self.exposed, out=np.zeros_like(targets), where=self.exposed > 0)
                 payoff += adversary.acts * share * replies.payoff
         return payoff
+
+    @property
+    def exposed(self) -> NDArray[np.int64]:
+        """How many records of each cell are out, in the round or before it where that is remembered, (n_cells,)."""
+        return self.setting.exposed(self.participants)
+
+    @property
+    def is_out(self) -> NDArray[np.bool_]:
+        """Of whom something is out, in the round or before it where that is remembered, (n_subjects,)."""
+        known, taking_part = self.setting.known, self.columns.participates
+        return taking_part if known is None else taking_part | (known.gone > 0)[self.columns.cell]
 
     def _who_acts(self) -> Floats:
         """Return the probability that each adversary is there; where that is drawn, who is."""
@@ -251,6 +277,18 @@ class ReidentificationModel(mesa.Model):
         for adversary, profile in zip(self.adversaries, self.setting.profiles, strict=True):
             adversary.profile = profile
 
+    def _remember(self, memory: Memory) -> None:
+        """Tell apart subjects of whom different things are out."""
+        planned = None if self._planned is None else self._planned[self.round_number - 1]
+        setting = memory.setting(self.columns.participates, planned)
+        if setting is None or setting is self.setting:
+            return
+        self.setting = setting
+        self.columns.cell = setting.cell_of_subject
+        self.participants = self._count_participants()
+        for adversary, profile in zip(self.adversaries, setting.profiles, strict=True):
+            adversary.profile = profile
+
     def _subjects_learn(self, columns: SubjectColumns) -> None:
         """Let subjects learn what to expect, and decide on the next round, all in one call."""
         rule, outcome = self.setting.participation, self.outcome
@@ -259,7 +297,14 @@ class ReidentificationModel(mesa.Model):
         assert columns.harm is not None  # noqa: S101
         assert columns.expected_risk is not None  # noqa: S101
         shared = int(self.participants.sum())
-        rate = float(outcome.breaches.sum()) / shared if shared else 0.0
+        # Of those who left, nobody tells the others.
+        taking_part = self.columns.participates
+        found = (
+            (self.participants * outcome.risk).sum()
+            if outcome.breached is None
+            else (outcome.breached & taking_part).sum()
+        )
+        rate = float(found) / shared if shared else 0.0
         hears: Any = rule.hears
         if outcome.breached is not None:
             hears = subject_draws(self.setting, "hearing", "subjects", self.round_number) < rule.hears
@@ -269,6 +314,14 @@ class ReidentificationModel(mesa.Model):
         columns.participates = takes_part(rule, columns.harm, columns.expected_risk)
         self._moved = (int((columns.participates & ~before).sum()), int((before & ~columns.participates).sum()))
 
+    def _newly_exposed(self) -> int:
+        """Count the subjects whose record may be attacked and might not before."""
+        assert self.outcome is not None  # noqa: S101 # resolved before
+        now = self.is_out & (self.outcome.attacked > 0)[self.columns.cell]
+        first = int((now & ~self._was_exposed).sum())
+        self._was_exposed |= now
+        return first
+
     def _measure_round(self) -> None:
         assert self.outcome is not None  # noqa: S101 # resolved before
         setting, n = self.setting, self.setting.n_subjects
@@ -277,7 +330,7 @@ class ReidentificationModel(mesa.Model):
         found = self._reidentified(release[0])
         self.reidentified.append(found)
         self.by_record.append(outcomes_of_records(setting, release[0], self.outcome, self._payoff_of_records()))
-        self.shared.append(self.participants)
+        self.shared.append(self.exposed)
         joined, left = self._moved
         self.measures = {
             **record_measures(setting, release, self.participants, self.outcome, payoff),
@@ -289,7 +342,8 @@ class ReidentificationModel(mesa.Model):
             "exploits": sum(adversary.exploits for adversary in self.adversaries),
             "detections": sum(adversary.detected for adversary in self.adversaries),
             "breaches": float(self.outcome.breaches.sum()),
-            **risk_quantiles(self.outcome.risk, self.participants),
+            "newly_exposed": self._newly_exposed() / n,
+            **risk_quantiles(self.outcome.risk, self.exposed),
             **found.measures(),
         }
 
@@ -298,7 +352,7 @@ class ReidentificationModel(mesa.Model):
         setting = self.setting
         acting = np.array([adversary.acts for adversary in self.adversaries])
         plans = [adversary.plan or no_plan(setting.n_cells) for adversary in self.adversaries]
-        cases = cases_of_round(setting, plans, acting, self.participants, utility)
+        cases = cases_of_round(setting, plans, acting, self.exposed, utility)
         draws = functools.partial(
             agent_stream, setting.seed, "reidentified",
             replication=setting.replication, round_number=self.round_number,
@@ -310,7 +364,8 @@ def _columns(setting: Setting) -> SubjectColumns:
     """Make the subjects' columns before the first round."""
     n, rule = setting.n_subjects, setting.participation
     if rule is None:
-        return SubjectColumns(setting.cell_of_subject, np.ones(n, dtype=np.bool_))
+        taking_part = np.ones(n, dtype=np.bool_) if setting.schedule is None else setting.schedule[0]
+        return SubjectColumns(setting.cell_of_subject, taking_part)
     stream = agent_stream(setting.seed, "valuations", "subjects", replication=setting.replication)
     harm = draw_harm(rule, n, stream)
     expected = np.full(n, rule.expected_risk)

@@ -10,13 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import Adversary
-from reidsim.games.record_game import Choice, Linker, RecordGame
-from reidsim.releases.strategy_space import Floats, StrategySpace
+from reidsim.games.memory import Meet, known_of
+from reidsim.games.record_game import WITHHELD, Choice, Linker, RecordGame
+from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 
 Mode = Literal["expectation", "sampling"]
 Meeting = Literal["one-of", "all"]
 Foresight = Literal["holdings", "plans"]
 Holdings = frozenset[str]
+# How a policy takes what was released before: it replies to it, it decides as if nothing were, it changes nothing; or
+# it was all planned before the first round.
+Reply = Literal["to-past", "alone", "hold", "planned"]
 # Picks the strategies of a policy in a game.
 Solve = Callable[[str, RecordGame], Choice]
 
@@ -82,6 +86,9 @@ class AdversaryProfile:
         Whether an attack is exactly one exploit.
     believed : AdversaryProfile, optional
         What the publisher takes the profile to be, if that is another.
+    lists : callable, optional
+        Returns the resources through which it re-identifies somebody, given what it holds and the stages that infer
+        something (as `Replies.used`); all that it holds, if not given.
     """
 
     name: str
@@ -101,6 +108,12 @@ class AdversaryProfile:
     exploit_outlay: float = 0.0
     single_exploit: bool = True
     believed: AdversaryProfile | None = None
+    lists: Callable[[Holdings, int], tuple[str, ...]] | None = None
+
+    def through(self, holds: Holdings, used: int) -> str:
+        """Return in words the resources through which it re-identifies somebody; empty where it needs none."""
+        names = tuple(sorted(holds)) if self.lists is None else self.lists(holds, used)
+        return " and ".join(names)
 
     @property
     def can_attack(self) -> bool:
@@ -173,6 +186,34 @@ class ParticipationRule:
 
 
 @dataclass(frozen=True, eq=False)
+class Known:
+    """What adversaries who remember know of the rows of a round before it; see `reidsim.agents.memory`.
+
+    Parameters
+    ----------
+    cells : ndarray of int, shape (n_rows,)
+        The distinct record that each row is of.
+    past : ndarray of int64, shape (n_rows,)
+        What was released before is as much as this strategy; -1 where nothing was.
+    gone : ndarray of int64, shape (n_rows,)
+        Subjects of rows of whom something is out, and who do not take part; a row is of such or of others.
+    meet : callable
+        Returns the strategies that tell as much as two together.
+    alone : Setting
+        The world of the round on cells, as if nothing were out.
+    planned : ndarray of int64, shape (n_rows,), optional
+        What was planned for the round.
+    """
+
+    cells: Rows
+    past: Strategies
+    gone: NDArray[np.int64]
+    meet: Meet
+    alone: Setting
+    planned: Strategies | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Setting:
     """Everything fixed about a world of agents.
 
@@ -208,6 +249,26 @@ class Setting:
     among : callable, optional
         Returns the world as it is if only some take part, of each cell (n_cells,), where that changes linkage or the
         publisher's choice: profiles in the same order, and `solve`. Not given where who stays away changes neither.
+    remembers : bool
+        Whether adversaries keep what they saw in the rounds before.
+    meet : callable, optional
+        Returns the strategies that tell as much as two together. Not given where strategies do not tell.
+    split : callable, optional
+        Returns the space of strategies, and `solve`, of other rows than cells, given the cell of each and how many
+        subjects of it take part. Not given where each subject has a cell of its own.
+    profiles_among : callable, optional
+        Returns the profiles if people hide among some subjects only, so many of each cell. Not given where it does
+        not matter who takes part.
+    reply_of : callable
+        Tells how a policy takes what was released before, where adversaries remember it.
+    schedule : ndarray of bool, shape (rounds, n_subjects), optional
+        Who takes part in each round, where that is given.
+    planned : callable, optional
+        Returns what a policy that plans releases all subjects in each round, shape (rounds, n_subjects).
+    waves : tuple of str
+        Names of the rounds, where they have some.
+    known : Known, optional
+        What is out about the rows, which then take the place of cells.
     seed, replication : int
         Root of all draws, and which of several runs of all rounds this is.
     """
@@ -229,6 +290,15 @@ class Setting:
     foresees: Foresight = "holdings"
     tolerance: float = 1e-3
     among: Callable[[Setting, NDArray[np.int64]], Setting] | None = None
+    remembers: bool = False
+    meet: Meet | None = None
+    split: Callable[[Rows, NDArray[np.int64]], tuple[StrategySpace, Solve]] | None = None
+    profiles_among: Callable[[NDArray[np.int64]], tuple[AdversaryProfile, ...]] | None = None
+    reply_of: Callable[[str], Reply] = lambda policy: "to-past"
+    schedule: NDArray[np.bool_] | None = None
+    planned: Callable[[str], Strategies] | None = None
+    waves: tuple[str, ...] = ()
+    known: Known | None = None
     seed: int = 0
     replication: int = 0
 
@@ -241,3 +311,18 @@ class Setting:
     def n_cells(self) -> int:
         """Number of distinct records."""
         return self.space.n_records
+
+    def seen(self, strategies: Strategies) -> Strategies:
+        """Return what is known of each cell's records once they are shared as `strategies`, shape (n_cells,).
+
+        That is as much as one strategy: of records shared before and now, of what both tell.
+        """
+        known = self.known
+        if known is None:
+            return strategies
+        now = np.where(known.gone > 0, WITHHELD, strategies)
+        return known_of(now, known.past, known.meet)
+
+    def exposed(self, participants: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many records of each cell are out, of so many who take part; with those who left, (n_cells,)."""
+        return participants if self.known is None else participants + self.known.gone

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import mesa
@@ -14,8 +15,8 @@ from reidsim.agents.presence import expected_presence_update, sampled_presence_u
 from reidsim.agents.profile import Holdings, Setting
 from reidsim.agents.publishing import believed_game
 from reidsim.agents.streams import agent_stream
-from reidsim.games.record_game import Choice
-from reidsim.releases.strategy_space import Strategies
+from reidsim.games.record_game import WITHHELD, Choice, RecordGame
+from reidsim.releases.strategy_space import Rows, Strategies
 
 if TYPE_CHECKING:
     from reidsim.agents.model import ReidentificationModel
@@ -44,6 +45,11 @@ class _Met(NamedTuple):
     round_number: int | None = None
 
 
+def of_rows(choice: Choice, cells: Rows) -> Choice:
+    """Return a choice for rows, given that for their cells."""
+    return Choice(choice.strategies[cells], choice.solver, choice.evaluated[cells], choice.exact)
+
+
 class Publisher(mesa.Agent):
     """Whoever decides in what form each record is shared: a publisher, or data subjects one by one.
 
@@ -58,8 +64,8 @@ class Publisher(mesa.Agent):
         The form of each cell's records; None before the first round.
     parameters : ndarray of float64, shape (n_types,) or (n_types, 2), optional
         Where the publisher learns: of the Dirichlet belief about the types, or of the Beta belief about each.
-    changed : ndarray of bool, shape (n_cells,)
-        Whose form is another than in the round before.
+    changed : ndarray of float64, shape (n_cells,)
+        Share of the records whose form is another than in the round before.
     """
 
     model: ReidentificationModel
@@ -70,7 +76,10 @@ class Publisher(mesa.Agent):
         learning = model.setting.learning
         self.parameters: Floats | None = None if learning is None else learning.prior.copy()
         self.choice: Choice | None = None
-        self.changed = np.zeros(model.setting.n_cells, dtype=np.bool_)
+        self.changed = np.zeros(model.setting.n_cells)
+        self._rule: Choice | None = None
+        # Of each subject, the cell and whether it took part when the choice was made.
+        self._released = model.setting.cell_of_subject, model.columns.participates
         self._solved_for: tuple[Floats, _Met] | None = None
 
     @property
@@ -104,19 +113,61 @@ class Publisher(mesa.Agent):
             met = met._replace(
                 participants=tuple(model.participants.tolist()), round_number=model.round_number if for_sale else None
             )
-        if self.choice is not None and (setting.is_fixed(self.policy) or self._is_as_before(believed, met)):
-            self.changed = np.zeros(setting.n_cells, dtype=np.bool_)
+        if self.choice is not None and self._is_as_before(believed, met):
+            self.changed = np.zeros(setting.n_cells)
             return
         before = self.choice
-        if opponents:
+        if setting.is_fixed(self.policy) and setting.planned is None:
+            if self._rule is None:
+                self._rule = setting.solve(self.policy, self._game(weights))
+            self.choice = self._rule if setting.known is None else of_rows(self._rule, setting.known.cells)
+        elif opponents:
             rounds_left = setting.rounds - model.round_number + 1
             self.choice = foreseeing_choice(setting, self.policy, opponents, model.participants, rounds_left)
         else:
-            equipment = [adversary.equipment(believed=True) for adversary in adversaries]
-            self.choice = setting.solve(self.policy, believed_game(setting, weights, equipment))
-        self._solved_for = (believed, met)
-        if before is not None:
-            self.changed = np.asarray(before.strategies != self.choice.strategies)
+            self.choice = self._reply(weights)
+        if setting.known is not None and setting.known.gone.any():
+            withheld = np.where(setting.known.gone > 0, WITHHELD, self.choice.strategies)
+            self.choice = replace(self.choice, strategies=withheld)
+        self._solved_for = believed, met
+        self.changed = np.zeros(setting.n_cells) if before is None else self._changes(before.strategies)
+        self._released = setting.cell_of_subject, model.columns.participates
+
+    def _reply(self, weights: Floats) -> Choice:
+        """Return the best reply to the adversaries, and to what was released before as the policy takes that."""
+        setting = self.model.setting
+        known, reply = setting.known, setting.reply_of(self.policy)
+        if known is not None and known.planned is not None:
+            return Choice(known.planned, self.policy, np.zeros(setting.n_cells, dtype=np.int64), exact=False)
+        if known is None or reply == "to-past":
+            return setting.solve(self.policy, self._game(weights))
+        choice = of_rows(known.alone.solve(self.policy, self._game(weights, known.alone)), known.cells)
+        if reply == "alone":
+            return choice
+        held = np.where(known.past == WITHHELD, choice.strategies, known.past)
+        return replace(choice, strategies=held, exact=False)
+
+    def _game(self, weights: Floats, setting: Setting | None = None) -> RecordGame:
+        """Return the game that it believes in, given the probability that each adversary is there.
+
+        The world is that of the round, if no other is given.
+        """
+        setting = setting or self.model.setting
+        equipment = [
+            profile.equip(each.holds, each.expected_accuracy, believed=True)
+            for each, profile in zip(self.model.adversaries, setting.profiles, strict=True)
+        ]
+        return believed_game(setting, weights, equipment)
+
+    def _changes(self, before: Strategies) -> Floats:
+        """Return the share of each cell's records whose form is another than in `before`, of the cells then."""
+        model, now, columns = self.model, self.strategies, self.model.columns
+        rows, took_part = self._released
+        if rows is model.setting.cell_of_subject:
+            return np.asarray(before != now, dtype=np.float64)
+        other = columns.participates & took_part & (before[rows] != now[columns.cell])
+        counts = np.bincount(columns.cell[other], minlength=len(now)).astype(np.float64)
+        return np.divide(counts, model.participants, out=np.zeros(len(now)), where=model.participants > 0)
 
     def learn(self) -> None:
         """Update beliefs on the attacks noticed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from reidsim.agents.measures import (
 )
 from reidsim.agents.profile import AdversaryProfile, Setting
 from reidsim.engine.distributions import distributions_of_people, distributions_of_rounds
+from reidsim.engine.found_through import found_through
 from reidsim.engine.run_result import run_table
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import MEASURES, RISK
@@ -47,12 +48,15 @@ class AgentAnalysis(AnalysisTables):
         One row per draw, policy and round.
     adversaries : DataFrame
         One row per draw, policy, round and adversary.
+    through : DataFrame
+        One row per draw, policy, round, adversary and combination of resources through which it attacked.
     distributions : DataFrame
         Quantiles over the records shared in all rounds and draws, one row per policy and outcome.
     """
 
     rounds: pd.DataFrame = field(default_factory=pd.DataFrame)
     adversaries: pd.DataFrame = field(default_factory=pd.DataFrame)
+    through: pd.DataFrame = field(default_factory=pd.DataFrame)
     distributions: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
@@ -72,16 +76,20 @@ class PlayedPolicy(NamedTuple):
         Of the records shared in all rounds, by column.
     shared : ndarray of int64, shape (n,)
         How many records have each.
+    row_of_subject : ndarray of int, shape (n_subjects,), optional
+        The rows of `last`, where these are others than those of the study.
     """
 
     policy: str
     rounds: pd.DataFrame
     adversaries: pd.DataFrame
+    through: pd.DataFrame
     last: Equilibrium
     participants: NDArray[np.bool_]
     people: Reidentified
     outcomes: dict[str, NDArray[np.float64]]
     shared: NDArray[np.int64]
+    row_of_subject: NDArray[np.intp] | None = None
 
 
 def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: int = 0) -> PlayedPolicy:
@@ -96,21 +104,26 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
     """
     # mesa is slow to import, and only needed here.
     from reidsim.agents.adversary import Adversary
-    from reidsim.agents.model import ReidentificationModel
+    from reidsim.agents.model import THROUGH, ReidentificationModel
 
     model = ReidentificationModel(setting, policy).run()
     place = {"replication": replication, "draw": draw, "policy": policy}
     rounds = model.datacollector.get_model_vars_dataframe()
     numbers = np.arange(1, len(rounds) + 1)
     rounds = rounds.assign(**place, round=numbers)[[*place, "round", *columns_of(ROUND_MEASURES)]]
+    if setting.waves:
+        rounds.insert(rounds.columns.get_loc("round") + 1, "wave", list(setting.waves))
     adversaries = model.datacollector.get_agenttype_vars_dataframe(Adversary).reset_index(drop=True)
     each = np.repeat(numbers, len(setting.profiles))
     columns = list(adversaries.columns)
     adversaries = adversaries.assign(**place, round=each)[[*place, "round", *columns]]
+    rows = model.setting.cell_of_subject
     outcomes = {column: np.concatenate([each[column] for each in model.by_record]) for column in model.by_record[0]}
+    through, adversaries = found_through(adversaries), adversaries.drop(columns=THROUGH)
     played = PlayedPolicy(
-        policy, rounds, adversaries, model.equilibrium(), model.shared_in_last_round,
+        policy, rounds, adversaries, through, model.equilibrium(), model.shared_in_last_round,
         evenly_mixed(model.reidentified), outcomes, np.concatenate(model.shared),
+        None if rows is setting.cell_of_subject else rows,
     )  # fmt: skip
     model.release()
     return played
@@ -125,7 +138,7 @@ def play_rounds(study: Study[Any], report: Progress) -> Played:
         If a type of adversary cannot be used, or a policy is not played in rounds.
     """
     kind, scenario = kind_of(study.scenario), study.scenario
-    agents, policies = getattr(scenario, "agents"), kind.policies_of(scenario)  # noqa: B009 - of kinds with agents
+    agents, policies = kind.agents_of(scenario), kind.policies_of(scenario)
     setting_of = kind.settings(study)
     runs: list[pd.DataFrame] = []
     played: list[PlayedPolicy] = []
@@ -139,13 +152,41 @@ def play_rounds(study: Study[Any], report: Progress) -> Played:
         played += here
         runs.append(run_table(study.loaded.name, scenario.seed, replication, run_measures(here, policies)))
     first = {each.policy: each for each in reversed(played)}
-    last = {policy: PolicyOutcome(first[policy].last) for policy in policies}
+    ended = [first[policy] for policy in policies]
+    study, last = _last_rounds(study, ended)
     records = kind.records(study, 0, equilibria_of(last))
-    if agents.participation is not None:
+    if agents.participation is not None or setting.schedule is not None:
         records = with_participation(records, [first[policy] for policy in policies])
-    warnings = (*budget_warnings(setting.profiles), *kind.warnings(study, 0, last))
+    warnings = (*budget_warnings(setting.profiles), *kind.warnings(study, 0, _as_decided(study, last, ended)))
     facts = {"policies": kind.facts_of_policies(study, last)}
     return Played(pd.concat(runs, ignore_index=True), records, analysis_of(played), facts, warnings)
+
+
+def _last_rounds(study: Study[Any], played: Sequence[PlayedPolicy]) -> tuple[Study[Any], dict[str, PolicyOutcome]]:
+    """Return how the last round of each policy ended, and the study on the rows of which it is told."""
+    if all(each.row_of_subject is None for each in played):
+        return study, {each.policy: PolicyOutcome(each.last) for each in played}
+    kind = kind_of(study.scenario)
+    usual = kind.row_of_subject(study, 0)
+    rows = [usual if each.row_of_subject is None else each.row_of_subject for each in played]
+    last = {each.policy: PolicyOutcome(each.last.expand(of)) for each, of in zip(played, rows, strict=True)}
+    return kind.by_subject(study), last
+
+
+def _as_decided(
+    study: Study[Any], last: dict[str, PolicyOutcome], played: Sequence[PlayedPolicy]
+) -> dict[str, PolicyOutcome]:
+    """Return the outcomes for warnings: whoever stayed away is not withheld by a policy."""
+    row, told = kind_of(study.scenario).row_of_subject(study, 0), {}
+    for each in played:
+        equilibrium = last[each.policy].equilibrium
+        there = np.bincount(row[each.participants], minlength=len(equilibrium.strategies)) > 0
+        told[each.policy] = PolicyOutcome(
+            replace(
+                equilibrium, strategies=np.where(there, equilibrium.strategies, np.maximum(equilibrium.strategies, 0))
+            )
+        )
+    return told
 
 
 def describe_rounds(study: Study[Any]) -> str:
@@ -195,6 +236,7 @@ def analysis_of(played: Sequence[PlayedPolicy]) -> AgentAnalysis:
         reidentified=distribution_table(people),
         rounds=_categorical(pd.concat([each.rounds for each in played], ignore_index=True)),
         adversaries=_categorical(pd.concat([each.adversaries for each in played], ignore_index=True)),
+        through=_categorical(pd.concat([each.through for each in played], ignore_index=True)),
         distributions=pd.concat([pd.DataFrame(of_records), distributions_of_people(people)], ignore_index=True),
     )
 
@@ -221,5 +263,5 @@ def budget_warnings(profiles: Sequence[AdversaryProfile]) -> tuple[str, ...]:
 
 
 def _categorical(table: pd.DataFrame) -> pd.DataFrame:
-    names = [name for name in ("policy", "adversary", "holds") if name in table]
+    names = [name for name in ("policy", "adversary", "holds", "through") if name in table]
     return table.astype(dict.fromkeys(names, "category"))

@@ -16,6 +16,7 @@ from reidsim.games.measures import averages
 from reidsim.games.reidentified import measures_table, reidentified_in
 from reidsim.measures import Measure, measures_among
 from reidsim.random_streams import nested_stream
+from reidsim.scenarios.agents import left_out_of_rounds
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import counted_units
@@ -121,7 +122,7 @@ def score_loaded(
     own = {**averages(released, each_once), **found.measures()}
     first = pd.DataFrame([own], index=pd.Index([path.name], name="policy"))
     summary = pd.concat([first, policies[[column for column in policies if column in own]]])
-    left = ("section agents is left out: one round",) if getattr(loaded.scenario, "agents", None) is not None else ()
+    left = left_out_of_rounds(loaded.scenario)
     facts = {
         "score": {"file": path.name, "sha256": sha256_of(path), "key": key},
         **kind.facts(study),

@@ -49,7 +49,7 @@ def run_once(
     try:
         if not kind.decides:
             played = _assess(study, report)
-        elif _has_agents(loaded.scenario):
+        elif kind.in_rounds(loaded.scenario):
             played = play_rounds(study, report)
         else:
             played = play_policies(study, report)
@@ -75,7 +75,7 @@ def describe_once(loaded: LoadedScenario[ScenarioHead]) -> str:
     kind = kind_of(loaded.scenario)
     study = within_memory(lambda: kind.build(loaded))
     try:
-        return describe_rounds(study) if _has_agents(loaded.scenario) else kind.describe(study)
+        return describe_rounds(study) if kind.in_rounds(loaded.scenario) else kind.describe(study)
     except InputError as error:
         raise error.located(loaded.path) from None
 
@@ -95,10 +95,6 @@ def within_memory(build: Callable[[], Study[Any]]) -> Study[Any]:
         hint = "fewer records, quasi-identifiers or policies need less"
         require_memory(needed, "too large for memory", source=study.loaded.path, hint=hint, free=free)
     return study
-
-
-def _has_agents(scenario: ScenarioHead) -> bool:
-    return getattr(scenario, "agents", None) is not None
 
 
 def play_policies(study: Study[Any], report: Progress) -> Played:

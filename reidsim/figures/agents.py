@@ -22,11 +22,18 @@ from reidsim.figures.style import (
 )
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK
 
-# Panels of the figure of rounds: column, title and what the axis says.
+_EXPOSED = "exposed"
+# Panels of the figures of rounds, and of several releases: column, title and what the axis says.
 _PANELS = (
-    (PUBLISHER_PAYOFF.column, "Payoff of who shares", UNIT),
+    (PUBLISHER_PAYOFF.column, "Payoff of whoever shares", UNIT),
     (ADVERSARY_PAYOFF.column, "Payoff of all adversaries", UNIT),
     (PARTICIPATION.column, PARTICIPATION.label, "share of data subjects"),
+    (RISK.column, RISK.label, "share of records re-identified"),
+)
+_PANELS_OF_WAVES = (
+    (PUBLISHER_PAYOFF.column, "Payoff of who shares", UNIT),
+    (_EXPOSED, "Exposed so far", "share of data subjects"),
+    (PARTICIPATION.column, "In the release", "share of data subjects"),
     (RISK.column, RISK.label, "records re-identified, share"),
 )
 
@@ -50,19 +57,57 @@ def rounds_by_policy(rounds: pd.DataFrame) -> Figure:
     InputError
         If the table is empty or lacks a column.
     """
-    columns = [column for column, _, _ in _PANELS]
+    return _by_policy(rounds, _PANELS)
+
+
+def waves_by_policy(rounds: pd.DataFrame) -> Figure:
+    """Draw payoff, people exposed so far, size and risk of each policy over several releases, as means over draws.
+
+    Parameters
+    ----------
+    rounds : DataFrame
+        One row per draw, policy and round, with columns ``draw``, ``policy``, ``round``, ``wave``,
+        ``publisher_payoff``, ``newly_exposed``, ``participation`` and ``risk``.
+
+    Returns
+    -------
+    Figure
+        Four panels.
+
+    Raises
+    ------
+    InputError
+        If the table is empty or lacks a column.
+    """
+    table = checked(rounds, "rounds", text=("policy", "wave"), numbers=("draw", "round", "newly_exposed"))
+    exposed = table.groupby(["draw", "policy"], sort=False)["newly_exposed"].cumsum()
+    figure = _by_policy(rounds.assign(**{_EXPOSED: exposed.to_numpy()}), _PANELS_OF_WAVES)
+    named = table.drop_duplicates("round").sort_values("round")
+    for axes in figure.axes[-2:]:
+        axes.set_xticks(named["round"], named["wave"])
+        label_axes(axes, x="wave")
+    return figure
+
+
+def _by_policy(rounds: pd.DataFrame, shown: tuple[tuple[str, str, str], ...]) -> Figure:
+    """Draw columns over the rounds in four panels, by policy."""
+    columns = [column for column, _, _ in shown]
     table = checked(rounds, "rounds", text=("policy",), numbers=("round", *columns))
     means = table.groupby(["policy", "round"], sort=False)[columns].mean().reset_index()
     look = looks(ordered_policies(means["policy"]))
     figure, grid = new_figure(2, 2, panel=(4.4, 2.8), sharex=True)
     handles: list[Artist] = []
-    panels = zip((axes for row in grid for axes in row), _PANELS, "abcd", strict=True)
+    panels = zip((axes for row in grid for axes in row), shown, "abcd", strict=True)
     for axes, (column, title, unit), letter in panels:
         handles = []
         for policy, own in look.items():
             here = means[means["policy"] == policy]
             handles += draw_line(axes, here["round"], here[column], own, policy_name(policy))
         axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+        if column == PARTICIPATION.column:
+            axes.set_ylim(0, 1.04)
+        elif column == RISK.column:
+            axes.set_ylim(bottom=0)
         number_ticks(axes.yaxis)
         label_axes(axes, title=f"({letter}) {title}", y=unit)
     for axes in grid[-1]:

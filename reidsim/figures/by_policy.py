@@ -55,7 +55,7 @@ def payoffs_by_policy(summary: pd.DataFrame, measures: Iterable[Measure] = MEASU
     places = np.arange(len(table))
     for (column, measure), axes in zip(measures_among(measures, _COLOURS).items(), grid[0], strict=True):
         bars = axes.barh(places, table[column], color=_COLOURS[column], height=0.6)
-        axes.bar_label(bars, fmt=measure.format, fontsize=8, padding=3)
+        axes.bar_label(bars, fmt=measure.format, fontsize=9, padding=3)
         axes.margins(x=0.2)
         label_axes(axes, title=measure.label, x=UNIT)
         number_ticks(axes.xaxis)

@@ -58,13 +58,13 @@ def _draw(figure: Figure, axes: Axes, table: pd.DataFrame, scale: Normalize, for
         text = form.format(values[row, column]).replace("-", "\N{MINUS SIGN}")
         if not text.strip("\N{MINUS SIGN}0.,"):
             text = text.lstrip("\N{MINUS SIGN}")
-        axes.text(column, row, text, ha="center", va="center", fontsize=7, color="black" if bright else "white")
+        axes.text(column, row, text, ha="center", va="center", fontsize=9, color="black" if bright else "white")
     axes.set_xticks(np.arange(values.shape[1]), table.columns, rotation=30, ha="right", rotation_mode="anchor")
     axes.set_yticks(np.arange(values.shape[0]), table.index)
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
     bar = figure.colorbar(image, ax=axes, fraction=0.04, pad=0.02)
-    bar.ax.tick_params(labelsize=8)
+    bar.ax.tick_params(labelsize=9)
     if not isinstance(scale, LogNorm):
         number_ticks(bar.ax.yaxis)
     label_axes(bar.ax, y=unit)

@@ -11,6 +11,7 @@ from reidsim.figures.spacing import scale_axis
 from reidsim.figures.style import (
     UNIT,
     draw_line,
+    key_words,
     label_axes,
     legend_below,
     looks,
@@ -65,7 +66,7 @@ def sensitivity_lines(lines: pd.DataFrame) -> Figure:
             number_ticks(axes.yaxis)
             label_axes(
                 axes,
-                title=f"({next(letters, '')}) {side}",
+                title=f"({next(letters, '')}) {side}, by {key_words(parameter)}",
                 x=parameter_label(parameter),
                 y=f"{measure.label}\n({UNIT})",
             )

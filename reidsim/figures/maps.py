@@ -95,7 +95,7 @@ def parameter_maps(
             place.add_line(_cross([case[1]], [case[0]]))
     if case is not None:
         outside = "" if _is_inside(case, upwards, rightwards) else " (outside the map)"
-        label = f"case study: V = ${number_text(case[0])}, L = ${number_text(case[1])} per record{outside}"
+        label = f"case study: V = {number_text(case[0])}, L = {number_text(case[1])} per record{outside}"
         legend_below(figure, [_cross([], [], label)])
     return figure
 
@@ -139,7 +139,7 @@ def _draw_panel(
         cell_edges(rightwards), cell_edges(upwards), surface, cmap=panel.colours, vmin=low, vmax=high, rasterized=True
     )
     bar = figure.colorbar(mesh, ax=axes, ticks=[0.25, 0.75] if panel.ticks else None)
-    bar.ax.tick_params(labelsize=8)
+    bar.ax.tick_params(labelsize=9)
     if panel.ticks:
         bar.ax.set_yticklabels(panel.ticks, rotation=90, verticalalignment="center")
     else:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from reidsim.errors import InputError
 
 
-def save_figure(figure: Figure, path: str | Path, *, dots_per_inch: int = 150) -> None:
+def save_figure(figure: Figure, path: str | Path, *, dots_per_inch: int = 160) -> None:
     """Write a figure as PNG, the same bytes every time.
 
     Parameters
@@ -18,7 +18,7 @@ def save_figure(figure: Figure, path: str | Path, *, dots_per_inch: int = 150) -
     path : str or Path
         In a folder that exists; a file that is there is replaced.
     dots_per_inch : int
-        150 for print; fewer for a small picture.
+        160 for print.
 
     Raises
     ------

@@ -15,6 +15,7 @@ from reidsim.figures.spacing import cell_edges, scale_axis
 from reidsim.figures.style import (
     UNIT,
     draw_shares,
+    key_words,
     label_axes,
     legend_below,
     looks,
@@ -22,7 +23,9 @@ from reidsim.figures.style import (
     number_ticks,
     ordered_policies,
     panels,
+    parameter_label,
     policy_name,
+    sentence,
 )
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.measures import Measure
@@ -71,7 +74,7 @@ def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> 
             axes.errorbar(at, heights["value"], yerr=np.nan_to_num(spread), fmt="none", ecolor=GREY, elinewidth=0.8)
             marks = here.reindex([(mark, name) for name in parameters])["value"]
             axes.plot(at, marks, linestyle="none", marker=own.marker, color=own.colour, markersize=4)
-        axes.set_xticks(range(len(parameters)), [name.rpartition(".")[2] for name in parameters], fontsize=8)
+        axes.set_xticks(range(len(parameters)), [key_words(name) for name in parameters], fontsize=9)
         number_ticks(axes.yaxis)
         label_axes(axes, title=measures[output].label)
     patches = [Patch(color=own.colour, alpha=0.6, label=policy_name(name)) for name, own in look.items()]
@@ -137,16 +140,17 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
     table = table.drop_duplicates()
     refuse_repeated(table, ("true", "believed", "policy"), "belief_curves")
     name = str(table["key"].iloc[0])
+    words = key_words(name)
     drawn = [
-        (f"{name} believed to be {value:.6g}", "true", f"True {name}", rows)
+        (f"{sentence(words)} believed to be {value:.6g}", "true", f"True {words}", rows)
         for value, rows in table.groupby("believed")
         if rows["true"].min() < rows["true"].max()
     ] + [
-        (f"{name} is {value:.6g}", "believed", f"Believed {name}", rows)
+        (f"{sentence(words)} is {value:.6g}", "believed", f"Believed {words}", rows)
         for value, rows in table.groupby("true")
         if rows["believed"].min() < rows["believed"].max()
     ]
-    drawn = drawn or [(name, "true", f"True {name}", table)]
+    drawn = drawn or [(sentence(words), "true", f"True {words}", table)]
     # A grid of beliefs and truths has a panel for each of many values; the first few tell the story.
     drawn = drawn[: 2 * _COLUMNS]
     look = looks(ordered_policies(table["policy"]))
@@ -160,6 +164,7 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
             )
         right = rows["believed" if x == "true" else "true"].iloc[0]
         axes.axvline(right, color=GREY, linewidth=0.8, zorder=0.5)
+        number_ticks(axes.xaxis)
         number_ticks(axes.yaxis)
         label_axes(axes, title=title, x=label, y=f"{payoff.label}\n({UNIT})")
     legend_below(figure, handles, columns=2 if len(drawn) == 1 else 4)
@@ -167,7 +172,7 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
 
 
 def policy_map(chart: pd.DataFrame, x: str, y: str) -> Figure:
-    """Draw which policy is best over two parameters, and by how much.
+    """Draw which policy is best over two parameters, and by how much; by how much only, if one is best everywhere.
 
     Parameters
     ----------
@@ -189,24 +194,29 @@ def policy_map(chart: pd.DataFrame, x: str, y: str) -> Figure:
     look = looks(policies)
     xs, ys = np.unique(table["x"]), np.unique(table["y"])
     position = table["best"].map({policy: number for number, policy in enumerate(policies)})
-    figure, grid = new_figure(1, 2, panel=(4.4, 3.4))
-    for axes, values, title in (
-        (grid[0][0], position, "(a) Best policy"),
-        (grid[0][1], table["margin"], f"(b) Ahead of the second best ({UNIT})"),
-    ):
+    ahead = f"ahead of the second best ({UNIT})"
+    if len(policies) > 1:
+        drawn = [(position, "(a) Best policy"), (table["margin"], f"(b) {sentence(ahead)}")]
+    else:
+        drawn = [(table["margin"], f"{policy_name(policies[0])}, best everywhere: {ahead}")]
+    figure, grid = new_figure(1, len(drawn), panel=(4.4 if len(drawn) > 1 else 6.4, 3.4))
+    for axes, (values, title) in zip(grid[0], drawn, strict=True):
         surface = (
             table.assign(value=values).pivot(index="y", columns="x", values="value").reindex(ys)[xs].to_numpy(float)
         )
-        best = axes is grid[0][0]
+        best = values is position
         colours = ListedColormap([look[policy].colour for policy in policies]) if best else "cividis"
         limits = (-0.5, len(policies) - 0.5) if best else (0.0, float(max(np.nanmax(surface), 1e-9)))
         mesh = axes.pcolormesh(
             cell_edges(xs), cell_edges(ys), surface, cmap=colours, vmin=limits[0], vmax=limits[1], rasterized=True
         )
         if not best:
-            number_ticks(figure.colorbar(mesh, ax=axes).ax.yaxis)
+            bar = figure.colorbar(mesh, ax=axes).ax
+            bar.tick_params(labelsize=9)
+            number_ticks(bar.yaxis)
         scale_axis(axes, "x", xs)
         scale_axis(axes, "y", ys)
-        label_axes(axes, title=title, x=x, y=y)
-    legend_below(figure, [Patch(color=look[policy].colour, label=policy_name(policy)) for policy in policies])
+        label_axes(axes, title=title, x=parameter_label(x), y=parameter_label(y))
+    if len(drawn) > 1:
+        legend_below(figure, [Patch(color=look[policy].colour, label=policy_name(policy)) for policy in policies])
     return figure

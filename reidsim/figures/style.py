@@ -13,8 +13,10 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -22,7 +24,11 @@ from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY_BLUE, 
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.kind import DEFAULT_KIND, kind_named, kinds_at_hand
 
-UNIT = "$ per record"
+# The scenario says in which currency.
+UNIT = "per record"
+
+# Inches free on either side of a legend.
+_LEGEND_EDGE = 0.1
 
 _COLOURS = (BLACK, VERMILION, BLUE, GREEN, PURPLE, ORANGE, SKY_BLUE)
 _MARKERS = ("s", "o", "^", "D", "v", "P", "X")
@@ -43,6 +49,14 @@ _PARAMETER_LABELS = {
 }
 
 
+_KEY_WORDS = {
+    "access_cost": "cost of access",
+    "max_penalties": "penalties at most",
+    "detection_intercept": "detection (log odds)",
+    "detection_slope": "growth of detection",
+}
+
+
 @dataclass(frozen=True)
 class Look:
     """How a policy is drawn; line style and marker tell it apart without the colour."""
@@ -58,13 +72,36 @@ def policy_name(policy: str) -> str:
 
 
 def _fixed_looks() -> tuple[str, ...]:
-    """Return the policies whose look in lines is always the same; their order is that of rows and legends."""
+    """Return the policies of the default kind that come first in rows and legends, each with a colour of its own."""
     return tuple(kind_named(DEFAULT_KIND).policies)[: len(_COLOURS) - 1]
 
 
+def _own_looks() -> dict[str, Look]:
+    """Return the looks of policies whose kind says how they are drawn."""
+    return {
+        name: Look(policy.look.colour, _DASHES[place % len(_DASHES)], policy.look.marker)
+        for kind in kinds_at_hand()
+        for place, (name, policy) in enumerate(kind.policies.items())
+        if policy.look is not None
+    }
+
+
 def parameter_label(parameter: str) -> str:
-    """Return the axis label of a parameter of the game; unknown ones as they are."""
-    return _PARAMETER_LABELS.get(parameter, parameter)
+    """Return the axis label of a parameter of the game, or of a key of a scenario in words."""
+    name = parameter.removeprefix("economics.")
+    return _PARAMETER_LABELS.get(name) or sentence(key_words(parameter))
+
+
+def key_words(key: str) -> str:
+    """Return a key of a scenario as readers call it, such as ``"believed cost"`` for ``beliefs.cost``."""
+    section, _, name = key.rpartition(".")
+    words = _KEY_WORDS.get(name, name.replace("_", " "))
+    return f"believed {words}" if section.partition(".")[0] == "beliefs" else words
+
+
+def sentence(words: str) -> str:
+    """Return words with a capital letter, as titles and labels of axes begin."""
+    return words[:1].upper() + words[1:]
 
 
 def ordered_policies(policies: Iterable[str]) -> list[str]:
@@ -86,10 +123,11 @@ def known_first(names: Iterable[str], known: Iterable[str]) -> list[str]:
 def looks(policies: Sequence[str]) -> dict[str, Look]:
     """Give each policy a look: known ones always the same, the others what is left."""
     fixed = {policy: number for number, policy in enumerate(_fixed_looks()) if policy in policies}
-    others = [policy for policy in policies if policy not in fixed]
+    own = {policy: look for policy, look in _own_looks().items() if policy not in fixed}
+    others = [policy for policy in policies if policy not in fixed and policy not in own]
     free = [number for number in range(len(_fixed_looks()) + len(policies)) if number not in fixed.values()]
     numbers = fixed | dict(zip(others, free, strict=False))
-    return {policy: _look(numbers[policy]) for policy in policies}
+    return {policy: own[policy] if policy in own else _look(numbers[policy]) for policy in policies}
 
 
 def _look(number: int) -> Look:
@@ -117,7 +155,7 @@ def new_figure(
     grid: list[list[Axes]] = figure.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey).tolist()
     for axes in (axes for row in grid for axes in row):
         axes.set_facecolor("white")
-        axes.tick_params(labelsize=8)
+        axes.tick_params(labelsize=9)
         axes.spines[["top", "right"]].set_visible(False)
     return figure, grid
 
@@ -172,9 +210,8 @@ def number_text(value: float) -> str:
 
 
 def money_text(value: float) -> str:
-    """Write an amount with its cents, such as ``"$1,049.70"``."""
-    sign = "\N{MINUS SIGN}" if value < 0 else ""
-    return f"{sign}${abs(value):,.2f}"
+    """Write an amount with two decimals, such as ``"1,049.70"``."""
+    return f"{value:,.2f}".replace("-", "\N{MINUS SIGN}")
 
 
 def zero_line(axes: Axes) -> None:
@@ -183,14 +220,42 @@ def zero_line(axes: Axes) -> None:
 
 
 def legend_below(figure: Figure, handles: Sequence[Artist], columns: int = 4) -> None:
-    """Put one legend for all panels under them, where it hides nothing."""
+    """Put one legend for all panels under them, in at most so many columns, where it hides nothing and is whole.
+
+    It has as many columns as the figure has room for; a figure that is too narrow for one, or too low, grows. Of a
+    single line the name is the title of a figure that has none.
+    """
+    if len(handles) == 1 and not figure.get_suptitle():
+        only = handles[0]
+        if isinstance(only, Line2D) and only.get_linestyle() != "None":
+            figure.suptitle(str(only.get_label()), fontsize=10, parse_math=False)
+            return
+    room = figure.get_figwidth() - 2 * _LEGEND_EDGE
+    canvas: Any = FigureCanvasAgg(figure)
+    renderer = canvas.get_renderer()
+    for number in range(min(columns, len(handles)), 0, -1):
+        legend = _legend(figure, handles, number)
+        width = legend.get_window_extent(renderer).width / figure.dpi
+        if width <= room:
+            break
+        if number > 1:
+            legend.remove()
+        else:
+            figure.set_figwidth(width + 2 * _LEGEND_EDGE)
+    # A figure comes with room for two rows.
+    rows = -(-len(handles) // number)
+    figure.set_figheight(figure.get_figheight() + 0.19 * max(0, rows - 2))
+
+
+def _legend(figure: Figure, handles: Sequence[Artist], columns: int) -> Legend:
     legend = figure.legend(
         handles=list(handles),
         loc="outside lower center",
-        ncols=min(columns, len(handles)),
+        ncols=columns,
         fontsize=9,
         frameon=False,
         handlelength=3.5,
     )
     for text in legend.get_texts():
         text.set_parse_math(False)
+    return legend

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from reidsim.figures.lines import sensitivity_lines
 from reidsim.figures.maps import ALL_RECORDS, parameter_maps
-from reidsim.figures.style import LOSS_AND_GAIN, number_text, policy_name
+from reidsim.figures.style import LOSS_AND_GAIN, key_words, number_text, policy_name
 from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, SHARE_ATTACKED
 from reidsim.measures import columns_of
 from reidsim.overrides import value_at
@@ -27,6 +27,7 @@ _PAYOFFS = columns_of((PUBLISHER_PAYOFF, ADVERSARY_PAYOFF))
 _MAPPED = [*columns_of((GENERALIZATION_INTENSITY, SHARE_ATTACKED)), *_PAYOFFS]
 # Two axes make a map if both have more values than could be told apart as lines.
 _MOST_LINES = 6
+_FILES = (".csv", ".csv.gz", ".parquet", ".toml")
 # Figures of the other values of a sweep; the first few tell the story.
 _MOST_FIGURES = 6
 
@@ -78,7 +79,7 @@ class Swept:
 
     def _setting(self, values: tuple[Any, ...]) -> str:
         return ", ".join(
-            f"{key.rpartition('.')[2]} {number_text(value) if isinstance(value, float) else value}"
+            f"{key_words(key)} {number_text(value) if isinstance(value, float) else value_words(value)}"
             for key, value in zip(self.others, values, strict=True)
         )
 
@@ -167,7 +168,7 @@ def _maps(swept: Swept) -> Iterator[Figure]:
         x, y = y, x
     grouped = swept.table.dropna(subset=_MAPPED).groupby(["policy", *swept.others], sort=False)
     for values, rows in itertools.islice(grouped, _MOST_FIGURES):
-        title = ", ".join((policy_name(str(values[0])), *(str(value).rpartition("/")[2] for value in values[1:])))
+        title = ", ".join((policy_name(str(values[0])), *(value_words(value) for value in values[1:])))
         if len(rows) == rows[x].nunique() * rows[y].nunique():
             maps = rows[[*_MAPPED, x, y]].rename(columns=names).assign(record=ALL_RECORDS)
             yield parameter_maps(maps, case=case, axes=(names[y], names[x]), title=title)
@@ -176,6 +177,12 @@ def _maps(swept: Swept) -> Iterator[Figure]:
 def named_lines(lines: pd.DataFrame) -> pd.DataFrame:
     """Return lines with the names under which figures know their keys."""
     return lines.assign(parameter=lines["key"].map(short_name))
+
+
+def value_words(value: object) -> str:
+    """Return a value of a key as titles say it: a file by its name, in words."""
+    name = str(value).rpartition("/")[2]
+    return name.partition(".")[0].replace("-", " ") if name.endswith(_FILES) else name
 
 
 def short_name(key: str) -> str:

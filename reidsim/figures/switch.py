@@ -61,7 +61,7 @@ def switch_lines(lines: pd.DataFrame, bands: pd.DataFrame, *, parameter: str, ow
             axes.axvspan(low, high, color=look[policy].colour, alpha=0.08, linewidth=0)
             axes.annotate(
                 policy_name(policy), ((low + high) / 2, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 3),
-                textcoords="offset points", ha="center", fontsize=8, parse_math=False,
+                textcoords="offset points", ha="center", fontsize=9, parse_math=False,
             )  # fmt: skip
     for value in bands["low"].to_numpy()[1:]:
         axes.axvline(value, color=GREY, linewidth=0.8)

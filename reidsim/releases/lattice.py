@@ -123,6 +123,10 @@ class GeneralizationLattice:
         """Return the least strategies that generalize both, shape (n,)."""
         return np.maximum(self.all_levels(first), self.all_levels(second)) @ np.array(self.strides, dtype=np.int64)
 
+    def meet(self, first: Strategies, second: Strategies) -> Strategies:
+        """Return the strategies that tell as much as both together, (n,): of nested groups the smaller ones."""
+        return np.minimum(self.all_levels(first), self.all_levels(second)) @ np.array(self.strides, dtype=np.int64)
+
     @cached_property
     def losses(self) -> tuple[Floats, ...]:
         """Share of the greatest possible information loss by attribute, level and value: (n_levels, n_values) each."""

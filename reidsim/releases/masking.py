@@ -141,6 +141,21 @@ class MaskingSpace:
             )
         return np.asarray(groups[values], dtype=np.int64)
 
+    @property
+    def is_nested(self) -> bool:
+        """Whether values that are together at a level of an attribute are so at all later ones."""
+        for maps in self.groups:
+            for finer, coarser in pairwise(maps):
+                size = min(len(finer), len(coarser))
+                pairs = np.unique(np.stack([finer[:size], coarser[:size]]), axis=1)
+                if len(np.unique(pairs[0])) < pairs.shape[1]:
+                    return False
+        return True
+
+    def meet(self, first: Strategies, second: Strategies) -> Strategies:
+        """Return the strategies that tell as much as both together, shape (n,), where levels are nested."""
+        return self.number(np.minimum(self.levels(first), self.levels(second)))
+
     def successors(self, strategy: int) -> Iterator[int]:
         """Yield the strategies with one attribute one level further, in lattice order."""
         for place, size in zip(self._place[::-1].tolist(), self.shape[::-1], strict=True):

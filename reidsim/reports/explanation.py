@@ -117,6 +117,8 @@ def _acting(phase: Phase, agents: AgentsSection, *, subjects_share: bool) -> tup
     if phase.name != "learn":
         foresees = phase.name == "publish" and agents.foresees == "plans"
         information = phase.information + ", and what they will buy and can pay for" * foresees
+        if agents.remembers and agents.rounds > 1 and phase.name in ("publish", "attack"):
+            information += "; what was released in earlier rounds"
         return phase.actors.replace("publisher", publisher), phase.decision, information
     learns = {
         publisher: (agents.learning is not None, "how likely each type is", "attacks noticed"),

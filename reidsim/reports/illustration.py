@@ -16,9 +16,10 @@ from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.outcomes import outputs_among
 from reidsim.engine.stress.result import StressResult
 from reidsim.errors import InputError
-from reidsim.figures.agents import beliefs_by_round, rounds_by_policy
+from reidsim.figures.agents import beliefs_by_round, rounds_by_policy, waves_by_policy
 from reidsim.figures.by_policy import figures_by_policy, payoffs_by_policy
 from reidsim.figures.cross_play import cross_play_maps
+from reidsim.figures.found_through import found_through_resources
 from reidsim.figures.reidentified import reidentified_by_policy
 from reidsim.figures.saving import save_figure
 from reidsim.figures.stress import belief_curves, policy_map, regret_curves, sensitivity_bars
@@ -90,17 +91,26 @@ def _run_figures(result: RunResult) -> Iterator[tuple[str, Figure]]:
     elif isinstance(result.analysis, AgentAnalysis):
         yield from _agent_figures(result.analysis)
     else:
-        drawn = kind.figures(result)
-        yield from figures_by_policy(result) if drawn is None else drawn
+        drawn = False
+        for figure in kind.figures(result) or ():
+            drawn = True
+            yield figure
+        if not drawn:
+            yield from figures_by_policy(result)
     if len(result.analysis.reidentified):
         yield "reidentified", reidentified_by_policy(result.analysis.reidentified)
 
 
 def _agent_figures(analysis: AgentAnalysis) -> Iterator[tuple[str, Figure]]:
-    yield "rounds", rounds_by_policy(analysis.rounds)
+    if "wave" in analysis.rounds:
+        yield "waves", waves_by_policy(analysis.rounds)
+    else:
+        yield "rounds", rounds_by_policy(analysis.rounds)
     learned = analysis.adversaries.groupby(["policy", "adversary"], observed=True)["belief"].nunique()
     if (learned > 1).any():
         yield "beliefs", beliefs_by_round(analysis.adversaries)
+    if len(analysis.through["through"].unique()) > 1:
+        yield "through", found_through_resources(analysis.through)
 
 
 def _stress_figures(result: StressResult) -> Iterator[tuple[str, Figure]]:

@@ -93,31 +93,60 @@ class Ledger:
     how: str
     entries: Sequence[Entry]
 
+    @property
+    def reproduced(self) -> int:
+        """How many entries are reproduced."""
+        return sum(entry.verdict == REPRODUCED for entry in self.entries)
+
     def markdown(self) -> str:
-        """Return the paper's section of the ledger."""
-        header = ("Where", "What", "Printed", "Ours", "Difference", "Verdict", "Note")
-        done = sum(entry.verdict == REPRODUCED for entry in self.entries)
+        """Return the paper's section of the ledger: what does not reproduce, then all entries, folded."""
+        missed = [entry for entry in self.entries if entry.verdict != REPRODUCED]
         lines = [f"## {self.scenario}", "", f"{self.paper}.", "", self.how.strip(), ""]
-        lines += [f"{done} of {len(self.entries)} printed numbers and claims are reproduced.", ""]
-        lines += [_row(header), _row(["---"] * len(header)), *(_row(entry.cells) for entry in self.entries), ""]
+        lines += [f"{self.reproduced} of {len(self.entries)} printed numbers and claims are reproduced.", ""]
+        if missed:
+            lines += ["Not reproduced:", "", *(f"- {entry.where}: {entry.what}" for entry in missed), ""]
+        lines += _folded(f"All {len(self.entries)} printed numbers and claims", _table(self.entries))
         return "\n".join(lines)
 
 
-def ledger_page(ledgers: Iterable[Ledger]) -> str:
-    """Return the whole page ``docs/reproduction.md``."""
+def ledger_page(ledgers: Sequence[Ledger]) -> str:
+    """Return the whole page ``docs/reproduction.md``: a summary by paper, then each paper."""
+    entries = sum(len(ledger.entries) for ledger in ledgers)
+    done = sum(ledger.reproduced for ledger in ledgers)
     head = [
         "# Reproduction ledger",
         "",
-        "What the papers print beside what reidsim computes. This page is the output of",
+        f"{done} of {entries} printed numbers and claims of the papers are reproduced. A number counts as reproduced",
+        "when it differs from the printed one by no more than the tolerance stated with its paper.",
+        "",
+        _row(("Scenario", "Paper", "Reproduced", "Not reproduced")),
+        _row(["---"] * 4),
+        *(_summary(ledger) for ledger in ledgers),
+        "",
+        "This page is the output of",
         "",
         "```sh",
         "reidsim reproduce -o docs/reproduction.md",
         "```",
         "",
-        "A number counts as reproduced when it differs from the printed one by no more than the stated tolerance.",
-        "",
     ]
     return "\n".join(head) + "\n" + "\n".join(ledger.markdown() for ledger in ledgers)
+
+
+def _summary(ledger: Ledger) -> str:
+    missed = len(ledger.entries) - ledger.reproduced
+    authors = ledger.paper.partition(",")[0]
+    return _row((f"[{ledger.scenario}](#{ledger.scenario})", authors, str(ledger.reproduced), str(missed)))
+
+
+def _table(entries: Iterable[Entry]) -> list[str]:
+    header = ("Where", "What", "Printed", "Ours", "Difference", "Verdict", "Note")
+    return [_row(header), _row(["---"] * len(header)), *(_row(entry.cells) for entry in entries)]
+
+
+def _folded(title: str, lines: Iterable[str]) -> list[str]:
+    """Return lines of Markdown behind a title that opens them, on the site as on GitHub."""
+    return ['<details markdown="1">', f"<summary>{title}</summary>", "", *lines, "", "</details>", ""]
 
 
 def _row(cells: Iterable[str]) -> str:

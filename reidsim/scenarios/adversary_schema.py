@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from reidsim.errors import InputError, listed, nearest
 from reidsim.scenarios.amounts import Money
+from reidsim.scenarios.equipment_schema import EquipmentSection, refuse_knowledge_held
 from reidsim.scenarios.rationality_schema import RationalitySection
 from reidsim.validation import Section
+
+if TYPE_CHECKING:
+    from reidsim.scenarios.agents_schema import AgentsSection
 
 Risk = Literal["prosecutor", "journalist", "sample"]
 # Who is this row, which row is this person, or the worse of both.
@@ -168,8 +172,8 @@ class AdversarySection(PlannerSection):
         default=None,
         description="path of an attack recipe: it infers attributes that are not released before it links",
     )
-    holds: tuple[str, ...] = Field(
-        default=(),
+    holds: tuple[str, ...] | None = Field(
+        default=None,
         description="lists drawn from the people in which it looks records up, of each the one with which it believes "
         "to succeed best; everybody can be looked up if not given",
     )
@@ -216,7 +220,8 @@ class AdversarySection(PlannerSection):
         ):
             if given:
                 raise InputError("not of an adversary who looks people up in lists", where=key, expected="no `holds`")
-        repeated = [name for name in self.holds if self.holds.count(name) > 1]
+        holds = self.holds or ()
+        repeated = [name for name in holds if holds.count(name) > 1]
         if repeated:
             raise InputError("list named twice", where="holds", found=repeated[0])
 
@@ -239,31 +244,42 @@ class AdversarySection(PlannerSection):
             )  # fmt: skip
 
 
-class WeightedSection(Section):
+class WeightedSection(EquipmentSection):
     """What one of several adversaries says besides how it links and plans."""
 
     weight: Annotated[float, Field(gt=0, le=1)] = Field(
-        description="probability that it is the one whom the records meet; those of all adversaries sum to 1"
+        description="probability that it is the one whom the records meet; those of all adversaries sum to 1; with "
+        '`agents.together = "all"`, that it is there'
     )
-    gain: Money | None = Field(
-        default=None, description="gain from a re-identification; that of the economics if not given"
-    )
-    cost: Money | None = Field(
-        default=None,
-        description="cost of an attempt, or of an exploit of the sequential attack; that of the economics if not given",
-    )
-
-    @property
-    def amounts(self) -> dict[str, float]:
-        """The gain and cost that it has of its own."""
-        return {name: amount for name in ("gain", "cost") if (amount := getattr(self, name)) is not None}
 
 
 class WeightedAdversarySection(WeightedSection, AdversarySection):
     """One of several adversaries, of whom the records meet one: how it links and plans."""
 
+    holds: tuple[str, ...] | None = Field(
+        default=None,
+        description="lists drawn from the people in which it looks records up, of each the one with which it believes "
+        "to succeed best; with agents any resources, held from the start. All that is needed if neither this nor "
+        "`buys` is given",
+    )
 
-def check_adversaries(adversaries: Mapping[str, WeightedSection], given: Collection[str]) -> None:
+    @model_validator(mode="after")
+    def _knows_consistently(self) -> WeightedAdversarySection:
+        refuse_knowledge_held(self, self.knowledge)
+        if self.stages is not None and self.needs_resources:
+            raise InputError(
+                "both an attack in stages and resources say what is linked on", where="stages", found=self.stages,
+                expected="either",
+            )  # fmt: skip
+        return self
+
+
+def check_adversaries(
+    adversaries: Mapping[str, WeightedSection],
+    given: Collection[str],
+    agents: AgentsSection | None,
+    lists: Collection[str] = (),
+) -> None:
     """Check that a scenario says in one way who attacks, by names that can be told from others, and that one comes.
 
     Parameters
@@ -271,6 +287,10 @@ def check_adversaries(adversaries: Mapping[str, WeightedSection], given: Collect
     adversaries : mapping of str to WeightedSection
     given : collection of str
         Sections that the scenario gives.
+    agents : AgentsSection, optional
+        Where adversaries are met in rounds.
+    lists : collection of str
+        Resources that they can hold elsewhere, too.
 
     Raises
     ------
@@ -282,9 +302,17 @@ def check_adversaries(adversaries: Mapping[str, WeightedSection], given: Collect
             "both adversary and adversaries say who attacks", where="adversary",
             expected="either [adversary] or [adversaries]",
         )  # fmt: skip
-    for name in adversaries:
+    for name, section in adversaries.items():
         if name in (*ADVERSARIES, TOGETHER):
             raise InputError("name of a column of cross-play", where=f"adversaries.{name}", expected="another name")
+        of_rounds = (*(("holds",) if section.holds is not None and not lists else ()), *section.of_rounds)
+        if agents is None and of_rounds:
+            where = f"adversaries.{name}.{of_rounds[0]}"
+            raise InputError("it is of rounds of agents", where=where, expected="it with a section agents")
+    if agents is not None:
+        agents.check_adversaries(adversaries)
+        if agents.together == "all":
+            return
     total = sum(section.weight for section in adversaries.values())
     if adversaries and abs(total - 1) > _ROUNDING:
         raise InputError("weights of the adversaries do not sum to 1", where="adversaries", found=total, expected="1")

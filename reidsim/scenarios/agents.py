@@ -18,13 +18,15 @@ from reidsim.agents.profile import (
     Enforcement,
     Equip,
     Learning,
+    Meeting,
     ParticipationRule,
 )
 from reidsim.errors import InputError, listed, nearest
-from reidsim.scenarios.adversary_schema import WeightedSection
+from reidsim.scenarios.adversary_schema import PlannerSection, WeightedSection
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
+from reidsim.scenarios.equipment_schema import EquipmentSection
 from reidsim.scenarios.resource_schema import check_buyer
-from reidsim.scenarios.schema import EconomicsSection
+from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
 
 # What the scenario's own adversary is called when no types are given.
 OWN_ADVERSARY = "adversary"
@@ -41,10 +43,22 @@ def among_adversaries(agents: AgentsSection, adversaries: Mapping[str, WeightedS
     """Return agents whose types are the adversaries of the scenario, if it has several."""
     if not adversaries:
         return agents
-    types = {
-        name: AgentTypeSection(weight=each.weight, gain=each.gain, cost=each.cost) for name, each in adversaries.items()
-    }
+    types = {name: _type_of(section) for name, section in adversaries.items()}
     return agents.model_copy(update={"types": types})
+
+
+def _type_of(section: WeightedSection) -> AgentTypeSection:
+    """Return one of several adversaries as agents meet it; how it links and plans is said by the study against it."""
+    equipment: dict[str, Any] = {name: getattr(section, name) for name in ("weight", *EquipmentSection.model_fields)}
+    # Attacks at random may be drawn in rounds, and are expectations elsewhere.
+    if isinstance(section, PlannerSection) and section.planner == "random":
+        equipment |= {"planner": section.planner, "rate": section.rate}
+    return AgentTypeSection(**equipment)
+
+
+def meeting_of(agents: AgentsSection | None) -> Meeting:
+    """Return whether records meet one of the adversaries, or each of them with its probability."""
+    return "one-of" if agents is None else agents.together
 
 
 def economics_of(section: AgentTypeSection, economics: EconomicsSection, agents: AgentsSection) -> EconomicsSection:
@@ -147,11 +161,42 @@ def rules_of(agents: AgentsSection) -> dict[str, Any]:
         "participation": None if taking_part is None else ParticipationRule(**taking_part.model_dump()),
         "foresees": agents.foresees,
         "tolerance": agents.tolerance,
+        "remembers": agents.remembers,
     }
 
 
+def where_named(scenario: ScenarioHead) -> str:
+    """Return the section in which a scenario says by name whom its agents meet."""
+    return "adversaries" if getattr(scenario, "adversaries", None) else "agents.types"
+
+
+def are_equipped(scenario: ScenarioHead) -> bool:
+    """Tell whether adversaries of a scenario differ in what they hold, buy or take to be right in rounds of agents."""
+    several = getattr(scenario, "adversaries", {}).values()
+    in_rounds = getattr(scenario, "agents", None) is not None
+    return in_rounds and any(section.needs_resources or section.of_rounds for section in several)
+
+
+def left_out_of_rounds(scenario: ScenarioHead) -> tuple[str, ...]:
+    """Return what one game leaves out of a scenario with agents, one sentence; nothing where there are none."""
+    if getattr(scenario, "agents", None) is None:
+        return ()
+    several = getattr(scenario, "adversaries", {})
+    keys = [key for key in EquipmentSection.model_fields if any(key in each.of_rounds for each in several.values())]
+    told = f", and {listed(keys)} of section adversaries" if keys else ""
+    return (f"section agents{told} is left out: one round, against {_whom(scenario)}",)
+
+
+def _whom(scenario: ScenarioHead) -> str:
+    return "those of section adversaries" if getattr(scenario, "adversaries", None) else "the adversary of the scenario"
+
+
 def check_resources(
-    agents: AgentsSection, resources: Collection[str], buyers: Mapping[str, Collection[str]], own: Collection[str]
+    agents: AgentsSection,
+    resources: Collection[str],
+    buyers: Mapping[str, Collection[str]],
+    own: Mapping[str, Collection[str]],
+    where: str,
 ) -> None:
     """Check that types name resources that there are, and that they may have.
 
@@ -162,8 +207,10 @@ def check_resources(
         All that there are.
     buyers : mapping of str to collection of str
         Who may have each.
-    own : collection of str
-        What the scenario's adversary uses, as does a type that neither holds nor buys.
+    own : mapping of str to collection of str
+        What each type uses if it neither holds nor buys.
+    where : str
+        The section in which types are named.
 
     Raises
     ------
@@ -175,11 +222,11 @@ def check_resources(
                 if resource not in resources:
                     raise InputError(
                         "no such resource",
-                        where=f"agents.types.{name}.{key}",
+                        where=f"{where}.{name}.{key}",
                         found=resource,
                         expected=f"one of {listed(resources)}" if resources else "a section [resources.NAME] of it",
                         hint=nearest(resource, resources),
                     )
-            check_buyer(name, f"agents.types.{name}.{key}", getattr(section, key) or (), buyers)
-        if section.knowledge is None and section.holds is None and not section.buys:
-            check_buyer(name, f"agents.types.{name}", own, buyers)
+            check_buyer(name, f"{where}.{name}.{key}", getattr(section, key) or (), buyers)
+        if section.knowledge is None and not section.needs_resources:
+            check_buyer(name, f"{where}.{name}", own[name], buyers)

@@ -9,9 +9,12 @@ import numpy as np
 
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
 from reidsim.adversaries.response import Adversary
+from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.simple_behaviours import simple_adversary
+from reidsim.agents.accuracy import InaccurateLinker
 from reidsim.agents.profile import Holdings
 from reidsim.errors import InputError
+from reidsim.games.record_game import Linker
 from reidsim.random_streams import random_stream
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
 from reidsim.scenarios.schema import EconomicsSection
@@ -67,20 +70,33 @@ def knowledge_held(
     return Knowledge(tuple(names), tuple(sources))
 
 
-def needs_resources(section: AgentTypeSection) -> bool:
-    """Tell whether a type can attack only with resources that it holds or buys."""
-    return section.holds is not None or bool(section.buys)
+def linker_of(section: AgentTypeSection, linker: Linker, expected_accuracy: float) -> Linker:
+    """Return what a type links with, whose resources may say what is wrong, or be taken for it."""
+    if min(section.accuracy, expected_accuracy) < 1.0:
+        return InaccurateLinker(linker, section.accuracy, expected_accuracy)
+    return linker
 
 
-def check_has_resource(name: str, section: AgentTypeSection) -> None:
+def check_has_resource(section: AgentTypeSection, where: str) -> None:
     """Check that a type who needs resources holds or may buy one.
 
     Raises
     ------
     InputError
     """
-    if needs_resources(section) and not (section.holds or section.buys):
+    if section.needs_resources and not (section.holds or section.buys):
         raise InputError(
-            "a planner without the resource that it needs", where=f"agents.types.{name}.holds", found=[],
+            "a planner without the resource that it needs", where=f"{where}.holds", found=[],
             expected="a resource that it holds or buys",
         )  # fmt: skip
+
+
+def check_accuracy(section: AgentTypeSection, adversary: Adversary, where: str) -> None:
+    """Check that a type whose resources are not all right attempts a record once.
+
+    Raises
+    ------
+    InputError
+    """
+    if section.is_inaccurate and isinstance(adversary, SequentialAdversary):
+        raise InputError("accuracy is of planners who attempt a record once", where=f"{where}.accuracy")

@@ -9,33 +9,25 @@ from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, listed, nearest
 from reidsim.scenarios.amounts import Money
+from reidsim.scenarios.equipment_schema import EquipmentSection, Positive, refuse_knowledge_held
 from reidsim.scenarios.rationality_schema import TypeRationalitySection
 from reidsim.validation import Section
 
 Share = Annotated[float, Field(ge=0, le=1)]
-Positive = Annotated[float, Field(gt=0, le=1e9)]
 Planner = Literal["one-shot", "fmdp", "always", "never", "random"]
 
 # Weights are given as decimal numbers, whose sum is 1 only up to rounding.
 _ROUNDING = 1e-9
-# Purchases are compared set by set, overlaps of attacks are counted by sets of types.
-_MOST_PURCHASES = 8
+# Overlaps of attacks are counted by sets of types.
 _MOST_TYPES = 10
 
 
-class AgentTypeSection(TypeRationalitySection):
+class AgentTypeSection(EquipmentSection, TypeRationalitySection):
     """One type of adversary."""
 
     weight: Share = Field(
         default=1.0,
         description="probability that the adversary of a round is of this type (they sum to 1), or that it is there",
-    )
-    gain: Money | None = Field(
-        default=None, description="gain from a re-identification; that of the economics if not given"
-    )
-    cost: Money | None = Field(
-        default=None,
-        description="cost of an attempt, or of an exploit of the sequential attack; that of the economics if not given",
     )
     planner: Planner | None = Field(
         default=None,
@@ -43,43 +35,15 @@ class AgentTypeSection(TypeRationalitySection):
     )
     rate: Share = Field(default=0.5, description="of planner random: share of records attacked")
     knowledge: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="knowledge recipe; the scenario's adversary's if not given; not in masking scenarios"
-    )
-    holds: tuple[str, ...] | None = Field(
         default=None,
-        description="resources held from the start; all that is needed if neither this nor `buys` is given",
+        description="knowledge recipe; the scenario's adversary's if not given; in a masking scenario, and for an "
+        "attack in stages of its own, write `[adversaries.NAME]` instead",
     )
-    buys: tuple[str, ...] = Field(default=(), description="resources that it may buy, at most eight")
-    budget: Money | None = Field(
-        default=None, description="money for purchases and attacks of a round; no limit if not given"
-    )
-    accuracy: Annotated[float, Field(gt=0, le=1)] = Field(
-        default=1.0, description="share of what its resources say that is right; not in masking scenarios"
-    )
-    expected_accuracy: Annotated[float, Field(gt=0, lt=1)] | None = Field(
-        default=None, description="that share as it believes at first, and then learns; known if not given"
-    )
-    experience: Positive = Field(default=10.0, description="attempts that `expected_accuracy` counts as")
 
     @model_validator(mode="after")
-    def _consistent(self) -> AgentTypeSection:
+    def _knows_consistently(self) -> AgentTypeSection:
         self.check_own(self.planner)
-        for key in ("holds", "buys"):
-            names = getattr(self, key) or ()
-            repeated = [name for name in names if names.count(name) > 1]
-            if repeated:
-                raise InputError("resource named twice", where=key, found=repeated[0])
-        both = [name for name in self.buys if name in (self.holds or ())]
-        if both:
-            raise InputError("resource that is held is not bought", where="buys", found=both[0])
-        if len(self.buys) > _MOST_PURCHASES:
-            raise InputError(
-                "too many resources to buy", where="buys", found=len(self.buys), expected=f"at most {_MOST_PURCHASES}"
-            )
-        if self.knowledge is not None and (self.holds is not None or self.buys):
-            raise InputError(
-                "both a knowledge recipe and resources say what is known", where="knowledge", expected="either"
-            )
+        refuse_knowledge_held(self, self.knowledge)
         return self
 
 
@@ -162,6 +126,11 @@ class AgentsSection(Section):
     tolerance: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.001, description="change of a belief up to which the publisher keeps its choice"
     )
+    remembers: bool = Field(
+        default=True,
+        description="whether adversaries keep what was released in earlier rounds: whom a record may be must fit all "
+        "that was ever released of it, and who leaves stays exposed; if not, every round is attacked on its own",
+    )
     types: dict[str, AgentTypeSection] = Field(
         default={}, description="adversaries by name; those of the scenario if not given"
     )
@@ -205,11 +174,6 @@ class AgentsSection(Section):
             raise InputError(
                 "both types and adversaries say who attacks", where="agents.types", found=listed(self.types),
                 expected="either [agents.types] or [adversaries]",
-            )  # fmt: skip
-        if names and self.together != "one-of":
-            raise InputError(
-                "the records meet one of the adversaries", where="agents.together", found=self.together,
-                expected="one-of, or [agents.types] in place of [adversaries]",
             )  # fmt: skip
         if len(names) > _MOST_TYPES:
             expected = f"at most {_MOST_TYPES} in rounds of agents"

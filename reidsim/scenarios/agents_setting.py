@@ -22,11 +22,13 @@ from reidsim.scenarios.agents import (
     rules_of,
     sequential_rules,
     types_of,
+    where_named,
 )
-from reidsim.scenarios.agents_equipment import simple_planner
+from reidsim.scenarios.agents_equipment import check_accuracy, linker_of, simple_planner
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
 from reidsim.scenarios.schema import BeliefsSection
 from reidsim.scenarios.schema import economics_of as economics_and_belief
+from reidsim.scenarios.several_adversaries import scenario_alone
 from reidsim.scenarios.study import Study
 
 if TYPE_CHECKING:
@@ -37,13 +39,15 @@ if TYPE_CHECKING:
 class _Equip:
     """Equips a type with the linkage of its study's games; see `reidsim.agents.profile.Equip`."""
 
+    section: AgentTypeSection
     truth: RecordGame
     belief: RecordGame
     simple: tuple[Adversary | None, Adversary | None]
 
     def __call__(self, holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment:
         game = self.belief if believed else self.truth
-        return Equipment(game.linker, self.simple[believed] or game.adversary)
+        linker = linker_of(self.section, game.linker, expected_accuracy)
+        return Equipment(linker, self.simple[believed] or game.adversary)
 
 
 def settings_of(kind: Kind, study: Study[Any]) -> Callable[[str, int, int], Setting]:
@@ -62,7 +66,7 @@ def settings_of(kind: Kind, study: Study[Any]) -> Callable[[str, int, int], Sett
             if getattr(section, key) != default:
                 raise InputError(
                     "this kind of scenario tells nothing of resources and knowledge", source=study.loaded.path,
-                    where=f"agents.types.{name}.{key}", expected=f"other keys than {listed(_OF_RESOURCES)}",
+                    where=f"{where_named(scenario)}.{name}.{key}", expected=f"other keys than {listed(_OF_RESOURCES)}",
                 )  # fmt: skip
 
     def setting(policy: str, replication: int, draw: int) -> Setting:
@@ -80,6 +84,7 @@ def settings_of(kind: Kind, study: Study[Any]) -> Callable[[str, int, int], Sett
             benefit=np.broadcast_to(np.asarray(truth.benefit, dtype=np.float64), each),
             loss=np.broadcast_to(np.asarray(truth.loss, dtype=np.float64), each),
             believed_loss=np.broadcast_to(np.asarray(belief.loss, dtype=np.float64), each),
+            meet=getattr(truth.space, "meet", None),
             profiles=tuple(_profile(study, agents, replication, *each) for each in types_of(agents).items()),
             solve=lambda name, game: defender.choose(game),
             is_fixed=lambda name: played.is_rule,
@@ -91,7 +96,7 @@ def settings_of(kind: Kind, study: Study[Any]) -> Callable[[str, int, int], Sett
     return setting
 
 
-_OF_RESOURCES = ("knowledge", "holds", "buys", "accuracy", "expected_accuracy")
+_OF_RESOURCES = ("knowledge", "holds", "buys")
 
 
 def _profile(
@@ -99,9 +104,12 @@ def _profile(
 ) -> AdversaryProfile:
     """Return the profile of a type: its games are those of the study in which it is the only adversary."""
     both = economics_and_belief(study.scenario)
+    if name in getattr(study.scenario, "adversaries", {}):
+        study = study.with_adversary(scenario_alone(study.scenario, name).adversary)
     world = _study_of_type(study, agents, name, section).world(draw)
     simple = [simple_planner(section, economics_of(section, e, agents), study.scenario.seed, agents) for e in both]
-    equip = _Equip(record_game_of(world.truth), record_game_of(world.belief), (simple[0], simple[1]))
+    equip = _Equip(section, record_game_of(world.truth), record_game_of(world.belief), (simple[0], simple[1]))
+    check_accuracy(section, equip(frozenset(), 1.0).adversary, f"{where_named(study.scenario)}.{name}")
     true, believed = (
         profile_of(name, section, economics, agents, equip, NOTHING_SOLD, **outlays_of(means.adversary))
         for economics, means in zip(

@@ -27,12 +27,20 @@ class Stored(Protocol):
 def adversaries(run: Stored, planned: Callable[[Stored, Mapping[str, Any]], Iterator[Sentence]]) -> Iterator[Sentence]:
     """Yield what each adversary does, in the sentences of `planned`."""
     several = section(run.content, "adversaries")
-    if several:
+    each_comes = section(run.content, "agents").get("together") == "all"
+    if several and each_comes:
+        yield ("Several adversaries come, each independently of the others.",)
+    elif several:
         yield ("A record meets one of several adversaries; payoffs, attacks and risk are expectations over them.",)
     for name in several:
         adversary = section(several, name)
-        yield ("With probability ", number_text(adversary.get("weight")), " it is ", Code(str(name)), ".")
+        weight = number_text(adversary.get("weight"))
+        if each_comes:
+            yield ("With probability ", weight, ", ", Code(str(name)), " is there.")
+        else:
+            yield ("With probability ", weight, " it is ", Code(str(name)), ".")
         yield from planned(run, adversary)
+        yield from _equipment(adversary)
     if not several:
         yield from planned(run, section(run.content, "adversary"))
 
@@ -61,6 +69,19 @@ def plan(run: Stored, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
             f"{gain}, an attempt costs {cost}. It attacks if the expected gain exceeds the cost.",
         )
     yield from knowledge(adversary)
+
+
+def _equipment(adversary: Mapping[str, Any]) -> Iterator[Sentence]:
+    """Yield what an adversary holds, may buy and spend in rounds of agents."""
+    for key, words in (("holds", "It holds "), ("buys", "It may buy ")):
+        names = adversary.get(key) or ()
+        if names:
+            listed = [part for name in names for part in (", ", Code(str(name)))][1:]
+            yield (words, *listed, ".")
+    if "budget" in adversary:
+        yield (f"It spends at most {number_text(adversary['budget'])} a round.",)
+    if "accuracy" in adversary:
+        yield (f"Of what its resources say, {adversary['accuracy']:.0%} is right.",)
 
 
 def knowledge(adversary: Mapping[str, Any]) -> Iterator[Sentence]:

@@ -118,7 +118,7 @@ class Faces:
             yield from by_generalization(run, "publisher")
 
     def figures(self, result: Shown) -> Figures | None:
-        """Return figures of one run, by name; None for those that every kind has: payoffs and risks by policy."""
+        """Return figures of one run, by name; where there is none, payoffs and risks by policy are drawn."""
         return None
 
     def sweep_figures(self, result: ShownSweep) -> Figures | None:
@@ -141,6 +141,10 @@ class Faces:
             slider = amount_slider(key, field.description or key, value)
             whole = isinstance(value, int)
             yield Slider(key, slider.label, value, slider.high, max(1.0, slider.step)) if whole else slider
+
+    def in_rounds(self, scenario: Any) -> bool:
+        """Tell whether a scenario is played round after round."""
+        return getattr(scenario, "agents", None) is not None
 
     def agents_of(self, scenario: Any) -> AgentsSection:
         """Return who meets whom round after round; one adversary and one round, if the scenario does not say."""

@@ -296,6 +296,13 @@ class Kind(Faces, RecordSharing, ABC):
 
         return settings_of(self, study)
 
+    def by_subject(self, study: Any) -> Any:
+        """Return the study in which each data subject has a row; itself, as by default, where each has one anyway.
+
+        Asked for where different things are out about subjects whose records are alike, which `Setting.split` allows.
+        """
+        return study
+
     def describe_setting(self, setting: Setting) -> str:
         """Say in a line how large a world of agents is."""
         forms = counted(setting.space.size, "strategy", "strategies")
@@ -331,13 +338,14 @@ class Kind(Faces, RecordSharing, ABC):
 
     def opponent_types(self, study: Any, draw: int = 0) -> TypeOpponents:
         """Return the types of adversary that the scenario's agents may meet, and what may be planned on of several."""
+        from reidsim.scenarios.agents import are_equipped
         from reidsim.scenarios.opponent_types import ideas_of_several, types_of_setting
 
-        agents = getattr(study.scenario, "agents", None)
-        if agents is None or not agents.types:
+        agents, named = getattr(study.scenario, "agents", None), are_equipped(study.scenario)
+        if agents is None or not (agents.types or named):
             return ideas_of_several(study, draw)
         first = self.policies_of(study.scenario)[0]
-        return types_of_setting(self.settings(study)(first, draw, 0), agents.together)
+        return types_of_setting(self.settings(study)(first, draw, 0), agents.together, named=named)
 
     def cross_play_policies(self, study: Any) -> tuple[str, ...]:
         """Return the policies that play against every adversary: those of the kind, and those of the scenario."""

@@ -58,7 +58,9 @@ class TypeOpponents:
         )
 
 
-def types_of_setting(setting: Setting, together: Together, space: StrategySpace | None = None) -> TypeOpponents:
+def types_of_setting(
+    setting: Setting, together: Together, space: StrategySpace | None = None, *, named: bool = False
+) -> TypeOpponents:
     """Return the types of a world of agents.
 
     Parameters
@@ -68,6 +70,13 @@ def types_of_setting(setting: Setting, together: Together, space: StrategySpace 
         How they meet the records; see `AgentsSection`.
     space : StrategySpace, optional
         That of the setting, if not given.
+    named : bool
+        Whether they are the adversaries that the scenario names, who have to be able to play.
+
+    Raises
+    ------
+    InputError
+        If one that the scenario names cannot play.
     """
     space = setting.space if space is None else space
     assert not isinstance(space, MaskingSpace)  # noqa: S101 # searches would mask what nobody looks at in every way
@@ -77,6 +86,8 @@ def types_of_setting(setting: Setting, together: Together, space: StrategySpace 
         try:
             equipped = [_equipped(profile, view, space) for view in types]
         except InputError as error:
+            if named:
+                raise error.located(where=f"adversaries.{profile.name}") from None
             left_out.append(f"adversary {f'type-{profile.name}'!r} cannot play: {error}")
             continue
         for each, one in zip(types.values(), equipped, strict=True):
@@ -92,7 +103,7 @@ def types_of_setting(setting: Setting, together: Together, space: StrategySpace 
             game([replace(true, weight=1.0)], "truth", "one-of"),
             game([replace(believed, weight=1.0)], "belief", "one-of"),
         )
-        opponents.append(Opponent(f"type-{true.name}", *alone, among_all=False))
+        opponents.append(Opponent(true.name if named else f"type-{true.name}", *alone, among_all=named))
     if left_out:
         left_out.append(f"adversary {TYPES!r} cannot play: one of the types cannot")
         return TypeOpponents(tuple(opponents), {}, (LEFT_OUT, *left_out))

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
-from reidsim.scenarios.adversary_schema import AdversarySection
+from reidsim.scenarios.adversary_schema import AdversarySection, WeightedAdversarySection, check_adversaries
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.validation import Section
@@ -28,6 +28,9 @@ class PublisherScenario(ScenarioHead):
         default=BeliefsSection(), description="what the publisher believes, where that is not the truth"
     )
     adversary: AdversarySection = Field(default=AdversarySection(), description="how the adversary links and plans")
+    adversaries: dict[str, WeightedAdversarySection] = Field(
+        default={}, description="with agents, in place of `adversary`: several by name"
+    )
     publisher: PoliciesSection = Field(description="what the publisher may do")
     agents: AgentsSection | None = Field(
         default=None, description="several adversaries, data subjects and rounds; one analytic game if not given"
@@ -43,11 +46,23 @@ class PublisherScenario(ScenarioHead):
         return self
 
     @model_validator(mode="after")
+    def _somebody_attacks(self) -> PublisherScenario:
+        check_adversaries(self.adversaries, self.model_fields_set, self.agents)
+        if self.adversaries and self.agents is None:
+            raise InputError(
+                "this kind of scenario meets several adversaries in rounds alone", where="adversaries",
+                expected="[adversary], or a section agents",
+            )  # fmt: skip
+        return self
+
+    @model_validator(mode="after")
     def _looks_rows_up(self) -> PublisherScenario:
         """Refuse what a kind of one's own does not do; one that does has a method of this name."""
-        if self.adversary.looks_up:
-            raise InputError(
-                "persons are looked up in tables alone", where="adversary.direction", found=self.adversary.direction,
-                expected="record",
-            )  # fmt: skip
+        several = {f"adversaries.{name}": section for name, section in self.adversaries.items()}
+        for where, section in {"adversary": self.adversary, **several}.items():
+            if section.looks_up:
+                raise InputError(
+                    "persons are looked up in tables alone", where=f"{where}.direction", found=section.direction,
+                    expected="record",
+                )  # fmt: skip
         return self

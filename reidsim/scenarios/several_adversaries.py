@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from reidsim.errors import InputError
 from reidsim.scenarios.adversary_schema import WeightedSection
-from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
+
+if TYPE_CHECKING:
+    from reidsim.scenarios.load import LoadedScenario
 
 S = TypeVar("S", bound=ScenarioHead)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +16,7 @@ from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError
 from reidsim.overrides import override, validated_after
 from reidsim.reports.verdict import best_policy
+from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.faces import Value
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
@@ -101,22 +102,22 @@ class Explorer:
 
     def solve(self, values: Values) -> Explored:
         """Solve the game once under some values, without rounds."""
-        return self._explored(values, "agents")
+        return self._explored(values, one_game)
 
     def play(self, values: Values) -> Explored:
         """Play all rounds of every policy under some values."""
-        return self._explored(values)
+        return self._explored(values, lambda loaded: loaded)
 
-    def _explored(self, values: Values, *left_out: str) -> Explored:
+    def _explored(
+        self, values: Values, shown_of: Callable[[LoadedScenario[ScenarioHead]], LoadedScenario[ScenarioHead]]
+    ) -> Explored:
         with self._lock:
             try:
-                return Explored(self._run(changed(self.loaded, values), left_out))
+                return Explored(self._run(shown_of(changed(self.loaded, values))))
             except InputError as error:
-                as_it_is = without(self.loaded, "agents", *_LEFT_OUT)
-                return Explored(self._run(as_it_is, ()), str(error))
+                return Explored(self._run(one_game(without(self.loaded, *_LEFT_OUT))), str(error))
 
-    def _run(self, loaded: LoadedScenario[ScenarioHead], left_out: tuple[str, ...]) -> RunResult:
-        shown = without(loaded, *left_out)
+    def _run(self, shown: LoadedScenario[ScenarioHead]) -> RunResult:
         key = data_key(shown)
         if self._kept is None or self._kept[0] != key:
             self._kept = key, kind_of(shown.scenario).build(shown)
@@ -136,6 +137,20 @@ def changed(loaded: LoadedScenario[ScenarioHead], values: Values) -> LoadedScena
     override(content, values)
     scenario = validated_after(values, type(loaded.scenario), content, loaded.path)
     return replace(loaded, scenario=scenario, content=content)
+
+
+def one_game(loaded: LoadedScenario[ScenarioHead]) -> LoadedScenario[ScenarioHead]:
+    """Return a scenario without rounds; with one of them, where adversaries say what they are in rounds alone."""
+    agents = loaded.content.get("agents")
+    if agents is None or not (are_equipped(loaded.scenario) or _each_comes(loaded.scenario)):
+        return without(loaded, "agents")
+    kept = {key: value for key, value in agents.items() if key not in ("participation", "learning")}
+    return loaded.with_content({**loaded.content, "agents": {**kept, "rounds": 1, "mode": "expectation", "draws": 1}})
+
+
+def _each_comes(scenario: Any) -> bool:
+    """Tell whether weights of the scenario's adversaries need not sum to 1."""
+    return bool(getattr(scenario, "adversaries", None)) and scenario.agents.together == "all"
 
 
 def without(loaded: LoadedScenario[ScenarioHead], *keys: str) -> LoadedScenario[ScenarioHead]:

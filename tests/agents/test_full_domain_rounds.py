@@ -47,7 +47,9 @@ gain = 120
 weight = 0.4
 gain = 25
 """
-LEAVING = {"agents.participation": {"reward": 1, "harm": 8, "spread": 1.5}, "agents.rounds": 2}
+# Adversaries who see each round on its own.
+FORGETTING = {"agents.remembers": False}
+LEAVING = {"agents.participation": {"reward": 1, "harm": 8, "spread": 1.5}, "agents.rounds": 2, **FORGETTING}
 ONE = {"agents.types": {"x": {}}}
 LIST = {"resources.list": {"attributes": ["age"], "coverage": 0.5, "price": 20}}
 
@@ -126,7 +128,13 @@ def test_linkers_of_the_table_are_made_anew_those_of_the_population_kept(town):
 def test_everybody_may_leave_and_return(town):
     """Nobody dares to take part after the first round; hearing of no breach makes them forget it."""
     rule = {"reward": 1, "harm": 1000, "spread": 0, "learning_rate": 0.9}
-    changes = {**ONE, "publisher.policies": ["no-protection"], "agents.rounds": 8, "agents.participation": rule}
+    changes = {
+        **ONE,
+        "publisher.policies": ["no-protection"],
+        "agents.rounds": 8,
+        "agents.participation": rule,
+        **FORGETTING,
+    }
     participation = reidsim.run(town, overrides=changes).analysis.rounds["participation"]
     assert participation[0] == 1
     assert participation[1] < 0.1
@@ -168,7 +176,12 @@ def test_a_resource_is_bought_if_it_pays(price, town):
 def test_the_publisher_answers_what_was_bought(town):
     """A list is bought in the first round; from the second on the publisher plans against who holds it."""
     changes = {**LIST, "resources.list.coverage": 1, "resources.list.price": 1, "economics.cost": 1}
-    changes |= {"agents.types": {"x": {"buys": ["list"], "gain": 80}}, "agents.rounds": 3, "economics.loss": 300}
+    changes |= {
+        "agents.types": {"x": {"buys": ["list"], "gain": 80}},
+        "agents.rounds": 3,
+        "economics.loss": 300,
+        **FORGETTING,
+    }
     rounds = reidsim.run(town, overrides={**changes, "publisher.policies": ["basic"]}).analysis.rounds
     assert rounds["share_attacked"].iloc[0] > 0
     assert rounds["changed"].iloc[1] > 0
@@ -200,7 +213,13 @@ def test_inaccurate_resources_divide_success(town):
 def test_learning_changes_the_node(town):
     """The lazy type always comes; the publisher who expects both alike learns to share more."""
     types = {"keen": {"weight": 0.0, "gain": 120}, "lazy": {"weight": 1.0, "gain": 25}}
-    changes = {"agents.types": types, "agents.rounds": 12, "publisher.policies": ["basic"], "economics.loss": 300}
+    changes = {
+        "agents.types": types,
+        "agents.rounds": 12,
+        "publisher.policies": ["basic"],
+        "economics.loss": 300,
+        **FORGETTING,
+    }
     known = reidsim.run(town, overrides=changes).analysis.rounds
     learned = reidsim.run(town, overrides={**changes, "agents.learning": {}}).analysis
     payoff = learned.rounds["publisher_payoff"]

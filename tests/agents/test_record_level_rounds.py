@@ -40,7 +40,9 @@ policies = ["basic", "no-attack", "no-protection"]
 """
 AGES = '[[sources]]\nkind = "groups"\nname = "list"\nprofile = [{ groups = [{ attributes = ["age"] }] }]\n'
 POLICIES = ("basic", "no-attack", "no-protection")
-LEAVING = {"agents.participation": {"reward": 1, "harm": 8, "spread": 1.5}, "agents.rounds": 2}
+# Adversaries who see each round on its own.
+FORGETTING = {"agents.remembers": False}
+LEAVING = {"agents.participation": {"reward": 1, "harm": 8, "spread": 1.5}, "agents.rounds": 2, **FORGETTING}
 UNKNOWN = {"adversary.planner": "fmdp", "adversary.sequential.belief": "unknown"}
 UNKNOWN |= {"adversary.sequential.access_cost": 2, "adversary.sequential.link_cost": 1}
 
@@ -99,7 +101,7 @@ def test_any_small_study_is_that_of_those_who_stay(small, solver, rounds, expect
     rule = {"reward": 1, "harm": 6, "expected_risk": expected_risk, "learning_rate": 0.5}
     with tempfile.TemporaryDirectory() as folder:
         path = write_scenario(folder, small, policies=POLICIES, solver=solver, risk="prosecutor")
-        assert_game_of_those_who_stay(path, {}, {"agents.participation": rule, "agents.rounds": rounds})
+        assert_game_of_those_who_stay(path, {}, {"agents.participation": rule, "agents.rounds": rounds, **FORGETTING})
 
 
 @pytest.mark.parametrize("changes", [{}, {"beliefs.loss": 30.0, "beliefs.gain": 60.0}, UNKNOWN])
@@ -140,7 +142,7 @@ def test_class_sizes_under_journalist_risk_stay_those_of_the_population(town):
 def test_class_sizes_follow_who_leaves_and_returns(town):
     """Nobody dares to take part after the first round; some return, since they hear of no breach."""
     rule = {"reward": 1, "harm": 60, "spread": 1, "learning_rate": 0.9}
-    study = build_study(load_scenario(town, {"agents.participation": rule, "agents.rounds": 8}))
+    study = build_study(load_scenario(town, {"agents.participation": rule, "agents.rounds": 8, **FORGETTING}))
     model = ReidentificationModel(setting_of(study, study.scenario.agents), "no-protection")
     shared = []
     for _ in range(8):

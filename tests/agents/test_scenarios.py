@@ -94,7 +94,8 @@ def test_what_cannot_be_is_refused_in_one_line(changes, message, town_file):
     ("changes", "message"),
     [
         ({"agents.types.broker.holds": []}, "'registry', in which it looks people up"),
-        ({"agents.types.broker.accuracy": 0.5}, "accuracy is not of masking scenarios"),
+        ({"agents.types.broker": {"accuracy": 0.5, "planner": "fmdp"}}, "accuracy is of planners who attempt a record"),
+        ({"agents.types.kin-seeker": {"knowledge": "voters"}}, "and resource of a section .adversaries.NAME"),
         ({"resources.genealogy.coverage": 0.5}, "only a list drawn from the people has it"),
         ({"resources.gossip.price": 1}, "resources.gossip.attributes: key missing"),
         ({"agents.types.broker.buys": ["gossip"]}, "no such resource; found 'gossip'"),
@@ -236,16 +237,21 @@ BUNDLED = {
     "voter-vs-twitter": {},
     "sequential-publisher": {"agents.rounds": 2},
     "genealogy-market": {"targets.size": 40, "agents.rounds": 2, "resources.genealogy.size": 500},
-}
+    "one-world": {
+        "targets.size": 60, "agents.rounds": 2,
+        "subjects.attributes": ["age", "state", "sex", "DYS19", "DYS385", "DYS390"],
+    },
+}  # fmt: skip
 
 
-TYPES = {"market": 3, "voter-vs-twitter": 2, "sequential-publisher": 1, "genealogy-market": 2}
+TYPES = {"market": 3, "voter-vs-twitter": 2, "sequential-publisher": 1, "genealogy-market": 2, "one-world": 3}
 # A publisher who expects the sequential adversary deters it under the basic policy, too.
 UNATTACKED = {
     "market": ["no-attack"],
     "voter-vs-twitter": ["no-attack"],
     "sequential-publisher": ["basic", "no-attack"],
     "genealogy-market": ["no-attack-masking"],
+    "one-world": ["no-attack-masking"],
 }
 
 

@@ -131,8 +131,8 @@ def changed(linkage, field):
     if field == "by_chance":
         # Whether sizes count people says what they mean, not what is known.
         return linkage
-    if field == "candidates":
-        # Nobody is looked up in a drawn list here.
+    if field in ("candidates", "among"):
+        # Nobody here looks people up in a list; see tests/games/test_listed_people.py.
         assert value is None
         return linkage
     assert field == "plans"
@@ -276,5 +276,11 @@ def test_nobody_is_found_in_an_empty_group():
 
 
 def test_sequential_adversaries_declare_what_they_see_before_access():
-    assert SequentialAdversary(ATTACK).decides_on == {"believed_group_sizes", "plan_believed", "plans", "prices"}
+    assert SequentialAdversary(ATTACK).decides_on == {
+        "believed_group_sizes",
+        "candidates",
+        "plan_believed",
+        "plans",
+        "prices",
+    }
     assert SequentialAdversary(ATTACK, 10).decides_on == {"match_probability"}

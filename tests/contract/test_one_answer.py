@@ -380,6 +380,67 @@ def test_every_runner_gives_the_answer_of_a_run_against_several_who_attack_subje
     assert differing(run, path) == []
 
 
+# Types are adversaries: what one holds, may spend and gets wrong changes nothing where it is all, enough and nothing.
+EVERYTHING = """holds = {holds}
+budget = 1e6
+accuracy = 1.0
+"""
+RESOURCES = """[resources.all]
+[resources.club]
+coverage = 0.5
+attributes = ["age", "village"]
+"""
+# What is held, by the linkage that it comes to.
+_HELD = {
+    "subjects": {name: ["directory", "register", "people"] for name in _LINKED_SUBJECTS},
+    **{name: {"plain": ["all"], "knowledge": ["club"]} for name in ("records", "table", "table-above")},
+}
+_EVERY_HELD = [each for each in EVERY if each[2] in _HELD[each[0]]]
+_FEW_HELD = [
+    ("subjects", "fmdp", "stages", "mistaken"),
+    ("subjects", "one-shot", "knowledge", "informed"),
+    ("subjects", "always", "knowledge", "mistaken"),
+    ("records", "fmdp", "knowledge", "mistaken"),
+    ("table", "one-shot", "plain", "informed"),
+]
+
+
+@pytest.mark.parametrize(("world", "planner", "linkage", "beliefs"), cases(_EVERY_HELD, _FEW_HELD))
+def test_one_who_holds_all_that_it_links_with_gets_the_answer_of_a_run(tmp_path, world, planner, linkage, beliefs):
+    path = write(tmp_path, world, planner, linkage, beliefs)
+    run = reidsim.run(path).summary[MEASURES]
+    linked = "" if world == "subjects" else WORLDS[world][2][linkage]
+    section = EVERYTHING.format(holds=_HELD[world][linkage])
+    resources = "" if world == "subjects" else RESOURCES
+    text = path.read_text().replace(f"{linked}\n", "\n") if linked else path.read_text()
+    text = text.replace("[adversary]", f"[adversaries.solo]\nweight = 1\n{section}")
+    path.write_text(text.replace("[adversary.", "[adversaries.solo.") + f"[agents]\nrounds = 1\n{resources}")
+    runners = {"agents": lambda each: reidsim.run(each).summary, "cross-play": by_cross_play}
+    assert differing(run, path, runners) == []
+
+
+@pytest.mark.parametrize("world", ["records", "subjects"])
+@pytest.mark.parametrize("together", ["one-of", "all"])
+def test_whoever_comes_with_resources_not_all_right_is_plain_counting(tmp_path, world, together):
+    """Half as often right, or a sixth: who expects to be right always attacks as if it were."""
+    path = write(tmp_path, world, "one-shot", "plain")
+    sections = "".join(
+        f"[adversaries.{name}]\nweight = {weight}\naccuracy = {accuracy}\n{more}"
+        + WORLDS[world][2]["plain"].replace("[adversary.", f"[adversaries.{name}.")
+        for name, weight, accuracy, more in (("half", 0.5, 0.5, ""), ("sure", 0.5, 1 / 6, "expected_accuracy = 0.99\n"))
+    )
+    text = path.read_text().replace('[adversary]\nplanner = "one-shot"\n' + WORLDS[world][2]["plain"], sections)
+    path.write_text(f'{text}[agents]\ntogether = "{together}"\n')
+    found = reidsim.run(path).summary.loc["no-protection"]
+    risk = []
+    for size in counted():
+        half = 0.5 * (150 / size * 0.5 > 20) * 0.5 / size
+        sure = 0.5 * (150 / size * 0.99 > 20) / 6 / size
+        risk.append(half + sure if together == "one-of" else 1 - (1 - half) * (1 - sure))
+    assert found["risk"] == pytest.approx(sum(risk) / 10, abs=1e-12)
+    assert found["publisher_payoff"] == pytest.approx(100 - 15 * sum(risk), abs=1e-9)
+
+
 def counted() -> list[int]:
     """How many people there are with the values of each patient."""
     people = [line.split(",") for line in FILES["people.csv"].split()[1:]]

@@ -26,14 +26,14 @@ TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
 CURIOUS, BROKER = {"weight": 0.7, "gain": 25}, {"weight": 0.3, "gain": 400, "cost": 60}
 RECORDS = {"agents": {"types": {"curious": CURIOUS, "broker": BROKER}}}
 LISTED = {
+    "resources": {"list": {"attributes": ["age", "district"], "coverage": 0.6}, "file": {"price": 5}},
     "agents": {
-        "resources": {"list": {"attributes": ["age", "district"], "coverage": 0.6}, "file": {"price": 5}},
         "types": {
             "clerk": {"weight": 0.5, "holds": ["list"], "gain": 200},
             "lucky": {"weight": 0.2, "planner": "random", "rate": 0.25},
             "sequential": {"weight": 0.3, "planner": "fmdp"},
         },
-    }
+    },
 }
 MASKING = {
     "population.recipe": "ystr-genealogy-small",
@@ -186,7 +186,8 @@ def test_types_change_nothing_for_others_and_are_said_to_play_one_round():
 
 def test_a_type_with_a_resource_to_buy_plays_with_it():
     """It may buy the file, which tells everything of everybody; with it, it is the adversary who knows everything."""
-    buyer = {"agents": {"resources": {"file": {"price": 1e6}}, "types": {"buyer": {"buys": ["file"], "budget": 1}}}}
+    types = {"types": {"buyer": {"buys": ["file"], "budget": 1}}}
+    buyer = {"resources": {"file": {"price": 1e6}}, "agents": types}
     play = cross_play(TOWN, overrides=buyer).matrix("publisher_payoff")
     np.testing.assert_allclose(play["type-buyer"], play["one-shot"], atol=1e-9)
     np.testing.assert_allclose(play[TYPES], play["type-buyer"], atol=1e-12)

@@ -137,10 +137,10 @@ def test_the_page_changes_its_amounts(scenario):
 
 @pytest.mark.parametrize("planner", ["always", "one-shot"])
 def test_agents_of_several_types_meet_its_records(scenario, planner):
-    types = {"keen": {"weight": 0.25, "cost": 2, "planner": planner}, "own": {"weight": 0.75}}
-    result = reidsim.run(scenario, overrides={"agents": {"rounds": 2, "types": types}}, allow_code=True)
+    both = {"keen": {"weight": 0.25, "cost": 2, "planner": planner}, "own": {"weight": 0.75}}
+    result = reidsim.run(scenario, overrides={"agents.rounds": 2, "adversaries": both}, allow_code=True)
     expected = 0.25 * payoffs(cost=-1 if planner == "always" else 2) + 0.75 * payoffs()
     found = result.summary["publisher_payoff"].to_dict()
     assert found == pytest.approx({"basic": np.maximum(expected, 0).mean(), "share-all": expected.mean()}, rel=1e-12)
     with pytest.raises(InputError, match=r"own\.holds: this kind of scenario tells nothing of resources"):
-        reidsim.run(scenario, overrides={"agents.types.own.holds": []}, allow_code=True)
+        reidsim.run(scenario, overrides={"agents": {}, "adversaries.own": {"weight": 1, "holds": []}}, allow_code=True)

@@ -12,6 +12,7 @@ from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Sour
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname
 from reidsim.adversaries.multistage.world import ListedTargets, MultistageWorld, PersonTable
+from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.errors import InputError
@@ -139,6 +140,23 @@ def test_success_is_by_the_persons_own_row_among_those_that_agree(listed):
             paid = GAIN * true - COST if attacks else 0.0
             assert found.adversary_payoff[target] == pytest.approx(paid), at
             assert slow.adversary_payoff[target] == pytest.approx(paid), at
+
+
+@examples(30)
+@given(worlds(), st.sampled_from((None, OneShotAdversary(GAIN, COST), SequentialAdversary(SequentialAttack(GAIN)))))
+def test_nobody_decides_on_who_is_in_the_list(listed, planner):
+    """Had other targets been in the list, the same would have been attacked."""
+    game = listed.game
+    everybody = replace(game.world.lists["voters"], row=np.zeros(game.n_records, dtype=np.int64))
+    nobody = replace(everybody, row=np.full(game.n_records, -1))
+    for strategy in range(game.space.size):
+        attacked = []
+        for inside in (game.world.lists["voters"], everybody, nobody):
+            world = replace(game.world, lists={"voters": inside})
+            there = replace(game, world=world, planner=planner)
+            attacked.append(outcomes(there, strategy, compiled=planner is None).attacked)
+        np.testing.assert_array_equal(attacked[1], attacked[0])
+        np.testing.assert_array_equal(attacked[2], attacked[0])
 
 
 @examples(60)

@@ -13,12 +13,15 @@ from tiers import examples
 
 from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.adversaries.simple_behaviours import NeverAttacks
+from reidsim.adversaries.sequential.adversary import SequentialAdversary
+from reidsim.adversaries.sequential.attack import SequentialAttack
+from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
+from reidsim.agents.accuracy import InaccurateLinker
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.masking import several_adversaries
 from reidsim.games.masking.several_adversaries import best_against_several
-from reidsim.games.record_game import WITHHELD, Constraint
+from reidsim.games.record_game import WITHHELD, Constraint, RecordGame
 from reidsim.releases.masking import MaskingSpace
 
 SAME = 1e-12
@@ -114,16 +117,25 @@ def test_it_is_branch_and_bound_where_worth_and_amounts_differ_by_record(worlds,
     np.testing.assert_array_equal(found.strategies, exact.strategies)
 
 
-@given(worlds_of_types(chain="three-stage"))
+class Unsaid:
+    """A linker that does not say at which attributes it looks."""
+
+    def __init__(self, linker):
+        self.link = linker.link
+
+
+@given(worlds_of_types(chain="three-stage"), st.booleans())
 @examples(10)
-def test_other_attacks_are_left_to_branch_and_bound(worlds):
+def test_other_attacks_are_played_as_by_branch_and_bound(worlds, is_said):
     game = worlds[1]
-    staged = any(len(each.linker.attack.inferences) > 1 for each in game.types)
-    assert best_against_several(game).solver == ("branch-and-bound" if staged else "best-first")
     simple = [replace(each, adversary=OneShotAdversary(30.0, 1.0)) for each in game.types]
-    left = best_against_several(game.with_types(simple))
-    assert left.solver == "branch-and-bound"
-    np.testing.assert_array_equal(left.strategies, branch_and_bound(game.with_types(simple)).strategies)
+    for types in (game.types, simple):
+        # Of few attributes the replies are in a table, unless nobody says that there are few.
+        told = [each if is_said else replace(each, linker=Unsaid(each.linker)) for each in types]
+        played = game.with_types(told)
+        found, best = best_against_several(played), branch_and_bound(played)
+        assert found.solver == ("best-first" if is_said else "branch-and-bound")
+        np.testing.assert_array_equal(found.strategies, best.strategies)
 
 
 @pytest.fixture(scope="module")
@@ -182,3 +194,36 @@ def test_surnames_are_kept_as_long_as_the_people():
     del game, fresh, other
     gc.collect()
     assert len(several_adversaries._inferred) == before
+
+
+@pytest.mark.parametrize("no_attack", [False, True])
+@examples(12)
+@given(data=st.data())
+def test_who_looks_at_few_attributes_is_played_as_by_branch_and_bound(no_attack, data):
+    """Any planner: once, in sequence, at random, always; besides one in stages, or alone; resources partly wrong."""
+    world = data.draw(small_worlds(chain="two-stage"))
+    game = world.game
+    one_stage = game.attack.one_stage()
+    links = MultistageLinker(one_stage, game.world, game.space)
+    gain, cost = data.draw(st.sampled_from([150.0, 60.0])), data.draw(st.sampled_from([10.0, 0.0, 25.0]))
+    planners = {
+        "once": OneShotAdversary(gain, cost),
+        "in sequence": SequentialAdversary(SequentialAttack(gain=gain, exploit_cost=cost, penalty=20.0)),
+        "at random": RandomAttacks(gain, cost, rate=0.3),
+        "always": AlwaysAttacks(gain, cost),
+    }
+    names = data.draw(st.lists(st.sampled_from(sorted(planners)), min_size=1, max_size=2, unique=True))
+    types = [AdversaryType(name, 0.25, links, planners[name]) for name in names]
+    if "in sequence" not in names:
+        types = [replace(each, linker=InaccurateLinker(links, 0.5, 0.75)) for each in types]
+    if data.draw(st.booleans()):
+        types.append(
+            AdversaryType("in stages", 0.5, MultistageLinker(game.attack, game.world, game.space), game.attack)
+        )
+    played = TypesGame(game.space, types, np.asarray(game.benefit), np.asarray(game.loss), "all")
+    if len(types) == 1:
+        played = RecordGame(game.space, types[0].linker, types[0].adversary, played.benefit, played.loss)
+    found = best_against_several(played, no_attack=no_attack)
+    best = branch_and_bound(played, Constraint(no_attack=no_attack))
+    assert found.solver == "best-first"
+    np.testing.assert_array_equal(found.strategies, best.strategies)

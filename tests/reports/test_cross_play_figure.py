@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from layout import misplaced
 
 from reidsim.figures.cross_play import cross_play_maps
 from reidsim.figures.saving import save_figure
@@ -29,6 +30,7 @@ def test_every_cell_has_its_number():
     assert texts[1] == ["0.0111", "0.0000", "1.0000", "0.5000", "0.0000", "0.0000"]
     assert [label.get_text() for label in panels[0].get_yticklabels()] == ["defender 0", "defender 1", "defender 2"]
     assert [label.get_text() for label in panels[1].get_xticklabels()] == ["adversary 0", "adversary 1"]
+    assert misplaced(figure) == []
     assert figure.get_size_inches()[0] > figure.get_size_inches()[1]
 
 

@@ -10,23 +10,29 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from layout import misplaced
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PathCollection, QuadMesh
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.patches import StepPatch
+from matplotlib.lines import Line2D
 from PIL import Image
 
 from reidsim.errors import InputError
+from reidsim.figures.agents import rounds_by_policy
+from reidsim.figures.by_policy import payoffs_by_policy, risks_by_policy
 from reidsim.figures.lines import sensitivity_lines
 from reidsim.figures.maps import parameter_maps
 from reidsim.figures.saving import save_figure
 from reidsim.figures.spacing import cell_edges, is_geometric
-from reidsim.figures.style import looks, money_text, number_text
-from reidsim.kinds.tables.figures.differences import payoff_difference_histogram, payoff_difference_scatter
+from reidsim.figures.stress import regret_curves
+from reidsim.figures.style import legend_below, looks, money_text, number_text
+from reidsim.figures.switch import switch_lines
+from reidsim.kinds.masking.figures.subjects import masking_look
+from reidsim.kinds.tables.figures.differences import payoff_difference_curves, payoff_difference_scatter
 from reidsim.kinds.tables.figures.strategies import strategy_payoffs
 from reidsim.kinds.tables.figures.sweeps import search_deviation
+from reidsim.scenarios.kind import DEFAULT_KIND, kind_named, kinds_at_hand
 
 POLICIES = ("safe-harbor", "basic", "no-attack", "sh-friendly")
 CASE = (1200.0, 300.0)
@@ -119,7 +125,7 @@ FIGURES: dict[str, tuple[Draw, Make, tuple[str, ...]]] = {
         ("record", "strategy", "publisher_payoff", "adversary_payoff", "attacked"),
     ),
     "records": (
-        payoff_difference_histogram,
+        payoff_difference_curves,
         records_table,
         ("record", "policy", "publisher_payoff", "adversary_payoff"),
     ),
@@ -167,7 +173,7 @@ def payoffs_of(table: pd.DataFrame, policy: str, column: str) -> np.ndarray:
 
 @pytest.mark.deep
 @every_figure
-def test_saving_twice_gives_the_same_bytes_at_150_dpi(draw: Draw, make: Make, needed: object, tmp_path: Path) -> None:
+def test_saving_twice_gives_the_same_bytes_at_160_dpi(draw: Draw, make: Make, needed: object, tmp_path: Path) -> None:
     figure = draw(make())
     width, height = figure.get_size_inches()
     save_figure(figure, tmp_path / "a.png")
@@ -176,7 +182,68 @@ def test_saving_twice_gives_the_same_bytes_at_150_dpi(draw: Draw, make: Make, ne
     assert first == (tmp_path / "b.png").read_bytes()
     assert b"Software" not in first
     with Image.open(tmp_path / "a.png") as image:
-        assert image.size == pytest.approx((width * 150, height * 150), abs=1)
+        assert image.size == pytest.approx((width * 160, height * 160), abs=1)
+
+
+@pytest.mark.deep
+def test_figures_of_every_kind_of_scenario_have_whole_texts() -> None:
+    policies = list(kind_named(DEFAULT_KIND).policies)[:7]
+    rounds = pd.DataFrame(
+        [(policy, number, 1000.0 + number, number / 7, 0.4 + number / 20, 0.001) for policy in policies
+         for number in range(1, 11)],
+        columns=["policy", "round", "publisher_payoff", "adversary_payoff", "participation", "risk"],
+    )  # fmt: skip
+    records = pd.DataFrame(
+        [(policy, True, share / 20) for policy in policies for share in range(20)],
+        columns=["policy", "attacked", "success_probability"],
+    )
+    lines = rounds.rename(columns={"round": "value"})
+    bands = pd.DataFrame({"low": [1.0, 6.0], "high": [6.0, 10.0], "policy": ["basic", "no-attack"]})
+    regrets = lines.assign(regret=lines["value"])
+    for figure in (
+        rounds_by_policy(rounds), payoffs_by_policy(rounds[rounds["round"] == 1]), risks_by_policy(records),
+        switch_lines(lines, bands, parameter="loss", own=3.0), regret_curves(regrets),
+    ):  # fmt: skip
+        assert misplaced(figure) == []
+    participation = rounds_by_policy(rounds).axes[2]
+    assert participation.get_ylim()[0] == 0
+    assert 1 <= participation.get_ylim()[1] < 1.1
+
+
+def test_what_is_wrong_with_texts_is_found() -> None:
+    figure = Figure(figsize=(3, 2))
+    axes = figure.subplots()
+    axes.set_title("a title much too long for a figure of three inches", fontsize=12)
+    axes.text(0.5, 0.5, "one")
+    axes.text(0.52, 0.5, "other")
+    axes.text(0.1, 0.1, "tiny", fontsize=6)
+    found = misplaced(figure)
+    assert any(problem.startswith("outside: 'a title") for problem in found)
+    assert "overlap: 'one' and 'other'" in found
+    assert "small: 'tiny'" in found
+    assert len(found) == 3
+
+
+def test_a_legend_keeps_within_its_figure() -> None:
+    """In fewer columns, then in a wider and a higher figure."""
+    lines = [Line2D([], [], label=f"policy of a long name, number {number}") for number in range(5)]
+    for width in (8.0, 2.0):
+        figure = Figure(figsize=(width, 3.0), layout="constrained")
+        figure.subplots()
+        legend_below(figure, lines)
+        assert misplaced(figure) == []
+        assert len(figure.legends) == 1
+        assert figure.get_figwidth() >= width
+    assert figure.get_figheight() == pytest.approx(3.0 + 3 * 0.19)
+
+
+def test_a_policy_looks_the_same_in_every_figure() -> None:
+    names = {name: kind for kind in kinds_at_hand() for name in kind.policies}
+    fixed = [name for name, kind in names.items() if looks([name])[name] == looks(list(names))[name]]
+    assert {"safe-harbor", "basic", "no-attack", "no-protection", "opt-in", "masking", "k-anonymity"} <= set(fixed)
+    for name in ("no-protection", "masking", "opt-in"):
+        own = looks(["basic", name])[name]
+        assert (masking_look(name).colour, masking_look(name).marker) == (own.colour, own.marker)
 
 
 @every_figure
@@ -213,19 +280,19 @@ def test_a_number_that_is_none_is_located(draw: Draw, make: Make, needed: tuple[
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("strategies", {"Publisher's payoff ($ per record)", "Adversary's payoff ($ per record)",
+        ("strategies", {"Publisher's payoff (per record)", "Adversary's payoff (per record)",
                         "Strategy (position in lattice order; 0 generalizes nothing)"}),
-        ("records", {"Publisher's payoff minus that under Safe Harbor ($ per record)", "Number of records",
-                     "Adversary's payoff minus that under Safe Harbor ($ per record)"}),
-        ("records again", {"Publisher's payoff under Safe Harbor ($ per record)", "Payoff difference ($ per record)",
-                           "Adversary's payoff under Safe Harbor ($ per record)"}),
-        ("maps", {"Publisher's loss, L ($ per record)", "Publisher's benefit, V ($ per record)",
-                  "Generalization intensity", "$ per record"}),
-        ("lines", {"Publisher's loss, L ($ per record)", "Publisher's benefit, V ($ per record)",
-                   "Adversary's cost, c ($ per record)", "Publisher's payoff ($ per record)",
-                   "Adversary's payoff ($ per record)"}),
-        ("deviations", {"Publisher's loss, L ($ per record)", "Publisher's benefit, V ($ per record)",
-                        "Publisher's payoff difference, D\N{LATIN SUBSCRIPT SMALL LETTER P} ($ per record)",
+        ("records", {"Publisher's payoff minus that under Safe Harbor (per record)", "Share of records at or below",
+                     "Adversary's payoff minus that under Safe Harbor (per record)"}),
+        ("records again", {"Publisher's payoff under Safe Harbor (per record)", "Payoff difference (per record)",
+                           "Adversary's payoff under Safe Harbor (per record)"}),
+        ("maps", {"Publisher's loss, L (per record)", "Publisher's benefit, V (per record)",
+                  "Generalization intensity", "per record"}),
+        ("lines", {"Publisher's loss, L (per record)", "Publisher's benefit, V (per record)",
+                   "Adversary's cost, c (per record)", "Publisher's payoff (per record)",
+                   "Adversary's payoff (per record)"}),
+        ("deviations", {"Publisher's loss, L (per record)", "Publisher's benefit, V (per record)",
+                        "Publisher's payoff difference, D\N{LATIN SUBSCRIPT SMALL LETTER P} (per record)",
                         "Share of records with the optimal payoff"}),
     ],
 )  # fmt: skip
@@ -238,36 +305,13 @@ def test_axes_say_what_they_show_and_in_what_unit(name: str, expected: set[str])
 
 @every_figure
 def test_no_text_lies_on_another(draw: Draw, make: Make, needed: object) -> None:
-    assert_texts_stand_apart(draw(make()))
+    assert misplaced(draw(make())) == []
 
 
 def test_no_text_lies_on_another_in_the_narrowest_figures() -> None:
-    assert_texts_stand_apart(search_deviation(deviations_table().query("parameter == 'loss'")))
-    assert_texts_stand_apart(sensitivity_lines(lines_table().query("parameter == 'cost'")))
-    assert_texts_stand_apart(payoff_difference_scatter(records_table(), policies=["basic"]))
-
-
-def assert_texts_stand_apart(figure: Figure) -> None:
-    FigureCanvasAgg(figure).draw()
-    texts = [text for legend in figure.legends for text in legend.get_texts()]
-    texts += list(figure.texts)
-    for axes in figure.axes:
-        texts += [axes.title, axes._left_title, axes.xaxis.label, axes.yaxis.label, *axes.texts]
-        for axis in (axes.xaxis, axes.yaxis):
-            low, high = sorted(axis.get_view_interval())
-            texts += [
-                tick.label1 if tick.label1.get_visible() else tick.label2
-                for tick in axis.get_major_ticks()
-                if axis.get_visible() and low <= tick.get_loc() <= high
-            ]
-    boxes = [(text.get_text(), text.get_window_extent()) for text in texts if text.get_visible() and text.get_text()]
-    assert len(boxes) > 10
-    page = figure.bbox.padded(1)
-    for name, box in boxes:
-        assert page.x0 <= box.x0 <= box.x1 <= page.x1, name
-        assert page.y0 <= box.y0 <= box.y1 <= page.y1, name
-    for (one, first), (other, second) in itertools.combinations(boxes, 2):
-        assert not first.padded(-0.5).overlaps(second.padded(-0.5)), (one, other)
+    assert misplaced(search_deviation(deviations_table().query("parameter == 'loss'"))) == []
+    assert misplaced(sensitivity_lines(lines_table().query("parameter == 'cost'"))) == []
+    assert misplaced(payoff_difference_scatter(records_table(), policies=["basic"])) == []
 
 
 @pytest.mark.deep
@@ -307,8 +351,8 @@ def test_looks_differ_without_colour_and_stay_with_a_known_policy() -> None:
 
 def test_numbers_and_money_are_written_out() -> None:
     assert [number_text(value) for value in (25000, 0.1 + 0.2, -3)] == ["25,000", "0.3", "\N{MINUS SIGN}3"]
-    assert money_text(1049.704) == "$1,049.70"
-    assert money_text(-5) == "\N{MINUS SIGN}$5.00"
+    assert money_text(1049.704) == "1,049.70"
+    assert money_text(-5) == "\N{MINUS SIGN}5.00"
 
 
 # ------------------------------------------------------------------------------------------------- Fig. 5
@@ -332,7 +376,7 @@ def test_strategy_payoffs_draws_every_strategy_by_reply_at_its_place() -> None:
 
 def test_strategy_payoffs_names_the_first_of_the_best_strategies_and_its_payoff() -> None:
     (note,) = strategy_payoffs(strategies_table()).axes[0].texts
-    assert note.get_text() == "best: 0,1,3, $1,049.70"
+    assert note.get_text() == "best: 0,1,3, 1,049.70"
     low, high = note.axes.get_ylim()
     assert high > 1049.7 + 0.1 * (high - low)  # its strip holds no point
 
@@ -348,44 +392,21 @@ def test_strategy_payoffs_refuses_two_records_and_replies_that_are_none() -> Non
 # -------------------------------------------------------------------------------------------- Figs. 6 and 7
 
 
-def test_histogram_counts_each_record_once_in_the_right_bin() -> None:
+def test_curves_show_the_share_of_records_at_or_below_each_difference() -> None:
     table = records_table()
-    figure = payoff_difference_histogram(table)
+    figure = payoff_difference_curves(table)
     assert legend_of(figure) == ["Basic game", "No-Attack game", "SH-Friendly game"]
     for axes, column in zip(figure.axes, ("publisher_payoff", "adversary_payoff"), strict=True):
-        steps = {patch.get_label(): patch for patch in axes.patches if isinstance(patch, StepPatch)}
-        assert list(steps) == legend_of(figure)
-        for label, policy in zip(steps, POLICIES[1:], strict=True):
+        for label, policy in zip(legend_of(figure), POLICIES[1:], strict=True):
             difference = payoffs_of(table, policy, column) - payoffs_of(table, "safe-harbor", column)
-            values, edges, _ = steps[label].get_data()
-            assert values.sum() == 300
-            for low, high, count in zip(edges[:-1], edges[1:], values, strict=True):
-                assert count == ((difference >= low) & (difference < high)).sum()
-        assert len({str(step.get_linestyle()) for step in steps.values()}) == 3
-        assert axes.get_yscale() == "log"
-
-
-def test_histogram_bins_are_shared_and_one_is_centred_on_no_difference() -> None:
-    table = records_table()
-    for axes in payoff_difference_histogram(table).axes:
-        edges = [patch.get_data().edges for patch in axes.patches if isinstance(patch, StepPatch)]
-        assert all((other == edges[0]).all() for other in edges)
-        middles = (edges[0][1:] + edges[0][:-1]) / 2
-        assert np.abs(middles).min() == pytest.approx(0, abs=1e-9)
-
-
-@pytest.mark.parametrize("gain", [0.0, 12.5])
-def test_histogram_of_one_difference_for_all_has_one_bin_despite_rounding(gain: float) -> None:
-    table = records_table()[lambda t: t["policy"].isin(["safe-harbor", "basic"])].copy()
-    for column in ("publisher_payoff", "adversary_payoff"):
-        harbor = table[table["policy"] == "safe-harbor"].set_index("record")[column]
-        basic = table["policy"] == "basic"
-        table.loc[basic, column] = (table.loc[basic, "record"].map(harbor) + gain) * (1 + 1e-15)
-    for axes in payoff_difference_histogram(table).axes:
-        values, edges, _ = axes.patches[0].get_data()
-        assert values.max() == 300
-        assert edges[0] <= gain <= edges[-1]
-        assert np.diff(edges) == pytest.approx(1.0)
+            x, y = line_of(axes, label)
+            assert x == sorted(difference)
+            # The last of equal differences counts all of them.
+            for value in (x[0], x[150], x[-1]):
+                highest = max(share for at, share in zip(x, y, strict=True) if at == value)
+                assert highest == pytest.approx((difference <= value).mean())
+        looks_drawn = {line.get_linestyle() for line in axes.get_lines() if line.get_label() in legend_of(figure)}
+        assert len(looks_drawn) == 3
 
 
 def test_scatter_draws_each_record_against_the_reference() -> None:
@@ -402,7 +423,7 @@ def test_scatter_draws_each_record_against_the_reference() -> None:
         np.testing.assert_allclose(x[order], harbor[other])
         np.testing.assert_allclose(y[order], expected[other], atol=1e-9)
         assert points.get_rasterized()
-        assert "payoff under Safe Harbor ($ per record)" in axes.get_xlabel() or policy != "sh-friendly"
+        assert "payoff under Safe Harbor (per record)" in axes.get_xlabel() or policy != "sh-friendly"
     assert figure.axes[0].get_title(loc="left") == "(a) Basic game: publisher"
     assert figure.axes[5].get_title(loc="left") == "(f) SH-Friendly game: adversary"
 
@@ -410,13 +431,13 @@ def test_scatter_draws_each_record_against_the_reference() -> None:
 def test_differences_take_any_reference_and_choice_of_policies() -> None:
     table = records_table()
     table["policy"] = table["policy"].cat.rename_categories({"no-attack": "my own rule"})
-    figure = payoff_difference_histogram(table, reference="basic", policies=["no-protection", "my own rule"])
+    figure = payoff_difference_curves(table, reference="basic", policies=["no-protection", "my own rule"])
     assert legend_of(figure) == ["No protection", "my own rule"]
     assert "under Basic game" in figure.axes[0].get_xlabel()
     assert len(payoff_difference_scatter(table, policies=["my own rule"]).axes) == 2
 
 
-@pytest.mark.parametrize("draw", [payoff_difference_histogram, payoff_difference_scatter])
+@pytest.mark.parametrize("draw", [payoff_difference_curves, payoff_difference_scatter])
 def test_differences_name_what_does_not_match(draw: Callable[..., Figure]) -> None:
     table = records_table()
     harbor = table["policy"] == "safe-harbor"
@@ -455,8 +476,8 @@ def test_maps_hold_the_grid_whatever_the_order_of_rows() -> None:
         np.testing.assert_allclose(corners[:, 0, 1], [0, 250, 750, 1250, 1750])
         np.testing.assert_allclose(corners[0, :, 0], 10 ** np.arange(0.5, 6))
         assert (mesh.axes.get_xscale(), mesh.axes.get_yscale()) == ("log", "linear")
-        assert mesh.axes.get_xlabel() == "Publisher's loss, L ($ per record)"
-        assert mesh.axes.get_ylabel() == "Publisher's benefit, V ($ per record)"
+        assert mesh.axes.get_xlabel() == "Publisher's loss, L (per record)"
+        assert mesh.axes.get_ylabel() == "Publisher's benefit, V (per record)"
 
 
 def test_maps_of_one_record_are_black_without_attack_and_white_with() -> None:
@@ -473,7 +494,7 @@ def test_maps_of_one_record_are_black_without_attack_and_white_with() -> None:
         grey = mesh.to_rgba(np.linspace(*mesh.get_clim(), 50))[:, :3] @ [0.299, 0.587, 0.114]
         assert (np.diff(grey) > 0).all()
     labels = [axes.get_ylabel() for axes in figure.axes if axes.get_label() == "<colorbar>"]
-    assert labels == ["Generalization intensity", "", "$ per record", "$ per record"]
+    assert labels == ["Generalization intensity", "", "per record", "per record"]
 
 
 def test_maps_of_all_records_show_the_share_attacked() -> None:
@@ -494,7 +515,7 @@ def test_maps_mark_the_case_study_in_every_panel() -> None:
         assert cross.get_marker() == "x"
         (rim,) = cross.get_path_effects()
         assert rim._gc["foreground"] == "white"
-    assert legend_of(figure) == ["case study: V = $1,200, L = $300 per record"]
+    assert legend_of(figure) == ["case study: V = 1,200, L = 300 per record"]
     assert not parameter_maps(maps_table()).legends
 
 
@@ -511,7 +532,7 @@ def test_maps_of_one_value_or_one_payoff_can_be_drawn(tmp_path: Path) -> None:
     figure = parameter_maps(table, case=CASE)
     save_figure(figure, tmp_path / "map.png")
     assert figure.axes[0].get_ylim() == (600, 1800)
-    assert legend_of(figure) == ["case study: V = $1,200, L = $300 per record"]
+    assert legend_of(figure) == ["case study: V = 1,200, L = 300 per record"]
 
 
 def test_maps_refuse_what_is_no_full_grid_of_one_record() -> None:
@@ -562,15 +583,15 @@ def test_lines_are_those_of_the_table_in_order_of_the_parameter() -> None:
         for policy, label in zip(POLICIES, labels, strict=True):
             rows = table[(table["parameter"] == parameter) & (table["policy"] == policy)].sort_values("value")
             assert line_of(axes, label) == (rows["value"].tolist(), rows[column].tolist())
-        assert axes.get_xlabel().endswith("($ per record)")
+        assert axes.get_xlabel().endswith("(per record)")
         assert parameter in axes.get_xlabel()
         assert axes.get_xscale() == ("log" if parameter == "cost" else "linear")
         assert len({line.get_linestyle() for line in axes.get_lines()}) == 4
         assert len({line.get_marker() for line in axes.get_lines()}) == 4
     assert [axes.get_title(loc="left") for axes in figure.axes[:3]] == [
-        "(a) Publisher",
-        "(b) Adversary",
-        "(c) Publisher",
+        "(a) Publisher, by loss",
+        "(b) Adversary, by loss",
+        "(c) Publisher, by benefit",
     ]
 
 
@@ -578,7 +599,7 @@ def test_lines_show_unknown_names_as_they_are_and_only_parameters_that_are_there
     table = lines_table().replace({"policy": {"no-attack": "$mine$"}, "parameter": {"cost": "coverage"}})
     figure = sensitivity_lines(table[table["parameter"] != "benefit"])
     assert len(figure.axes) == 4
-    assert figure.axes[2].get_xlabel() == "coverage"
+    assert figure.axes[2].get_xlabel() == "Coverage"
     assert legend_of(figure) == ["Safe Harbor", "Basic game", "SH-Friendly game", "$mine$"]
     assert not figure.legends[0].get_texts()[-1].get_parse_math()
 
@@ -596,7 +617,7 @@ def test_deviation_has_the_difference_on_the_left_and_the_share_on_the_right() -
     assert line_of(benefit, "mean payoff difference from the optimum") == ([0.0, 300.0, 1200.0], [0.0, 0.9, 0.3])
     assert line_of(loss_share, "records with the optimal payoff (right axis)") == ([0.0, 25000.0], [1.0, 0.92])
     assert line_of(benefit_share, "records with the optimal payoff (right axis)")[1] == [1.0, 0.98, 0.9947]
-    assert loss.get_ylabel().endswith("($ per record)")
+    assert loss.get_ylabel().endswith("(per record)")
     assert loss.get_ylim()[0] == 0
     assert loss_share.get_ylim()[1] == 1
     assert loss_share.yaxis.get_label_position() == "right"

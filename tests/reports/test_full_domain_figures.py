@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from layout import misplaced
 
 from reidsim.errors import InputError
 from reidsim.kinds.tables.figures.full_domain import full_domain_runtimes, payout_curves, payout_front
@@ -27,6 +28,7 @@ def test_payout_curves_has_a_panel_per_game_and_risk():
     assert [len(axes.lines) for axes in figure.axes] == [3, 3, 2, 2]
     (legend,) = figure.legends
     assert {text.get_text() for text in legend.get_texts()} == {"Safe Harbor", "Full-domain", "Record-level"}
+    assert misplaced(figure) == []
     line = figure.axes[0].lines[1]
     assert line.get_xdata().tolist() == [0, 500, 1000]
     assert line.get_ydata().tolist() == [1, 0.875, 0.75]
@@ -51,7 +53,8 @@ def test_front_rings_the_node_chosen():
     (axes,) = figure.axes
     ring = axes.lines[-1]
     assert (list(ring.get_xdata()), list(ring.get_ydata())) == ([0.7], [0.9])
-    assert [text.get_text() for text in axes.texts] == ["chosen: 0,0"]
+    assert [text.get_text() for text in axes.texts] == ["ring: chosen, 0,0"]
+    assert misplaced(figure) == []
 
 
 def test_runtimes_are_drawn_where_both_runs_are_there():

@@ -30,7 +30,7 @@ def test_every_bundled_scenario_is_shown_with_a_figure_a_finding_and_its_command
     for name, part in parts.items():
         (picture,) = re.findall(r"^!\[.{15,}\]\((.*)\)$", part, flags=re.MULTILINE)
         assert (DOCS / picture).read_bytes().startswith(b"\x89PNG")
-        assert (DOCS / picture).stat().st_size < 120_000
+        assert (DOCS / picture).stat().st_size < 300_000
         finding = part.split("\n\n")[2]
         assert 2 <= len(re.findall(r"[.](?:\s|$)", finding)) <= 3, finding
         assert re.search(rf"^reidsim (run|stress) {name}( \\)?$", part, flags=re.MULTILINE)

@@ -3,10 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from layout import misplaced
 
 from reidsim.errors import InputError
 from reidsim.figures.saving import save_figure
+from reidsim.kinds.masking.figures.lines import masking_lines
 from reidsim.kinds.masking.figures.subjects import effectiveness, masks_by_attribute, strategy_map
+from reidsim.kinds.masking.policies import POLICIES
 
 RUNS = pd.DataFrame(
     {
@@ -51,6 +54,16 @@ def levels_drawn(axes):
 
 
 # Effectiveness.
+
+
+@pytest.mark.deep
+def test_every_text_is_whole_and_none_is_over_another():
+    lines = pd.DataFrame(
+        [("Loss", str(value), policy, value / 3) for value in (0, 200) for policy in list(POLICIES)],
+        columns=["line", "value", "policy", "publisher_payoff"],
+    )
+    for figure in (effectiveness(RUNS, RECORDS), strategy_map(RECORDS), masking_lines(lines)):
+        assert misplaced(figure) == []
 
 
 def test_every_replication_and_policy_has_a_mark_at_its_utility_and_privacy():
@@ -104,7 +117,7 @@ def test_over_a_map_stand_mean_loss_of_utility_payoff_and_risk():
     ((top, _, _),) = panels(strategy_map(RECORDS, ["masking"]))
     # Only the success of attacks that are made counts: .5 of one subject in four.
     texts = [top.get_title(loc=place) for place in ("left", "center", "right")]
-    assert texts == ["utility loss 0.287", "payoff $52.50", "risk 0.125"]
+    assert texts == ["utility loss 0.287", "payoff 52.50", "risk 0.125"]
 
 
 def test_policies_that_mask_nothing_by_attribute_have_no_map():

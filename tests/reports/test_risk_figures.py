@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from layout import misplaced
 from matplotlib.collections import PolyCollection, QuadMesh
 from matplotlib.figure import Figure
 
@@ -54,6 +55,16 @@ def settings_table() -> pd.DataFrame:
 
 def panels(figure: Figure) -> list:
     return [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
+
+
+@pytest.mark.deep
+def test_every_text_is_whole_and_none_is_over_another():
+    for figure in (
+        risk_maps(records_table()),
+        risk_reductions(reductions_table()),
+        capability_reductions(settings_table()),
+    ):
+        assert misplaced(figure) == []
 
 
 def test_maps_show_shares_of_persons():

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from reidsim.cli import main
-from reidsim.engine.run import run_batch
+from reidsim.engine.run import run, run_batch
 from reidsim.errors import InputError
 from reidsim.figures.sweep import sweep_figures
 from reidsim.kinds.masking.figures.lines import masking_lines
@@ -69,13 +69,17 @@ def test_keys_changed_one_at_a_time_make_a_row_each_at_the_scenarios_own_values(
     assert lines(figure, 2)["Basic game"][:, 1].tolist() == own["publisher_payoff"].tolist()
 
 
+def test_a_run_without_figures_of_its_kind_shows_payoffs_and_risks(town):
+    assert [name for name, _ in figures_of(run(town))] == ["payoffs", "risks"]
+
+
 def test_what_has_no_numbers_tells_figures_apart(town):
     _, drawn = figures(
         town, {LOSS: [20, 60], "adversary.risk": ["journalist", "prosecutor"], "attributes.sex.in_loss": [True, False]}
     )
     assert list(drawn) == [f"sweep-lines-{number}" for number in (1, 2, 3, 4)]
     titles = {figure.get_suptitle() for figure in drawn.values()}
-    assert "risk journalist, in_loss True" in titles
+    assert "risk journalist, in loss True" in titles
     assert len(titles) == 4
 
 
@@ -97,7 +101,7 @@ def test_a_second_key_with_few_values_makes_lines_and_with_many_a_map(town):
     )
     (figure,) = drawn.values()
     assert figure.axes[0].get_ylabel().startswith("Publisher's benefit")
-    assert "case study: V = $100, L = $60" in figure.legends[0].get_texts()[0].get_text()
+    assert "case study: V = 100, L = 60" in figure.legends[0].get_texts()[0].get_text()
 
 
 def test_sequential_sweeps_draw_thresholds(town):
@@ -198,7 +202,7 @@ def test_sweeps_of_the_masking_game_draw_payoff_privacy_and_utility(masked):
     ):
         figure = drawn[name]
         labels = [axes.get_xlabel() for axes in figure.axes if axes.get_visible()]
-        assert labels == [LOSS, "adversary.stages.0.method", "subjects.attributes (how many)"]
+        assert labels == ["Loss", "Method", "Attributes (how many)"]
         price, method, attributes = figure.axes[:3]
         runs = masked.runs[
             (masked.runs["adversary.stages.0.method"] == "tmrca")
@@ -220,7 +224,7 @@ def test_what_else_is_swept_tells_lines_of_the_masking_game_apart():
     result = run_batch("wan2021", overrides={**SMALL, "sweep": sweep, "replications": 1})
     figure = dict(figures_of(result))["lines-payoff"]
     titles = [axes.get_xlabel() for axes in figure.axes if axes.get_visible()]
-    assert titles == [f"{COST}, cost 10.0", f"{COST}, cost 30.0"]
+    assert titles == ["Cost, believed cost 10", "Cost, believed cost 30"]
     for axes, believed in zip(figure.axes, (10.0, 30.0), strict=False):
         runs = result.runs[(result.runs["policy"] == "masking") & (result.runs["beliefs.cost"] == believed)]
         curves = [tuple(np.round(np.asarray(line.get_ydata(), dtype=float), 9)) for line in axes.lines]

@@ -62,7 +62,7 @@ def test_the_report_says_the_gain_of_every_point(batch_of):
     assert "economics.gain is not stated: it is economics.loss of each point" in printed(batch_tables(result, "six"))
     figures = dict(figures_of(result))
     axes = figures["sweep-lines"].axes
-    assert {each.get_xlabel() for each in axes} == {"Loss and gain, L = G ($ per record)"}
+    assert {each.get_xlabel() for each in axes} == {"Loss and gain, L = G (per record)"}
 
 
 @pytest.mark.parametrize(

@@ -372,7 +372,14 @@ def two(**broker):
         ({"adversaries": {"types": {"weight": 1}}}, r"adversaries.types: name of a column of cross-play"),
         ({"adversaries": {"always": {"weight": 1}}}, r"adversaries.always: name of a column of cross-play"),
         ({"adversaries": BOTH, "agents": {"types": BOTH}}, r"agents.types: both types and adversaries say who attacks"),
-        ({"adversaries": BOTH, "agents": {"together": "all"}}, r"agents.together: the records meet one"),
+        (
+            {"adversaries": {"a": {"weight": 1, "budget": 5}}},
+            r"adversaries.a.budget: it is of rounds of agents",
+        ),
+        (
+            {"adversaries": {"a": {"weight": 1, "holds": [], "knowledge": "tennessee-voters"}}, "agents": {}},
+            r"adversaries.a.knowledge: both a knowledge recipe and resources say what is known",
+        ),
         (
             {"adversaries": {f"a{n}": {"weight": 1 / 11} for n in range(11)}, "agents": {"rounds": 2}},
             r"adversaries: too many adversaries; found 11; expected at most 10",

@@ -129,6 +129,19 @@ def test_only_men_of_the_generations_asked_for_are_people(study):
     assert study_of(population__generations=1).tables.n_people < study.tables.n_people
 
 
+def test_women_of_these_generations_are_people_of_whom_no_alleles_are_known(study):
+    """Three generations of 3,000 people each, of whom those born after the year are none yet."""
+    both = study_of(population__women=True).tables
+    sex = np.array(both.label("sex", both.values["sex"]))
+    alleles = np.stack([both.values[locus] for locus in both.loci], axis=1)
+    assert (alleles[sex == "F"] == 0).all()
+    assert (alleles[sex == "M"] > 0).all()
+    assert (sex == "M").sum() == study.tables.n_people
+    assert 0.4 < (sex == "F").mean() < 0.6
+    with pytest.raises(InputError, match=r"population.women: without generations everybody is there"):
+        study_of(population__women=True, population__generations=None)
+
+
 @pytest.mark.parametrize(
     ("changes", "says"),
     [

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from layout import misplaced
 
 from reidsim.engine.stress.result import StressResult
 from reidsim.errors import InputError
@@ -41,6 +42,21 @@ CHART = pd.DataFrame(
         "margin": [0.5, 0.0, 2.0, np.nan],
     }
 )
+
+
+@pytest.mark.deep
+def test_every_text_is_whole_and_none_is_over_another():
+    everywhere = CHART.assign(best="basic", margin=1.0, publisher_payoff=1.0)
+    drawn = [
+        sensitivity_bars(INDICES, MEASURES),
+        belief_curves(CURVES),
+        policy_map(CHART, "economics.loss", "economics.cost"),
+        policy_map(everywhere, "economics.loss", "economics.cost"),
+    ]
+    for figure in drawn:
+        assert misplaced(figure) == []
+    # One policy that is best everywhere is said, not drawn.
+    assert [len([axes for axes in figure.axes if axes.get_title(loc="left")]) for figure in drawn[2:]] == [2, 1]
 
 
 def test_bars_are_as_high_as_total_indices_and_marks_are_at_first_order():

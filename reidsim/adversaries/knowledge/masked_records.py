@@ -90,6 +90,11 @@ class MaskedRecordLinker:
         self._kept: OrderedDict[int, Linkage] = OrderedDict()
         self._most_kept = max(_MEMORY_LIMIT // (16 * max(targets.n_rows, 1)), 1)
 
+    @property
+    def looked_at(self) -> tuple[str, ...]:
+        """Attributes on which linkage depends."""
+        return self._linked_space.attributes
+
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Return effective group sizes of all records, or of `rows`, shared as `strategy`; see `KnowledgeLinker`."""
         levels = self._space.levels(strategy)[self._linked]

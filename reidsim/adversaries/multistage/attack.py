@@ -38,6 +38,18 @@ class PlanLinkage(Linkage):
     plan_success: Floats | None = None
     prices: Floats | None = None
 
+    def inaccurate(self, accuracy: float, expected: float) -> PlanLinkage:
+        """Return the same with the chances of every plan, which ends in the resource that is not all right."""
+        sizes = super().inaccurate(accuracy, expected)
+        return replace(
+            self,
+            group_sizes=sizes.group_sizes,
+            believed_group_sizes=sizes.believed_group_sizes,
+            plan_believed=None if self.plan_believed is None else self.plan_believed * expected,
+            plan_success=None if self.plan_success is None else self.plan_success * accuracy,
+            by_chance=True,
+        )
+
 
 @dataclass(frozen=True)
 class StagedAttempt(Attempt):
@@ -47,9 +59,12 @@ class StagedAttempt(Attempt):
     ----------
     plan : ndarray of int64
         Position among the plans of the linkage; 0 infers nothing.
+    used : ndarray of int64
+        The inference stages of that plan: the sum of 2 to the number of each.
     """
 
     plan: NDArray[np.int64]
+    used: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -60,9 +75,12 @@ class PlannedResponse(Response):
     ----------
     plan : ndarray of int64
         Position among the plans of the linkage; 0 infers nothing.
+    used : ndarray of int64
+        The inference stages of that plan: the sum of 2 to the number of each.
     """
 
     plan: NDArray[np.int64]
+    used: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -175,10 +193,14 @@ class MultistageAttack:
         else:
             believed_by_plan, success_by_plan = _guesses(linkage.believed_group_sizes), _guesses(linkage.group_sizes)
             prices = np.zeros(1)
+        plans = linkage.plans if isinstance(linkage, PlanLinkage) else ((),)
         assert success_by_plan is not None and prices is not None  # noqa: S101, PT018 # they come together
         plan = best_plan(gain, believed_by_plan, prices)
         each = np.arange(len(plan))
-        return StagedAttempt(success_by_plan[plan, each], believed_by_plan[plan, each], gain, prices[plan] + cost, plan)
+        used = np.array([sum(1 << stage for stage in stages) for stages in plans], dtype=np.int64)[plan]
+        return StagedAttempt(
+            success_by_plan[plan, each], believed_by_plan[plan, each], gain, prices[plan] + cost, plan, used
+        )
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> PlannedResponse:
         """Return the reply to each record; a linkage without plans is linked on what is released alone."""
@@ -192,6 +214,7 @@ class MultistageAttack:
             exploits=attacks.astype(np.float64),
             gain=attempt.gain,
             plan=attempt.plan,
+            used=attempt.used,
         )
 
 

@@ -90,6 +90,11 @@ class MultistageLinker:
             self.world.targets.column(stage.infers)
         check_registered(self.attack, self.world)
 
+    @property
+    def looked_at(self) -> tuple[str, ...]:
+        """Attributes on which linkage depends: a stage infers nothing that is released as it is."""
+        return (*self.attack.looked_at, *(stage.infers for stage in self.attack.inferences))
+
     def link(self, strategy: int, rows: Rows | None = None) -> PlanLinkage:
         """Link all records, or those of `rows`, shared as `strategy`, under every plan."""
         chosen = np.arange(self.world.n_targets) if rows is None else np.asarray(rows)
@@ -152,7 +157,8 @@ class MultistageLinker:
             plan_success=np.stack(success),
             prices=np.array([plan.price for plan in plans]),
             by_chance=True,
-            candidates=ListedCandidates(sizes[0], among[0], np.full(len(rows), coverage)),
+            candidates=ListedCandidates(sizes[0], np.full(len(rows), coverage)),
+            among=among[0],
         )
 
     def _extended(

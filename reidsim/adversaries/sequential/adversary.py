@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.attempt import PlannedAttempt
 from reidsim.adversaries.multistage.attack import PlanLinkage, best_plan
-from reidsim.adversaries.response import INDIFFERENCE, Linkage, ListedCandidates, Response, one_over
+from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response, one_over
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import BinomialBelief, Plan, plan_known, plan_listed, plan_unknown
 from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess, plan_unconfirmed
@@ -67,7 +67,7 @@ class SequentialAdversary:
         """What of a linkage the decision to access rests on."""
         if self.registry_size is not None:
             return frozenset({"match_probability"})
-        return frozenset({"believed_group_sizes", "plan_believed", "plans", "prices"})
+        return frozenset({"believed_group_sizes", "candidates", "plan_believed", "plans", "prices"})
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to each record; see `Adversary`."""
@@ -113,7 +113,7 @@ class SequentialAdversary:
     def _plans(self, linkage: Linkage, *, everywhere: bool) -> tuple[Plan, Plan]:
         """Return the plan on what is believed and what it is in truth, with access where it pays, or `everywhere`."""
         if linkage.candidates is not None:
-            return self._listed(linkage.candidates, everywhere=everywhere)
+            return self._listed(linkage, everywhere=everywhere)
         sizes, believed = linkage.group_sizes, linkage.believed_group_sizes
         accesses = np.ones(np.shape(sizes), dtype=np.bool_) if everywhere else None
         if self.registry_size is not None:
@@ -131,8 +131,10 @@ class SequentialAdversary:
         # A group that turns out different is found on linking, so only the decision to access rests on belief.
         return hoped, hoped if believed is sizes else plan_known(self.attack, sizes, accesses=hoped.accesses)
 
-    def _listed(self, candidates: ListedCandidates, *, everywhere: bool) -> tuple[Plan, Plan]:
+    def _listed(self, linkage: Linkage, *, everywhere: bool) -> tuple[Plan, Plan]:
         """Return the same for people of drawn lists, who are in them or not."""
+        candidates, among = linkage.candidates, linkage.among
+        assert candidates is not None and among is not None  # noqa: S101, PT018 # they come together
         if self.registry_size is not None or self.signal is not None:
             raise InputError("people of a drawn list are exploited by planners who know groups and see each success")
         hoped, found = _no_plan(len(candidates.sizes)), _no_plan(len(candidates.sizes))
@@ -143,7 +145,7 @@ class SequentialAdversary:
             sizes = candidates.sizes[here]
             accesses = np.ones(len(sizes), dtype=np.bool_) if everywhere else None
             planned = plan_known(attack, sizes, accesses=accesses)
-            listed = plan_listed(attack, sizes, candidates.among[here], planned)
+            listed = plan_listed(attack, sizes, among[here], planned)
             for item in fields(Plan):
                 getattr(hoped, item.name)[here] = getattr(planned, item.name)
                 getattr(found, item.name)[here] = getattr(listed, item.name)
@@ -164,6 +166,7 @@ class SequentialAdversary:
                     whole_candidates(one_over(believed[number])),
                     # The first plan infers nothing.
                     candidates=None if number else linkage.candidates,
+                    among=None if number else linkage.among,
                 ),
             )
             for number, price in enumerate(prices)

@@ -57,7 +57,7 @@ class ScenarioWork:
     def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
         """Do the run of a task; return its tables and warnings."""
         loaded = at_point(self.loaded, task.values, task.seed)
-        if not self._kind.decides or getattr(loaded.scenario, "agents", None) is not None:
+        if not self._kind.decides or self._kind.in_rounds(loaded.scenario):
             return _run_any(loaded)
         try:
             return self._play(loaded, task)
@@ -150,7 +150,7 @@ def equilibria_at(points: AmountPoints, scenario: ScenarioHead) -> dict[str, Equ
 
 
 # What agents leave, round by round.
-ROUND_TABLES = ("rounds", "adversaries")
+ROUND_TABLES = ("rounds", "adversaries", "through")
 
 
 def _run_any(loaded: LoadedScenario[ScenarioHead]) -> tuple[Tables, tuple[str, ...]]:

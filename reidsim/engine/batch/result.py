@@ -27,7 +27,7 @@ class BatchAnalysis(AnalysisTables):
         The same of differences between policies in the same run.
     distributions : DataFrame
         Quantiles over the records of each run.
-    rounds, adversaries : DataFrame
+    rounds, adversaries, through : DataFrame
         What agents did round by round.
     """
 
@@ -36,6 +36,7 @@ class BatchAnalysis(AnalysisTables):
     distributions: pd.DataFrame = field(default_factory=pd.DataFrame)
     rounds: pd.DataFrame = field(default_factory=pd.DataFrame)
     adversaries: pd.DataFrame = field(default_factory=pd.DataFrame)
+    through: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,6 +86,7 @@ def batch_analysis(tables: Mapping[str, pd.DataFrame], design: Design) -> BatchA
         runtimes=tables.get("runtimes", pd.DataFrame()),
         rounds=tables.get("rounds", pd.DataFrame()),
         adversaries=tables.get("adversaries", pd.DataFrame()),
+        through=tables.get("through", pd.DataFrame()),
     )
 
 

@@ -18,6 +18,7 @@ from reidsim.games.cross_play import CrossPlay
 from reidsim.games.cross_play import cross_play as play_all
 from reidsim.games.defenders.defender import Defender
 from reidsim.games.double_oracle import DoubleOracle, double_oracle
+from reidsim.scenarios.agents import are_equipped, left_out_of_rounds
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import Opponents
@@ -178,7 +179,5 @@ def _silent(task: str, done: int, total: int) -> None:
 def _agents_left_out(scenario: ScenarioHead) -> Iterator[str]:
     """Yield what a scenario says that a single game of its own adversary leaves out."""
     agents = getattr(scenario, "agents", None)
-    if agents is not None and not agents.types:
-        section = "adversaries" if getattr(scenario, "adversaries", None) else "adversary"
-        whom = f"the adversary of section {section}" if section == "adversary" else f"those of section {section}"
-        yield f"section agents is left out: one round, against {whom}"
+    if agents is not None and not agents.types and not are_equipped(scenario):
+        yield from left_out_of_rounds(scenario)

@@ -14,6 +14,7 @@ from reidsim.engine.switch.amounts import GAIN, LOSS, Amounts, PlannedAt
 from reidsim.engine.switch.envelope import Envelope, NotConvexError, Stretch, Thresholds
 from reidsim.engine.switch.result import INTERVAL_COLUMNS, SWITCH_COLUMNS, TOGETHER, SwitchResult
 from reidsim.errors import InputError
+from reidsim.scenarios.agents import left_out_of_rounds
 from reidsim.scenarios.kind import Kind, kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
@@ -228,8 +229,7 @@ def _switches(own: float, table: pd.DataFrame, precisions: Sequence[float]) -> I
 
 
 def _left_out(scenario: ScenarioHead) -> Iterator[str]:
-    if getattr(scenario, "agents", None) is not None:
-        yield "section agents is left out: one round, against the adversary of the scenario"
+    yield from left_out_of_rounds(scenario)
     if scenario.sweep is not None or scenario.uncertainty is not None:
         yield "sweep and uncertainty are left out: the scenario's own values"
 

@@ -11,6 +11,7 @@ from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.masking.game import MaskingGame
+from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 
 _MOST_FORMS = 1_000_000
@@ -76,8 +77,8 @@ def outcome_of(game: Game, choice: Choice) -> Equilibrium:
 
 
 def withholding(game: Game, choice: Choice) -> Choice:
-    """Withhold the records whose payoff is negative."""
-    payoff = outcome_of(game, choice).publisher_payoff
+    """Withhold the records that pay less than nothing, or than what was released of them before."""
+    payoff = outcome_of(game, choice).publisher_payoff - payoff_of_withholding(record_game_of(game))
     allowance = INDIFFERENCE * (np.asarray(game.benefit) + np.asarray(game.loss))
     strategies = np.where(payoff >= -allowance, choice.strategies, WITHHELD)
     return Choice(strategies, choice.solver, choice.evaluated, choice.exact)

@@ -9,6 +9,7 @@ import numpy as np
 
 from reidsim.errors import InputError
 from reidsim.games.defenders.defender import Game, outcome_of, record_game_of
+from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.releases.strategy_space import Strategies
 
@@ -27,7 +28,8 @@ class OptIn:
         everything = np.full(n, record_game_of(game).space.most_specific, dtype=np.int64)
         evaluated = np.ones(n, dtype=np.int64)
         payoff = outcome_of(game, Choice(everything, self.name, evaluated, exact=False)).publisher_payoff
-        return Choice(np.where(payoff > 0, everything, WITHHELD), self.name, evaluated, exact=True)
+        worth = payoff > payoff_of_withholding(record_game_of(game))
+        return Choice(np.where(worth, everything, WITHHELD), self.name, evaluated, exact=True)
 
 
 @dataclass(frozen=True, eq=False)

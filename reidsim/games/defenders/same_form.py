@@ -15,6 +15,7 @@ from reidsim.errors import InputError
 from reidsim.games.defenders.defender import Game, record_game_of, require_comparable
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.same_strategy import same_strategy
+from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.linkage.number_checks import check_share, most_within
 from reidsim.releases.lattice import GeneralizationLattice
@@ -202,8 +203,10 @@ class _Incumbent:
         self._tie = INDIFFERENCE * float(self._weights @ (game.benefit + game.loss)[rows])
         self._most_withheld = most_within(defender.limit, self._weights.sum()) if defender.suppresses else 0
         self._payoffs: dict[int, float] = {}
-        # Nothing released pays 0, and any number of records may then be withheld.
-        self._best, self.form, self._shared = 0.0, WITHHELD, np.zeros(n, dtype=np.bool_)
+        self._withheld = payoff_of_withholding(game, rows)
+        # Any number of records may be withheld if nothing is released.
+        self._best, self.form = float(self._weights @ self._withheld), WITHHELD
+        self._shared = np.zeros(n, dtype=np.bool_)
 
     @property
     def evaluated(self) -> int:
@@ -234,6 +237,7 @@ class _Incumbent:
         outcome = self._game.outcome(form, self._rows)
         shared = self._shared_in(outcome.publisher_payoff, outcome.response.invited)
         total = float(self._weights[shared] @ outcome.publisher_payoff[shared])
+        total += float(self._weights[~shared] @ self._withheld[~shared])
         allowed = len(self._rows) == 0 or self._weights[~shared].sum() <= self._most_withheld
         self._payoffs[form] = total if allowed else -np.inf
         first = self.form == WITHHELD or form < self.form
@@ -248,7 +252,7 @@ class _Incumbent:
         if not self._defender.suppresses:
             refused = self._defender.no_attack and invited.any()
             return np.full(len(payoff), not refused)
-        pays = payoff > self._game.tie(self._rows)
+        pays = payoff > self._withheld + self._game.tie(self._rows)
         return np.asarray(pays & ~invited if self._defender.no_attack else pays)
 
 

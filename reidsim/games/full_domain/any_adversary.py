@@ -17,6 +17,7 @@ from reidsim.games.full_domain.class_table import ClassTable, RollUp
 from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
 from reidsim.games.full_domain.node_payoffs import ADVERSARY, ATTACKED, PAYOUT, SUPPRESSED
 from reidsim.games.full_domain.walk import Followed
+from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import Outcome, RecordGame
 from reidsim.releases.strategy_space import Floats
 
@@ -105,6 +106,7 @@ class AnyAdversaryGame(FullDomainGame):
         records = np.where(kept, self.released, 0).astype(np.float64)
         # Sums, as the threads of a dot product that short take many times as long on a busy machine.
         outcomes[0, PAYOUT] = (records * outcome.publisher_payoff).sum()
+        outcomes[0, PAYOUT] += ((self.released - records) * self._withheld).sum()
         outcomes[0, SUPPRESSED] = self.n_records - records.sum()
         outcomes[0, ATTACKED] = (records * outcome.response.attack_probability).sum()
         outcomes[0, ADVERSARY] = (records * outcome.response.adversary_payoff).sum()
@@ -117,11 +119,15 @@ class AnyAdversaryGame(FullDomainGame):
         return self._kept(self.record_game.outcome(node))
 
     def _kept(self, outcome: Outcome) -> NDArray[np.bool_]:
-        tie = self.record_game.tie()
         if self.no_attack:
             # Somebody who errs may attack all the same, and make sharing a record a loss.
-            return np.asarray(~outcome.response.invited & (outcome.publisher_payoff >= -tie))
-        return np.asarray(outcome.publisher_payoff > tie)
+            shared = outcome.publisher_payoff >= self._withheld - self.record_game.tie()
+            return np.asarray(~outcome.response.invited & shared)
+        return np.asarray(outcome.publisher_payoff > self._withheld + self.record_game.tie())
+
+    @cached_property
+    def _withheld(self) -> Floats:
+        return payoff_of_withholding(self.record_game)
 
 
 def eager(game: RecordGame) -> RecordGame:

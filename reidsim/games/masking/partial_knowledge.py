@@ -16,6 +16,7 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.errors import InputError
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.masking.game import MaskingGame
+from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 
 _MOST_STRATEGIES = 2**20
@@ -136,6 +137,6 @@ def same_strategy_of_records(game: MaskingGame | RecordGame) -> Choice:
         evaluated += 1
         if payoff > best + tie or (payoff >= best - tie and strategy < chosen):
             best, chosen = payoff, strategy
-    n = game.n_records
-    strategies = np.full(n, chosen if best >= -tie else WITHHELD, dtype=np.int64)
+    n, nothing = game.n_records, float(payoff_of_withholding(played).mean())
+    strategies = np.full(n, chosen if best >= nothing - tie else WITHHELD, dtype=np.int64)
     return Choice(strategies, "same-strategy", np.full(n, evaluated, dtype=np.int64), exact=True)

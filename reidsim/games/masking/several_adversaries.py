@@ -1,16 +1,18 @@
-"""Exact solution of the masking game against several adversaries who attack in two stages at most.
+"""Exact solution of the masking game against adversaries who attack in two stages, or look at few attributes.
 
 Strategies of a subject are worked out in portions, in order of what they are worth without attack, until the worth of
 the next one is below the best payoff found. No strategy beyond can win or tie, so the result is that of working out
 all. Within a portion adversaries are added one by one, those who infer nothing first: what some of them take bounds the
 payoff from above, so whoever has to infer surnames is only asked about strategies that may still win. Adversaries who
-differ in gain, cost and what they make of their confidence infer once for all of them.
+differ in gain, cost and what they make of their confidence infer once for all of them. Whoever looks at few attributes,
+however it links and plans, has its replies to each form of these in a table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numba
@@ -30,8 +32,9 @@ from reidsim.adversaries.multistage.two_stage import (
 )
 from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.adversaries.simple_behaviours import NeverAttacks
-from reidsim.games.adversary_types import TypesGame
+from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
 from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.masking.tabled_replies import TabledReplies, tabled
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Floats, Strategies
@@ -86,21 +89,34 @@ _inferred: WeakKeyDictionary[MultistageWorld, list[_Inferred]] = WeakKeyDictiona
 
 
 @dataclass(frozen=True, eq=False)
-class _Opponent:
-    """One adversary, compiled.
+class _Compiled:
+    """An attack in two stages, compiled.
 
     Parameters
     ----------
-    weight : float
-        Probability that it is there.
     arrays : TwoStageArrays
     inferred : _Inferred
         Shared with all who infer alike.
     """
 
-    weight: float
     arrays: TwoStageArrays
     inferred: _Inferred
+
+    def of(self, target: int, strategies: Strategies) -> tuple[NDArray[np.bool_], Floats]:
+        """Return whether it attacks strategies of a record, and with what probability it re-identifies it."""
+        return _replies(self.arrays, self.inferred.memory(target), target, strategies)
+
+
+class _Opponent(NamedTuple):
+    """One adversary, and the probability that it is there."""
+
+    weight: float
+    replies: _Compiled | TabledReplies
+
+    @property
+    def infers(self) -> bool:
+        """Whether surnames have to be inferred to know its reply."""
+        return isinstance(self.replies, _Compiled) and self.replies.arrays.infers
 
 
 def best_against_several(game: RecordGame, *, no_attack: bool = False) -> Choice:
@@ -118,11 +134,10 @@ def best_against_several(game: RecordGame, *, no_attack: bool = False) -> Choice
     Choice
         That of `branch_and_bound`; `evaluated` counts the strategies worked out against one adversary or more.
     """
-    opponents = _compiled(game)
+    opponents = _opponents(game)
     if opponents is None:
         return branch_and_bound(game, Constraint(no_attack=no_attack))
-    assert isinstance(game, TypesGame)  # noqa: S101 # as it was compiled
-    n, one_of, tie = game.n_records, game.together == "one-of", game.tie().tolist()
+    n, one_of, tie = game.n_records, _meeting(game) == "one-of", game.tie().tolist()
     strategies, evaluated = np.full(n, WITHHELD, dtype=np.int64), np.zeros(n, dtype=np.int64)
     for target, (order, utility) in enumerate(_orders(game)):
         strategies[target], evaluated[target] = _best_of(
@@ -179,11 +194,11 @@ def _payoffs(
     payoff, reidentified = worth.copy(), np.zeros(len(worth))
     alive = np.arange(len(worth))
     for each in opponents:
-        attacks, success = _replies(each.arrays, each.inferred.memory(target), target, candidates[alive])
+        invited, success = each.replies.of(target, candidates[alive])
         if no_attack:
-            payoff[alive[attacks]] = -np.inf
-            alive = alive[~attacks]
-            continue
+            payoff[alive[invited]] = -np.inf
+            # Whoever errs may attack what is left.
+            alive, success = alive[~invited], success[~invited]
         taken = each.weight * success
         reidentified[alive] += taken if one_of else taken * (1.0 - reidentified[alive])
         payoff[alive] = worth[alive] - loss * np.minimum(reidentified[alive], 1.0)
@@ -204,34 +219,47 @@ def _replies(
     return attacks, success
 
 
-def _compiled(game: RecordGame) -> list[_Opponent] | None:
-    """Return the adversaries of a game, those who infer nothing first; None if some cannot be compiled."""
-    if not isinstance(game, TypesGame) or not isinstance(game.space, MaskingSpace) or game.together == "worst":
+def _opponents(game: RecordGame) -> list[_Opponent] | None:
+    """Return the adversaries of a game, those who infer surnames last; None if the search is not for one of them."""
+    if not isinstance(game.space, MaskingSpace) or _meeting(game) == "worst":
         return None
     if game.space.size > (_MOST_ORDERED if game.space.weights.ndim == 1 else _MOST_ORDERED_EACH):
         return None
+    alone = AdversaryType("", 1.0, game.linker, game.adversary)
     opponents: list[_Opponent] = []
-    for each in game.types:
-        attack, linker = each.adversary, each.linker
-        if isinstance(attack, NeverAttacks) or each.weight == 0:
+    for each in game.types if isinstance(game, TypesGame) else (alone,):
+        if isinstance(each.adversary, NeverAttacks) or each.weight == 0:
             continue
-        if not isinstance(attack, MultistageAttack) or type(linker) is not MultistageLinker:
+        replies = _compiled(each, game.n_records) or tabled(each.linker, each.adversary, game.space)
+        if replies is None:
             return None
-        counted = any(table.counts is not None for table in linker.world.resources.values())
-        if counted or not is_two_stage(linker.attack, linker.space):
-            return None
-        known = _inferred.setdefault(linker.world, [])
-        inferred = next((one for one in known if one.serves(linker.attack, linker.space)), None)
-        if inferred is None:
-            inferred = _Inferred(linker.attack, linker.world, linker.space)
-            known.append(inferred)
-        gain, cost = (
-            np.broadcast_to(np.asarray(amount, dtype=np.float64), (game.n_records,)).copy()
-            for amount in (attack.gain, attack.cost)
-        )
-        arrays = inferred.arrays._replace(gain=gain, cost=cost, overconfident=linker.attack.overconfident)
-        opponents.append(_Opponent(each.weight, arrays, inferred))
-    return sorted(opponents, key=lambda opponent: opponent.arrays.infers)
+        opponents.append(_Opponent(each.weight, replies))
+    return sorted(opponents, key=lambda opponent: opponent.infers)
+
+
+def _meeting(game: RecordGame) -> Together:
+    return game.together if isinstance(game, TypesGame) else "one-of"
+
+
+def _compiled(each: AdversaryType, n_records: int) -> _Compiled | None:
+    """Return the attack of an adversary, compiled; None if it is no attack in two stages."""
+    attack, linker = each.adversary, each.linker
+    if not isinstance(attack, MultistageAttack) or type(linker) is not MultistageLinker:
+        return None
+    counted = any(table.counts is not None for table in linker.world.resources.values())
+    if counted or not is_two_stage(linker.attack, linker.space):
+        return None
+    known = _inferred.setdefault(linker.world, [])
+    inferred = next((one for one in known if one.serves(linker.attack, linker.space)), None)
+    if inferred is None:
+        inferred = _Inferred(linker.attack, linker.world, linker.space)
+        known.append(inferred)
+    gain, cost = (
+        np.broadcast_to(np.asarray(amount, dtype=np.float64), (n_records,)).copy()
+        for amount in (attack.gain, attack.cost)
+    )
+    arrays = inferred.arrays._replace(gain=gain, cost=cost, overconfident=linker.attack.overconfident)
+    return _Compiled(arrays, inferred)
 
 
 def _orders(game: RecordGame) -> Iterator[tuple[Strategies, Floats]]:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
-from matplotlib.colors import LogNorm
+from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -20,12 +20,14 @@ from reidsim.figures.spacing import scale_axis
 from reidsim.figures.style import draw_shares, label_axes, legend_below, looks, new_figure
 from reidsim.kinds.assessment.measures import RISKS_OF_PERSONS
 from reidsim.kinds.assessment.schema import WORST_CASE
-from reidsim.palette import BLACK, GREY, SKY_BLUE
+from reidsim.palette import BLACK, BLUE, GREY, SKY_BLUE
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.faces import Shown
 
 _RISKS = ("journalist", "prosecutor", "marketer")
 _BINS = 20
+# From a blue that stands out from white, for the rarest, to black.
+_SHARES = LinearSegmentedColormap.from_list("shares", [SKY_BLUE, BLUE, BLACK])
 _EDGES = np.linspace(0, 1, _BINS + 1)
 
 
@@ -83,7 +85,7 @@ def risk_maps(records: pd.DataFrame) -> Figure:
         label_axes(row[0], y=name)
     panels = [axes for row in grid for axes in row]
     bar = figure.colorbar(meshes[0], ax=panels, format=FuncFormatter(lambda share, _: f"{100 * share:g} %"))
-    bar.ax.tick_params(labelsize=8)
+    bar.ax.tick_params(labelsize=9)
     label_axes(bar.ax, y=f"Share of {size:,} persons")
     return figure
 
@@ -92,7 +94,7 @@ def _map(axes: Axes, worst: Floats, risk: Floats) -> QuadMesh:
     # The last bin takes 1 in: risks are shares.
     shares = np.histogram2d(risk, worst, bins=(_EDGES, _EDGES))[0] / len(risk)
     mesh = axes.pcolormesh(
-        _EDGES, _EDGES, np.where(shares > 0, shares, np.nan), cmap="cividis_r", norm=LogNorm(1e-3, 1), rasterized=True
+        _EDGES, _EDGES, np.where(shares > 0, shares, np.nan), cmap=_SHARES, norm=LogNorm(1e-3, 1), rasterized=True
     )
     axes.add_line(Line2D([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=0.8))
     axes.set_aspect("equal")

@@ -36,7 +36,7 @@ from reidsim.kinds.masking.solving import check_policies
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
 from reidsim.releases.focused import FocusedSpace
 from reidsim.scenarios.adversary_schema import WeightedSection
-from reidsim.scenarios.agents import among_adversaries
+from reidsim.scenarios.agents import among_adversaries, are_equipped
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.asked import Stored
 from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, Slider
@@ -185,15 +185,16 @@ class MaskingKind(Kind):
 
     def opponent_types(self, study: MaskingStudy, draw: int = 0) -> TypeOpponents:
         """Return the types, on the attributes that any attack looks at."""
-        agents = study.scenario.agents
-        if agents is None or not agents.types:
+        agents, named = study.scenario.agents, are_equipped(study.scenario)
+        if agents is None or not (agents.types or named):
             return ideas_of_several(study, draw)
-        game = study.games(draw)[0]
-        space, attack = game.space, game.attack
+        games = [game for game, _ in study.games_against_each(draw).values()]
+        space = games[0].space
         if space.size > MOST_FORMS:
             return TypeOpponents(left_out=(f"types cannot play: there are more than {MOST_FORMS:,} forms", LEFT_OUT))
         setting = self.settings(study)("masking", draw, 0)
-        return types_of_setting(setting, agents.together, FocusedSpace(space, attack.looked_at))
+        looked_at = tuple(dict.fromkeys(name for game in games for name in game.attack.looked_at))
+        return types_of_setting(setting, agents.together, FocusedSpace(space, looked_at), named=named)
 
     def cross_play_policies(self, study: MaskingStudy) -> tuple[str, ...]:
         """Return the policies in the order of rows, and those of the scenario."""

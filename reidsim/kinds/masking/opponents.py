@@ -16,6 +16,8 @@ from reidsim.kinds.masking.schema import MaskingAdversarySection, MaskingScenari
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study, presence_of
 from reidsim.releases.focused import FocusedSpace
 from reidsim.releases.strategy_space import Floats
+from reidsim.scenarios.adversary_schema import TOGETHER
+from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.attack_stages import IdentifySection
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import (
@@ -43,6 +45,9 @@ def opponents_of_subjects(
     study: MaskingStudy, *, knowledge: str | None = None, rate: float = 0.5, draw: int = 0
 ) -> Opponents:
     """Return the adversaries of a masking scenario in a draw of its tables."""
+    if study.alone and are_equipped(study.scenario):
+        # Those that it names play with what they hold and may buy; see `MaskingKind.opponent_types`.
+        return replace(_unnamed(study, knowledge, rate, draw), own=TOGETHER)
     if study.alone:
         games = study.games_against_each(draw)
         alone = {name: World(*games[name], study.world(draw).weights) for name in study.alone}

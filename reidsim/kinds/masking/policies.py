@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator
 
-from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY_BLUE, VERMILION
+from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, SKY_BLUE, VERMILION
 from reidsim.scenarios.adversary_schema import names_schema
 from reidsim.scenarios.own_policies import known_policy, policy_among
 from reidsim.scenarios.policy import ANONYMITY_PATTERN, K_ANONYMITY, Look, Policies, Policy
@@ -102,7 +102,7 @@ def _anonymous(name: str, k: int) -> MaskingPolicy:
 
 POLICIES: Policies[MaskingPolicy] = Policies(
     (
-        _policy("no-protection", "No protection", "every attribute is shared", is_rule=True, look=Look(BLACK, "s")),
+        _policy("no-protection", "No protection", "every attribute is shared", is_rule=True),
         _policy(
             "demographics-only", "Demographics only", "only the attributes that are linked on are shared", is_rule=True,
             without_inference=True, look=Look(GREY, "D"),
@@ -112,7 +112,7 @@ POLICIES: Policies[MaskingPolicy] = Policies(
         ),
         _policy(
             "random-masking", "Random masking", "each attribute is shared at random", is_rule=True, masks=True,
-            look=Look(PURPLE, "P"),
+            look=Look(BLACK, "P"),
         ),
         _policy(
             K_ANONYMITY, "k-anonymity", "cells suppressed until every record has k alike, the cheapest first",

@@ -12,7 +12,6 @@ from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, Stage
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary
-from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
 from reidsim.errors import InputError
 from reidsim.games.masking.game import MaskingGame
@@ -28,10 +27,11 @@ from reidsim.scenarios.agents import (
     rules_of,
     sequential_rules,
     types_of,
+    where_named,
 )
-from reidsim.scenarios.agents_equipment import needs_resources, simple_planner
+from reidsim.scenarios.agents_equipment import check_accuracy, linker_of, simple_planner
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
-from reidsim.scenarios.planners import planner, sequential_attack
+from reidsim.scenarios.planners import planner
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.several_adversaries import named
 
@@ -50,7 +50,7 @@ class _MaskingEquip:
 
     def __call__(self, holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment | None:
         game = self.believed if believed else self.truth
-        held = holds if self.needs_resources else frozenset(self.study.scenario.resources)
+        held = holds if self.section.needs_resources else frozenset(self.study.scenario.resources)
         if game.attack.identify.resource not in held:
             return None
         truth = self.study.scenario.economics
@@ -62,12 +62,16 @@ class _MaskingEquip:
             inferring = attack.inferences or type(game.record_game.linker) is MultistageLinker
             linker = MultistageLinker(attack, game.world, game.space) if inferring else game.record_game.linker
             self._linkers[key] = linker
-        return Equipment(self._linkers[key], self.adversary(attack, game, economics))
+        linker = linker_of(self.section, self._linkers[key], expected_accuracy)
+        return Equipment(linker, self.adversary(attack, game, economics))
 
-    @property
-    def needs_resources(self) -> bool:
-        """Whether the type holds less than all resources from the start."""
-        return needs_resources(self.section)
+    def lists(self, holds: Holdings, used: int) -> tuple[str, ...]:
+        """Return the resource in which it looks people up, and before it those from which it infers what it uses."""
+        held = holds if self.section.needs_resources else frozenset(self.study.scenario.resources)
+        stages = stages_with(self.truth.attack, held)
+        return tuple(stage.resource for number, stage in enumerate(stages[:-1]) if used >> number & 1) + tuple(
+            stage.resource for stage in stages[-1:]
+        )
 
     def adversary(self, attack: MultistageAttack, game: MaskingGame, economics: EconomicsSection) -> Adversary:
         """Return the planner of the type under some economics, with the stages that it can carry out."""
@@ -75,34 +79,21 @@ class _MaskingEquip:
         simple = simple_planner(self.section, own, self.study.scenario.seed, self.agents)
         if simple is not None:
             return simple
-        adversary = self.study.scenario.adversary
+        gain, cost, adversary = own.adversary_gain, own.cost, self.study.scenario.adversary
         name = self.section.planner or adversary.planner
         adversary = adversary.model_copy(update=self.section.errors(name, adversary, self.where))
-        if name not in ("one-shot", "fmdp"):
-            return planner(adversary, own.adversary_gain, own.cost, loaded=self.study.loaded)
-        perfect = self._perfect(name, attack, game, economics, own)
-        return adversary.erring(perfect, f"{self.where}.rationality")
-
-    def _perfect(
-        self,
-        name: str,
-        attack: MultistageAttack,
-        game: MaskingGame,
-        economics: EconomicsSection,
-        own: EconomicsSection,
-    ) -> Adversary:
-        """Return a one-shot or sequential planner without its errors, given the economics of the type as its `own`."""
-        gain, cost, adversary = own.adversary_gain, own.cost, self.study.scenario.adversary
         if name == "fmdp":
             # The sequential attack reckons with fines itself.
             cost = economics.cost if self.section.cost is None else self.section.cost
             rules = adversary.sequential.model_copy(update=sequential_rules(self.agents))
+            sequential = adversary.model_copy(update={"planner": name, "sequential": rules, "parameters": {}})
             coverage = presence_of(game.world, game.attack.identify.resource)
-            return SequentialAdversary(sequential_attack(rules, gain, cost, coverage=coverage))
-        in_stages = self.study.knowledge is None
-        if in_stages and self.section.planner is None:
-            return replace(attack, gain=gain, cost=cost)
-        return OneShotAdversary(gain, cost)
+            return planner(sequential, gain, cost, loaded=self.study.loaded, coverage=coverage)
+        if name != "one-shot":
+            return planner(adversary, gain, cost, loaded=self.study.loaded)
+        in_stages = self.study.knowledge is None and self.section.planner is None
+        once = replace(attack, gain=gain, cost=cost) if in_stages else OneShotAdversary(gain, cost)
+        return adversary.erring(once, f"{self.where}.rationality")
 
 
 def stages_with(attack: MultistageAttack, holds: Holdings) -> tuple[Stage, ...]:
@@ -137,15 +128,19 @@ def masking_profiles(
         If a type lacks a resource that it needs, or what it names does not exist.
     """
     scenario = study.scenario
-    used = {stage.resource for each in study.each.values() for stage in each.stages}
-    check_resources(agents, scenario.resources, study.tables.buyers, sorted(used))
+    path = where_named(scenario)
+    used = {
+        name: sorted({stage.resource for stage in study.each[name if study.alone else None].stages})
+        for name in types_of(agents)
+    }
+    check_resources(agents, scenario.resources, study.tables.buyers, used, path)
     prices, profiles = study.tables.prices, []
     for name, section in types_of(agents).items():
         own = name if study.alone else None
         against, (truth, believed) = study.each[own], games[own]
         with named(own):
-            equip = _MaskingEquip(against, truth, believed, section, agents, f"agents.types.{name}")
-            _check_type(name, section, equip, truth.attack.identify.resource)
+            equip = _MaskingEquip(against, truth, believed, section, agents, f"{path}.{name}")
+            _check_type(section, equip, truth, f"{path}.{name}")
             true_economics = against.scenario.economics
             believed_economics = against.scenario.beliefs.of(true_economics)
             as_believed = profile_of(
@@ -156,7 +151,7 @@ def masking_profiles(
                 name, section, true_economics, agents, equip, prices,
                 **outlays_of(equip.adversary(truth.attack, truth, true_economics)),
             )  # fmt: skip
-        profiles.append(replace(profile, believed=as_believed))
+        profiles.append(replace(profile, believed=as_believed, lists=equip.lists))
     return tuple(profiles)
 
 
@@ -195,8 +190,14 @@ def setting_of(
         profiles = masking_profiles(study, agents, played)
     except InputError as error:
         raise error.located(study.loaded.path) from None
+    if agents.remembers and agents.rounds > 1 and not truth.space.is_nested:
+        raise InputError(
+            "what was released at two levels that are not nested is no level", source=study.loaded.path,
+            where="agents.remembers", found=True, expected="false, or groups that only merge from level to level",
+        )  # fmt: skip
     return Setting(
         space=truth.space,
+        meet=truth.space.meet,
         cell_of_subject=np.arange(truth.n_records),
         benefit=np.asarray(truth.benefit),
         loss=np.asarray(truth.loss),
@@ -216,14 +217,17 @@ def _without_inference(study: MaskingStudy, policy: str, game: MaskingGame) -> M
     return played
 
 
-def _check_type(name: str, section: AgentTypeSection, equip: _MaskingEquip, register: str) -> None:
-    where = f"agents.types.{name}"
+def _check_type(section: AgentTypeSection, equip: _MaskingEquip, game: MaskingGame, where: str) -> None:
     if section.knowledge is not None:
-        raise InputError("not in a masking game", where=f"{where}.knowledge", found=section.knowledge)
-    if section.accuracy < 1 or section.expected_accuracy is not None:
-        raise InputError("accuracy is not of masking scenarios", where=f"{where}.accuracy", found=section.accuracy)
-    if equip.needs_resources and register not in {*(section.holds or ()), *section.buys}:
+        raise InputError(
+            "a type of a masking game knows what the scenario's adversary does", where=f"{where}.knowledge",
+            found=section.knowledge, expected="knowledge and resource of a section [adversaries.NAME]",
+        )  # fmt: skip
+    register = game.attack.identify.resource
+    if section.needs_resources and register not in {*(section.holds or ()), *section.buys}:
         raise InputError(
             "a planner without the resource that it needs", where=f"{where}.holds", found=list(section.holds or ()),
             expected=f"{register!r}, in which it looks people up, held or bought",
         )  # fmt: skip
+    planner = equip.adversary(game.attack, game, equip.study.scenario.economics)
+    check_accuracy(section, planner, where)

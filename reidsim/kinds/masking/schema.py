@@ -46,6 +46,7 @@ class PeopleSection(Section):
     generations: Years | None = Field(
         default=None, description="of a genealogy: men of the last so many; everybody if not given"
     )
+    women: bool = Field(default=False, description="with `generations`: also the women, of whom no alleles are known")
     reference_year: int | None = Field(
         default=None, description="gives people an `age`, counted from their `birth_year`"
     )
@@ -54,6 +55,12 @@ class PeopleSection(Section):
         description="how a person's memberships in lists drawn from the people go together: the correlation of a "
         "Gaussian copula, one for all pairs or list = { list = correlation }; how many are in each stays as it is",
     )
+
+    @model_validator(mode="after")
+    def _of_generations(self) -> PeopleSection:
+        if self.women and self.generations is None:
+            raise InputError("without generations everybody is there", where="women", expected="it with generations")
+        return self
 
 
 class TableSection(Section):
@@ -354,13 +361,11 @@ class MaskingScenario(ScenarioHead):
 
     @model_validator(mode="after")
     def _somebody_attacks(self) -> MaskingScenario:
-        check_adversaries(self.adversaries, self.model_fields_set)
+        check_adversaries(self.adversaries, self.model_fields_set, self.agents)
         if not self.adversaries and "adversary" not in self.model_fields_set:
             raise InputError(
                 "key missing", where="adversary", expected="[adversary], or several by name as [adversaries.NAME]"
             )
-        if self.agents is not None:
-            self.agents.check_adversaries(self.adversaries)
         if self.adversaries and self.figures.search_path is not None:
             raise InputError(
                 "it is about one adversary", where="figures.search_path",

@@ -26,7 +26,7 @@ from reidsim.kinds.masking.schema import MaskingBeliefsSection, MaskingScenario
 from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables, linked_in_stages, masking_tables, named_loci
 from reidsim.random_streams import replication_stream
 from reidsim.releases.masking import MaskingSpace, entropy, minority_weights
-from reidsim.scenarios.agents import OWN_ADVERSARY
+from reidsim.scenarios.agents import OWN_ADVERSARY, meeting_of
 from reidsim.scenarios.attack_stages import (
     IdentifySection,
     InferSurnameSection,
@@ -97,7 +97,7 @@ class MaskingStudy(Study[MaskingScenario]):
             AdversaryType(name, section.weight, game.linker, game.adversary)
             for (name, section), game in zip(self.scenario.adversaries.items(), played, strict=True)
         ]
-        return TypesGame(first.space, types, played[0].benefit, played[0].loss)
+        return TypesGame(first.space, types, played[0].benefit, played[0].loss, meeting_of(self.scenario.agents))
 
     def games(self, draw: int) -> Games:
         """Return the games against the adversary; of several the first, on the people and strategies of all.

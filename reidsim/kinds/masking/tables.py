@@ -276,7 +276,7 @@ def _people(
     loci: tuple[str, ...] = ()
     if isinstance(made, Genealogy):
         loci = made.loci
-        living = None if section.generations is None else made.living(section.generations)
+        living = None if section.generations is None else made.living(section.generations, women=section.women)
         people = genealogy_individuals(made, living)
         rows = np.arange(people.n_people) if living is None else living
     elif section.generations is not None:

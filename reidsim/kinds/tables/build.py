@@ -79,7 +79,7 @@ def build_study(loaded: LoadedScenario[Any]) -> TablesStudy:
         study = TablesStudy(
             loaded, lattice, cell_of_record, kind, Prices.of_kinds(*kinds.T), population, dataset, safe_harbor,
             sampled=sampled_people(scenario, lattice.domain, records), persons=persons,
-            household_of=_households(records),
+            household_of=_households(records), waves=records.waves,
         )  # fmt: skip
         study.require_walkable()
         if scenario.lists:

@@ -48,7 +48,7 @@ def lists_of_records(loaded: LoadedScenario[TablesScenario], study: TablesStudy)
     )  # fmt: skip
     if scenario.agents is None:
         for where, section in scenario.every_adversary.items():
-            check_buyer(where.rpartition(".")[2], f"{where}.holds", section.holds, lists.buyers)
+            check_buyer(where.rpartition(".")[2], f"{where}.holds", section.holds or (), lists.buyers)
     rng = nested_stream(scenario.seed, "lists", _RECORDS)
     person = _persons(population, study.lattice.codes, rng)
     return DrawnLists(lists.draw(scenario.seed), person, lists.prices, lists.buyers)

@@ -39,7 +39,7 @@ def walks_at_once(scenario: TablesScenario, keys: Iterable[str]) -> bool:
         and adversary.stages is None
         and "sample" not in scenario.risks
         and not adversary.looks_up
-        and scenario.agents is None
+        and not scenario.in_rounds
         and not scenario.has_price_columns
         and scenario.release.person is None
         and set(keys) <= _KEYS

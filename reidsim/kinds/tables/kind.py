@@ -38,14 +38,15 @@ from reidsim.kinds.tables.record_figures import figure_tables
 from reidsim.kinds.tables.record_measures import further_measures
 from reidsim.kinds.tables.record_points import MONEY_KEYS, is_thinnable, record_points
 from reidsim.kinds.tables.released_rows import read_released
-from reidsim.kinds.tables.rounds import require_playable, setting_of
+from reidsim.kinds.tables.rounds import planned_of, require_playable, setting_of
 from reidsim.kinds.tables.schema import TablesScenario, walks_whole_lattice
 from reidsim.kinds.tables.sharing import read_records, shared_columns, true_values
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.kinds.tables.switching import largest_group, takes_best
 from reidsim.measures import Measure
 from reidsim.memory import PROGRAM_BYTES, memory_text
-from reidsim.scenarios.adversary_schema import AdversarySection
+from reidsim.scenarios.adversary_schema import TOGETHER, AdversarySection
+from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.asked import Stored
 from reidsim.scenarios.attack_recipe import require_recipe
 from reidsim.scenarios.faces import Choice as ControlChoice
@@ -112,8 +113,10 @@ class TablesKind(Kind):
                 each.adversary(each.prices)
         people = study.linked_population if study.scenario.publisher.unit == "record" else study.population
         of_people = "" if study.persons is None else f" of {counted(study.n_subjects, 'person', 'people')}"
+        # Where people are looked up in lists, records of one cell have rows of their own.
+        cells = study.lattice.n_records if study.drawn is None else len(study.dataset.cells)
         size = (
-            f"{counted(study.n_records, 'record')}{of_people} in {counted(study.lattice.n_records, 'distinct cell')}, "
+            f"{counted(study.n_records, 'record')}{of_people} in {counted(cells, 'distinct cell')}, "
             f"{counted(study.lattice.size, 'strategy', 'strategies')}"
         )
         size += "" if people is None else f", {counted(people.total, 'person', 'people')}"
@@ -207,15 +210,23 @@ class TablesKind(Kind):
         if study.scenario.looks_up:
             yield from direction_warnings(study, outcomes)
 
+    def in_rounds(self, scenario: TablesScenario) -> bool:
+        """Tell whether there are agents, or several releases."""
+        return scenario.in_rounds
+
     def settings(self, study: TablesStudy) -> Callable[[str, int, int], Setting]:
         """Return the one world of all policies and draws."""
         world = setting_of(study, self.agents_of(study.scenario))
 
         def setting(policy: str, replication: int, draw: int) -> Setting:
             require_playable(study, policy)
-            return replace(world, replication=draw)
+            return replace(world, replication=draw, planned=planned_of(study, policy))
 
         return setting
+
+    def by_subject(self, study: TablesStudy) -> TablesStudy:
+        """Return the study in which each person has a row, or each record where each is a person."""
+        return study.by_subject()
 
     def describe_setting(self, setting: Setting) -> str:
         """Say how many records and strategies there are."""
@@ -250,6 +261,9 @@ class TablesKind(Kind):
         # Adversaries that the scenario does not name count people as those it names do.
         plain = study.with_adversary(AdversarySection(risk=study.scenario.linked_risk))
         _, others = super().opponents(plain, knowledge=knowledge, stages=recipe, rate=rate, draw=draw)
+        if are_equipped(study.scenario):
+            # Those that it names play with what they hold and may buy; see `opponent_types`.
+            return study, replace(others, own=TOGETHER)
         alone = {str(name): each.world(draw) for name, each in study.each.items()}
         return study, with_adversaries(others, alone, study.world(draw))
 
@@ -258,7 +272,9 @@ class TablesKind(Kind):
         usual = OF_RECORDS if study.scenario.publisher.unit == "record" else OF_TABLES
         names = [name for name in usual if study.safe_harbor is not None or not POLICIES[name].needs_safe_harbor]
         section = study.scenario.publisher
-        return tuple(dict.fromkeys((*with_each_k(names, section.k), *section.policies)))
+        # Policies of several releases have nothing to reply to in one.
+        own = [name for name in section.policies if policy_named(name).replies == "to-past"]
+        return tuple(dict.fromkeys((*with_each_k(names, section.k), *own)))
 
     def amounts_at_once(self, scenario: TablesScenario, keys: Sequence[str]) -> bool:
         """Tell whether strategies can be thinned to those that are best at some amounts."""

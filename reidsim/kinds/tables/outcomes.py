@@ -357,6 +357,7 @@ def facts_of(study: TablesStudy) -> dict[str, Any]:
     return {
         "records": study.n_records,
         **({} if study.persons is None else {"released_people": study.n_subjects}),
+        **({} if study.waves is None else {"waves": list(study.waves.labels)}),
         "distinct_cells": study.lattice.n_records,
         "strategies": study.lattice.size,
         "population": None if people is None else people.name,

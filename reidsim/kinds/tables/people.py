@@ -98,6 +98,16 @@ class ReleasedPeople:
         )
         return finer, self.set_of_person[finer.of_sets]
 
+    def split(self, sets: Keys) -> ReleasedPeople:
+        """Return the people with one row set for each of `sets`, (n,); of each person, if so many are given."""
+        entries, start = self.row_sets.entries_of(sets)
+        row_sets = RowSets(
+            start, self.row_sets.cells[entries], self.row_sets.rows[entries], np.ones(len(sets), dtype=np.int64)
+        )
+        return replace(
+            self, set_of_person=np.arange(len(sets)), space=replace(self.space, row_sets=row_sets), linkers={}
+        )
+
     def among(self, people: NDArray[np.int64]) -> tuple[ReleasedPeople, Keys]:
         """Return those who take part, so many of each row set (n_sets,), and the cells of their records."""
         sets = self.row_sets

@@ -15,6 +15,7 @@ from reidsim.scenarios.own_policies import known_policy, policy_among
 from reidsim.scenarios.policy import ANONYMITY_PATTERN, K_ANONYMITY, Policies, Policy
 
 if TYPE_CHECKING:
+    from reidsim.agents.profile import Reply
     from reidsim.games.defenders.defender import Defender, Game
     from reidsim.games.record_game import Choice
     from reidsim.kinds.tables.study import TablesStudy
@@ -26,7 +27,17 @@ WHERE = "publisher.policies"
 Walk = Literal["always", "search", "never"]
 # How generalizations are picked: the best of each of the publisher's units, or one of the ways that have a name.
 Way = Literal[
-    "unit", "node", "record-level", "rounds", "splits", "anytime", "lattice-search", "opt-in", "k-anonymity", "form"
+    "unit",
+    "node",
+    "record-level",
+    "rounds",
+    "splits",
+    "anytime",
+    "lattice-search",
+    "opt-in",
+    "k-anonymity",
+    "form",
+    "m-invariance",
 ]
 
 
@@ -40,6 +51,8 @@ class TablesPolicy(Policy):
         How much of the lattice it walks where the publisher's unit is the table.
     way : str
         How it picks generalizations; ``"form"``, if it prescribes them.
+    replies : {"to-past", "alone", "hold", "planned"}
+        How it takes what was released before; see `reidsim.agents.profile.Reply`.
     form : callable, optional
         Of a study: the node that it prescribes for each cell, shape (n_cells,).
     others
@@ -48,6 +61,7 @@ class TablesPolicy(Policy):
 
     walk: Walk = "never"
     way: Way = "form"
+    replies: Reply = "to-past"
     form: Callable[[TablesStudy], Strategies] | None = None
 
     @property
@@ -196,6 +210,18 @@ POLICIES: Policies[TablesPolicy] = Policies(
         _policy(
             K_ANONYMITY, "k-anonymity", "the one generalization that keeps most utility with k records in each class",
             is_rule=True, way="k-anonymity",
+        ),
+        _policy(
+            "independent", "Independent replies", "of several releases, each as if it were the only one: the "
+            "generalization that pays most", walk="search", way="unit", replies="alone",
+        ),
+        _policy(
+            "hold-first", "First release held", "of several releases, the generalization that pays most when a record "
+            "is first released, and the same ever after", walk="search", way="unit", replies="hold",
+        ),
+        _policy(
+            "m-invariance", "m-invariance", "of several releases, groups of m sensitive values or more that stay the "
+            "same around each record (Xiao and Tao 2007)", is_rule=True, way="m-invariance", replies="planned",
         ),
         _policy("random", "Random", "each record in a generalization drawn at random", is_rule=True, form=_at_random),
     ),

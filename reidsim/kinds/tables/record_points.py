@@ -48,7 +48,7 @@ def is_thinnable(scenario: TablesScenario, keys: Iterable[str]) -> bool:
         and not adversary.looks_up
         and scenario.planned_risk == adversary.risk
         and not scenario.has_price_columns
-        and scenario.agents is None
+        and not scenario.in_rounds
         and set(keys) <= set(MONEY_KEYS)
     )
 

@@ -14,6 +14,7 @@ from reidsim.errors import InputError, nearest
 from reidsim.kinds.tables.data_schema import AttributeSection, PopulationSection
 from reidsim.kinds.tables.people import people_of_records
 from reidsim.kinds.tables.schema import TablesScenario
+from reidsim.kinds.tables.waves import Waves, read_waves
 from reidsim.kinds.tables.weights import sampling_weights
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.counted import natural_categories
@@ -55,6 +56,8 @@ class ReleasedRecords:
         People whom each record stands for, if that is known.
     person, household : ndarray of int, shape (n_records,), optional
         Numbers of the person and the household of each record.
+    waves : Waves, optional
+        When each person, or each record where each is a person, is released.
     """
 
     codes: Codes
@@ -64,6 +67,7 @@ class ReleasedRecords:
     weights: Floats | None = None
     person: Keys | None = None
     household: Keys | None = None
+    waves: Waves | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +149,8 @@ def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
             prices[price] = np.asarray(numbers(frame, column, Path(source)), dtype=np.float64)
     weights = sampling_weights(scenario.release, frame, source)
     person, household = people_of_records(scenario, frame, source, prices)
-    return ReleasedRecords(codes, hierarchies, population, prices, weights, person, household)
+    waves = None if scenario.releases is None else read_waves(scenario.releases, frame, source, person)
+    return ReleasedRecords(codes, hierarchies, population, prices, weights, person, household, waves)
 
 
 def columns_of_release(

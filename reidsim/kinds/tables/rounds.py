@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +12,14 @@ from numpy.typing import NDArray
 from reidsim.adversaries.drawn_lists import DrawnListsLinker
 from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
 from reidsim.adversaries.response import Adversary
-from reidsim.agents.accuracy import InaccurateLinker
-from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
+from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting, Solve
 from reidsim.errors import InputError, listed
 from reidsim.games.record_game import Choice, Linker, RecordGame
 from reidsim.kinds.tables.own_adversary import planner_of
 from reidsim.kinds.tables.policies import POLICIES, policy_named
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.releases.m_invariance import forms_of_groups, m_invariant_groups
+from reidsim.releases.strategy_space import Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import Risk
 from reidsim.scenarios.agents import (
     check_resources,
@@ -26,11 +29,13 @@ from reidsim.scenarios.agents import (
     rules_of,
     sequential_rules,
     types_of,
+    where_named,
 )
 from reidsim.scenarios.agents_equipment import (
+    check_accuracy,
     check_has_resource,
     knowledge_held,
-    needs_resources,
+    linker_of,
     simple_planner,
 )
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
@@ -59,12 +64,11 @@ class _Equip:
     _linkers: dict[tuple[Holdings, Risk], Linker] = field(default_factory=dict)
 
     def __call__(self, holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment | None:
-        if needs_resources(self.section) and not holds:
+        if self.section.needs_resources and not holds:
             return None
         scenario = self.study.scenario
         linker = self._linker(holds, scenario.planned_risk if believed else scenario.adversary.risk)
-        if min(self.section.accuracy, expected_accuracy) < 1.0:
-            linker = InaccurateLinker(linker, self.section.accuracy, expected_accuracy)
+        linker = linker_of(self.section, linker, expected_accuracy)
         adversary = self.adversary(scenario.beliefs.of(self.economics) if believed else self.economics)
         return Equipment(*self.study.of_people(linker, adversary))
 
@@ -81,7 +85,7 @@ class _Equip:
         return planner_of(self.study, own.adversary_gain, own.cost)
 
     def _linker(self, holds: Holdings, risk: Risk) -> Linker:
-        if not needs_resources(self.section):
+        if not self.section.needs_resources:
             return self.study.own_linker(risk)
         if (holds, risk) not in self._linkers:
             self._linkers[holds, risk] = self._by_resources(holds, risk)
@@ -123,6 +127,13 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
         part = study.among(participants)
         return replace(setting, profiles=profiles_of(part, agents), solve=_Solve(part))
 
+    def split(cells: Rows, participants: NDArray[np.int64]) -> tuple[StrategySpace, Solve]:
+        part = study.split(cells, participants)
+        return part.space, _Solve(part)
+
+    def profiles_among(participants: NDArray[np.int64]) -> tuple[AdversaryProfile, ...]:
+        return profiles_of(study.among(participants), agents)
+
     scenario = study.scenario
     counts = scenario.publisher.unit == "table" or "prosecutor" in scenario.risks
     return Setting(
@@ -136,9 +147,39 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
         is_fixed=lambda policy: policy_named(policy).is_rule,
         # Under journalist risk records hide in the population, whoever of it takes part.
         among=among if counts else None,
+        meet=study.lattice.meet,
+        split=split,
+        profiles_among=profiles_among if "prosecutor" in scenario.risks else None,
         seed=scenario.seed,
-        **rules_of(agents),
+        reply_of=lambda policy: policy_named(policy).replies,
+        **(rules_of(agents) | _releases_of(study)),
     )
+
+
+def _releases_of(study: TablesStudy) -> dict[str, Any]:
+    """Return the fields of a setting that several releases of the records say; none of a single one."""
+    if study.waves is None:
+        return {}
+    return {"rounds": len(study.waves.labels), "schedule": study.waves.schedule, "waves": study.waves.labels}
+
+
+def planned_of(study: TablesStudy, policy: str) -> Callable[[str], Strategies] | None:
+    """Return what tells the releases of a policy that plans them before the first; None of others."""
+    if policy_named(policy).way != "m-invariance":
+        return None
+    return lambda name: _m_invariant_releases(study)
+
+
+def _m_invariant_releases(study: TablesStudy) -> Strategies:
+    """Return the m-invariant generalization of each record in each wave, shape (n_waves, n_records)."""
+    waves, section = study.waves, study.scenario.releases
+    assert waves is not None and waves.sensitive is not None and section is not None  # noqa: S101, PT018 - as checked
+    codes = study.lattice.codes[study.cell_of_record]
+    try:
+        groupings = m_invariant_groups(waves.schedule, waves.sensitive, codes, section.m)
+        return np.stack([forms_of_groups(each, study.lattice, study.cell_of_record) for each in groupings])
+    except InputError as error:
+        raise error.located(study.loaded.path) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,17 +217,18 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
     InputError
         If a type lacks a resource that it needs, or what it names does not exist.
     """
-    held = sorted({name for each in study.scenario.every_adversary.values() for name in each.holds})
-    check_resources(agents, study.scenario.resources, buyers_of(study), held)
+    path = where_named(study.scenario)
+    held = {name: study.each[name if study.owns else None].scenario.adversary.holds or () for name in types_of(agents)}
+    check_resources(agents, study.scenario.resources, buyers_of(study), held, path)
     economics = _economics(study, agents)
     profiles = []
     for name, section in types_of(agents).items():
         with named(name if study.owns else None):
             own = study_of_type(study.each[name if study.owns else None], name, section, agents)
             equip = _Equip(own, economics, section, agents)
-            check_has_resource(name, section)
-            _check_of_one_sort(study, name, section)
-            _check_planner(own, name, section)
+            check_has_resource(section, f"{path}.{name}")
+            _check_of_one_sort(study, section, f"{path}.{name}")
+            check_accuracy(section, equip.adversary(economics), f"{path}.{name}")
             believed = _profile(name, equip, own.scenario.beliefs.of(economics))
             profiles.append(replace(_profile(name, equip, economics), believed=believed))
     return tuple(profiles)
@@ -242,15 +284,14 @@ def _economics(study: TablesStudy, agents: AgentsSection) -> EconomicsSection:
             continue
         lacking = [name for name, section in types_of(agents).items() if getattr(section, price) is None]
         if lacking:
-            where = f"{'adversaries' if study.owns else 'agents.types'}.{lacking[0]}.{price}"
             raise InputError(
-                f"agents have one {price} for all records, those of the scenario differ by record", where=where,
-                expected="an amount",
+                f"agents have one {price} for all records, those of the scenario differ by record",
+                where=f"{where_named(study.scenario)}.{lacking[0]}.{price}", expected="an amount",
             )  # fmt: skip
     return study.scenario.economics.model_copy(update=amounts)
 
 
-def _check_of_one_sort(study: TablesStudy, name: str, section: AgentTypeSection) -> None:
+def _check_of_one_sort(study: TablesStudy, section: AgentTypeSection, where: str) -> None:
     """Check that a type has lists alone, or none."""
     lists = study.scenario.lists
     resources = (*(section.holds or ()), *section.buys)
@@ -258,14 +299,6 @@ def _check_of_one_sort(study: TablesStudy, name: str, section: AgentTypeSection)
     if not told or len(told) == len(resources):
         return
     raise InputError(
-        "lists drawn from the people and resources told by shares are not joined", where=f"agents.types.{name}",
+        "lists drawn from the people and resources told by shares are not joined", where=where,
         found=listed(resources), expected=f"a `kind` for {told[0]!r}, or none of {listed(lists)}",
     )  # fmt: skip
-
-
-def _check_planner(study: TablesStudy, name: str, section: AgentTypeSection) -> None:
-    where = f"agents.types.{name}"
-    if (section.planner or study.scenario.adversary.planner) != "fmdp":
-        return
-    if section.accuracy < 1 or section.expected_accuracy is not None:
-        raise InputError("accuracy is of planners who attempt a record once", where=f"{where}.accuracy")

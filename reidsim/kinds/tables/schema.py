@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from reidsim.errors import InputError, listed, not_among
 from reidsim.kinds.tables.data_schema import AttributeSection, PopulationSection, ReleaseSection, TablesResourceSection
 from reidsim.kinds.tables.policies import POLICIES, PolicyName, policy_named
+from reidsim.kinds.tables.waves import ReleasesSection
 from reidsim.scenarios.adversary_schema import (
     AdversarySection,
     Risk,
@@ -199,6 +200,9 @@ class TablesScenario(ScenarioHead):
     safe_harbor: SafeHarborSection | None = Field(
         default=None, description="needed by the policies `safe-harbor` and `sh-friendly`"
     )
+    releases: ReleasesSection | None = Field(
+        default=None, description="several releases of the records over time; one if not given"
+    )
     agents: AgentsSection | None = Field(
         default=None, description="several adversaries, data subjects and rounds; one analytic game if not given"
     )
@@ -269,6 +273,7 @@ class TablesScenario(ScenarioHead):
         self._check_policies()
         self._check_amounts()
         self._check_people()
+        self._check_releases()
         self._check_resources()
         return self
 
@@ -284,8 +289,9 @@ class TablesScenario(ScenarioHead):
                     raise not_among(
                         "not a quasi-identifier", attribute, self.attributes, where=f"resources.{name}.attributes"
                     )
-        for where, section in self.every_adversary.items():
-            for name in section.holds:
+        # In rounds they may also hold what is told by shares.
+        for where, section in self.every_adversary.items() if self.agents is None or not self.adversaries else ():
+            for name in section.holds or ():
                 if name not in self.lists:
                     raise InputError(
                         "not a list drawn from the people", where=f"{where}.holds", found=name,
@@ -307,6 +313,56 @@ class TablesScenario(ScenarioHead):
                 expected='adversary.direction = "record"',
             )  # fmt: skip
 
+    @property
+    def in_rounds(self) -> bool:
+        """Whether the game is played round after round: with agents, or release by release."""
+        return self.agents is not None or self.releases is not None
+
+    def _check_releases(self) -> None:
+        section, policies = self.releases, self.publisher.policies
+        over_time = [name for name in policies if policy_named(name).replies != "to-past"]
+        if over_time and not self.in_rounds:
+            raise InputError(
+                "a policy of several releases", where="publisher.policies", found=over_time[0],
+                expected="a section releases, or agents, beside it",
+            )  # fmt: skip
+        if over_time and self.agents is not None and not self.agents.remembers:
+            raise InputError(
+                "a policy of several releases, and adversaries who see each on its own", where="agents.remembers",
+                found=False, expected=f"true, or other policies than {over_time[0]}",
+            )  # fmt: skip
+        planned = [name for name in policies if policy_named(name).way == "m-invariance"]
+        if planned and (section is None or section.sensitive is None):
+            raise InputError(
+                "m-invariance is about a sensitive value",
+                where="releases.sensitive",
+                expected="a column of the records",
+            )
+        if planned and self.release.person is not None:
+            raise InputError(
+                "m-invariance groups records of one person each", where="publisher.policies", found=planned[0],
+                expected="other policies, or no release.person",
+            )  # fmt: skip
+        if section is None:
+            return
+        if self.agents is not None:
+            for key, given in (
+                ("rounds", self.agents.rounds > 1), ("participation", self.agents.participation is not None)
+            ):  # fmt: skip
+                if given:
+                    raise InputError(
+                        "the waves of the releases say it",
+                        where=f"agents.{key}",
+                        expected="it without section releases",
+                    )
+        columns = {attribute.column or name for name, attribute in self.attributes.items() if not attribute.draw}
+        taken = [key for key, column in section.columns.items() if column in columns]
+        if taken:
+            raise InputError(
+                "a quasi-identifier says when a record is released, or is sensitive", where=f"releases.{taken[0]}",
+                found=section.columns[taken[0]], expected="a column that is no attribute",
+            )  # fmt: skip
+
     def _check_people(self) -> None:
         columns = [attribute.column or name for name, attribute in self.attributes.items() if not attribute.draw]
         for key in ("person", "household"):
@@ -316,10 +372,10 @@ class TablesScenario(ScenarioHead):
                     f"the key of {key}s is a quasi-identifier", where=f"release.{key}", found=column,
                     expected="a column that is no attribute, as it is never shared",
                 )  # fmt: skip
-        if self.release.household is not None and self.agents is not None:
+        if self.release.household is not None and self.in_rounds:
             raise InputError(
                 "the risk of households is told of one game", where="release.household", found=self.release.household,
-                expected="it without section agents",
+                expected="it without sections agents and releases",
             )  # fmt: skip
         if self.release.person is None:
             return
@@ -344,9 +400,7 @@ class TablesScenario(ScenarioHead):
                 )  # fmt: skip
 
     def _check_adversaries(self) -> None:
-        check_adversaries(self.adversaries, self.model_fields_set)
-        if self.agents is not None:
-            self.agents.check_adversaries(self.adversaries)
+        check_adversaries(self.adversaries, self.model_fields_set, self.agents, self.lists)
         rounds = [name for name in self.publisher.policies if policy_named(name).in_rounds]
         erring = [key for key, section in self.every_adversary.items() if section.errs]
         if rounds and erring and "prosecutor" in self.risks:
@@ -420,7 +474,7 @@ class TablesScenario(ScenarioHead):
     def _check_policies(self) -> None:
         policies = self.publisher.policies
         unplayed = [name for name in policies if not policy_named(name).by_agents]
-        if self.agents is not None and unplayed:
+        if self.in_rounds and unplayed:
             playable = [policy.name for policy in POLICIES.values() if policy.by_agents]
             raise InputError(
                 "not a policy of scenarios with agents", where="publisher.policies", found=unplayed[0],
@@ -488,6 +542,7 @@ def check_directions(scenario: TablesScenario) -> None:
     rounds = [name for name in publisher.policies if policy_named(name).in_rounds]
     for where, asked in (
         ("agents", scenario.agents is not None),
+        ("releases", scenario.releases is not None),
         ("publisher.solver", publisher.solver == "lattice-search" and publisher.unit == "record"),
         ("publisher.policies", rounds[:1]),
         ("figures.strategies", figures.strategies is not None),

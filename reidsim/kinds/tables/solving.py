@@ -34,6 +34,7 @@ from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.risk import GivenSizes
 from reidsim.games.full_domain.search import search
 from reidsim.games.lattice_search import lattice_search
+from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 from reidsim.kinds.tables.looked_up import choose_looked_up
 from reidsim.linkage.risk import UniformGuess
@@ -174,6 +175,8 @@ def _choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
         return lattice_search(game)
     if way == "opt-in":
         return OptIn().choose(game)
+    if way == "m-invariance":
+        raise InputError("a policy of several releases, which are played in rounds", where=policy)
     if way == "k-anonymity":
         return _anonymous(study, policy, game)
     return FixedForms(policy, rule_of(study, policy)).choose(game)
@@ -315,8 +318,9 @@ def _record_level(played: FullDomainGame) -> Choice:
     game, minimum = played.record_game, np.full(n, played.lattice.index(played.lowest), dtype=np.int64)
     choice = branch_and_bound(game, Constraint(no_attack=played.no_attack, minimum=minimum))
     payoff = evaluate(game, choice).publisher_payoff
-    strategies = np.where(payoff > game.tie(), choice.strategies, WITHHELD)
-    payout = float(np.where(strategies == WITHHELD, 0.0, payoff) @ played.released)
+    withheld = payoff_of_withholding(game)
+    strategies = np.where(payoff > withheld + game.tie(), choice.strategies, WITHHELD)
+    payout = float(np.where(strategies == WITHHELD, withheld, payoff) @ played.released)
     return TablesChoice(strategies, choice.solver, choice.evaluated, choice.exact, planned_payout=payout)
 
 

@@ -27,6 +27,7 @@ from reidsim.kinds.tables.own_adversary import OwnAdversary, alone, planner_of, 
 from reidsim.kinds.tables.people import ReleasedPeople
 from reidsim.kinds.tables.policies import TablesPolicy, policy_named
 from reidsim.kinds.tables.schema import TablesScenario, lists_every_form, walks_whole_lattice
+from reidsim.kinds.tables.waves import Waves
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.linkage.individual_risk import SampledPeople, sizes_among
 from reidsim.populations.domain import Codes
@@ -35,6 +36,7 @@ from reidsim.releases.full_domain import common_levels
 from reidsim.releases.lattice import MOST_NUMBERED, GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import AdversarySection, Risk
+from reidsim.scenarios.agents import meeting_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import Keys
 from reidsim.scenarios.schema import EconomicsSection
@@ -78,6 +80,8 @@ class TablesStudy(Study[TablesScenario]):
         Whose each record is, where people may have several; each record is a person, if not given.
     household_of : ndarray of int, shape (n_subjects,), optional
         The household of each person of the release.
+    waves : Waves, optional
+        When each person is released, where there are several releases.
     drawn : DrawnLists, optional
         Resources that are lists drawn from the people; each record is then a row of its own.
     linkers : dict
@@ -97,6 +101,7 @@ class TablesStudy(Study[TablesScenario]):
     sampled: SampledPeople | None = None
     persons: ReleasedPeople | None = None
     household_of: Keys | None = None
+    waves: Waves | None = None
     drawn: DrawnLists | None = None
     linkers: dict[tuple[object, ...], Linker] = field(default_factory=dict, repr=False)
 
@@ -164,7 +169,7 @@ class TablesStudy(Study[TablesScenario]):
             weight = self.scenario.adversaries[name].weight
             types.append(AdversaryType(name, weight, game.linker, game.adversary))
         assert game is not None  # noqa: S101 - there is an adversary
-        return TypesGame(game.space, types, game.benefit, game.loss)
+        return TypesGame(game.space, types, game.benefit, game.loss, meeting_of(self.scenario.agents))
 
     # People
 
@@ -492,6 +497,29 @@ class TablesStudy(Study[TablesScenario]):
             linkers=kept,
         )
 
+    def split(self, rows: Rows, people: NDArray[np.int64]) -> TablesStudy:
+        """Return the study whose rows are some of these, each perhaps several times, with so many people on each, (n,).
+
+        It says how records can be released, not among whom they hide: what links them is of this study's rows.
+        """
+        harbor = None if self.safe_harbor is None else self.safe_harbor[rows]
+        study = replace(self, kind=self.kind[rows], safe_harbor=harbor, linkers={})
+        if self.persons is None:
+            return replace(
+                study, lattice=self.lattice_of(self.lattice.codes[rows]),
+                cell_of_record=np.repeat(np.arange(len(rows)), people),
+            )  # fmt: skip
+        persons, cells = self.persons.split(rows).among(people)
+        return replace(study, persons=persons, cell_of_record=cells)
+
+    def by_subject(self) -> TablesStudy:
+        """Return the study in which each person has a row, or each record where each is a person."""
+        if self.persons is None:
+            return self.by_row()
+        of = self.row_of_subject
+        harbor = None if self.safe_harbor is None else self.safe_harbor[of]
+        return replace(self, kind=self.kind[of], safe_harbor=harbor, persons=self.persons.split(of), linkers={})
+
     @property
     def fingerprint(self) -> str:
         """SHA-256 of the records, hierarchies, amounts and people, as coded; changes with any data that matter."""
@@ -499,6 +527,8 @@ class TablesStudy(Study[TablesScenario]):
         arrays += [getattr(self.prices, price) for price in PRICES]
         arrays += [] if self.persons is None else [self.persons.of_record]
         arrays += [] if self.household_of is None else [self.household_of]
+        arrays += [] if self.waves is None else [self.waves.enters, self.waves.leaves]
+        arrays += [] if self.waves is None or self.waves.sensitive is None else [self.waves.sensitive]
         for people in (self.population, self.sampled, *(study.own.registry for study in self.each.values())):
             arrays += [] if people is None else [people.cells, people.counts]
         if self.drawn is not None:

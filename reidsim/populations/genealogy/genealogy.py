@@ -130,14 +130,18 @@ class Genealogy:
             wanted[generation] = True
         return np.flatnonzero((self.sex == MAN) & wanted[self.generation])
 
-    def living(self, generations: int = 3) -> Rows:
+    def living(self, generations: int = 3, *, women: bool = False) -> Rows:
         """Return the rows of the men of the last generations, who Wan et al. 2021 take to be alive.
 
         Parameters
         ----------
         generations : int
             How many; at most all.
+        women : bool
+            Whether also those of the women.
         """
+        if women:
+            return np.flatnonzero(self.generation >= self.n_generations - generations)
         return self.males_of(range(-min(generations, self.n_generations), 0))
 
     def transmitted(self, rows: Rows) -> Haplotypes:

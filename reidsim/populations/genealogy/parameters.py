@@ -311,6 +311,10 @@ def _read_labels(labels: Labels, folder: Path) -> tuple[tuple[str, ...], Floats]
     names = frame[labels.label].tolist()
     _require_distinct(names, labels.label, path)
     people: Floats = np.asarray(numbers(frame, labels.people, path), dtype=np.float64)
+    if labels.largest is not None:
+        # In the order of the file, the first of those alike.
+        kept = np.sort(np.argsort(-people, kind="stable")[: labels.largest])
+        names, people = [names[row] for row in kept.tolist()], people[kept]
     try:
         return tuple(names), _shares(people, f"column {labels.people!r}")
     except InputError as error:

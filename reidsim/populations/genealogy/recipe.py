@@ -40,6 +40,9 @@ class Labels(Section):
     file: str = Field(description="CSV file with a row per label")
     label: str = Field(description="its column of labels, each of which occurs once")
     people: str = Field(description="its column of people, in proportion to whom founders get the label")
+    largest: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="only so many labels, those of most people; all if not given"
+    )
 
 
 class Founders(Section):

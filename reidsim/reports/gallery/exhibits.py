@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.figure import Figure
 from pandas import Series
 
-from reidsim.kinds.tables.figures.differences import payoff_difference_histogram
+from reidsim.kinds.tables.figures.differences import payoff_difference_curves
 from reidsim.reports.gallery import sweep_findings
 
 # Of `RunResult`, or of `StressResult` where a scenario is stressed.
@@ -152,7 +152,7 @@ def _voter_vs_twitter(result: Result) -> str:
 
 
 def _against_safe_harbor(result: Result) -> Figure:
-    return payoff_difference_histogram(result.records, "safe-harbor")
+    return payoff_difference_curves(result.records, "safe-harbor")
 
 
 def _sequential_publisher(result: Result) -> str:
@@ -173,6 +173,19 @@ def _genealogy_market(result: Result) -> str:
         f"Subjects who mask get {pays['masking']:.2f} of 100 against two adversaries, those who can only opt in or out "
         f"{pays['opt-in']:.2f}. One adversary buys a genealogy in the first round; without protection the share of "
         f"subjects re-identified then rises from {risk.iloc[0]:.0%} to {risk.iloc[-1]:.0%}."
+    )
+
+
+def _one_world(result: Result) -> str:
+    pays, through = result.summary["publisher_payoff"], result.analysis.tables()["through"]
+    breaches = through.groupby(["policy", "adversary", "through"], observed=True)["breaches"].sum()
+    total = breaches.groupby("policy").sum()
+    return (
+        f"Over ten rounds {total['no-protection']:.0f} people are expected to be re-identified if records are shared "
+        f"as they are, {breaches['no-protection', 'marketer', 'voter-list']:.0f} of them by the marketer through the "
+        f"voter list and {breaches['no-protection', 'broker', 'genealogy and voter-list']:.0f} by the broker through "
+        f"the genealogy it buys. Against subjects who mask it is {total['masking']:.0f}, all by the broker, and they "
+        f"get {pays['masking']:.0f} of 100, against {pays['no-protection']:.0f} without protection, where most leave."
     )
 
 
@@ -268,19 +281,11 @@ EXHIBITS: Mapping[str, Exhibit] = {
     "voter-vs-twitter": Exhibit("payoff-differences", _voter_vs_twitter, draw=_against_safe_harbor),
     "sequential-publisher": Exhibit("", _sequential_publisher),
     "genealogy-market": Exhibit("", _genealogy_market),
+    "one-world": Exhibit("through", _one_world),
     "wan2015-stress": Exhibit(
-        "policy-map",
+        "regrets",
         _stress,
-        {
-            "uncertainty.samples": 32,
-            "stress": {
-                "robustness": {"quantile": 0.1},
-                "map": {
-                    "x": {"key": "economics.loss", "values": {"from": 50, "to": 2000, "points": 14}},
-                    "y": {"key": "economics.cost", "values": {"from": 0, "to": 50, "points": 11}},
-                },
-            },
-        },
+        {"uncertainty.samples": 32, "stress": {"robustness": {"quantile": 0.1}}},
         "stress",
     ),
     "wan2015-sweep": Exhibit(

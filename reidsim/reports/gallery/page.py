@@ -123,7 +123,7 @@ def _exhibit(name: str, pictures: Path) -> str:
     lines = [f"## {name}", "", f"{loaded.scenario.title}.", "", fill(finding, _WIDTH, break_on_hyphens=False), ""]
     drawn = next(((key, figure) for key, figure in figures if exhibit.figure in ("", key)), None)
     if drawn is not None:
-        save_figure(drawn[1], pictures / f"{name}.png", dots_per_inch=80)
+        save_figure(drawn[1], pictures / f"{name}.png")
         lines += [f"![{figure_caption(drawn[0], kind_of(loaded.scenario))}](gallery/{name}.png)", ""]
     return "\n".join([*lines, "```console", _command(name, exhibit), "```", ""])
 

@@ -80,11 +80,14 @@ def nodes_left_out(result: Result) -> str:
     points = result.design.points.iloc[table["point"].to_numpy()].reset_index(drop=True)
     table = table.assign(loss=points["economics.loss"], pruned=points["publisher.prune"])
     nodes = table[(table["policy"] == "basic") & table["pruned"]].set_index("loss")["nodes_evaluated"]
+    basic = table[table["policy"] == "basic"].pivot(index="loss", columns="pruned", values="seconds")
+    slower = int((basic[True] > basic[False]).sum())
     least, most = nodes[nodes.index > 0].min(), nodes.max()
     return (
         f"Leaving out branches that cannot be better, the search works out {least:,} to {most:,} of 288 nodes where "
-        "there is something to lose, and finds the same optimum as without. Times are those of the computer that made "
-        "this page."
+        "there is something to lose, and finds the same optimum as without. It was slower than computing every node "
+        f"at {slower} of {len(basic)} losses, as 288 nodes take little time; times are those of the computer that "
+        "made this page."
     )
 
 

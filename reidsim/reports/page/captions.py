@@ -20,11 +20,15 @@ _FIGURES = {
     "sweep-map": "Generalization, attacks and payoffs over two values of the scenario",
     "sweep-map-NUMBER": "Generalization, attacks and payoffs over two values of the scenario",
     "rounds": "What happens round by round, by policy",
+    "through": "People whom adversaries re-identify through which resources, round by round and by policy",
+    "waves": "What happens release by release, by policy",
     "cross-play": "Outcome of every defender against every adversary",
 }
 _TABLES = {
     "rounds": "What happens round by round",
+    "waves": "What happens release by release",
     "adversaries": "What each adversary does round by round",
+    "through": "How many records each adversary attacks and re-identifies through which resources, round by round",
     "sensitivity": "How much each uncertain value matters for each outcome",
     "samples": "Outcomes at the points of the sensitivity analysis",
     "robustness": "Policies over all points of uncertain values",
@@ -52,6 +56,11 @@ MAIN_COLUMNS = {
     "rounds": (
         "policy", "round", "publisher_payoff", "adversary_payoff", "share_attacked", "risk", "risk_99",
         "participation", "attacks", "detections", "breaches",
+    ),
+    # Rounds that have names.
+    "waves": (
+        "policy", "wave", "participation", "joined", "left", "publisher_payoff", "utility", "share_attacked", "risk",
+        "newly_exposed", "breaches",
     ),
     "adversaries": (
         "policy", "round", "adversary", "weight", "belief", "payoff", "attacks", "exploits", "breaches", "detections",

@@ -16,7 +16,7 @@ _TOLD = {
     "title", "source", "seed", "game", "population", "release", "targets", "resources", "attributes",
     "economics", "beliefs", "adversary", "adversaries", "publisher", "subjects", "safe_harbor", "knowledge",
     "uniqueness", "network", "expectation", "attack", "trees", "figures",
-    "replications", "agents", "uncertainty", "sweep", "stress",
+    "replications", "releases", "agents", "uncertainty", "sweep", "stress",
 }  # fmt: skip
 
 
@@ -36,6 +36,7 @@ def _design(content: Mapping[str, Any]) -> Iterator[Sentence]:
     replications = content.get("replications", 1)
     if isinstance(replications, int) and replications > 1:
         yield (f"Everything that is drawn is drawn {replications:,} times; figures are means over them.",)
+    yield from _releases(section(content, "releases"))
     yield from _agents(section(content, "agents"))
     yield from _varied("These values are not known for sure: ", section(section(content, "uncertainty"), "parameters"))
     yield from _varied(
@@ -46,6 +47,16 @@ def _design(content: Mapping[str, Any]) -> Iterator[Sentence]:
     others = [key for key in content if key not in _TOLD]
     if others:
         yield ("The scenario also sets ", *codes(others), ": see the assumptions and the scenario below.")
+
+
+def _releases(releases: Mapping[str, Any]) -> Iterator[Sentence]:
+    if not releases:
+        return
+    parts: list[Inline] = ["The records are released several times, each from the wave in column "]
+    parts += [Code(str(releases.get("enters"))), " on"]
+    if releases.get("leaves"):
+        parts += [" until that in column ", Code(str(releases["leaves"]))]
+    yield (*parts, ".")
 
 
 def _agents(agents: Mapping[str, Any]) -> Iterator[Sentence]:

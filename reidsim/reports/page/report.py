@@ -239,9 +239,10 @@ def _tables(run: StoredRun) -> Iterator[Block]:
         if name in _TOLD:
             continue
         table = run.table(name)
-        if set(MAIN_COLUMNS.get(name, ("",))) <= set(table.columns):
-            table = table[list(MAIN_COLUMNS[name])]
-        what = (Code(f"{name}.parquet"), f": {table_caption(name, run.kind)}, {len(table):,} rows")
+        told = "waves" if name == "rounds" and "wave" in table else name
+        if set(MAIN_COLUMNS.get(told, ("",))) <= set(table.columns):
+            table = table[list(MAIN_COLUMNS[told])]
+        what = (Code(f"{name}.parquet"), f": {table_caption(told, run.kind)}, {len(table):,} rows")
         if _holds_records(run, table):
             named.append((*what, " about single records."))
         elif len(table) > _ROWS_SHOWN or len(table.columns) > _COLUMNS_SHOWN:
@@ -251,7 +252,7 @@ def _tables(run: StoredRun) -> Iterator[Block]:
             columns = [table[column] for column in table.columns]
             texts = frozenset(place for place, column in enumerate(columns) if not is_numeric_dtype(column))
             header = [Code(str(column)) for column in table.columns]
-            yield Table(header, rows, table_caption(name, run.kind), text_columns=texts)
+            yield Table(header, rows, table_caption(told, run.kind), text_columns=texts)
     if named:
         yield paragraph("The results folder also holds these tables, which are not shown here:")
         yield Bullets(tuple(named))

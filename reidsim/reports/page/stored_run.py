@@ -119,7 +119,10 @@ class StoredRun:
 
     @property
     def rounds(self) -> int:
-        """The number of rounds of agents; 1 for a game that is played once."""
+        """The number of rounds of agents, or of releases; 1 for a game that is played once."""
+        waves = self.manifest.get("waves")
+        if isinstance(waves, list):
+            return len(waves)
         agents = self.content.get("agents")
         number = agents.get("rounds", 1) if isinstance(agents, Mapping) else 1
         return number if isinstance(number, int) else 1

@@ -10,10 +10,13 @@ from reidsim.populations.genealogy.recipe import Labels
 from reidsim.populations.social_media import FiguresByAge, SocialMediaRecipe
 from reidsim.reports.reference.keys import Elsewhere, described_by_path, described_sections, table, wrapped
 from reidsim.reports.reference.words import section_classes, tag_of
+from reidsim.scenarios.adversary_schema import PlannerSection, SequentialSection
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.attack_recipe import AttackRecipe
 from reidsim.scenarios.design_schema import SweepSection, SweepValues, UncertaintySection
 from reidsim.scenarios.kind import schemas
+from reidsim.scenarios.resource_schema import DrawnResourceSection
+from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.scenarios.stress_schema import StressSection
 from reidsim.validation import Section
 
@@ -22,8 +25,14 @@ RECIPE_KEYS = "population-recipe-keys.md"
 KNOWLEDGE_KEYS = "knowledge-recipe-keys.md"
 ATTACK_KEYS = "attack-recipe-keys.md"
 
-# Sections that are the same in several games, and the guides that explain them.
+# Sections whose keys several games have, and the guides that explain them.
 _SHARED: dict[str, tuple[type[Section], str]] = {
+    "Every scenario": (ScenarioHead, "../scenarios.md"),
+    "`[economics]`": (EconomicsSection, "../payoff-parameters.md"),
+    "`[beliefs]`": (BeliefsSection, "../scenarios.md"),
+    "`[resources.NAME]`": (DrawnResourceSection, "../external-resources.md"),
+    "`[adversary]`": (PlannerSection, "../scenarios.md#the-adversary"),
+    "`[adversary.sequential]`": (SequentialSection, "../sequential.md"),
     "`[agents]`": (AgentsSection, "../agents.md"),
     "`[sweep]`": (SweepSection, "../batches.md"),
     "`[uncertainty]`": (UncertaintySection, "../batches.md"),
@@ -100,18 +109,28 @@ def _scenario_keys() -> str:
     parts = [head("Scenario keys", text), games + "\n", "## Types and defaults\n", _WORDS]
     for heading, (model, guide) in _SHARED.items():
         note = f"See the [guide]({guide})."
-        parts.append(described_sections(model, {SweepValues: _named(_SHARED_VALUES, model)}, top=heading, note=note))
+        parts.append(described_sections(model, _elsewhere(model), top=heading, note=note))
     return "\n".join(parts)
 
 
-def _named(other: Elsewhere, model: type[Section]) -> Elsewhere:
-    """Return where values are described: with the sweep, and from other sections by a link."""
-    return other if model is SweepSection else Elsewhere(other.heading, other.words, SCENARIO_KEYS)
+def _elsewhere(model: type[Section] | None = None) -> dict[type[Section], Elsewhere]:
+    """Return where sections that several games have are described: all of them, or as seen from one of them."""
+    shared = {section: Elsewhere(heading, page=SCENARIO_KEYS) for heading, (section, _) in _SHARED.items()}
+    if model is not None:
+        # Described with the sweep, and linked from other sections.
+        values = _SHARED_VALUES
+        shared[SweepValues] = (
+            values if model is SweepSection else Elsewhere(values.heading, values.words, SCENARIO_KEYS)
+        )
+    return shared
 
 
 def _game_keys(game: str) -> str:
     model = schemas()[game]
-    elsewhere = {section: Elsewhere(heading, page=SCENARIO_KEYS) for heading, (section, _) in _SHARED.items()}
+    elsewhere = _elsewhere()
+    for stage in section_classes(AttackRecipe.model_fields["stages"].annotation):
+        heading = f'`[[stages]]` with `stage = "{tag_of(stage, "stage")}"`'
+        elsewhere[stage] = Elsewhere(heading, page=ATTACK_KEYS)
     text = (
         f'Every key of a scenario with `game = "{game}"`. The [guide]({_GUIDES[game]}) explains them; '
         f"[types and defaults]({SCENARIO_KEYS}#types-and-defaults) are those of all scenarios."

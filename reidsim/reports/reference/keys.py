@@ -68,6 +68,10 @@ class _Outline:
     elsewhere: Mapping[type[Section], Elsewhere]
     parts: dict[type[Section], _Part] = field(default_factory=dict)
 
+    def heading(self, model: type[Section]) -> str:
+        """Return the heading under which a section is described."""
+        return self.elsewhere[model].heading if model in self.elsewhere else self.parts[model].heading
+
     def add(self, model: type[Section], place: str, path: str) -> None:
         """Add a section and those below it; one that is there already gets one more place."""
         if model in self.elsewhere:
@@ -146,10 +150,16 @@ def _described(part: _Part, outline: _Outline, note: str) -> str:
         named = other.words if other.words and words.startswith("section") else words
         return f"[{named}]({other.page}#{anchor(other.heading)})"
 
+    base = _described_base(part, outline)
+    inherited = {} if base is None else dict(keys_of(base))
     rows = [
         _row(key, kind_in_words(info, link), default_in_words(info), info.description or "")
         for key, info in keys_of(part.model)
+        if key not in inherited or _said(info) != _said(inherited[key])
     ]
+    if base is not None:
+        heading = outline.heading(base)
+        note = f"{note} Every key of {link(base, heading[0].lower() + heading[1:])}, and these:".strip()
     return "\n".join(
         [
             f"{'##' if part.depth < 1 else '###'} {part.heading}",
@@ -160,6 +170,17 @@ def _described(part: _Part, outline: _Outline, note: str) -> str:
             "",
         ]
     )
+
+
+def _described_base(part: _Part, outline: _Outline) -> type[Section] | None:
+    """Return the section, described here or elsewhere, whose keys this one has as well, if there is one."""
+    bases = (model for model in part.model.__mro__[1:] if issubclass(model, Section))
+    return next((base for base in bases if base in outline.parts or base in outline.elsewhere), None)
+
+
+def _said(info: FieldInfo) -> tuple[str, str, str]:
+    """Return what a row of a table says of a key."""
+    return kind_in_words(info, lambda _, words: words), default_in_words(info), info.description or ""
 
 
 def dotted_keys(

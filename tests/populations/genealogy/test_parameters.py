@@ -46,6 +46,17 @@ def test_the_small_recipe_has_the_same_rules(published, parameters_of):
     assert differing == ["name"]
 
 
+def test_founders_of_ten_states_live_in_the_most_populous_ones(published, parameters_of):
+    ten = parameters_of(bundled_folder("populations") / "ystr-genealogy-ten-states.toml")
+    assert ten.total == 60_000
+    most = np.sort(np.argsort(-published.state_shares)[:10])
+    assert list(ten.states) == [published.states[state] for state in most]
+    np.testing.assert_allclose(ten.state_shares, published.state_shares[most] / published.state_shares[most].sum())
+    resized = published.resized(people=6_000)
+    differing = [name for name in vars(ten) if not np.array_equal(getattr(ten, name), getattr(resized, name))]
+    assert sorted(differing) == ["name", "state_shares", "states"]
+
+
 def test_every_figures_file_of_the_recipe_says_where_it_is_from():
     for name in ("ystr-loci", "us-2000-surnames", "us-2010-states", "us-2015-income"):
         with gzip.open(bundled_folder("populations") / "figures" / f"{name}.csv.gz", "rt") as file:

@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from reidsim.figures.inputs import checked
-from reidsim.figures.style import UNIT, label_axes, legend_below, number_ticks, panels, policy_name
+from reidsim.figures.style import UNIT, key_words, label_axes, legend_below, number_ticks, panels, policy_name, sentence
 from reidsim.figures.sweep import is_own
 from reidsim.games.measures import RISK, UTILITY
 from reidsim.kinds.masking.figures.subjects import masking_look, ordered_masking_policies
@@ -51,7 +51,7 @@ def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> 
         table[measure] = 1 - table[measure]
     names = list(dict.fromkeys(table["line"]))
     policies = ordered_masking_policies(table["policy"])
-    figure, every = panels(len(names), _COLUMNS, panel=(3.6, 2.7))
+    figure, every = panels(len(names), _COLUMNS, panel=(3.6 if len(names) > 1 else 6.4, 2.9))
     label = {
         SUBJECT_PAYOFF.column: f"{SUBJECT_PAYOFF.label}\n({UNIT})",
         UTILITY.column: UTILITY.label,
@@ -116,10 +116,12 @@ def lines_of_runs(runs: pd.DataFrame, sweep: SweepSection, content: Mapping[str,
         rows = runs
         for other in itertools.chain.from_iterable(own for own in longest if own != group):
             rows = rows[is_own(rows[other], content, other)]
-        settings = ["".join(f", {_last(key)} {value}" for key, value in zip(others, row, strict=True))
+        settings = ["".join(f", {key_words(key)} {_text(value)}" for key, value in zip(others, row, strict=True))
                     for row in rows[others].itertuples(index=False)]  # fmt: skip
         labels, what = _labels(rows[group[0]])
-        part = rows.assign(line=[f"{group[0]}{what}{setting}" for setting in settings], value=labels)
+        part = rows.assign(
+            line=[f"{sentence(key_words(group[0]))}{what}{setting}" for setting in settings], value=labels
+        )
         numbers = pd.to_numeric(part["value"], errors="coerce")
         parts.append(part if numbers.isna().any() else part.iloc[np.argsort(numbers.to_numpy(), kind="stable")])
     return pd.concat(parts, ignore_index=True)
@@ -135,5 +137,5 @@ def _labels(column: pd.Series[Any]) -> tuple[pd.Series[Any], str]:
     return texts, ""
 
 
-def _last(key: str) -> str:
-    return key.rpartition(".")[2]
+def _text(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -19,9 +19,11 @@ from reidsim.errors import InputError
 from reidsim.figures.inputs import checked, refuse_repeated
 from reidsim.figures.style import (
     UNIT,
+    Look,
     known_first,
     label_axes,
     legend_below,
+    looks,
     money_text,
     new_figure,
     number_ticks,
@@ -30,16 +32,13 @@ from reidsim.figures.style import (
 from reidsim.kinds.masking.policies import POLICIES
 from reidsim.palette import BLACK, GREY, VERMILION
 from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.policy import Look
 from reidsim.scenarios.schema import RECORD_COLUMNS
 
-# Of a policy that has none of its own.
-_OTHER = Look(BLACK, "d")
 _ATTACKED = "#F6D5C3"
 _BETWEEN = "#8C8C8C"
 _DENSITY_POINTS = 200
-# Rows from which on a map is drawn smaller, and inches above it.
-_MANY, _ABOVE = 30, 0.5
+# Inches above a map.
+_ABOVE = 0.5
 # Pixels that a map has for an attribute, and at least for all subjects.
 _FINER, _FINEST = 40, 2_000
 _HALF_WIDTH = 0.42
@@ -156,7 +155,7 @@ def strategy_map(records: pd.DataFrame, policies: Sequence[str] | None = None) -
         raise InputError("no such policy to draw", source="records table", where="column 'policy'", found=found)
     columns = min(2, len(shown))
     rows = ceil(len(shown) / columns)
-    map_height = max(1.2, len(attributes) * (0.165 if len(attributes) <= _MANY else 0.12))
+    map_height = max(1.2, len(attributes) * 0.165)
     figure = Figure(
         figsize=(columns * 5.6, rows * (map_height + _ABOVE + 0.9)),
         layout=ConstrainedLayoutEngine(h_pad=0.03, hspace=0),
@@ -181,8 +180,8 @@ def ordered_masking_policies(policies: Iterable[str]) -> list[str]:
 
 
 def masking_look(policy: str) -> Look:
-    """Return how a policy is drawn."""
-    return (POLICIES[policy].look if policy in POLICIES else None) or _OTHER
+    """Return how a policy is drawn, here as in every other figure."""
+    return looks([policy])[policy]
 
 
 def _violin(axes: Axes, values: Floats, row: float, colour: str, *, tails: bool) -> None:
@@ -219,11 +218,11 @@ def _map(part: SubFigure, table: pd.DataFrame, released: pd.DataFrame, attribute
     (top, corner), (centre, side) = grid.tolist()
     corner.set_axis_off()
     centre.imshow(_pixels(masked, between, attacked), aspect="auto", extent=(0, n_subjects, n_attributes - 0.5, -0.5))
-    centre.set_yticks(range(n_attributes), attributes, fontsize=7 if n_attributes <= _MANY else 5, parse_math=False)
+    centre.set_yticks(range(n_attributes), attributes, fontsize=9, parse_math=False)
     centre.set_yticks(np.arange(n_attributes - 1) + 0.5, minor=True)
     centre.grid(axis="y", which="minor", color="#D9D9D9", linewidth=0.4)
     centre.tick_params(which="both", length=0)
-    centre.tick_params(axis="x", labelsize=7, length=2)
+    centre.tick_params(axis="x", labelsize=9, length=2)
     number_ticks(centre.xaxis)
     if n_subjects < 10:
         centre.set_xticks(range(n_subjects + 1))
@@ -232,7 +231,7 @@ def _map(part: SubFigure, table: pd.DataFrame, released: pd.DataFrame, attribute
         for axes in (top, centre):
             axes.axvline(n_safe, color=VERMILION, linewidth=1)
     label_axes(centre, x=f"Subjects: {n_safe:,} not attacked, {n_subjects - n_safe:,} attacked")
-    centre.xaxis.label.set_size(8)
+    centre.xaxis.label.set_size(9)
     counts = masked.sum(axis=1)
     top.stairs(counts, np.arange(n_subjects + 1), fill=True, color="#4D4D4D")
     if n_safe < n_subjects:
@@ -241,16 +240,16 @@ def _map(part: SubFigure, table: pd.DataFrame, released: pd.DataFrame, attribute
     top.set_ylim(0, n_attributes)
     top.set_yticks([0, n_attributes])
     top.set_xticks([])
-    top.set_ylabel("masked", fontsize=7)
+    top.set_ylabel("masked", fontsize=9)
     side.barh(np.arange(n_attributes), masked.mean(axis=0), height=0.8, color="#4D4D4D")
     side.set_ylim(n_attributes - 0.5, -0.5)
     side.set_xlim(0, 1)
     side.set_xticks([0.5, 1], ["0.5", "1"])
     side.set_yticks([])
     label_axes(side, x="Share")
-    side.xaxis.label.set_size(8)
+    side.xaxis.label.set_size(9)
     for axes in (top, side):
-        axes.tick_params(labelsize=6, length=2)
+        axes.tick_params(labelsize=9, length=2)
         axes.spines[["top", "right"]].set_visible(False)
     risk = np.where(table["attacked"], table["success_probability"], 0.0).mean()
     texts = {
@@ -259,7 +258,7 @@ def _map(part: SubFigure, table: pd.DataFrame, released: pd.DataFrame, attribute
         "right": f"risk {risk:.3f}",
     }
     for place, text in texts.items():
-        top.set_title(text, fontsize=8, loc=place, pad=3, parse_math=False)
+        top.set_title(text, fontsize=9, loc=place, pad=3, parse_math=False)
 
 
 def _pixels(masked: NDArray[np.bool_], between: NDArray[np.bool_], attacked: NDArray[np.bool_]) -> NDArray[np.uint8]:

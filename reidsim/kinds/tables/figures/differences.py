@@ -4,34 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from reidsim.figures.style import (
     UNIT,
+    draw_shares,
     label_axes,
     legend_below,
     looks,
     new_figure,
     number_ticks,
     policy_name,
-    write_out,
     zero_line,
 )
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
 from reidsim.kinds.tables.figures.comparison import compare
 from reidsim.palette import GREY
-from reidsim.releases.strategy_space import Floats
 
 _SIDES = (PUBLISHER_PAYOFF, ADVERSARY_PAYOFF)
 _PLAYERS = ("Publisher", "Adversary")
-_BINS = 40
 # The policy that others are compared with.
 REFERENCE = "safe-harbor"
 
 
-def payoff_difference_histogram(
+def payoff_difference_curves(
     records: pd.DataFrame, reference: str = REFERENCE, policies: Sequence[str] | None = None
 ) -> Figure:
     """Draw how the payoff differences between policies and a reference policy are distributed (Fig. 6).
@@ -49,8 +46,8 @@ def payoff_difference_histogram(
     Returns
     -------
     Figure
-        The publisher on the left, the adversary on the right; number of records on a logarithmic axis. The bins of a
-        panel are the same for all policies, and one is centred on no difference.
+        The publisher on the left, the adversary on the right: the share of records (y) whose difference is at most the
+        value (x).
 
     Raises
     ------
@@ -61,20 +58,9 @@ def payoff_difference_histogram(
     look = looks(comparison.policies)
     figure, grid = new_figure(1, 2, panel=(4.5, 3.4), sharey=True)
     for side, (axes, letter) in enumerate(zip(grid[0], "ab", strict=True)):
-        edges = _bin_edges(np.concatenate([comparison.differences(policy)[side] for policy in comparison.policies]))
-        handles = [
-            axes.stairs(
-                np.histogram(comparison.differences(policy)[side], edges)[0],
-                edges,
-                color=look[policy].colour,
-                linestyle=look[policy].dashes,
-                linewidth=1.6,
-                label=policy_name(policy),
-            )
-            for policy in comparison.policies
-        ]
-        axes.set_yscale("log")
-        write_out(axes.yaxis)
+        handles = []
+        for policy in comparison.policies:
+            handles += draw_shares(axes, comparison.differences(policy)[side], look[policy], policy_name(policy))
         axes.axvline(0, color=GREY, linewidth=0.8, zorder=0.5)
         number_ticks(axes.xaxis)
         label_axes(
@@ -82,9 +68,8 @@ def payoff_difference_histogram(
             title=f"({letter}) {_PLAYERS[side]}",
             x=f"{_SIDES[side].label} minus that under {policy_name(reference)}\n({UNIT})",
         )
-    # Bins without records fall below the axis instead of to minus infinity.
-    grid[0][0].set_ylim(bottom=0.7)
-    label_axes(grid[0][0], y="Number of records")
+    grid[0][0].set_ylim(0, 1.02)
+    label_axes(grid[0][0], y="Share of records at or below")
     legend_below(figure, handles)
     return figure
 
@@ -97,7 +82,7 @@ def payoff_difference_scatter(
     Parameters
     ----------
     records : DataFrame
-        As for `payoff_difference_histogram`.
+        As for `payoff_difference_curves`.
     reference : str
         The policy whose payoffs are subtracted.
     policies : sequence of str, optional
@@ -141,13 +126,3 @@ def payoff_difference_scatter(
         number_ticks(axes.xaxis)
         label_axes(axes, x=f"{_SIDES[side].label} under {policy_name(reference)} ({UNIT})")
     return figure
-
-
-def _bin_edges(differences: Floats) -> Floats:
-    low, high = float(differences.min()), float(differences.max())
-    # The same difference for all records, give or take rounding, gets one bin of one currency unit.
-    alike = high - low <= 1e-9 * max(abs(low), abs(high))
-    width = 1.0 if alike else (high - low) / _BINS
-    first, last = np.floor(np.array([low, high]) / width + 0.5)
-    # An empty bin on either side closes the outline, and holds a value that rounding moves over an edge.
-    return width * (np.arange(first - 1, last + 3) - 0.5)

@@ -10,7 +10,16 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from reidsim.figures.inputs import checked, refuse_repeated
-from reidsim.figures.style import draw_line, label_axes, legend_below, looks, new_figure, number_ticks, parameter_label
+from reidsim.figures.style import (
+    draw_line,
+    label_axes,
+    legend_below,
+    looks,
+    new_figure,
+    number_ticks,
+    parameter_label,
+    policy_name,
+)
 from reidsim.games.measures import SHARE_ATTACKED
 from reidsim.kinds.tables.policies import policy_named
 from reidsim.palette import BLACK, GREY
@@ -116,17 +125,19 @@ def full_domain_runtimes(runtimes: pd.DataFrame) -> Figure:
     table = checked(runtimes, "runtimes", text=("policy",), numbers=("value", "seconds"), flags=("pruned",))
     refuse_repeated(table, ("value", "policy", "pruned"), "runtimes")
     panels = [panel for panel in _RUNTIME_PANELS if all(len(_runs(table, *line[:2])) for line in panel[1])]
-    figure, grid = new_figure(1, max(len(panels), 1), panel=(4.2, 3.0))
+    figure, grid = new_figure(1, max(len(panels), 1), panel=(4.2, 3.0), sharey=True)
     for axes, (title, lines), letter in zip(grid[0], panels, "abc", strict=False):
         look = looks([name for _, _, name in lines])
         for policy, pruned, name in lines:
             runs = _runs(table, policy, pruned).sort_values("value")
             draw_line(axes, runs["value"], 1000 * runs["seconds"], look[name], name)
-        axes.set_ylim(bottom=0)
         number_ticks(axes.xaxis)
         number_ticks(axes.yaxis)
-        label_axes(axes, title=f"({letter}) {title}", x=parameter_label("loss"), y="Milliseconds")
-        axes.legend(fontsize=8, frameon=False)
+        label_axes(axes, title=f"({letter}) {title}", x=parameter_label("loss"))
+        # Above all times, where it hides none.
+        axes.legend(fontsize=9, frameon=False, loc="upper center", bbox_to_anchor=(0.5, 1.02))
+    label_axes(grid[0][0], y="Milliseconds")
+    grid[0][0].set_ylim(0, 1.35 * float(1000 * table["seconds"].max()))
     return figure
 
 
@@ -173,14 +184,15 @@ def payout_front(front: pd.DataFrame, chosen: pd.DataFrame) -> Figure:
             picked["share_attacked"], picked["relative_payout"], linestyle="none", color=BLACK, marker="o",
             markersize=12, markerfacecolor="none",
         )  # fmt: skip
-        for node, *place in picked[["node", "share_attacked", "relative_payout"]].to_numpy().tolist():
-            axes.annotate(
-                f"chosen: {node}", tuple(place), textcoords="offset points", xytext=(0, -16), fontsize=8,
-                horizontalalignment="center", parse_math=False,
-            )  # fmt: skip
+        for node in picked["node"]:
+            # Below the steps, which rise to the right.
+            axes.text(
+                0.98, 0.04, f"ring: chosen, {node}", transform=axes.transAxes, fontsize=9, ha="right", parse_math=False
+            )
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(PercentFormatter(xmax=1, decimals=None))
         axes.margins(0.08, 0.12)
-        label_axes(axes, title=f"({letter}) {policy}", x=SHARE_ATTACKED.label)
+        name = policy_name(policy)
+        label_axes(axes, title=f"({letter}) {name}" if len(policies) > 1 else name, x=SHARE_ATTACKED.label)
     label_axes(grid[0][0], y="Payout planned\n(share of the best case)")
     return figure

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from matplotlib.figure import Figure
 
 from reidsim.kinds.tables.figures.comparison import EXTREMES
-from reidsim.kinds.tables.figures.differences import REFERENCE, payoff_difference_histogram, payoff_difference_scatter
+from reidsim.kinds.tables.figures.differences import REFERENCE, payoff_difference_curves, payoff_difference_scatter
 from reidsim.kinds.tables.figures.full_domain import payout_front
 from reidsim.kinds.tables.figures.sequential import (
     belief_risks,
@@ -32,7 +32,7 @@ def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
     policies = list(result.summary.index)
     if of_records and REFERENCE in policies and set(policies) - {REFERENCE, *EXTREMES}:
         records = once_each(result.records, result.manifest["content"])
-        yield "payoff-differences", payoff_difference_histogram(records, REFERENCE)
+        yield "payoff-differences", payoff_difference_curves(records, REFERENCE)
         yield "payoff-scatter", payoff_difference_scatter(records, REFERENCE)
     if "attacks" in tables:
         yield "risk-by-group-size", risk_by_group_size(tables["attacks"])

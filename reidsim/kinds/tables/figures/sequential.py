@@ -11,10 +11,18 @@ from matplotlib.lines import Line2D
 from reidsim.errors import InputError, not_among
 from reidsim.figures.inputs import checked, refuse_repeated
 from reidsim.figures.spacing import scale_axis
-from reidsim.figures.style import UNIT, label_axes, looks, new_figure, number_text, number_ticks, zero_line
+from reidsim.figures.style import (
+    UNIT,
+    label_axes,
+    legend_below,
+    looks,
+    new_figure,
+    number_text,
+    number_ticks,
+    zero_line,
+)
 from reidsim.kinds.tables.figures.sequential_scales import (
     draw_lines,
-    legend_that_fits,
     log_axis,
     refuse_outside,
     whole_ticks,
@@ -54,7 +62,7 @@ def risk_by_group_size(attacks: pd.DataFrame) -> Figure:
     table = _checked_attacks(attacks, "risk")
     refuse_outside(table, "risk", "attacks", (0, 1), "a probability from 0 to 1")
     figure, _, handles = _by_group_size(table, "risk", "Probability of re-identification")
-    legend_that_fits(figure, handles)
+    legend_below(figure, handles, columns=3)
     return figure
 
 
@@ -78,7 +86,7 @@ def payoff_by_group_size(attacks: pd.DataFrame) -> Figure:
     """
     table = _checked_attacks(attacks, "value")
     figure, _, handles = _by_group_size(table, "value", f"Adversary's expected payoff\nat the outset ({UNIT})")
-    legend_that_fits(figure, handles)
+    legend_below(figure, handles, columns=3)
     return figure
 
 
@@ -114,7 +122,7 @@ def exploits_by_group_size(attacks: pd.DataFrame) -> Figure:
     # Many points, as a logarithmic axis bends the line.
     everybody = np.linspace(planned["group_size"].min(), planned["group_size"].max(), 500)
     handles += axes.plot(everybody, everybody, color=GREY, linewidth=0.8, zorder=0.6, label="everybody in the group")
-    legend_that_fits(figure, handles)
+    legend_below(figure, handles, columns=3)
     return figure
 
 
@@ -185,7 +193,7 @@ def belief_risks(beliefs: pd.DataFrame) -> Figure:
         circle = Line2D([], [], linestyle="none", marker="o", color=GREY, markerfacecolor="none", label=label)
         circle.set_markersize(np.sqrt(area * largest))
         handles.append(circle)
-    legend_that_fits(figure, handles)
+    legend_below(figure, handles, columns=3)
     return figure
 
 
@@ -199,7 +207,7 @@ def _write_totals(axes: Axes, setting: str, kind: str, rows: pd.DataFrame) -> No
         xycoords="axes fraction",
         xytext=(0, 4),
         textcoords="offset points",
-        fontsize=8,
+        fontsize=9,
     )
     axes.set_title(setting, fontsize=10, loc="left", pad=27, parse_math=False)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
 import pandas as pd
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
@@ -24,8 +23,8 @@ from reidsim.releases.strategy_space import Floats
 # Known parameters come first, in this order.
 _PARAMETER_LABELS = {
     "access_cost": f"Cost of accessing the registry ({UNIT})",
-    "exploit_cost": "Cost of an exploit ($ per exploit)",
-    "penalty": "Penalty ($ per detected exploit)",
+    "exploit_cost": "Cost of an exploit (per exploit)",
+    "penalty": "Penalty (per detected exploit)",
     "detection": "Probability that the first exploit is detected",
 }
 
@@ -79,7 +78,7 @@ def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
     if table["threshold"].isna().any():
         label = "marker on the upper edge: every size attacked"
         handles.append(Line2D([], [], color=BLACK, linestyle="none", marker=r"$\uparrow$", markersize=8, label=label))
-    legend_that_fits(figure, handles)
+    legend_below(figure, handles, columns=3)
     return figure
 
 
@@ -121,17 +120,6 @@ def whole_ticks(axis: Axis) -> None:
     """Put at most eight numbers on a linear axis of counts."""
     axis.set_major_locator(MaxNLocator(7, integer=True, steps=[1, 2, 5, 10]))
     write_out(axis)
-
-
-def legend_that_fits(figure: Figure, handles: Sequence[Artist]) -> None:
-    """Put a legend below the panels, in as many columns as have room (at most three), and make room for its rows."""
-    longest = max(len(str(handle.get_label())) for handle in handles)
-    # Inches of an entry: its letters on average, its handle and the gaps.
-    columns = min(3, max(1, int(figure.get_figwidth() / (0.066 * longest + 0.65))))
-    # A figure comes with room for two rows.
-    rows = -(-len(handles) // columns)
-    figure.set_figheight(figure.get_figheight() + 0.19 * max(0, rows - 2))
-    legend_below(figure, handles, columns)
 
 
 def refuse_outside(table: pd.DataFrame, column: str, name: str, limits: tuple[float, float], expected: str) -> None:

@@ -14,6 +14,7 @@ from reidsim.figures.inputs import checked, refuse_repeated
 from reidsim.figures.spacing import scale_axis
 from reidsim.figures.style import (
     UNIT,
+    key_words,
     label_axes,
     legend_below,
     new_figure,
@@ -106,10 +107,10 @@ def search_deviation(deviations: pd.DataFrame) -> Figure:
         number_ticks(axes.yaxis)
         right.yaxis.set_major_formatter(PercentFormatter(xmax=1))
         right.spines["top"].set_visible(False)
-        right.tick_params(labelsize=8)
+        right.tick_params(labelsize=9)
         label_axes(
             axes,
-            title=f"({letter}) Lattice-based search",
+            title=f"({letter}) By {key_words(parameter)}",
             x=parameter_label(parameter),
             y=f"Publisher's payoff difference, D\N{LATIN SUBSCRIPT SMALL LETTER P}\n({UNIT})",
         )

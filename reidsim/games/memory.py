@@ -1,0 +1,169 @@
+"""Games against adversaries who remember: what was released of a record before is known, whatever is released now.
+
+Who fits a record fits all that was ever released of it. Where generalizations nest, the sets of values that two
+releases stand for intersect, attribute by attribute, in the more specific of the two; of masked records, an attribute
+that was shown once is known. So whatever was released of a record is as much as one strategy of the same space, and
+linking by all of it is linking by that one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from reidsim.adversaries.response import Adversary, Linkage, Response
+from reidsim.games.adversary_types import TypesLinker
+from reidsim.games.record_game import WITHHELD, Linker, RecordGame, shared_rows
+from reidsim.releases.strategy_space import Floats, Rows, Strategies
+
+# Returns the strategies that stand for two together, given both, all of them shared.
+Meet = Callable[[Strategies, Strategies], Strategies]
+
+
+def known_of(now: Strategies, past: Strategies, meet: Meet) -> Strategies:
+    """Return what is known of records: what is released now and what was before, -1 where nothing is, shape (n,).
+
+    Parameters
+    ----------
+    now, past : ndarray of int64, shape (n,)
+    meet : callable
+        See `Meet`.
+    """
+    known = np.where(now == WITHHELD, past, now)
+    both = np.flatnonzero((now != WITHHELD) & (past != WITHHELD))
+    known[both] = meet(now[both], past[both])
+    return known
+
+
+@dataclass(frozen=True)
+class RememberedLinkage(Linkage):
+    """What linking by all that is known of records yields.
+
+    Parameters
+    ----------
+    parts : tuple of tuples
+        Of each strategy that all the knowledge of some records is as much as: where they are among those linked,
+        which rows they are for the adversary, and what linking them yields.
+    """
+
+    parts: tuple[tuple[Rows, Rows, Linkage], ...] = field(kw_only=True)
+
+
+@dataclass(frozen=True, eq=False)
+class RememberingLinker:
+    """Links records by what is released and what was before (a `Linker`).
+
+    Parameters
+    ----------
+    linkers : tuple of Linker
+        Of the cells, which may differ by record: who may be taken for whom depends on who took part in what.
+    which : ndarray of int, shape (n,)
+        The linker of each record.
+    cells : ndarray of int, shape (n,)
+        The row of each record to that linker.
+    past : ndarray of int64, shape (n,)
+        What was released before is as much as this strategy; -1 where nothing was.
+    meet : callable
+        See `Meet`.
+    """
+
+    linkers: tuple[Linker, ...]
+    which: Rows
+    cells: Rows
+    past: Strategies
+    meet: Meet
+
+    @cached_property
+    def _pasts(self) -> tuple[Strategies, Rows]:
+        # Records share few of them.
+        return np.unique(self.past, return_inverse=True)
+
+    def link(self, strategy: int, rows: Rows | None = None) -> RememberedLinkage:
+        """Link all records, or those of `rows`, of which `strategy` is released now."""
+        rows = np.arange(len(self.past)) if rows is None else np.asarray(rows)
+        parts = tuple(self._parts(strategy, rows))
+        if len(parts) == 1:
+            linked = parts[0][2]
+            return RememberedLinkage(
+                linked.group_sizes, linked.believed_group_sizes, linked.match_probability, by_chance=linked.by_chance,
+                parts=parts,
+            )  # fmt: skip
+        true, believed = np.empty(len(rows)), np.empty(len(rows))
+        for places, _, linked in parts:
+            true[places], believed[places] = linked.group_sizes, linked.believed_group_sizes
+        return RememberedLinkage(true, believed, by_chance=any(part[2].by_chance for part in parts), parts=parts)
+
+    def _parts(self, strategy: int, rows: Rows) -> Iterator[tuple[Rows, Rows, Linkage]]:
+        distinct, code = self._pasts
+        known = known_of(np.full(len(distinct), strategy, dtype=np.int64), distinct, self.meet)[code[rows]]
+        key = known * len(self.linkers) + self.which[rows]
+        for each, places in shared_rows(key):
+            cells = self.cells[rows[places]]
+            form, linker = divmod(each, len(self.linkers))
+            yield places, cells, self.linkers[linker].link(form, cells)
+
+
+@dataclass(frozen=True, eq=False)
+class RememberingAdversary:
+    """An adversary who replies to all that is known of a record.
+
+    Parameters
+    ----------
+    adversary : Adversary
+        Of the cells.
+    """
+
+    adversary: Adversary
+
+    def of(self, adversary: Adversary) -> RememberingAdversary:
+        """Return the same for another adversary."""
+        return replace(self, adversary=adversary)
+
+    def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
+        """Return the reply to each record; see `Adversary`. The linkage tells the rows."""
+        if not isinstance(linkage, RememberedLinkage):
+            raise TypeError(f"not the linkage of an adversary who remembers: {type(linkage).__name__}")
+        replies = [(places, self.adversary.respond(linked, cells)) for places, cells, linked in linkage.parts]
+        if len(replies) == 1:
+            return replies[0][1]
+        n = sum(len(places) for places, _ in replies)
+        drawn = any(reply.frequency is not None for _, reply in replies)
+        arrays: dict[str, Any] = {
+            item.name: np.zeros(n, dtype=np.bool_ if item.name == "attacks" else np.float64)
+            for item in fields(Response)
+            if item.name != "frequency"
+        }
+        frequency = np.ones(n) if drawn else None
+        for places, reply in replies:
+            for name, values in arrays.items():
+                values[places] = getattr(reply, name)
+            if frequency is not None and reply.frequency is not None:
+                frequency[places] = reply.frequency
+        return Response(**arrays, frequency=frequency)
+
+
+def linker_with_past(game: RecordGame) -> RememberingLinker | None:
+    """Return what links the records of a game by what was released before; None where nobody remembers."""
+    linkers = [each.linker for each in game.linker.types] if isinstance(game.linker, TypesLinker) else [game.linker]
+    return next((linker for linker in linkers if isinstance(linker, RememberingLinker)), None)
+
+
+def payoff_of_withholding(game: RecordGame, rows: Rows | None = None) -> Floats:
+    """Return what the publisher gets of each record, or of each of `rows`, that it does not release, shape (n,).
+
+    That is 0, less what it expects to lose by what was released before.
+    """
+    rows = np.arange(game.n_records) if rows is None else np.asarray(rows)
+    payoff, linker = np.zeros(len(rows)), linker_with_past(game)
+    if linker is None:
+        return payoff
+    shown = np.flatnonzero(linker.past[rows] != WITHHELD)
+    if len(shown):
+        # The strategy that tells least, of which the last is one, adds nothing to what is known.
+        response = game.outcome(game.space.size - 1, rows[shown]).response
+        payoff[shown] = -game.loss[rows[shown]] * response.reidentified
+    return payoff

@@ -1,0 +1,148 @@
+"""Releases of one table over time: which records are in which wave, by columns of the file of records."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pydantic import Field
+
+from reidsim.errors import InputError
+from reidsim.scenarios.people import Keys, require_same
+from reidsim.tables import require_columns
+from reidsim.validation import Section
+
+_NEVER = ("", "na", "nan", "none")
+
+
+class ReleasesSection(Section):
+    """Releases of one table over time, wave after wave."""
+
+    enters: Annotated[str, Field(min_length=1)] = Field(
+        description="column of the records with the wave in which each is first released: numbers, or dates such as "
+        "2026-03-31, which also put the waves in order; all records of a person enter together"
+    )
+    leaves: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="column with the first wave in which a record is withdrawn, empty where it never is; none is if "
+        "not given",
+    )
+    sensitive: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="of policy `m-invariance`: column of the records with the sensitive value"
+    )
+    m: Annotated[int, Field(ge=2, le=1000)] = Field(
+        default=2, description="of policy `m-invariance`: records of different sensitive values in a group, at least"
+    )
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The columns named, by key."""
+        given = {"enters": self.enters, "leaves": self.leaves, "sensitive": self.sensitive}
+        return {key: column for key, column in given.items() if column is not None}
+
+
+@dataclass(frozen=True, eq=False)
+class Waves:
+    """When records are released.
+
+    Parameters
+    ----------
+    labels : tuple of str
+        Of the waves, in order, as the file writes them.
+    enters, leaves : ndarray of int64, shape (n,)
+        Of each person, or each record: the first wave that it is in, and the first that it is no longer in.
+    sensitive : ndarray of int64, shape (n,), optional
+        Number of the sensitive value.
+    """
+
+    labels: tuple[str, ...]
+    enters: NDArray[np.int64]
+    leaves: NDArray[np.int64]
+    sensitive: NDArray[np.int64] | None = None
+
+    @cached_property
+    def schedule(self) -> NDArray[np.bool_]:
+        """Who is in each wave, shape (n_waves, n)."""
+        waves = np.arange(len(self.labels))[:, None]
+        return (self.enters <= waves) & (waves < self.leaves)
+
+    def of_people(self, person: Keys) -> Waves:
+        """Return the waves of people, given those of their records and whose each is, (n_records,)."""
+        first = np.unique(person, return_index=True)[1]
+        sensitive = None if self.sensitive is None else self.sensitive[first]
+        return Waves(self.labels, self.enters[first], self.leaves[first], sensitive)
+
+
+def read_waves(section: ReleasesSection, frame: pd.DataFrame, source: str | Path, person: Keys | None) -> Waves:
+    """Return when each record is released.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, a value is no number or date, a record leaves before it enters, or the records of one
+        person differ; names the row.
+    """
+    require_columns(frame, list(section.columns.values()), Path(source))
+    frame = frame.reset_index(drop=True)
+    enters = frame[section.enters].astype("str").str.strip()
+    leaves = pd.Series("", index=frame.index) if section.leaves is None else frame[section.leaves].astype("str")
+    leaves = leaves.str.strip().where(~leaves.str.strip().str.lower().isin(_NEVER), "")
+    labels, number = _in_order(enters, leaves, section, source)
+    first = enters.map(number).to_numpy(dtype=np.int64)
+    last = leaves.map(number).fillna(len(labels)).to_numpy(dtype=np.int64)
+    early = last <= first
+    if early.any():
+        row = int(early.argmax())
+        raise InputError(
+            "a record leaves before it was released", source=source,
+            where=f"row {row + 1}, column {section.leaves!r}", found=leaves.iloc[row],
+            expected=f"a wave after {enters.iloc[row]}",
+        )  # fmt: skip
+    sensitive = None
+    if section.sensitive is not None:
+        sensitive = pd.factorize(frame[section.sensitive].astype("str").str.strip(), sort=True)[0].astype(np.int64)
+    waves = Waves(labels, first.astype(np.int64), last.astype(np.int64), sensitive)
+    if person is None:
+        return waves
+    for key, values in (("enters", first), ("leaves", last), ("sensitive", sensitive)):
+        if values is not None and key in section.columns:
+            require_same(values, person, f"releases.{key}", source, section.columns[key])
+    return waves.of_people(person)
+
+
+def _in_order(
+    enters: pd.Series, leaves: pd.Series, section: ReleasesSection, source: str | Path
+) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Return the labels of the waves in order, of numbers by size, of dates by time, and the number of each text."""
+    given = [(section.enters, enters), (str(section.leaves), leaves[leaves != ""])]
+    texts = pd.unique(pd.concat([column for _, column in given])).tolist()
+    dated = bool(texts) and _time_of(texts[0], dated=True) is not None
+    times = {text: _time_of(text, dated=dated) for text in texts}
+    wrong = [text for text, time in times.items() if time is None]
+    if wrong:
+        name, column = next((name, column) for name, column in given if (column == wrong[0]).any())
+        row = int(column.index[(column == wrong[0]).to_numpy().argmax()])
+        raise InputError(
+            "no wave", source=source, where=f"row {row + 1}, column {name!r}", found=wrong[0],
+            expected="dates such as 2026-03-31 in all rows" if dated else "a number, or dates such as 2026-03-31",
+        )  # fmt: skip
+    distinct = sorted({time for time in times.values() if time is not None})
+    place = {time: at for at, time in enumerate(distinct)}
+    number = {text: place[time] for text, time in times.items() if time is not None}
+    labels = {at: text for text, at in reversed(number.items())}
+    return tuple(labels[at] for at in range(len(distinct))), number
+
+
+def _time_of(text: str, *, dated: bool) -> float | None:
+    """Return what puts a wave in order: the number that it is, or the day of its date; None if it is none."""
+    try:
+        time = float(datetime.date.fromisoformat(text).toordinal()) if dated else float(text)
+    except ValueError:
+        return None
+    return time if np.isfinite(time) else None

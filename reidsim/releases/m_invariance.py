@@ -1,0 +1,235 @@
+"""m-invariance (Xiao and Tao 2007): who stays in a growing table keeps the same sensitive values around.
+
+Records are put into groups of at least m, each with another sensitive value, its signature; who is in several releases
+is in groups of one signature in all of them. So what is common to the groups of a person's record over time still holds
+m sensitive values, and none is more likely than 1/m. Where nobody new has a value that a signature needs, a counterfeit
+record takes the place.
+
+The algorithm is that of the paper's Section 4.3: division of those who stay into buckets of one signature, balancing,
+assignment of those who are new, and splitting of buckets by halves of the least total perimeter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.releases.strategy_space import Rows, Strategies
+
+Integers = NDArray[np.int64]
+Signature = tuple[int, ...]
+
+COUNTERFEIT = -1
+
+
+class Grouping(NamedTuple):
+    """The groups of one release.
+
+    Parameters
+    ----------
+    group : ndarray of int64, shape (n,)
+        The group of each record; -1 of records that are not in the release.
+    signatures : list of tuple of int
+        The sensitive values of each group, rising.
+    counterfeits : int
+        Counterfeit records in all groups.
+    """
+
+    group: Integers
+    signatures: list[Signature]
+    counterfeits: int
+
+
+def m_invariant_groups(
+    schedule: NDArray[np.bool_], sensitive: Integers, codes: NDArray[np.integer], m: int
+) -> list[Grouping]:
+    """Return the groups of release after release.
+
+    Parameters
+    ----------
+    schedule : ndarray of bool, shape (n_releases, n)
+        Which records are in each release. A record that comes back counts as new.
+    sensitive : ndarray of int64, shape (n,)
+        The sensitive value of each record, from 0 on.
+    codes : ndarray of int, shape (n, n_attributes)
+        Quasi-identifiers, by which groups are kept small; codes count as numbers.
+    m : int
+        2 or more.
+
+    Raises
+    ------
+    InputError
+        If more than one in m of the new records of a release have one sensitive value, so that no groups can be made.
+    """
+    scale = np.maximum(np.ptp(codes, axis=0), 1) if len(codes) else np.ones(codes.shape[1])
+    positions = codes / scale
+    signature_of: dict[int, Signature] = {}
+    found = []
+    for number, taking_part in enumerate(schedule):
+        stays = taking_part & schedule[number - 1] if number else np.zeros_like(taking_part)
+        new = _by_value(np.flatnonzero(taking_part & ~stays), sensitive)
+        buckets = _divided(np.flatnonzero(stays), sensitive, signature_of)
+        counterfeits = _balance(buckets, new, m)
+        _require_eligible(new, m, number)
+        _assign(buckets, new, m)
+        group, signatures = np.full(len(sensitive), -1, dtype=np.int64), list[Signature]()
+        for signature, columns in buckets.items():
+            for rows in _split(np.array(columns), positions):
+                real = rows[rows != COUNTERFEIT]
+                group[real] = len(signatures)
+                signatures.append(signature)
+                signature_of.update(dict.fromkeys(real.tolist(), signature))
+        found.append(Grouping(group, signatures, counterfeits))
+    return found
+
+
+def forms_of_groups(grouping: Grouping, lattice: GeneralizationLattice, cells: Rows) -> Strategies:
+    """Return the least strategy in which the records of each group are alike, shape (n,); -1 without a group.
+
+    Parameters
+    ----------
+    grouping : Grouping
+    lattice : GeneralizationLattice
+        Whose last levels suppress.
+    cells : ndarray of int, shape (n,)
+        The row of the lattice that each record is.
+
+    Raises
+    ------
+    InputError
+        If the records of a group are not alike even at the last level of an attribute.
+    """
+    strategies = np.full(len(cells), -1, dtype=np.int64)
+    members = np.flatnonzero(grouping.group >= 0)
+    if not len(members):
+        return strategies
+    members = members[np.argsort(grouping.group[members], kind="stable")]
+    groups = grouping.group[members]
+    start = np.flatnonzero(np.diff(groups, prepend=-1))
+    # Groups of counterfeits alone have no members.
+    each = np.cumsum(np.diff(groups, prepend=-1) != 0) - 1
+    numbers = np.zeros(len(start), dtype=np.int64)
+    for position, (hierarchy, stride) in enumerate(zip(lattice.hierarchies, lattice.strides, strict=True)):
+        values = lattice.codes[cells[members], position]
+        level = np.full(len(start), -1, dtype=np.int64)
+        for candidate, merged in enumerate(hierarchy.groups):
+            released = merged[values]
+            alike = np.minimum.reduceat(released, start) == np.maximum.reduceat(released, start)
+            level[(level < 0) & alike] = candidate
+        if (level < 0).any():
+            raise InputError(
+                "no level at which the records of an m-invariant group are alike",
+                where=f"attributes.{hierarchy.attribute.name}.hierarchy", expected="a last level that suppresses",
+            )  # fmt: skip
+        numbers += level * stride
+    strategies[members] = numbers[each]
+    return strategies
+
+
+def _by_value(rows: Rows, sensitive: Integers) -> dict[int, list[int]]:
+    """Return rows by their sensitive value."""
+    values: dict[int, list[int]] = {}
+    for row, value in zip(rows.tolist(), sensitive[rows].tolist(), strict=True):
+        values.setdefault(value, []).append(row)
+    return values
+
+
+def _divided(rows: Rows, sensitive: Integers, signature_of: dict[int, Signature]) -> dict[Signature, list[list[int]]]:
+    """Put those who stay into buckets by their signature: for each of its values the records that have it."""
+    buckets: dict[Signature, list[list[int]]] = {}
+    for row, value in zip(rows.tolist(), sensitive[rows].tolist(), strict=True):
+        signature = signature_of[row]
+        buckets.setdefault(signature, [[] for _ in signature])[signature.index(value)].append(row)
+    return buckets
+
+
+def _balance(buckets: dict[Signature, list[list[int]]], new: dict[int, list[int]], m: int) -> int:
+    """Fill every value of a bucket up to the most frequent one, by new records or counterfeits; count the latter."""
+    counterfeits = 0
+    for signature, columns in buckets.items():
+        most = max(map(len, columns))
+        for value, column in zip(signature, columns, strict=True):
+            while len(column) < most:
+                if _may_take(new, value, m):
+                    column.append(new[value].pop())
+                else:
+                    column.append(COUNTERFEIT)
+                    counterfeits += 1
+    return counterfeits
+
+
+def _may_take(new: dict[int, list[int]], value: int, m: int) -> bool:
+    """Tell whether groups can be made of the new records once one of a value is taken, or of fewer it is in the way."""
+    if not new.get(value):
+        return False
+    counts = {each: len(rows) for each, rows in new.items()}
+    most, total = max(counts.values()), sum(counts.values())
+    if most * m > total:
+        return counts[value] == most
+    counts[value] -= 1
+    return max(counts.values()) * m < total
+
+
+def _require_eligible(new: dict[int, list[int]], m: int, number: int) -> None:
+    total, most = sum(map(len, new.values())), max(map(len, new.values()), default=0)
+    if most * m > total:
+        raise InputError(
+            f"no m-invariant release {number + 1}: too many of its new records have one sensitive value",
+            where="releases.m", found=f"{most:,} of {total:,}", expected=f"at most one in {m}",
+        )  # fmt: skip
+
+
+def _assign(buckets: dict[Signature, list[list[int]]], new: dict[int, list[int]], m: int) -> None:
+    """Put new records into buckets, several of each of the most frequent values at a time."""
+    while any(new.values()):
+        frequent = sorted((value for value, rows in new.items() if rows), key=lambda value: (-len(new[value]), value))
+        counts = [*(len(new[value]) for value in frequent), 0]
+        size, number = _portion(counts, m)
+        signature = tuple(sorted(frequent[:size]))
+        columns = buckets.setdefault(signature, [[] for _ in signature])
+        for value, column in zip(signature, columns, strict=True):
+            column += new[value][-number:]
+            del new[value][-number:]
+
+
+def _portion(counts: Sequence[int], m: int) -> tuple[int, int]:
+    """Return how many values, and how many records of each, can be taken so that groups can be made of the others.
+
+    `counts` of records of each value fall, and end with a 0.
+    """
+    total = sum(counts)
+    for size in range(m, len(counts)):
+        # Of what is left at most one in m may have one value: of the first, of which some are taken, and of the next.
+        for number in range(counts[size - 1], 0, -1):
+            left = total - size * number
+            if max(counts[0] - number, counts[size]) * m <= left:
+                return size, number
+    raise AssertionError("at most one in m of the records have one value")
+
+
+def _split(columns: Integers, positions: NDArray[np.float64]) -> list[Integers]:
+    """Split a balanced bucket (n_values, n) into n groups of one record of each value, near to each other."""
+    if columns.shape[1] <= 1:
+        return [columns[:, at] for at in range(columns.shape[1])]
+    half = columns.shape[1] // 2
+    best, least = None, np.inf
+    for attribute in range(positions.shape[1]):
+        # Counterfeits go wherever there is room.
+        place = np.where(columns == COUNTERFEIT, np.inf, positions[columns, attribute])
+        ordered = np.take_along_axis(columns, np.argsort(place, axis=1, kind="stable"), axis=1)
+        halves = ordered[:, :half], ordered[:, half:]
+        perimeter = sum(_extent(each, positions) for each in halves)
+        if perimeter < least:
+            best, least = halves, perimeter
+    assert best is not None  # noqa: S101 - there is an attribute
+    return [group for each in best for group in _split(each, positions)]
+
+
+def _extent(rows: Integers, positions: NDArray[np.float64]) -> float:
+    real = rows[rows != COUNTERFEIT]
+    return float(np.ptp(positions[real], axis=0).sum()) if len(real) else 0.0

@@ -1,0 +1,92 @@
+"""What one of several adversaries holds, buys, spends and gains: the same keys wherever agents meet it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from reidsim.errors import InputError
+from reidsim.scenarios.amounts import Money
+from reidsim.validation import Section
+
+Positive = Annotated[float, Field(gt=0, le=1e9)]
+
+# Purchases are compared set by set.
+_MOST_PURCHASES = 8
+
+
+class EquipmentSection(Section):
+    """Amounts and resources of an adversary's own."""
+
+    gain: Money | None = Field(
+        default=None, description="gain from a re-identification; that of the economics if not given"
+    )
+    cost: Money | None = Field(
+        default=None,
+        description="cost of an attempt, or of an exploit of the sequential attack; that of the economics if not given",
+    )
+    holds: tuple[str, ...] | None = Field(
+        default=None,
+        description="with agents: resources held from the start; all that is needed if neither this nor `buys` is "
+        "given",
+    )
+    buys: tuple[str, ...] = Field(default=(), description="with agents: resources that it may buy, at most eight")
+    budget: Money | None = Field(
+        default=None, description="with agents: money for purchases and attacks of a round; no limit if not given"
+    )
+    accuracy: Annotated[float, Field(gt=0, le=1)] = Field(
+        default=1.0, description="with agents: share of what its resources say that is right"
+    )
+    expected_accuracy: Annotated[float, Field(gt=0, lt=1)] | None = Field(
+        default=None,
+        description="with agents: that share as it believes at first, and then learns; known if not given",
+    )
+    experience: Positive = Field(default=10.0, description="with agents: attempts that `expected_accuracy` counts as")
+
+    @model_validator(mode="after")
+    def _equipped_consistently(self) -> EquipmentSection:
+        for key in ("holds", "buys"):
+            names = getattr(self, key) or ()
+            repeated = [name for name in names if names.count(name) > 1]
+            if repeated:
+                raise InputError("resource named twice", where=key, found=repeated[0])
+        both = [name for name in self.buys if name in (self.holds or ())]
+        if both:
+            raise InputError("resource that is held is not bought", where="buys", found=both[0])
+        if len(self.buys) > _MOST_PURCHASES:
+            raise InputError(
+                "too many resources to buy", where="buys", found=len(self.buys), expected=f"at most {_MOST_PURCHASES}"
+            )
+        return self
+
+    @property
+    def amounts(self) -> dict[str, float]:
+        """The gain and cost that it has of its own."""
+        return {name: amount for name in ("gain", "cost") if (amount := getattr(self, name)) is not None}
+
+    @property
+    def of_rounds(self) -> tuple[str, ...]:
+        """Keys given that mean something in rounds of agents alone."""
+        return tuple(name for name in EquipmentSection.model_fields if name in self.model_fields_set - _OF_GAMES)
+
+    @property
+    def needs_resources(self) -> bool:
+        """Whether it can attack only with resources that it holds or buys."""
+        return self.holds is not None or bool(self.buys)
+
+    @property
+    def is_inaccurate(self) -> bool:
+        """Whether what its resources say is not all right, or not taken to be."""
+        return self.accuracy < 1 or self.expected_accuracy is not None
+
+
+_OF_GAMES = frozenset(("gain", "cost", "holds"))
+
+
+def refuse_knowledge_held(section: EquipmentSection, knowledge: str | None) -> None:
+    """Refuse a knowledge recipe of an adversary whose resources say what it knows."""
+    if knowledge is not None and section.needs_resources:
+        raise InputError(
+            "both a knowledge recipe and resources say what is known", where="knowledge", expected="either"
+        )

@@ -1,0 +1,148 @@
+"""What the site is built from besides the pages of ``docs/``: mathematics, notebooks, the changelog and the API.
+
+mkdocs calls the functions by their names (``hooks`` in ``mkdocs.yml``). Everything is made when the site is built:
+a reader's browser fetches nothing, and runs no script to show an equation.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from latex2mathml.converter import convert
+from mkdocs.structure.files import File, Files
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+# The floors of the package, from the top (CONTRIBUTING.md), and what stands on each page of the API.
+API = {
+    "front": ("Games as objects", "Records, adversaries and games made of tables in memory."),
+    "engine": ("Running", "Scenarios, batches, cross-play, stress tests and results folders."),
+    "kinds": ("Kinds of scenario", "What each kind of scenario is: schema, study, policies, outcomes, figures."),
+    "scenarios": ("Scenario files", "Loading, sections, and the interface of a kind."),
+    "agents": ("Agents", "Rounds of publisher, data subjects and adversaries."),
+    "games": ("Games", "Payoffs, equilibria and solvers."),
+    "adversaries": ("Adversaries", "How an adversary plans and what it knows."),
+    "linkage": ("Linkage", "Group sizes, uniqueness and surname inference."),
+    "populations": ("Populations", "Who exists, and what others hold about them."),
+    "releases": ("Releases", "Hierarchies, lattices and masking: what may be shared."),
+    "audit": ("Audit", "Released files read back, by code that takes nothing from the game."),
+    "drafts": ("Drafts", "Scenarios inferred from a user's file."),
+    "figures": ("Figures", "Figures that several kinds draw."),
+    "reports": ("Reports", "Tables, report pages, shared files and the reproduction ledger."),
+    "web": ("Web page", "The page in the browser."),
+}
+_NAMES = {"_VERBS": "What can be done", "_THINGS": "What it is done with", "_BELOW": "What lies below games"}
+_NAMES_HEAD = """\
+# Python API
+
+What `import reidsim` has, and below it every public class and function by package. [Games in Python](../python.md)
+shows them at work.
+"""
+_EQUATION = re.compile(r"^```math\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_TERM = re.compile(r"(?<![\\$`\w])\$`([^`\n]+)`\$(?!\w)")
+# Names up to this length stand on one line, also on a telephone.
+_SHORT = 22
+_CELL = re.compile(r"<td[^>]*>.*?</td>", re.DOTALL)
+_CODE = re.compile(r"<code>([^<]*)</code>")
+_SEPARATOR = re.compile(r"(?<=[\w\]])([._/])(?=\w)")
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages that are made from other files."""
+    for name, text in _generated():
+        files.append(File.generated(config, name, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Set equations (fences of language ``math``) and terms (``$`...`$``) as MathML."""
+    markdown = _EQUATION.sub(lambda found: _equation(found[1]), markdown)
+    return _TERM.sub(lambda found: convert(found[1]), markdown)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Let long names in tables break after a separator, and short ones nowhere."""
+    return _CELL.sub(lambda cell: _CODE.sub(_breakable, cell[0]), html)
+
+
+def _breakable(code: re.Match[str]) -> str:
+    if len(code[1]) <= _SHORT and " " not in code[1]:
+        return f'<code class="short">{code[1]}</code>'
+    broken = _SEPARATOR.sub(r"\1<wbr>", code[1])
+    return f"<code>{broken}</code>"
+
+
+def _equation(text: str) -> str:
+    r"""Return an equation of LaTeX as a block, its number (``\\tag``) at the right."""
+    formula, _, tag = text.strip().partition(r"\tag{")
+    number = f'<span class="equation-number">({escape(tag.rstrip("}"))})</span>' if tag else ""
+    return f'<div class="equation">{convert(" ".join(formula.split()), display="block")}{number}</div>'
+
+
+def _generated() -> Iterator[tuple[str, str]]:
+    """Yield the names and texts of pages that stand in no file of ``docs/``."""
+    changes = (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
+    yield "changelog.md", changes
+    for notebook in sorted((REPOSITORY / "docs" / "notebooks").glob("*.ipynb")):
+        yield f"notebooks/{notebook.stem}.md", notebook_page(notebook)
+    yield "api/index.md", _names_page()
+    for folder, (title, about) in API.items():
+        yield f"api/{folder}.md", api_page(folder, title, about)
+
+
+def api_page(folder: str, title: str, about: str) -> str:
+    """Return the page of a subpackage: every public module, with its docstrings."""
+    parts = [f"# {title}\n\n{about} Package `reidsim.{folder}`.\n"]
+    for path in sorted((REPOSITORY / "reidsim" / folder).rglob("*.py")):
+        names = path.relative_to(REPOSITORY).with_suffix("").parts
+        if names[-1].startswith("_"):
+            continue
+        parts.append(f"::: {'.'.join(names)}\n")
+    return "\n".join(parts)
+
+
+def _names_page() -> str:
+    """Return the page of the names that `import reidsim` has, each leading to where it is documented."""
+    tree = ast.parse((REPOSITORY / "reidsim" / "__init__.py").read_text(encoding="utf-8"))
+    homes = {
+        node.targets[0].id: ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Dict)
+        if node.targets[0].id in _NAMES
+    }
+    parts = [_NAMES_HEAD]
+    for group, title in _NAMES.items():
+        parts += [f"## {title}\n", "| name | defined in |", "| --- | --- |"]
+        parts += [f"| [`reidsim.{name}`][{home}.{name}] | `{home}` |" for name, home in homes[group].items()]
+        parts.append("")
+    packages = [f"| [{title}]({folder}.md) | {about} |" for folder, (title, about) in API.items()]
+    return "\n".join([*parts, "## Packages\n", "| package | holds |", "| --- | --- |", *packages]) + "\n"
+
+
+def notebook_page(path: Path) -> str:
+    """Return a notebook as Markdown: its text, its code, and what each cell printed or drew."""
+    parts: list[str] = []
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+        else:
+            parts.append(f"```python\n{source}\n```")
+            parts += [_output(output) for output in cell["outputs"]]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _output(output: dict[str, Any]) -> str:
+    data = output.get("data", {})
+    if "image/png" in data:
+        return f"![What the cell above draws](data:image/png;base64,{''.join(data['image/png']).strip()})"
+    if "text/html" in data:
+        html = re.sub(r"<style.*?</style>", "", "".join(data["text/html"]), flags=re.DOTALL)
+        return f'<div class="notebook-output">{" ".join(html.split())}</div>'
+    text = "".join(data.get("text/plain", output.get("text", "")))
+    return f'```console title="Output"\n{text.rstrip()}\n```' if text else ""

@@ -1,0 +1,128 @@
+"""Who is re-identified through which resources: against the adversaries' own accounts, and counted by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import reidsim
+from reidsim.figures.found_through import found_through_resources
+from reidsim.scenarios.load import load_scenario
+from reidsim.web.exploration import Explorer
+
+KEYS = ["replication", "draw", "policy", "round", "adversary"]
+# Everybody is alone in the town; a surname is right where the directory says so.
+FILES = {
+    "targets.csv": "age,town,job\n30,Dale,clerk\n31,Dale,nurse\n32,Hill,smith\n33,Hill,clerk\n",
+    "directory.csv": "age,town,job\n30,Dale,clerk\n31,Dale,nurse\n32,Hill,smith\n33,Hill,clerk\n",
+    "register.csv": "town,job\nDale,clerk\nDale,nurse\nHill,smith\nHill,clerk\nHill,clerk\n",
+    "town.toml": """game = "masking"
+seed = 1
+[targets]
+file = "targets.csv"
+[resources.directory]
+file = "directory.csv"
+attributes = ["age", "town", "job"]
+price = 1
+[resources.register]
+file = "register.csv"
+attributes = ["town", "job"]
+[economics]
+benefit = 100
+loss = 150
+cost = 30
+[subjects]
+attributes = ["age", "town"]
+weights = "uniform"
+policies = ["no-protection"]
+[agents]
+rounds = 2
+together = "all"
+[adversaries.broker]
+weight = 0.5
+holds = ["register"]
+buys = ["directory"]
+[[adversaries.broker.stages]]
+stage = "infer-by-linkage"
+resource = "directory"
+infers = "job"
+on = ["age", "town"]
+[[adversaries.broker.stages]]
+stage = "identify"
+resource = "register"
+on = ["town", "job"]
+[adversaries.poor]
+weight = 0.25
+holds = ["register"]
+budget = 65
+[[adversaries.poor.stages]]
+stage = "identify"
+resource = "register"
+on = ["town"]
+""",
+}
+
+
+@pytest.fixture
+def town(tmp_path):
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path / "town.toml"
+
+
+def test_each_list_has_those_found_through_it(town):
+    """With the directory three of the four are alone, one is one of two; without it they are two or three in a town."""
+    result = reidsim.run(town)
+    table = result.analysis.through.set_index(["round", "adversary", "through"])
+    assert set(table.index) == {
+        (number, *who)
+        for number in (1, 2)
+        for who in (("broker", "directory and register"), ("poor", "register"))
+    }  # fmt: skip
+    for number in (1, 2):
+        bought = table.loc[(number, "broker", "directory and register")]
+        assert bought["attacks"] == pytest.approx(0.5 * 4)
+        assert bought["breaches"] == pytest.approx(0.5 * 3.5)
+        # Two attempts are paid for: those in the smaller town.
+        poor = table.loc[(number, "poor", "register")]
+        assert poor["attacks"] == pytest.approx(0.25 * 2)
+        assert poor["breaches"] == pytest.approx(0.25 * 2 / 2)
+    spent = result.analysis.adversaries.set_index(["round", "adversary"])["spent"]
+    assert spent.tolist() == [0.5, 0, 0, 0]
+
+
+@pytest.mark.parametrize("mode", ["expectation", "sampling"])
+def test_it_adds_up_to_what_adversaries_did(town, mode):
+    analysis = reidsim.run(town, overrides={"agents.mode": mode, "agents.rounds": 6}).analysis
+    of_adversaries = analysis.adversaries.set_index(KEYS)[["attacks", "breaches"]]
+    added = analysis.through.groupby(KEYS, observed=True)[["attacks", "breaches"]].sum()
+    assert len(added)
+    filled = added.reindex(of_adversaries.index, fill_value=0.0)
+    np.testing.assert_allclose(filled, of_adversaries, rtol=1e-12)
+
+
+def test_the_figure_has_a_bar_for_each_and_means_over_draws():
+    table = pd.DataFrame(
+        {
+            "replication": 0,
+            "draw": [0, 1, 0, 1],
+            "policy": "masking",
+            "round": [1, 1, 2, 2],
+            "adversary": ["a", "a", "b", "b"],
+            "through": ["list", "list", "", ""],
+            "breaches": [4.0, 2.0, 1.0, 0.0],
+        }
+    )
+    figure = found_through_resources(table)
+    (axes,) = figure.axes
+    assert [bar.get_height() for bar in axes.patches] == [3.0, 0.0, 0.0, 0.5]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a: list", "b"]
+
+
+def test_the_page_shows_one_round_where_adversaries_are_of_rounds_alone(town):
+    """Weights that do not sum to 1, and what each holds, mean nothing without rounds."""
+    explorer = Explorer(load_scenario(town))
+    one = reidsim.run(town, overrides={"agents.rounds": 1}).summary
+    pd.testing.assert_frame_equal(explorer.solve({}).measures, one)
+    wrong = explorer.solve({"economics.cost": -1.0})
+    assert "economics.cost" in wrong.problem
+    pd.testing.assert_frame_equal(wrong.measures, one)

@@ -1,0 +1,392 @@
+"""Adversaries who remember: against plain intersections of sets of values, counted person by person."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from masking_worlds import small_worlds
+from small_games import small_games
+from tiers import examples
+
+import reidsim
+from reidsim.agents.memory import Memory
+from reidsim.agents.model import ReidentificationModel
+from reidsim.agents.profile import Enforcement
+from reidsim.agents.publishing import believed_game
+from reidsim.errors import InputError
+from reidsim.games.backward_induction import backward_induction
+from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.defenders.defender import withholding
+from reidsim.games.defenders.fixed import OptIn
+from reidsim.games.equilibrium import evaluate
+from reidsim.games.memory import (
+    RememberingAdversary,
+    RememberingLinker,
+    known_of,
+    linker_with_past,
+    payoff_of_withholding,
+)
+from reidsim.games.record_game import WITHHELD, Choice, Constraint
+from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.rounds import setting_of
+from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.releases.masking import MaskingSpace
+from reidsim.scenarios.load import load_scenario
+
+ROUNDS = 4
+
+
+# Record by record, by hand.
+
+
+def fitting(small, record, forms):
+    """People whose values are in the groups of the record in every form, counted one by one; the record if nobody."""
+    return max(
+        sum(
+            all(
+                levels[level][person[f]] == levels[level][record[f]]
+                for form in forms
+                for f, (levels, level) in enumerate(zip(small.hierarchies, form, strict=True))
+            )
+            for person in small.people
+        ),
+        1,
+    )
+
+
+def success_by_hand(small, record, forms):
+    """Probability of re-identification; nothing is attacked of whom nothing is out."""
+    if not forms:
+        return 0.0
+    share = 1 / fitting(small, record, forms)
+    return share if small.gain[0] * share > small.cost[0] * (1 + 1e-12) else 0.0
+
+
+@st.composite
+def histories(draw):
+    """A small game, several subjects of each record, and who takes part in each round."""
+    small = draw(small_games(max_attributes=2, max_strategies=12, max_records=3, same_money=True))
+    subjects = draw(st.lists(st.integers(0, small.n_records - 1), min_size=1, max_size=6))
+    # Every record has somebody.
+    subjects = np.array([*subjects, *range(small.n_records)])
+    shape = (ROUNDS, len(subjects))
+    schedule = np.array(draw(st.lists(st.booleans(), min_size=shape[0] * shape[1], max_size=shape[0] * shape[1])))
+    return small, subjects, schedule.reshape(shape), draw(st.integers(0, 1000))
+
+
+def remembering_setting(small, subjects, schedule, seed, setting_of_small, *, replies):
+    """A world in which forms are drawn until something is out; then they are drawn, or the best reply to that."""
+    rng, lattice = np.random.default_rng(seed), small.lattice()
+
+    def solve(policy, game):
+        if linker_with_past(game) is not None and replies:
+            return backward_induction(game, {"": Constraint()})[""]
+        drawn = rng.integers(WITHHELD, lattice.size, size=game.n_records)
+        return Choice(drawn, "drawn", np.zeros(game.n_records, dtype=np.int64), exact=False)
+
+    def split(cells, participants):
+        return GeneralizationLattice(lattice.hierarchies, lattice.codes[cells], lattice.loss_attributes), solve
+
+    setting = setting_of_small(small, subjects=subjects, rounds=len(schedule), remembers=True)
+    return replace(setting, schedule=schedule, meet=lattice.meet, split=split, solve=solve)
+
+
+@examples(60)
+@given(histories(), st.booleans())
+def test_every_round_is_the_intersection_worked_out_by_hand(setting_of_small, history, replies):
+    small, subjects, schedule, seed = history
+    model = ReidentificationModel(
+        remembering_setting(small, subjects, schedule, seed, setting_of_small, replies=replies), "any"
+    )
+    lattice, forms = small.lattice(), [[] for _ in subjects]
+    for taking_part in schedule:
+        model.step()
+        worth, risks = 0.0, []
+        for subject, cell in enumerate(subjects):
+            shared = int(model.publisher.strategies[model.columns.cell[subject]])
+            record, before = small.records[cell], list(forms[subject])
+            if taking_part[subject] and shared != WITHHELD:
+                forms[subject].append(lattice.levels(shared))
+                worth += small.benefit[cell] * float(lattice.utility(shared)[cell])
+            risks.append(success_by_hand(small, record, forms[subject]))
+            if forms[subject]:
+                assert model.outcome.risk[model.columns.cell[subject]] == pytest.approx(risks[-1], abs=1e-12)
+            if taking_part[subject] and before and replies:
+                # No other form pays more, now that these are out.
+                payoffs = [
+                    small.benefit[cell] * float(lattice.utility(form)[cell])
+                    - small.loss[cell] * success_by_hand(small, record, [*before, lattice.levels(form)])
+                    for form in range(lattice.size)
+                ]
+                chosen = payoffs[shared] if shared != WITHHELD else -small.loss[cell] * risks[-1]
+                assert chosen == pytest.approx(max(payoffs), abs=1e-9 * small.scale[cell])
+        lost = sum(small.loss[cell] * risk for cell, risk in zip(subjects, risks, strict=True))
+        scale = float(small.scale.max())
+        assert model.measures["publisher_payoff"] == pytest.approx((worth - lost) / len(subjects), abs=1e-9 * scale)
+        assert model.measures["breaches"] == pytest.approx(sum(risks), abs=1e-9)
+
+
+@examples(40)
+@given(histories())
+def test_risk_never_falls_of_whom_something_is_out(setting_of_small, history):
+    small, subjects, schedule, seed = history
+    model = ReidentificationModel(
+        remembering_setting(small, subjects, schedule, seed, setting_of_small, replies=False), "any"
+    )
+    before = np.zeros(len(subjects))
+    for _ in schedule:
+        model.step()
+        risk = np.where(model._memory.form == WITHHELD, 0.0, model.outcome.risk[model.columns.cell])
+        assert (risk >= before - 1e-12).all()
+        before = risk
+
+
+@pytest.mark.parametrize("policy", ["basic", "no-attack", "no-protection"])
+def test_the_first_round_is_the_game_of_one_round(policy, town, setting_of_small):
+    rules = {"enforcement": Enforcement(0.3, 5.0, 2), "meet": town.lattice().meet}
+    forgetting = ReidentificationModel(setting_of_small(rounds=1, **rules), policy).run()
+    for rounds in (1, 3):
+        model = ReidentificationModel(setting_of_small(rounds=rounds, remembers=True, **rules), policy)
+        model.step()
+        for name, value in forgetting.measures.items():
+            assert model.measures[name] == pytest.approx(value, abs=1e-12, nan_ok=True), name
+
+
+def test_nothing_new_is_released_if_nothing_else_changes(town, setting_of_small):
+    """The best reply stays the best reply to itself."""
+    setting = setting_of_small(rounds=5, remembers=True, meet=town.lattice().meet)
+    model = ReidentificationModel(setting, "basic").run()
+    rounds = model.datacollector.get_model_vars_dataframe()
+    assert (rounds["changed"] == 0).all()
+    for name in ("publisher_payoff", "risk", "utility"):
+        np.testing.assert_allclose(rounds[name], rounds[name].iloc[0], atol=1e-12)
+
+
+def test_who_withholds_loses_by_the_past_alone(town):
+    """A form that pays less than nothing is taken where withholding pays less still."""
+    game = town.game()
+    n = game.n_records
+    past = np.where(np.arange(n) % 2 == 0, 0, WITHHELD)
+    linker = RememberingLinker((game.linker,), np.zeros(n, dtype=np.intp), np.arange(n), past, game.space.meet)
+    adversary = RememberingAdversary(game.adversary)
+    remembering = replace(game, linker=linker, adversary=adversary, benefit=np.full(n, 0.5))
+    sunk = evaluate(game, Choice(np.zeros(n, dtype=np.int64), "", np.zeros(n, dtype=np.int64), exact=True)).risk
+    expected = np.where(past == WITHHELD, 0.0, -60.0 * sunk)
+    np.testing.assert_allclose(payoff_of_withholding(remembering), expected)
+    assert (expected < -0.5).any()
+    shown = past != WITHHELD
+    for choice in (OptIn().choose(remembering), withholding(remembering, branch_and_bound(remembering))):
+        assert (choice.strategies[shown] == 0).all()
+    np.testing.assert_array_equal(payoff_of_withholding(game), 0.0)
+    with pytest.raises(TypeError, match="remembers"):
+        adversary.respond(game.linker.link(0))
+
+
+def test_forms_that_do_not_tell_cannot_be_remembered(town, setting_of_small):
+    with pytest.raises(InputError, match=r"agents.remembers.*expected false"):
+        ReidentificationModel(setting_of_small(rounds=2, remembers=True), "basic")
+    setting = setting_of_small(rounds=3, remembers=True, meet=town.lattice().meet)
+    schedule = np.ones((3, 12), dtype=np.bool_)
+    schedule[1, 0] = False
+    model = ReidentificationModel(replace(setting, schedule=schedule), "basic")
+    model.step()
+    with pytest.raises(InputError, match="alike records"):
+        model.step()
+
+
+# Masking.
+
+
+@examples(40)
+@given(small_worlds(levels=True), st.data())
+def test_masked_records_show_whatever_was_shown_once(world, data):
+    game, space = world.game.record_game, world.space
+    numbers = st.lists(st.integers(WITHHELD, space.size - 1), min_size=game.n_records, max_size=game.n_records)
+    past = np.array(data.draw(numbers))
+    now = np.array(data.draw(numbers))
+    known = known_of(now, past, space.meet)
+    for record, (a, b) in enumerate(zip(now.tolist(), past.tolist(), strict=True)):
+        released = [world.levels(strategy) for strategy in (a, b) if strategy != WITHHELD]
+        if not released:
+            assert known[record] == WITHHELD
+            continue
+        assert world.levels(int(known[record])) == tuple(min(levels) for levels in zip(*released, strict=True))
+    linker = RememberingLinker(
+        (game.linker,), np.zeros(len(past), dtype=np.intp), np.arange(len(past)), past, space.meet
+    )
+    remembering = replace(game, linker=linker, adversary=RememberingAdversary(game.adversary))
+    chosen = evaluate(remembering, withholding(remembering, branch_and_bound(remembering)))
+    for record in range(len(past)):
+        rows, before = np.array([record]), past[record : record + 1]
+        best = float(payoff_of_withholding(remembering)[record])
+        for strategy in range(space.size):
+            both = int(known_of(np.array([strategy]), before, space.meet)[0])
+            reply = game.outcome(both, rows).response
+            worth = float(game.benefit_of(strategy, rows)[0])
+            best = max(best, worth - float(game.loss[record] * reply.reidentified[0]))
+        got = chosen.publisher_payoff[record]
+        if chosen.strategies[record] == WITHHELD:
+            got = payoff_of_withholding(remembering)[record]
+        assert got == pytest.approx(best, abs=1e-9)
+
+
+def test_levels_that_are_not_nested_are_told():
+    kept, ages = np.array([1.0, 0.6, 0.3, 0.0]), np.arange(12)
+    for widths, nested in (((2, 4), True), ((3, 4), False)):
+        groups = tuple(ages // width for width in widths)
+        assert MaskingSpace(("age",), np.ones(1), 1, (kept,), (groups,)).is_nested is nested
+    assert MaskingSpace(("age",), np.ones(1), 1).is_nested
+
+
+# A table as a whole, and who hides among whom.
+
+WARD = """
+seed = 6
+[adversary]
+risk = "{risk}"
+[population]
+path = "people.csv"
+[release]
+path = "records.csv"
+[attributes.age]
+hierarchy = {{ rule = "intervals", widths = [10, 20] }}
+[attributes.sex]
+hierarchy = {{ rule = "suppress" }}
+[economics]
+benefit = 100
+loss = 300
+gain = 120
+cost = 25
+[publisher]
+unit = "{unit}"
+policies = ["basic"]
+[agents]
+rounds = 4
+"""
+
+
+@pytest.fixture(scope="module")
+def ward(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ward")
+    rng = np.random.default_rng(4)
+    people = pd.DataFrame({"age": rng.integers(20, 45, 70), "sex": rng.choice(["F", "M"], 70, p=[0.8, 0.2])})
+    people.to_csv(folder / "people.csv", index=False)
+    people.iloc[:30].to_csv(folder / "records.csv", index=False)
+    return folder
+
+
+def ward_study(ward, risk, unit, **changes):
+    path = ward / f"{risk}-{unit}.toml"
+    path.write_text(WARD.format(risk=risk, unit=unit))
+    return build_study(load_scenario(path, changes))
+
+
+def shown(lattice, values, levels):
+    """The set of values that a record released at these levels stands for."""
+    return tuple(
+        frozenset(np.flatnonzero(hierarchy.groups[level] == hierarchy.groups[level][value]).tolist())
+        for hierarchy, level, value in zip(lattice.hierarchies, levels, values, strict=True)
+    )
+
+
+@pytest.mark.parametrize("risk", ["prosecutor", "journalist"])
+@pytest.mark.parametrize("unit", ["table", "record"])
+def test_release_after_release_of_a_table(risk, unit, ward):
+    """Every node, every person: what is out of each, who may be taken for whom, and what pays most."""
+    study = ward_study(ward, risk, unit)
+    world, lattice = setting_of(study, study.scenario.agents), study.lattice
+    codes = lattice.codes[study.row_of_subject]
+    people = np.repeat(study.population.cells, study.population.counts, axis=0)
+    rng, n = np.random.default_rng(3), study.n_subjects
+    memory, boxes, presence = Memory(world), [[] for _ in range(n)], []
+    for _ in range(3):
+        taking_part = rng.random(n) < 0.7
+        presence.append(taking_part)
+        setting = memory.setting(taking_part)
+        forms = rng.integers(WITHHELD, lattice.size, size=n)
+        if setting is not None:
+            equipment = [profile.equip(frozenset(), 1.0, believed=True) for profile in setting.profiles]
+            choice = setting.solve("basic", believed_game(setting, np.ones(1), equipment))
+            total = total_by_hand(study, codes, people, boxes, presence, choice.strategies[setting.cell_of_subject])
+            found = [
+                total_by_hand(study, codes, people, boxes, presence, np.full(n, node), best=True)
+                for node in range(lattice.size)
+            ]
+            best = max(sum(each) for each in found) if unit == "table" else sum(map(max, zip(*found, strict=True)))
+            assert sum(total) == pytest.approx(best, abs=1e-7)
+        memory.add(forms, taking_part)
+        for subject in np.flatnonzero(taking_part & (forms != WITHHELD)).tolist():
+            boxes[subject].append(shown(lattice, codes[subject], lattice.levels(int(forms[subject]))))
+
+
+def total_by_hand(study, codes, people, boxes, presence, strategies, *, best=False):
+    """What each present person's release pays, given what is out; `best`, if the worse than withholding is withheld."""
+    lattice, amounts, now = study.lattice, [], presence[-1]
+    prosecutor = study.scenario.adversary.risk == "prosecutor"
+    utilities = [lattice.utility(strategy)[study.row_of_subject] for strategy in range(lattice.size)]
+
+    def risk_of(subject, out, rounds):
+        if not out:
+            return 0.0
+        everybody = codes if prosecutor else people
+        among = np.ones(len(everybody), dtype=np.bool_)
+        for box in out:
+            among &= np.all([np.isin(everybody[:, f], list(values)) for f, values in enumerate(box)], axis=0)
+        if prosecutor:
+            was_in = np.array([*presence[:-1], rounds])
+            for there in was_in:
+                among &= there if there[subject] else np.ones(len(codes), dtype=np.bool_)
+        share = 1 / max(among.sum(), 1)
+        return share if 120 * share > 25 * (1 + 1e-12) else 0.0
+
+    for subject in np.flatnonzero(now).tolist():
+        strategy = int(strategies[subject])
+        withheld = -300 * risk_of(subject, boxes[subject], now)
+        if strategy == WITHHELD:
+            amounts.append(withheld)
+            continue
+        out = [*boxes[subject], shown(lattice, codes[subject], lattice.levels(strategy))]
+        paid = 100 * utilities[strategy][subject] - 300 * risk_of(subject, out, now)
+        amounts.append(max(paid, withheld) if best and study.scenario.publisher.unit == "table" else paid)
+    return amounts
+
+
+def test_who_left_stays_exposed_and_records_tell_it(ward):
+    """By subject, in a run: alike records part ways when one of them leaves."""
+    path = ward / "prosecutor-record.toml"
+    path.write_text(WARD.format(risk="prosecutor", unit="record"))
+    rule = {"reward": 1, "harm": 8, "spread": 1.5}
+    changes = {"agents.participation": rule, "publisher.policies": ["no-protection"]}
+    result = reidsim.run(path, overrides=changes)
+    records = result.records
+    assert 0 < (~records["participates"]).sum() < 30
+    gone = records[~records["participates"]]
+    assert (gone["strategy"] == "withheld").all()
+    assert (gone["success_probability"] > 0).any()
+    assert (gone["publisher_payoff"] <= 0).all()
+    expected = records["attacked"] * records["success_probability"]
+    assert result.analysis.rounds["risk"].iloc[-1] == pytest.approx(expected.mean())
+    forgetting = reidsim.run(path, overrides={**changes, "agents.remembers": False})
+    assert result.analysis.rounds["risk"].iloc[-1] > forgetting.analysis.rounds["risk"].iloc[-1]
+
+
+@pytest.mark.deep
+def test_draws_have_the_expected_means(ward):
+    """Within four standard errors, over 200 draws of rounds in which half of the people come and go."""
+    study = ward_study(ward, "prosecutor", "record")
+    world = setting_of(study, study.scenario.agents)
+    schedule = np.random.default_rng(1).random((3, study.n_subjects)) < 0.6
+    world = replace(world, rounds=3, schedule=schedule)
+    exact = ReidentificationModel(world, "basic").run().datacollector.get_model_vars_dataframe()
+    found = []
+    for draw in range(200):
+        model = ReidentificationModel(replace(world, mode="sampling", replication=draw), "basic").run()
+        found.append(model.datacollector.get_model_vars_dataframe()["breaches"].to_numpy())
+        model.release()
+    drawn = np.array(found)
+    bound = 4 * drawn.std(axis=0) / np.sqrt(200) + 1e-9
+    assert (np.abs(drawn.mean(axis=0) - exact["breaches"]) <= bound).all()
+    assert exact["breaches"].iloc[-1] > 0

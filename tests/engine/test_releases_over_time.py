@@ -1,0 +1,168 @@
+"""Several releases of one cohort: columns of waves, four policies, tables and figures; checked person by person."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import reidsim
+from reidsim.errors import InputError
+from reidsim.reports.illustration import illustrate
+
+SCENARIO = """
+title = "Four releases"
+[release]
+path = "clinic.csv"
+[attributes.age]
+hierarchy = { rule = "intervals", widths = [5, 20] }
+[attributes.sex]
+hierarchy = { rule = "suppress" }
+[economics]
+benefit = 100
+loss = 300
+gain = 60
+cost = 12
+[adversary]
+risk = "prosecutor"
+[publisher]
+policies = ["basic", "independent", "hold-first", "m-invariance"]
+[releases]
+enters = "from"
+leaves = "until"
+sensitive = "diagnosis"
+"""
+DATES = ["2021-01-31", "2021-07-31", "2022-01-31"]
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("clinic")
+    rng, n = np.random.default_rng(2), 60
+    enters = rng.integers(0, 3, n)
+    until = enters + rng.integers(1, 4, n)
+    pd.DataFrame(
+        {
+            "age": rng.integers(20, 60, n),
+            "sex": rng.choice(["F", "M"], n),
+            "from": [DATES[at] for at in enters],
+            "until": [DATES[at] if at < 3 else "" for at in until],
+            # As even in every wave as can be.
+            "diagnosis": np.array(["flu", "asthma", "cancer", "gastritis", "diabetes"])[
+                np.argsort(np.argsort(enters)) % 5
+            ],
+            "home": np.arange(n) // 2,
+        }
+    ).to_csv(folder / "clinic.csv", index=False)
+    (folder / "clinic.toml").write_text(SCENARIO)
+    return folder / "clinic.toml"
+
+
+@pytest.fixture(scope="module")
+def result(clinic):
+    return reidsim.run(clinic)
+
+
+def test_waves_are_told(result, clinic, tmp_path):
+    rounds, frame = result.analysis.rounds, pd.read_csv(clinic.parent / "clinic.csv", keep_default_na=False)
+    assert rounds["wave"].astype(str).tolist() == DATES * 4
+    for wave, here in rounds.groupby("wave", observed=True):
+        inside = (frame["from"] <= wave) & ((frame["until"] == "") | (frame["until"] > wave))
+        np.testing.assert_allclose(here["participation"], inside.mean())
+    assert result.manifest["waves"] == DATES
+    folder = result.save(tmp_path / "out", illustrate=illustrate)
+    assert {"rounds.parquet", "figures/waves.png"} <= {
+        path.relative_to(folder).as_posix() for path in folder.rglob("*.*")
+    }
+
+
+def test_policies_differ_as_they_say(result):
+    """All reply alike to the first release; who replies to the past never regrets it in the next more than others."""
+    rounds = result.analysis.rounds.set_index(["policy", "round"])
+    first = rounds.xs(1, level="round")["publisher_payoff"]
+    assert first["basic"] == pytest.approx(first["independent"], abs=1e-12)
+    assert first["basic"] == pytest.approx(first["hold-first"], abs=1e-12)
+    # In the second release basic pays most, given the same past.
+    second = rounds.xs(2, level="round")["publisher_payoff"]
+    assert second["basic"] >= second[["independent", "hold-first"]].max() - 1e-12
+    assert (rounds.loc["hold-first", "changed"] == 0).all()
+    assert (rounds["newly_exposed"] >= 0).all()
+    assert rounds.groupby("policy", observed=True)["newly_exposed"].sum().le(1 + 1e-12).all()
+
+
+def test_outcomes_of_the_last_release_by_hand(clinic, result):
+    """The forms of m-invariance are in the records; a person's last one is attacked with what it was before."""
+    frame = pd.read_csv(clinic.parent / "clinic.csv", keep_default_na=False)
+    records = result.records[result.records["policy"] == "basic"]
+    inside = (frame["until"] == "") & (frame["from"] <= DATES[-1])
+    np.testing.assert_array_equal(records["participates"], inside)
+    gone = records[~records["participates"].to_numpy()]
+    assert (gone["strategy"].astype(str) == "withheld").all()
+    assert (gone["success_probability"] > 0).any()
+    risk = (records["attacked"] * records["success_probability"]).mean()
+    last = result.analysis.rounds.query("policy == 'basic'")["risk"].iloc[-1]
+    assert risk == pytest.approx(last, abs=1e-12)
+
+
+def test_one_wave_is_the_game_of_one_release(clinic):
+    frame = pd.read_csv(clinic.parent / "clinic.csv").assign(once=1)
+    frame.to_csv(clinic.parent / "clinic.csv", index=False)
+    waves = {"releases": {"enters": "once"}, "publisher.policies": ["basic", "independent", "hold-first"]}
+    rounds = reidsim.run(clinic, overrides=waves)
+    plain = clinic.parent / "plain.toml"
+    plain.write_text(SCENARIO.split("[releases]")[0])
+    single = reidsim.run(plain, overrides={"publisher.policies": ["basic"]})
+    for policy in rounds.summary.index:
+        for measure in single.summary:
+            np.testing.assert_allclose(
+                rounds.summary.loc[policy, measure], single.summary.loc["basic", measure], atol=1e-12
+            )
+
+
+def test_a_sweep_and_types_of_adversary(clinic):
+    swept = reidsim.run(
+        clinic,
+        overrides={"sweep.values": {"releases.m": [2, 3]}, "publisher.policies": ["m-invariance", "basic"]},
+    )
+    tables = swept.analysis.tables()["rounds"]
+    assert len(tables) == 2 * 2 * 3
+    risk = tables.groupby(["policy", "point"], observed=True)["risk"].last()
+    assert risk["basic"].iloc[0] == risk["basic"].iloc[1]
+    assert risk["m-invariance"].iloc[0] != risk["m-invariance"].iloc[1]
+    types = {"agents.types": {"keen": {"weight": 0.4}, "none": {"weight": 0.6, "planner": "never"}}}
+    weak = reidsim.run(clinic, overrides={**types, "publisher.policies": ["basic"]})
+    strong = reidsim.run(clinic, overrides={"publisher.policies": ["basic"]})
+    assert weak.summary["publisher_payoff"]["basic"] >= strong.summary["publisher_payoff"]["basic"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"releases.enters": "nothing"}, "nothing"),
+        ({"releases.enters": "diagnosis"}, "column 'diagnosis': no wave; found '.*'; expected a number, or dates"),
+        ({"releases.enters": "until"}, r"row \d+, column 'until': no wave; found ''"),
+        ({"releases.enters": "age"}, "releases.enters: a quasi-identifier"),
+        ({"releases.sensitive": "sex"}, "releases.sensitive: a quasi-identifier"),
+        ({"releases": {"enters": "from"}}, "releases.sensitive: m-invariance is about a sensitive value"),
+        ({"releases.m": 1}, "releases.m: value not allowed"),
+        ({"releases.m": 6}, "no m-invariant release 1: too many of its new records"),
+        ({"agents.rounds": 3}, "agents.rounds: the waves of the releases say it"),
+        ({"agents.remembers": False}, "agents.remembers: a policy of several releases"),
+        ({"release.household": "home"}, "without sections agents and releases"),
+    ],
+)
+def test_what_cannot_be_released_over_time(changes, message, clinic):
+    with pytest.raises(InputError, match=message):
+        reidsim.run(clinic, overrides=changes)
+
+
+def test_policies_of_several_releases_need_them(clinic):
+    plain = clinic.parent / "plain.toml"
+    plain.write_text(SCENARIO.split("[releases]")[0])
+    with pytest.raises(InputError, match=r"publisher\.policies: a policy of several releases; found 'independent'"):
+        reidsim.run(plain)
+
+
+def test_a_record_that_leaves_before_it_enters(clinic):
+    frame = pd.read_csv(clinic.parent / "clinic.csv", keep_default_na=False)
+    frame.assign(early=DATES[0]).to_csv(clinic.parent / "clinic.csv", index=False)
+    with pytest.raises(InputError, match=r"row \d+, column 'early': a record leaves before it was released"):
+        reidsim.run(clinic, overrides={"releases.leaves": "early"})
