@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from reidsim.front.game import Game
     from reidsim.front.hierarchies import groups, intervals, prefix, suppress
     from reidsim.front.masking import masking_game, solve_masking
+    from reidsim.front.observed_attacks import fit_precision
     from reidsim.front.records import Records
     from reidsim.front.results import report, share
     from reidsim.games.equilibrium import Equilibrium as Equilibrium
@@ -74,6 +75,7 @@ _VERBS = {
     "share": "reidsim.front.results",
     "populate": "reidsim.populations.populate",
     "describe_file": "reidsim.reports.description",
+    "fit_precision": "reidsim.front.observed_attacks",
     "load_scenario": "reidsim.scenarios.load",
     "load_population": "reidsim.populations.catalogue",
     "masking_game": "reidsim.front.masking",
@@ -130,6 +132,7 @@ __all__ = [  # noqa: RUF022 - verbs first
     "share",
     "populate",
     "describe_file",
+    "fit_precision",
     "load_scenario",
     "load_population",
     "masking_game",

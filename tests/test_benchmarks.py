@@ -22,6 +22,7 @@ SMALL = {
         *("--repeats", "1", "--sample", "1", "--skip-regions"),
     ],
     "directions": ["--records", "400", "--sample", "5"],
+    "erring": ["--table", "prasser2017", "--precisions", "0.1", "--targets", "20", "--repeats", "1"],
     "first_minute": ["--repeats", "1"],
     "fmdp": ["--sample", "1"],
     "knowledge": ["--sample", "1", "--trials", "2", "--largest", "2000"],

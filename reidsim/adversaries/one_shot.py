@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response
+from reidsim.adversaries.attempt import Attempt
+from reidsim.adversaries.response import Linkage, Response
 from reidsim.errors import InputError
 from reidsim.linkage.risk import RiskModel, UniformGuess
 from reidsim.releases.strategy_space import Floats, Rows
@@ -44,22 +45,26 @@ class OneShotAdversary:
             if not lowest >= 0:
                 raise InputError(f"{name} of the adversary is negative", found=float(lowest), expected="0 or more")
 
-    def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
-        """Return the reply to each record; see `Adversary`."""
-        gain, cost = _of_rows(self.gain, rows), _of_rows(self.cost, rows)
+    def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt:
+        """Return what an attempt at each record would be worth; see `Weighing`."""
         success = self.risk.success_probability(linkage.group_sizes)
         if linkage.believed_group_sizes is linkage.group_sizes:
             believed = success
         else:
             believed = self.risk.success_probability(linkage.believed_group_sizes)
-        attacks = gain * believed > cost * (1 + INDIFFERENCE)
+        return Attempt(success, believed, _of_rows(self.gain, rows), _of_rows(self.cost, rows))
+
+    def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
+        """Return the reply to each record; see `Adversary`."""
+        attempt = self.weigh(linkage, rows)
+        attacks = attempt.pays
         return Response(
             attacks=attacks,
-            success=success,
-            believed_success=believed,
-            adversary_payoff=np.where(attacks, gain * success - cost, 0.0),
+            success=attempt.success,
+            believed_success=attempt.believed_success,
+            adversary_payoff=np.where(attacks, attempt.payoff, 0.0),
             exploits=attacks.astype(np.float64),
-            gain=gain,
+            gain=attempt.gain,
         )
 
 

@@ -121,6 +121,9 @@ class Response:
     frequency : ndarray of float64, optional
         How often it attacks where `attacks`, in (0, 1]; always, if not given. Payoff and exploits are expectations over
         that, too.
+    pays : ndarray of bool, optional
+        Whether the adversary believes that an attack pays, if it may attack where it does not; where it attacks, if not
+        given.
     gain : float or ndarray of float64, optional
         By how much a success pays more than a failure, in currency units per record. Where it is not given, the
         expected payoff is known and how it varies is not.
@@ -132,7 +135,16 @@ class Response:
     adversary_payoff: Floats
     exploits: Floats
     frequency: Floats | None = field(default=None, kw_only=True)
+    pays: NDArray[np.bool_] | None = field(default=None, kw_only=True)
     gain: float | Floats | None = field(default=None, kw_only=True)
+
+    @property
+    def invited(self) -> NDArray[np.bool_]:
+        """Where an attack pays, as the adversary believes: what the No-Attack game rules out.
+
+        Nobody can rule out the attacks of an adversary who errs.
+        """
+        return self.attacks if self.pays is None else self.pays
 
     @property
     def by_type(self) -> tuple[Response, ...]:

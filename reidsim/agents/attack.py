@@ -36,6 +36,8 @@ class Replies:
         What attacking a record costs, fines apart.
     frequency : ndarray of float64 or float
         How often it attacks where it does.
+    invited : ndarray of bool, optional
+        Where an attack pays, if it may attack where it does not; where it attacks, if not given.
     used : ndarray of int64, optional
         The stages that infer something before it links, as `PlannedResponse` has them; none, if not given.
     """
@@ -47,6 +49,7 @@ class Replies:
     worth: Floats
     outlay: Floats
     frequency: Floats | float = 1.0
+    invited: NDArray[np.bool_] | None = None
     used: NDArray[np.int64] | None = None
 
 
@@ -70,6 +73,11 @@ class AttackPlan:
     replies: Replies
     targets: Floats
 
+    @property
+    def invited(self) -> Floats:
+        """Records of each cell that it attacks as that pays, rather than by mistake; shape of `targets`."""
+        return self.targets if self.replies.invited is None else np.where(self.replies.invited, self.targets, 0.0)
+
 
 def no_plan(n_cells: int) -> AttackPlan:
     """Return the plan of an adversary who does nothing."""
@@ -91,7 +99,7 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
     n = len(strategies)
     if equipment is None:
         return no_plan(n).replies
-    attacks = np.zeros(n, dtype=np.bool_)
+    attacks, invited = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     success, payoff, exploits, worth, outlay = (np.zeros(n) for _ in range(5))
     frequency, used = np.ones(n), np.zeros(n, dtype=np.int64)
     for strategy, rows in shared_rows(strategies):
@@ -101,12 +109,12 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
             response = of_attacked(response)
         if isinstance(response, PlannedResponse):
             used[rows] = response.used
-        attacks[rows] = response.attacks
+        attacks[rows], invited[rows] = response.attacks, response.invited
         success[rows] = response.success
         payoff[rows] = response.adversary_payoff
         exploits[rows] = response.exploits
         worth[rows], outlay[rows] = worth_and_outlay(profile, response)
-    return Replies(attacks, success, payoff, exploits, worth, outlay, frequency, used)
+    return Replies(attacks, success, payoff, exploits, worth, outlay, frequency, invited, used)
 
 
 def of_attacked(response: Response) -> Response:

@@ -155,6 +155,7 @@ class _WithinBudget:
             adversary_payoff=np.where(attacks, share * reply.adversary_payoff, 0.0),
             exploits=np.where(attacks, share * reply.exploits, 0.0),
             frequency=reply.frequency,
+            pays=None if reply.pays is None else reply.pays & attacks,
         )
 
 
@@ -306,7 +307,7 @@ class _Search:
         payoff = expected_payoff(self._setting, self._opponents, release.strategies, plans, self._participants)
         # Whoever left may be attacked whatever is shared now.
         taking_part = self._participants > 0
-        if _UNATTACKED in self._policy and any(plan.targets[taking_part].any() for plan in plans):
+        if _UNATTACKED in self._policy and any(plan.invited[taking_part].any() for plan in plans):
             payoff = -np.inf
         if self._found is None or payoff > self._payoff + _ROUNDING * abs(payoff):
             self._found, self._payoff = release, payoff

@@ -139,7 +139,7 @@ def sampled_outcome(
             nothing = np.zeros(setting.n_cells)
             outcomes.append(AdversaryOutcome(nothing, nothing, 0.0, 0.0))
             continue
-        attacked = _targets_drawn(plan, shares[number], cells, participates)
+        attacked = _targets_drawn(setting, profile, plan, shares[number], participates, round_number)
         draws = subject_draws(setting, "exploits", profile.name, round_number)
         hit = attacked & (draws < plan.replies.success[cells])
         outcomes.append(_drawn(setting, profile, plan, attacked, hit))
@@ -184,10 +184,25 @@ def target_shares(plans: Sequence[AttackPlan], participants: NDArray[np.int64]) 
     return np.divide(targets, participants, out=np.zeros_like(targets), where=participants > 0)
 
 
-def _targets_drawn(plan: AttackPlan, shares: Floats, cells: NDArray[np.intp], participates: Bools) -> Bools:
-    """Return which subjects an adversary attacks; of a cell that its budget covers in part, the first ones."""
+def _targets_drawn(
+    setting: Setting,
+    profile: AdversaryProfile,
+    plan: AttackPlan,
+    shares: Floats,
+    participates: Bools,
+    round_number: int,
+) -> Bools:
+    """Return which subjects an adversary attacks: of a cell that its budget covers in part, the first ones.
+
+    Where it attacks with some frequency, each subject with the probability that is the share of its cell.
+    """
+    cells, partly = setting.cell_of_subject, (shares > 0.0) & (shares < 1.0)
     attacked = participates & (shares >= 1.0)[cells]
-    for cell in np.flatnonzero((shares > 0.0) & (shares < 1.0)).tolist():
+    by_chance = partly & (np.asarray(plan.replies.frequency) < 1.0)
+    if by_chance.any():
+        draws = subject_draws(setting, "attacks", profile.name, round_number)
+        attacked |= participates & by_chance[cells] & (draws < shares[cells])
+    for cell in np.flatnonzero(partly & ~by_chance).tolist():
         subjects = np.flatnonzero(participates & (cells == cell))
         attacked[subjects[: round(plan.targets[cell])]] = True
     return attacked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -17,6 +17,7 @@ from reidsim.adversaries.sequential.planning import BinomialBelief, Plan, plan_k
 from reidsim.errors import InputError
 from reidsim.populations.population import Population
 from reidsim.scenarios.given import replies
+from reidsim.scenarios.rationality_schema import Rationality
 
 # One amount for all records, a column of the records, or one amount for each.
 Amount = float | str | ArrayLike
@@ -32,6 +33,9 @@ class _Links:
     stages: str | Path | None = None
     risk: Risk | None = None
     direction: Direction = "record"
+    rationality: Rationality = "perfect"
+    precision: float | None = None
+    prospect: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +59,13 @@ class OneShot(_Links):
     direction : {"record", "person", "both"}
         Whether it takes a shared row and asks who it is, takes a person and asks which of the shared rows that fit is
         theirs, or does for each person whichever succeeds more.
+    rationality : {"perfect", "logit", "prospect", "prospect-logit"}
+        Whether it attacks exactly what pays, or errs: with logit noise, by prospects, or both.
+    precision : float, optional
+        Of logit noise; per currency unit, or per unit of value of prospects.
+    prospect : mapping of str to float, optional
+        Parameters of prospects, by the names of section ``adversary.prospect``; those of Tversky and Kahneman (1992)
+        where not given.
     """
 
     planner: ClassVar[str] = "one-shot"
@@ -93,7 +104,7 @@ class Sequential(_Links):
         When the fine is paid.
     detection_ends_attack : bool
         Whether a detected exploit is the last one.
-    knowledge, stages, risk, direction
+    knowledge, stages, risk, direction, rationality, precision
         As of `OneShot`.
     """
 
@@ -233,7 +244,7 @@ class Own(_Links):
         gain is the loss if the object has none either.
     name : str, optional
         What results call it; that of its class or function if not given.
-    knowledge, stages, risk, direction
+    knowledge, stages, risk, direction, rationality, precision, prospect
         As of `OneShot`.
     """
 

@@ -168,6 +168,10 @@ def _section(
         section["planner"] = adversary.planner
     if isinstance(adversary, Random):
         section["rate"] = adversary.rate
+    if adversary.rationality != "perfect":
+        section["rationality"] = adversary.rationality
+    section |= {} if adversary.precision is None else {"precision": adversary.precision}
+    section |= {} if adversary.prospect is None else {"prospect": dict(adversary.prospect)}
     for name in ("knowledge", "stages"):
         value = getattr(adversary, name)
         section |= {} if value is None else {name: path_text(value)}

@@ -179,6 +179,9 @@ class TypesAdversary:
         attacked = np.asarray(attacks[present].any(axis=0))
         reidentified = np.stack([reply.reidentified for reply in responses])
         attempted = np.stack([reply.attack_probability for reply in responses])
+        errs = any(reply.pays is not None for reply in responses)
+        invited = np.stack([reply.invited for reply in responses])
+        pays = np.asarray(invited[present].any(axis=0)) if errs else None
         if self.together == "worst":
             worst = np.where(present[:, None], reidentified, -1.0).argmax(axis=0)
             each = np.arange(attacks.shape[1])
@@ -188,6 +191,7 @@ class TypesAdversary:
                 believed_success=believed[present].max(axis=0),
                 adversary_payoff=payoff[worst, each],
                 exploits=exploits[worst, each],
+                pays=pays,
             )
         return TypesResponse(
             attacks=attacked,
@@ -196,6 +200,7 @@ class TypesAdversary:
             adversary_payoff=_weighted(weights, payoff),
             exploits=_weighted(weights, exploits),
             chance=self._by_any(weights, attempted),
+            pays=pays,
             replies=tuple(responses),
             coming=Presence(tuple(weights.tolist()), self.together == "one-of"),
         )

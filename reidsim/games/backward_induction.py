@@ -42,7 +42,7 @@ def backward_induction(
         for name, constraint in constraints.items():
             better = outcome.publisher_payoff > best[name] + tie
             if constraint.no_attack or constraint.minimum is not None:
-                better &= constraint.allows(game.space, strategy, outcome.response.attacks)
+                better &= constraint.allows(game.space, strategy, outcome.response.invited)
             best[name][better] = outcome.publisher_payoff[better]
             strategies[name][better] = strategy
         if progress is not None:

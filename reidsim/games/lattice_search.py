@@ -12,7 +12,8 @@ def lattice_search(game: RecordGame) -> Choice:
 
     As printed: a node that is not attacked is returned; otherwise the search moves to the child with the largest
     ``v(g) - L pi(g)`` if that is at least the node's own, later children winning ties. The printed comparison
-    charges the loss of children that would not be attacked, too; payoffs of the strategy returned do not. The
+    charges the loss of children that would not be attacked, too; payoffs of the strategy returned do not. A loss
+    counts as often as the adversary attacks, if it does so with some frequency. The
     printed loop never ends when no child is better; the text around it says that the search halts there.
 
     The search knows no constraint: a greedy path need not meet one.
@@ -39,7 +40,8 @@ def lattice_search(game: RecordGame) -> Choice:
             chosen = np.full(len(rows), node, dtype=np.int64)
             for child in game.space.successors(node):
                 outcome = game.outcome(child, rows)
-                charged = game.benefit_of(child, rows) - game.loss[rows] * outcome.response.success
+                charge, often = game.loss[rows] * outcome.response.success, outcome.response.often
+                charged = game.benefit_of(child, rows) - (charge if often is None else charge * often)
                 better = charged >= best - tie[rows]
                 best[better] = charged[better]
                 chosen[better] = child

@@ -135,15 +135,18 @@ class RememberingAdversary:
         arrays: dict[str, Any] = {
             item.name: np.zeros(n, dtype=np.bool_ if item.name == "attacks" else np.float64)
             for item in fields(Response)
-            if item.name != "frequency"
+            if item.name not in ("frequency", "pays")
         }
         frequency = np.ones(n) if drawn else None
+        pays = np.zeros(n, dtype=np.bool_) if any(reply.pays is not None for _, reply in replies) else None
         for places, reply in replies:
             for name, values in arrays.items():
                 values[places] = getattr(reply, name)
             if frequency is not None and reply.frequency is not None:
                 frequency[places] = reply.frequency
-        return Response(**arrays, frequency=frequency)
+            if pays is not None:
+                pays[places] = reply.invited
+        return Response(**arrays, frequency=frequency, pays=pays)
 
 
 def linker_with_past(game: RecordGame) -> RememberingLinker | None:

@@ -151,7 +151,8 @@ class Constraint:
     Parameters
     ----------
     no_attack : bool
-        Only forms that the adversary does not attack (the No-Attack game).
+        Only forms that the adversary does not attack, or at which an attack does not pay one who errs (the No-Attack
+        game).
     minimum : ndarray of int64, shape (n_records,), optional
         Only forms at least as protective as this strategy (Safe-Harbor-friendly: that of Safe Harbor).
     """
@@ -160,10 +161,10 @@ class Constraint:
     minimum: Strategies | None = None
 
     def allows(
-        self, space: StrategySpace, strategy: int, attacks: NDArray[np.bool_], rows: Rows | None = None
+        self, space: StrategySpace, strategy: int, invited: NDArray[np.bool_], rows: Rows | None = None
     ) -> NDArray[np.bool_]:
-        """Tell for which records the strategy is allowed, given whether it is attacked; shape of `attacks`."""
-        allowed = ~attacks if self.no_attack else np.ones(attacks.shape, dtype=np.bool_)
+        """Tell for which records the strategy is allowed, given where an attack on it pays; shape of `invited`."""
+        allowed = ~invited if self.no_attack else np.ones(invited.shape, dtype=np.bool_)
         if self.minimum is not None:
             distinct, position = self._distinct_minima
             reached = space.at_least(strategy, distinct)

@@ -69,7 +69,7 @@ def payoffs_at(
         response = game.adversary.respond(linkage, rows)
         benefit, loss = (game.benefit, game.loss) if rows is None else (game.benefit[rows], game.loss[rows])
         payoff[point] = benefit * utility - loss * response.reidentified
-        attacked[point] = response.attacks
+        attacked[point] = response.invited
     return payoff, attacked
 
 

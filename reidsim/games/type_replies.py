@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from reidsim.adversaries.erring import ErringAdversary
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.errors import InputError
@@ -119,6 +120,8 @@ def repriced(adversary: Adversary, gain: Any, cost: Any) -> Adversary:
     InputError
         If it has none.
     """
+    if isinstance(adversary, ErringAdversary):
+        return adversary.of(repriced(adversary.adversary, gain, cost))
     if isinstance(adversary, SequentialAdversary):
         if np.ndim(gain) or np.ndim(cost):
             raise InputError("a sequential attack has one gain and one cost for all records")
@@ -130,7 +133,7 @@ def repriced(adversary: Adversary, gain: Any, cost: Any) -> Adversary:
 
 
 def _gain_and_cost(each: AdversaryType) -> tuple[Any, Any]:
-    adversary: Any = each.adversary
+    adversary: Any = each.adversary.adversary if isinstance(each.adversary, ErringAdversary) else each.adversary
     if isinstance(adversary, SequentialAdversary):
         return adversary.attack.gain, adversary.attack.exploit_cost
     if not (hasattr(adversary, "gain") and hasattr(adversary, "cost")):

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 from reidsim.errors import InputError, listed, nearest
 from reidsim.scenarios.amounts import Money
 from reidsim.scenarios.equipment_schema import EquipmentSection, refuse_knowledge_held
+from reidsim.scenarios.rationality_schema import RationalitySection
 from reidsim.validation import Section
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class SequentialSection(Section):
     )
 
 
-class PlannerSection(Section):
+class PlannerSection(RationalitySection):
     """How an adversary plans, whatever it links with."""
 
     planner: Planner = Field(
@@ -126,6 +127,7 @@ class PlannerSection(Section):
 
     @model_validator(mode="after")
     def _planner_consistent(self) -> PlannerSection:
+        self.check_rationality(self.planner)
         if self.sequential.unconfirmed is not None and self.sequential.belief == "unknown":
             raise InputError(
                 "unconfirmed success is planned for known groups only", where="sequential.belief", found="unknown"
@@ -141,6 +143,11 @@ class PlannerSection(Section):
     def plans_sequentially(self) -> bool:
         """Whether the planner is the sequential attack."""
         return self.planner == "fmdp"
+
+    @property
+    def attacks_what_pays(self) -> bool:
+        """Whether it attacks a record once, exactly if that pays: what some searches are compiled for."""
+        return self.planner == "one-shot" and not self.errs
 
 
 class AdversarySection(PlannerSection):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from reidsim.adversaries.erring import ErringAdversary
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.agents.profile import (
@@ -92,6 +93,8 @@ def sequential_rules(agents: AgentsSection) -> dict[str, float]:
 
 def outlays_of(adversary: Adversary) -> dict[str, float | bool]:
     """Return the fields of a profile that say what attacks of a sequential planner cost; none of other planners."""
+    if isinstance(adversary, ErringAdversary):
+        return outlays_of(adversary.adversary)
     if not isinstance(adversary, SequentialAdversary):
         return {}
     attack = adversary.attack

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from reidsim.errors import InputError, listed, nearest
 from reidsim.scenarios.amounts import Money
 from reidsim.scenarios.equipment_schema import EquipmentSection, Positive, refuse_knowledge_held
+from reidsim.scenarios.rationality_schema import TypeRationalitySection
 from reidsim.validation import Section
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -21,7 +22,7 @@ _ROUNDING = 1e-9
 _MOST_TYPES = 10
 
 
-class AgentTypeSection(EquipmentSection):
+class AgentTypeSection(EquipmentSection, TypeRationalitySection):
     """One type of adversary."""
 
     weight: Share = Field(
@@ -41,6 +42,7 @@ class AgentTypeSection(EquipmentSection):
 
     @model_validator(mode="after")
     def _knows_consistently(self) -> AgentTypeSection:
+        self.check_own(self.planner)
         refuse_knowledge_held(self, self.knowledge)
         return self
 

@@ -106,7 +106,7 @@ def _profile(
     both = economics_and_belief(study.scenario)
     if name in getattr(study.scenario, "adversaries", {}):
         study = study.with_adversary(scenario_alone(study.scenario, name).adversary)
-    world = _study_of_type(study, agents, section).world(draw)
+    world = _study_of_type(study, agents, name, section).world(draw)
     simple = [simple_planner(section, economics_of(section, e, agents), study.scenario.seed, agents) for e in both]
     equip = _Equip(section, record_game_of(world.truth), record_game_of(world.belief), (simple[0], simple[1]))
     check_accuracy(section, equip(frozenset(), 1.0).adversary, f"{where_named(study.scenario)}.{name}")
@@ -119,14 +119,16 @@ def _profile(
     return replace(true, believed=believed)
 
 
-def _study_of_type(study: Study[Any], agents: AgentsSection, section: AgentTypeSection) -> Study[Any]:
+def _study_of_type(study: Study[Any], agents: AgentsSection, name: str, section: AgentTypeSection) -> Study[Any]:
     """Return the study against a type; one of its own amounts and planner is a change of the scenario's."""
     scenario: Any = study.scenario
     adversary, economics = scenario.adversary, economics_of(section, scenario.economics, agents)
     # Types that attack without planning need nothing of the scenario's adversary.
     planner = adversary.planner if section.planner is None else section.planner
     sequential = planner == "fmdp"
-    change: dict[str, Any] = {"planner": planner}
+    change: dict[str, Any] = {
+        "planner": planner, **section.errors(planner, adversary, f"agents.types.{name}"),
+    }  # fmt: skip
     if planner != adversary.planner:
         change["parameters"] = {}
     if sequential:

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 from reidsim.errors import InputError
 from reidsim.games.cross_play import Opponent
 from reidsim.games.defenders.defender import Game, record_game_of
-from reidsim.scenarios.adversary_schema import ADVERSARIES, TOGETHER, AdversarySection
+from reidsim.scenarios.adversary_schema import ADVERSARIES, TOGETHER, AdversarySection, PlannerSection
+from reidsim.scenarios.rationality_schema import PERFECT
 from reidsim.scenarios.study import Study, World
 
 NO_STAGES = "nothing says what it infers, and from what"
@@ -69,17 +70,17 @@ def opponents_by_planner(
         return world.truth, world.belief
 
     def plain(planner: str, **changes: object) -> Callable[[], Games]:
-        return lambda: against(planner=planner, knowledge=None, stages=None, parameters={}, **changes)
+        return lambda: against(planner=planner, knowledge=None, stages=None, parameters={}, **PERFECT, **changes)
 
     def informed() -> Games:
         if recipe is None:
             raise InputError(NO_RECIPE, expected="adversary.knowledge, or the option --knowledge")
-        return against(planner="one-shot", knowledge=recipe, stages=None, parameters={})
+        return against(planner="one-shot", knowledge=recipe, stages=None, parameters={}, **PERFECT)
 
     def in_stages() -> Games:
         if path is None:
             raise InputError(NO_STAGES, expected="adversary.stages, or the option --stages")
-        return against(planner="one-shot", knowledge=None, stages=path, parameters={})
+        return against(planner="one-shot", knowledge=None, stages=path, parameters={}, **PERFECT)
 
     makers: dict[str, Callable[[], Games]] = {
         "one-shot": plain("one-shot"),
@@ -91,7 +92,7 @@ def opponents_by_planner(
         "random": plain("random", rate=rate),
     }
     linked = "partial-knowledge" if own.knowledge is not None else "multistage" if own.stages is not None else ""
-    name = name_of(own.planner, linked)
+    name = name_of(own, linked)
     world = study.world(draw)
     makers[name] = lambda: (world.truth, world.belief)
     return played_by(name, makers, asked_for(knowledge, stages))
@@ -105,11 +106,12 @@ def study_against(study: S, **changes: object) -> S:
     return study.with_adversary(own.model_copy(update=changes))
 
 
-def name_of(planner: str, linked_by: str) -> str:
-    """Return what an adversary is called: by its planner, or by what a one-shot one links with."""
-    if planner == "one-shot":
-        return linked_by or planner
-    return f"{planner}-{linked_by}" if linked_by else planner
+def name_of(section: PlannerSection, linked_by: str) -> str:
+    """Return what an adversary is called: by its planner, or by what a one-shot one links with, and how it errs."""
+    name = section.planner
+    if linked_by:
+        name = linked_by if name == "one-shot" else f"{name}-{linked_by}"
+    return f"{name}-{section.rationality}" if section.errs else name
 
 
 def with_adversaries(others: Opponents, alone: Mapping[str, World], together: World) -> Opponents:

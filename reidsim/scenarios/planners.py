@@ -46,8 +46,21 @@ def planner(
     Raises
     ------
     InputError
-        If amounts of a sequential attack differ by record, or an adversary of one's own cannot be made.
+        If amounts of a sequential attack differ by record, or an adversary of one's own cannot be made or cannot err.
     """
+    perfect = _perfect(section, gain, cost, loaded, coverage, registry_size)
+    return section.erring(perfect, "adversary.rationality")
+
+
+def _perfect(
+    section: PlannerSection,
+    gain: Amount,
+    cost: Amount,
+    loaded: LoadedScenario[Any],
+    coverage: float,
+    registry_size: int | None,
+) -> Adversary:
+    """Return the adversary without its errors."""
     if section.planner in loaded.given:
         part = loaded.given[section.planner]
         return made_adversary(part, gain, cost, section.parameters, where="adversary", name=section.planner)

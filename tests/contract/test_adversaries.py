@@ -28,8 +28,8 @@ FIELDS = [item.name for item in fields(Response)]
 
 
 def values_of(reply, field):
-    """What a reply says of each record; how often it attacks is left out where it always does, a gain may be one."""
-    value = getattr(reply, field)
+    """What a reply says of each record; what is left out is that it always attacks, and where that pays."""
+    value = getattr(reply, "invited" if field == "pays" else field)
     if field == "gain":
         return np.broadcast_to(value, reply.attacks.shape)
     return np.ones(reply.attacks.shape) if field == "frequency" and value is None else value

@@ -5,6 +5,7 @@ adversary's column of cross-play, a batch of one point and the baseline of a str
 """
 
 import itertools
+import math
 from pathlib import Path
 
 import pandas as pd
@@ -17,6 +18,13 @@ import reidsim
 
 MEASURES = ["publisher_payoff", "adversary_payoff", "utility", "share_attacked", "risk"]
 PLANNERS = ("one-shot", "fmdp", "always", "never", "random")
+# How planners err, by what is added to their name.
+ERRORS = {
+    "logit": 'rationality = "logit"\nprecision = 0.05\n',
+    "prospect": 'rationality = "prospect"\n',
+    "prospect-logit": 'rationality = "prospect-logit"\nprecision = 0.1\nprospect = { loss_aversion = 1.5 }\n',
+}
+ERRING = ("one-shot with logit", "one-shot with prospect", "one-shot with prospect-logit", "fmdp with logit")
 FILES = {
     **{name: CLINIC[name] for name in ("people.toml", "directory.csv")},
     "people.csv": """age,sex,village,people
@@ -181,7 +189,9 @@ def write(folder: Path, world: str, planner: str, linkage: str, beliefs: str = "
     text, values, linkages, policies = WORLDS[world]
     for name, content in FILES.items():
         (folder / name).write_text(content)
-    adversary = f'planner = "{planner}"\n{SEQUENTIAL if planner == "fmdp" else ""}{linkages[linkage]}'
+    planner, _, errors = planner.partition(" with ")
+    adversary = f'planner = "{planner}"\n{ERRORS.get(errors, "")}'
+    adversary += f"{SEQUENTIAL if planner == 'fmdp' else ''}{linkages[linkage]}"
     path = folder / "game.toml"
     path.write_text(text.format(**values, adversary=adversary, policies=policies, beliefs=BELIEFS[beliefs], more=more))
     return path
@@ -218,6 +228,15 @@ EVERY = [
     for world, planner, beliefs in itertools.product(WORLDS, PLANNERS, BELIEFS)
     for linkage in WORLDS[world][2]
 ]
+EVERY_ERRING = [
+    (world, planner, linkage, "mistaken")
+    for world, planner in itertools.product(WORLDS, ERRING)
+    for linkage in WORLDS[world][2]
+]
+FEW_ERRING = [
+    ("table-above", "one-shot with prospect-logit", "plain", "mistaken"),
+    ("subjects", "one-shot with logit", "stages", "mistaken"),
+]
 FEW = [
     ("records", "one-shot", "plain", "mistaken"),
     ("records", "fmdp", "stages", "informed"),
@@ -232,7 +251,7 @@ FEW = [
 ]
 
 
-@pytest.mark.parametrize(("world", "planner", "linkage", "beliefs"), cases(EVERY, FEW))
+@pytest.mark.parametrize(("world", "planner", "linkage", "beliefs"), cases(EVERY + EVERY_ERRING, FEW + FEW_ERRING))
 def test_every_runner_gives_the_answer_of_a_run(tmp_path, world, planner, linkage, beliefs):
     path = write(tmp_path, world, planner, linkage, beliefs)
     run = reidsim.run(path).summary[MEASURES]
@@ -252,7 +271,8 @@ _FEW_LOOKED_UP = [
 @pytest.mark.parametrize(
     ("world", "planner", "direction", "beliefs"),
     cases(
-        itertools.product(["records", "table", "table-above"], PLANNERS, ["person", "both"], BELIEFS), _FEW_LOOKED_UP
+        itertools.product(["records", "table", "table-above"], (*PLANNERS, ERRING[0]), ["person", "both"], BELIEFS),
+        _FEW_LOOKED_UP,
     ),
 )
 def test_every_runner_gives_the_answer_of_a_run_that_looks_persons_up(tmp_path, world, planner, direction, beliefs):
@@ -428,7 +448,7 @@ def counted() -> list[int]:
     return [sum(int(row[3]) for row in people if row[:3] == patient) for patient in patients]
 
 
-@pytest.mark.parametrize("planner", ["one-shot", "always", "never", "random"])
+@pytest.mark.parametrize("planner", ["one-shot", "always", "never", "random", "one-shot with logit"])
 @pytest.mark.parametrize("world", ["records", "table", "subjects"])
 def test_the_one_answer_is_that_of_plain_counting(tmp_path, world, planner):
     """Records shared as they are: 150 to gain and lose, 20 to pay, one of those alike to be named."""
@@ -436,6 +456,8 @@ def test_the_one_answer_is_that_of_plain_counting(tmp_path, world, planner):
     sizes = counted()
     rate = {"never": 0.0, "random": 0.5}.get(planner, 1.0)
     attacked = [rate * (planner != "one-shot" or 150 / size > 20) for size in sizes]
+    if planner.endswith("logit"):
+        attacked = [1 / (1 + math.exp(-0.05 * (150 / size - 20))) for size in sizes]
     risk = [often / size for often, size in zip(attacked, sizes, strict=True)]
     mean = {
         "publisher_payoff": 100 - 150 * sum(risk) / 10,

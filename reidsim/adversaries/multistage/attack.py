@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.adversaries.attempt import Attempt
 from reidsim.adversaries.multistage.stages import Identify, Inference, InferSurname, Stage
 from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response
 from reidsim.errors import InputError, listed
@@ -48,6 +49,22 @@ class PlanLinkage(Linkage):
             plan_success=None if self.plan_success is None else self.plan_success * accuracy,
             by_chance=True,
         )
+
+
+@dataclass(frozen=True)
+class StagedAttempt(Attempt):
+    """An attempt by the plan of stages that pays most.
+
+    Parameters
+    ----------
+    plan : ndarray of int64
+        Position among the plans of the linkage; 0 infers nothing.
+    used : ndarray of int64
+        The inference stages of that plan: the sum of 2 to the number of each.
+    """
+
+    plan: NDArray[np.int64]
+    used: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -168,8 +185,8 @@ class MultistageAttack:
             if not isinstance(stage, Identify):
                 known.append(stage.infers)
 
-    def respond(self, linkage: Linkage, rows: Rows | None = None) -> PlannedResponse:
-        """Return the reply to each record; a linkage without plans is linked on what is released alone."""
+    def weigh(self, linkage: Linkage, rows: Rows | None = None) -> StagedAttempt:
+        """Return what an attempt by the best plan would be worth; see `Weighing` and `respond`."""
         gain, cost = _of_rows(self.gain, rows), _of_rows(self.cost, rows)
         if isinstance(linkage, PlanLinkage) and linkage.plan_believed is not None:
             believed_by_plan, success_by_plan, prices = linkage.plan_believed, linkage.plan_success, linkage.prices
@@ -180,17 +197,24 @@ class MultistageAttack:
         assert success_by_plan is not None and prices is not None  # noqa: S101, PT018 # they come together
         plan = best_plan(gain, believed_by_plan, prices)
         each = np.arange(len(plan))
-        believed, success, price = believed_by_plan[plan, each], success_by_plan[plan, each], prices[plan] + cost
-        attacks = gain * believed > price * (1 + INDIFFERENCE)
+        used = np.array([sum(1 << stage for stage in stages) for stages in plans], dtype=np.int64)[plan]
+        return StagedAttempt(
+            success_by_plan[plan, each], believed_by_plan[plan, each], gain, prices[plan] + cost, plan, used
+        )
+
+    def respond(self, linkage: Linkage, rows: Rows | None = None) -> PlannedResponse:
+        """Return the reply to each record; a linkage without plans is linked on what is released alone."""
+        attempt = self.weigh(linkage, rows)
+        attacks = attempt.pays
         return PlannedResponse(
             attacks=attacks,
-            success=success,
-            believed_success=believed,
-            adversary_payoff=np.where(attacks, gain * success - price, 0.0),
+            success=attempt.success,
+            believed_success=attempt.believed_success,
+            adversary_payoff=np.where(attacks, attempt.payoff, 0.0),
             exploits=attacks.astype(np.float64),
-            gain=gain,
-            plan=plan,
-            used=np.array([sum(1 << stage for stage in stages) for stages in plans], dtype=np.int64)[plan],
+            gain=attempt.gain,
+            plan=attempt.plan,
+            used=attempt.used,
         )
 
 

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.adversaries.attempt import PlannedAttempt
 from reidsim.adversaries.multistage.attack import PlanLinkage, best_plan
 from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response, one_over
 from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.adversaries.sequential.planning import BinomialBelief, plan_known, plan_listed, plan_unknown
+from reidsim.adversaries.sequential.planning import BinomialBelief, Plan, plan_known, plan_listed, plan_unknown
 from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess, plan_unconfirmed
 from reidsim.errors import InputError
 from reidsim.populations.population import Counts
 from reidsim.releases.strategy_space import Rows
+
+# Of an attack in stages the same is worked out for every plan, and then taken of one of them for each record.
+R = TypeVar("R", Response, PlannedAttempt)
 
 
 @dataclass(frozen=True)
@@ -65,33 +71,24 @@ class SequentialAdversary:
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to each record; see `Adversary`."""
+        return self._by_plan(linkage, SequentialAdversary._planned)
+
+    def weigh(self, linkage: Linkage, rows: Rows | None = None) -> PlannedAttempt:
+        """Return what accessing the registry for each record is worth; see `Weighing`."""
+        return self._by_plan(linkage, SequentialAdversary._weighed)
+
+    def _by_plan(self, linkage: Linkage, each: Callable[[SequentialAdversary, Linkage], R]) -> R:
+        """Return what follows from a linkage: of an attack in stages, from the plan that pays most in one attempt."""
         if isinstance(linkage, PlanLinkage) and linkage.plan_believed is not None:
-            return self._respond_by_plan(linkage)
-        if linkage.candidates is not None:
-            return self._listed(linkage)
-        if linkage.by_chance:
+            return self._of_best_plan(linkage, each)
+        if linkage.candidates is None and linkage.by_chance:
             known = linkage.believed_group_sizes is linkage.group_sizes
             believed = whole_candidates(linkage.believed_group_sizes)
-            return self._planned(Linkage(believed if known else whole_candidates(linkage.group_sizes), believed))
-        return self._planned(linkage)
+            linkage = Linkage(believed if known else whole_candidates(linkage.group_sizes), believed)
+        return each(self, linkage)
 
     def _planned(self, linkage: Linkage) -> Response:
-        sizes, believed = linkage.group_sizes, linkage.believed_group_sizes
-        if self.registry_size is not None:
-            if linkage.match_probability is None:
-                raise InputError("a planner of unknown groups needs the share of people who match")
-            belief = BinomialBelief(self.registry_size, linkage.match_probability)
-            plan = plan_unknown(self.attack, sizes, belief)
-            hoped = plan
-        elif self.signal is not None:
-            hoped = plan_unconfirmed(self.attack, self.signal, believed)
-            plan = hoped
-            if believed is not sizes:
-                plan = plan_unconfirmed(self.attack, self.signal, sizes, accesses=hoped.accesses)
-        else:
-            hoped = plan_known(self.attack, believed)
-            # A group that turns out different is found on linking, so only the decision to access rests on belief.
-            plan = hoped if believed is sizes else plan_known(self.attack, sizes, accesses=hoped.accesses)
+        hoped, plan = self._plans(linkage, everywhere=False)
         return Response(
             attacks=plan.accesses,
             success=plan.reidentified,
@@ -101,49 +98,93 @@ class SequentialAdversary:
             gain=self.attack.gain,
         )
 
-    def _listed(self, linkage: Linkage) -> Response:
+    def _weighed(self, linkage: Linkage) -> PlannedAttempt:
+        hoped, plan = self._plans(linkage, everywhere=True)
+        return PlannedAttempt(
+            success=plan.reidentified,
+            believed_success=hoped.reidentified,
+            worth=hoped.worth,
+            payoff=plan.true_payoff,
+            pays=hoped.pays,
+            exploits=plan.exploits,
+            gain=self.attack.gain,
+        )
+
+    def _plans(self, linkage: Linkage, *, everywhere: bool) -> tuple[Plan, Plan]:
+        """Return the plan on what is believed and what it is in truth, with access where it pays, or `everywhere`."""
+        if linkage.candidates is not None:
+            return self._listed(linkage, everywhere=everywhere)
+        sizes, believed = linkage.group_sizes, linkage.believed_group_sizes
+        accesses = np.ones(np.shape(sizes), dtype=np.bool_) if everywhere else None
+        if self.registry_size is not None:
+            if linkage.match_probability is None:
+                raise InputError("a planner of unknown groups needs the share of people who match")
+            belief = BinomialBelief(self.registry_size, linkage.match_probability)
+            plan = plan_unknown(self.attack, sizes, belief, accesses=accesses)
+            return plan, plan
+        if self.signal is not None:
+            hoped = plan_unconfirmed(self.attack, self.signal, believed, accesses=accesses)
+            if believed is sizes:
+                return hoped, hoped
+            return hoped, plan_unconfirmed(self.attack, self.signal, sizes, accesses=hoped.accesses)
+        hoped = plan_known(self.attack, believed, accesses=accesses)
+        # A group that turns out different is found on linking, so only the decision to access rests on belief.
+        return hoped, hoped if believed is sizes else plan_known(self.attack, sizes, accesses=hoped.accesses)
+
+    def _listed(self, linkage: Linkage, *, everywhere: bool) -> tuple[Plan, Plan]:
+        """Return the same for people of drawn lists, who are in them or not."""
         candidates, among = linkage.candidates, linkage.among
         assert candidates is not None and among is not None  # noqa: S101, PT018 # they come together
         if self.registry_size is not None or self.signal is not None:
             raise InputError("people of a drawn list are exploited by planners who know groups and see each success")
-        names = ("attacks", "success", "believed_success", "adversary_payoff", "exploits")
-        found = {name: np.zeros(len(candidates.sizes), dtype=bool if name == "attacks" else float) for name in names}
+        hoped, found = _no_plan(len(candidates.sizes)), _no_plan(len(candidates.sizes))
         # One for each list.
         for coverage in np.unique(candidates.coverage).tolist():
             here = candidates.coverage == coverage
             attack = replace(self.attack, prior=self.attack.prior * coverage)
             sizes = candidates.sizes[here]
-            plan = plan_listed(attack, sizes, among[here])
-            hoped = plan_known(attack, sizes).reidentified
-            replies = (plan.accesses, plan.reidentified, hoped, plan.true_payoff, plan.exploits)
-            for name, reply in zip(names, replies, strict=True):
-                found[name][here] = reply
-        return Response(**found)
+            accesses = np.ones(len(sizes), dtype=np.bool_) if everywhere else None
+            planned = plan_known(attack, sizes, accesses=accesses)
+            listed = plan_listed(attack, sizes, among[here], planned)
+            for item in fields(Plan):
+                getattr(hoped, item.name)[here] = getattr(planned, item.name)
+                getattr(found, item.name)[here] = getattr(listed, item.name)
+        return hoped, found
 
-    def _respond_by_plan(self, linkage: PlanLinkage) -> Response:
-        """Reply to an attack in stages: with the plan of each record that pays most in a single attempt."""
+    def _of_best_plan(self, linkage: PlanLinkage, each: Callable[[SequentialAdversary, Linkage], R]) -> R:
+        """Return what follows in an attack in stages from the plan of each record that pays most in one attempt."""
         believed, success, prices = linkage.plan_believed, linkage.plan_success, linkage.prices
         assert believed is not None and success is not None and prices is not None  # noqa: S101, PT018 # they come together
         if self.registry_size is not None:
             raise InputError("a planner of unknown groups needs the share of people who match")
         plan = best_plan(self.attack.gain, believed, prices)
-        replies = [
-            replace(self, attack=replace(self.attack, link_cost=self.attack.link_cost + float(price)))._planned(
-                Linkage(whole_candidates(one_over(success[number])), whole_candidates(one_over(believed[number])))
+        by_plan = [
+            each(
+                replace(self, attack=replace(self.attack, link_cost=self.attack.link_cost + float(price))),
+                Linkage(
+                    whole_candidates(one_over(success[number])),
+                    whole_candidates(one_over(believed[number])),
+                    # The first plan infers nothing.
+                    candidates=None if number else linkage.candidates,
+                    among=None if number else linkage.among,
+                ),
             )
             for number, price in enumerate(prices)
         ]
-        if linkage.candidates is not None:
-            # The first plan infers nothing.
-            replies[0] = self._listed(linkage)
-        each = np.arange(believed.shape[1])
-        return Response(
-            **{
-                name: np.stack([getattr(reply, name) for reply in replies])[plan, each]
-                for name in ("attacks", "success", "believed_success", "adversary_payoff", "exploits")
-            },
-            gain=self.attack.gain,
-        )
+        records = np.arange(believed.shape[1])
+        of_records: dict[str, Any] = {
+            item.name: np.stack([getattr(one, item.name) for one in by_plan])[plan, records]
+            for item in fields(by_plan[0])
+            if isinstance(getattr(by_plan[0], item.name), np.ndarray)
+        }
+        return replace(by_plan[0], **of_records)
+
+
+def _no_plan(n: int) -> Plan:
+    """Return a plan to be filled in, shape (n,)."""
+    nowhere = [np.zeros(n, dtype=np.bool_) for _ in range(2)]
+    value, reidentified, exploits, payoff, worth = (np.zeros(n) for _ in range(5))
+    return Plan(value, nowhere[0], reidentified, exploits, payoff, worth, nowhere[1])
 
 
 def whole_candidates(sizes: Counts) -> NDArray[np.int64]:

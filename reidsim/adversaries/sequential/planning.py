@@ -37,6 +37,10 @@ class Plan:
         Expected number of people it acts against, given the true group size.
     true_payoff : ndarray of float64
         Expected discounted payoff of its plan, given the true group size.
+    worth : ndarray of float64
+        What accessing is worth under its belief, below 0 where it is a loss.
+    pays : ndarray of bool
+        Whether that is more than nothing.
     """
 
     value: Floats
@@ -44,6 +48,8 @@ class Plan:
     reidentified: Floats
     exploits: Floats
     true_payoff: Floats
+    worth: Floats
+    pays: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -90,11 +96,12 @@ def plan_known(
     sizes = checked_group_sizes(group_sizes)
     values = _values(attack, int(sizes.max(initial=0)))
     linked = value_after_access(attack, values, sizes)
-    value = np.maximum(0.0, attack.discount * linked - attack.access_cost)
-    return _plan(attack, values, sizes, value, accesses)
+    return _plan(attack, values, sizes, attack.discount * linked - attack.access_cost, accesses)
 
 
-def plan_listed(attack: SequentialAttack, group_sizes: NDArray[np.number], among: NDArray[np.bool_]) -> Plan:
+def plan_listed(
+    attack: SequentialAttack, group_sizes: NDArray[np.number], among: NDArray[np.bool_], planned: Plan | None = None
+) -> Plan:
     """Plan as `plan_known`, and tell what follows given who is in the registry, which the adversary does not know.
 
     Its plan rests on the attack's prior. That is a mixture: with the prior the record's person is one of the group, any
@@ -107,10 +114,12 @@ def plan_listed(attack: SequentialAttack, group_sizes: NDArray[np.number], among
         Registry records that match, whole numbers of 0 or more.
     among : ndarray of bool, shape (n,)
         Whether the record's person is one of them.
+    planned : Plan, optional
+        What `plan_known` plans, if that was worked out.
     """
     sizes = checked_group_sizes(group_sizes)
     values = _values(attack, int(sizes.max(initial=0)))
-    planned = plan_known(attack, sizes)
+    planned = plan_known(attack, sizes) if planned is None else planned
     links = planned.accesses & (value_after_access(attack, values, sizes) > 0)
     at = np.where(links & (sizes <= values.largest), sizes, 0)
     tries, missing = values.exploits_if_missing[at], values.value_if_missing[at]
@@ -126,10 +135,18 @@ def plan_listed(attack: SequentialAttack, group_sizes: NDArray[np.number], among
         reidentified=np.where(among, tries / np.maximum(sizes, 1), 0.0),
         exploits=given(values.expected_exploits[at], tries),
         true_payoff=np.where(planned.accesses, attack.discount * linked - attack.access_cost, 0.0),
+        worth=planned.worth,
+        pays=planned.pays,
     )
 
 
-def plan_unknown(attack: SequentialAttack, group_sizes: NDArray[np.number], belief: BinomialBelief) -> Plan:
+def plan_unknown(
+    attack: SequentialAttack,
+    group_sizes: NDArray[np.number],
+    belief: BinomialBelief,
+    *,
+    accesses: NDArray[np.bool_] | None = None,
+) -> Plan:
     """Plan when only the registry's size and the share of matching people are known before access.
 
     Parameters
@@ -139,6 +156,8 @@ def plan_unknown(attack: SequentialAttack, group_sizes: NDArray[np.number], beli
         True group sizes in the registry, found after access; outcomes depend on them.
     belief : BinomialBelief
         Its probabilities have the shape of `group_sizes`.
+    accesses : ndarray of bool, optional
+        Where it accesses, if not where that is worth something.
 
     Returns
     -------
@@ -147,7 +166,7 @@ def plan_unknown(attack: SequentialAttack, group_sizes: NDArray[np.number], beli
     sizes = checked_group_sizes(group_sizes)
     expected = expected_after_access(attack, belief)
     values = _values(attack, int(sizes.max(initial=0)))
-    return _plan(attack, values, sizes, np.maximum(0.0, attack.discount * expected - attack.access_cost))
+    return _plan(attack, values, sizes, attack.discount * expected - attack.access_cost, accesses)
 
 
 def plan_distribution(
@@ -179,7 +198,7 @@ def plan_distribution(
         raise InputError("not a distribution", where=f"row {row + 1}", found=float(sums[row]), expected=expected)
     values = _values(attack, int(max(sizes.max(initial=0), held.max(initial=0))))
     expected_value = probabilities @ value_after_access(attack, values, held)
-    return _plan(attack, values, sizes, np.maximum(0.0, attack.discount * expected_value - attack.access_cost))
+    return _plan(attack, values, sizes, attack.discount * expected_value - attack.access_cost)
 
 
 def plan_baseline(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> Plan:
@@ -199,6 +218,8 @@ def plan_baseline(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> 
         reidentified=np.where(attacks, hit, nothing),
         exploits=attacks.astype(np.float64),
         true_payoff=np.maximum(payoff, 0.0),
+        worth=payoff,
+        pays=attacks,
     )
 
 
@@ -267,22 +288,25 @@ def _plan(
     attack: SequentialAttack,
     values: ExploitValues,
     sizes: Sizes,
-    value: Floats,
+    expected: Floats,
     accesses: NDArray[np.bool_] | None = None,
 ) -> Plan:
     """Work out what follows from accessing, wherever that is worth something if not given."""
-    accesses = value > attack.indifference if accesses is None else accesses
+    pays = expected > attack.indifference
+    accesses = pays if accesses is None else accesses
     inside = sizes <= values.largest
     at = np.where(inside, sizes, 0)
     worth = value_after_access(attack, values, sizes)
     links = accesses & (worth > 0)
     tries = np.where(links, values.exploits_if_missing[at], 0.0)
     return Plan(
-        value=np.where(value > attack.indifference, value, 0.0),
+        value=np.where(pays, expected, 0.0),
         accesses=accesses,
         reidentified=attack.prior * tries / np.maximum(sizes, 1),
         exploits=np.where(links, values.expected_exploits[at], 0.0),
         true_payoff=np.where(accesses, attack.discount * worth - attack.access_cost, 0.0),
+        worth=expected,
+        pays=pays,
     )
 
 

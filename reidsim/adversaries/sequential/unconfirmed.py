@@ -213,15 +213,18 @@ def plan_unconfirmed(
     values = unconfirmed_values(attack, signal, int(sizes.max(initial=0)))
     inside = np.where(sizes <= values.largest, sizes, 0)
     linked = np.maximum(0.0, attack.discount * values.value[inside] - attack.link_cost)
-    value = np.maximum(0.0, attack.discount * linked - attack.access_cost)
-    accesses = value > attack.indifference if accesses is None else accesses
+    worth = attack.discount * linked - attack.access_cost
+    pays = worth > attack.indifference
+    accesses = pays if accesses is None else accesses
     links = accesses & (linked > 0)
     return Plan(
-        value=value,
+        value=np.maximum(0.0, worth),
         accesses=accesses,
         reidentified=np.where(links, values.right_claim[inside], 0.0),
         exploits=np.where(links, values.expected_exploits[inside], 0.0),
-        true_payoff=np.where(accesses, attack.discount * linked - attack.access_cost, 0.0),
+        true_payoff=np.where(accesses, worth, 0.0),
+        worth=worth,
+        pays=pays,
     )
 
 

@@ -220,7 +220,7 @@ class _Regions:
         outcome = self._game.outcome(form)
         shared = outcome.publisher_payoff > self._game.tie()
         if self._defender.no_attack:
-            shared &= ~outcome.response.attacks
+            shared &= ~outcome.response.invited
         of_record = classes_at(self._lattice, form)
         member = np.unique(of_record, return_index=True)[1]
         pays, withheld = (

@@ -235,7 +235,7 @@ class _Incumbent:
     def offer(self, form: int) -> None:
         """Work out a form, and keep it if it is the best; one that is not allowed pays nothing."""
         outcome = self._game.outcome(form, self._rows)
-        shared = self._shared_in(outcome.publisher_payoff, outcome.response.attacks)
+        shared = self._shared_in(outcome.publisher_payoff, outcome.response.invited)
         total = float(self._weights[shared] @ outcome.publisher_payoff[shared])
         total += float(self._weights[~shared] @ self._withheld[~shared])
         allowed = len(self._rows) == 0 or self._weights[~shared].sum() <= self._most_withheld
@@ -247,13 +247,13 @@ class _Incumbent:
     def found(self, *, exact: bool) -> FormOfAll:
         return FormOfAll(self.form, self._shared, self._best, self.evaluated, exact)
 
-    def _shared_in(self, payoff: Floats, attacks: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _shared_in(self, payoff: Floats, invited: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Tell which records are shared in a form."""
         if not self._defender.suppresses:
-            refused = self._defender.no_attack and attacks.any()
+            refused = self._defender.no_attack and invited.any()
             return np.full(len(payoff), not refused)
         pays = payoff > self._withheld + self._game.tie(self._rows)
-        return np.asarray(pays & ~attacks if self._defender.no_attack else pays)
+        return np.asarray(pays & ~invited if self._defender.no_attack else pays)
 
 
 def _choice(found: FormOfAll, solver: str) -> Choice:

@@ -89,7 +89,7 @@ def replies_in(game: RecordGame, linker: DirectedLinker) -> Replies:
     for number, record in enumerate(first.tolist()):
         reply = game.adversary.respond(Linkage(sizes, sizes), np.full(len(sizes), record, dtype=np.intp))
         by_rows[number, 1:] = reply.reidentified
-        attacked = np.flatnonzero(reply.attacks)
+        attacked = np.flatnonzero(reply.invited)
         needed[number] = sizes[attacked[-1]] + 1 if len(attacked) else 1
     by_rows[:, 0] = by_rows[:, 1]
     people, by_people, unattacked = _by_people(game, linker)
@@ -109,7 +109,7 @@ def _by_people(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.flo
     for form in range(n_forms):
         sizes = linker.by_record.link(form).group_sizes
         reply = game.adversary.respond(Linkage(sizes, sizes))
-        people[:, form], unattacked[:, form] = np.minimum(sizes, n_records + 1), ~reply.attacks
+        people[:, form], unattacked[:, form] = np.minimum(sizes, n_records + 1), ~reply.invited
         if not np.issubdtype(sizes.dtype, np.integer):
             # Expected counts need not be whole.
             reidentified = np.empty((n_records, n_forms)) if not len(reidentified) else reidentified

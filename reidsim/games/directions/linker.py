@@ -135,7 +135,7 @@ def without_attacked(game: RecordGame, strategies: Strategies) -> Strategies:
     while True:
         given, attacked = game.given(strategies), np.zeros(len(strategies), dtype=np.bool_)
         for strategy, rows in shared_rows(strategies):
-            attacked[rows] = given.outcome(strategy, rows).response.attacks
+            attacked[rows] = given.outcome(strategy, rows).response.invited
         if not attacked.any():
             return strategies
         strategies[attacked] = WITHHELD

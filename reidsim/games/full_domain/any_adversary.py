@@ -42,9 +42,9 @@ class AnyAdversaryGame(FullDomainGame):
 
     A node is worked out by letting the adversaries of a record game reply to every record there; the rest is as in
     `FullDomainGame`: records that do not pay are suppressed, and every search takes it. No search asks more than that
-    a record pays no more than its benefit at the node. In the No-Attack game records that anybody attacks are
-    suppressed, and no others; `of` also has those suppressed to which a one-shot adversary is indifferent, if only
-    larger classes are safe.
+    a record pays no more than its benefit at the node, which holds of adversaries who err, too. In the No-Attack game
+    records are suppressed that anybody attacks, or at which an attack would pay whoever errs; `of` also has those
+    suppressed to which a one-shot adversary is indifferent, if only larger classes are safe.
 
     Parameters
     ----------
@@ -120,7 +120,9 @@ class AnyAdversaryGame(FullDomainGame):
 
     def _kept(self, outcome: Outcome) -> NDArray[np.bool_]:
         if self.no_attack:
-            return ~outcome.response.attacks
+            # Somebody who errs may attack all the same, and make sharing a record a loss.
+            shared = outcome.publisher_payoff >= self._withheld - self.record_game.tie()
+            return np.asarray(~outcome.response.invited & shared)
         return np.asarray(outcome.publisher_payoff > self._withheld + self.record_game.tie())
 
     @cached_property

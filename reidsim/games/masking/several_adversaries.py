@@ -194,11 +194,11 @@ def _payoffs(
     payoff, reidentified = worth.copy(), np.zeros(len(worth))
     alive = np.arange(len(worth))
     for each in opponents:
-        attacks, success = each.replies.of(target, candidates[alive])
+        invited, success = each.replies.of(target, candidates[alive])
         if no_attack:
-            payoff[alive[attacks]] = -np.inf
-            alive = alive[~attacks]
-            continue
+            payoff[alive[invited]] = -np.inf
+            # Whoever errs may attack what is left.
+            alive, success = alive[~invited], success[~invited]
         taken = each.weight * success
         reidentified[alive] += taken if one_of else taken * (1.0 - reidentified[alive])
         payoff[alive] = worth[alive] - loss * np.minimum(reidentified[alive], 1.0)

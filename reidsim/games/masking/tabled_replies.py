@@ -24,21 +24,22 @@ class TabledReplies:
 
     Parameters
     ----------
-    attacks : ndarray of bool, shape (n_records, n_forms)
+    invited : ndarray of bool, shape (n_records, n_forms)
+        Whether an attack pays, as the adversary believes.
     reidentified : ndarray of float64, shape (n_records, n_forms)
         Probability that it attacks and names the right person.
     form : ndarray of int32, shape (n_strategies,)
         The form of what it looks at, by strategy.
     """
 
-    attacks: NDArray[np.bool_]
+    invited: NDArray[np.bool_]
     reidentified: Floats
     form: NDArray[np.int32]
 
     def of(self, target: int, strategies: Strategies) -> tuple[NDArray[np.bool_], Floats]:
-        """Return whether it attacks strategies of a record, and with what probability it re-identifies it."""
+        """Return whether attacks on strategies of a record pay, and with what probability it re-identifies it."""
         forms = self.form[strategies]
-        return self.attacks[target, forms], self.reidentified[target, forms]
+        return self.invited[target, forms], self.reidentified[target, forms]
 
 
 def tabled(linker: Linker, adversary: Adversary, space: MaskingSpace) -> TabledReplies | None:
@@ -63,11 +64,11 @@ def tabled(linker: Linker, adversary: Adversary, space: MaskingSpace) -> TabledR
     strategies, form = np.arange(space.size), np.zeros(space.size, dtype=np.int32)
     for place, size, position in zip(places.tolist(), shape, positions, strict=True):
         form = form * size + (strategies // place % space.shape[position]).astype(np.int32)
-    attacks = np.zeros((space.n_records, n_forms), dtype=np.bool_)
+    invited = np.zeros((space.n_records, n_forms), dtype=np.bool_)
     reidentified = np.zeros((space.n_records, n_forms))
     # Attributes that must be shared have one level only.
     met, first = np.unique(form, return_index=True)
     for number, strategy in zip(met.tolist(), first.tolist(), strict=True):
         response = adversary.respond(linker.link(strategy))
-        attacks[:, number], reidentified[:, number] = response.attacks, response.reidentified
-    return TabledReplies(attacks, reidentified, form)
+        invited[:, number], reidentified[:, number] = response.invited, response.reidentified
+    return TabledReplies(invited, reidentified, form)

@@ -32,6 +32,7 @@ from reidsim.scenarios.opponents import (
     with_adversaries,
 )
 from reidsim.scenarios.planners import planner
+from reidsim.scenarios.rationality_schema import PERFECT
 from reidsim.scenarios.study import World
 
 # Sections that say what else is worked out of a scenario.
@@ -55,7 +56,7 @@ def opponents_of_subjects(
     section = study.scenario.adversary
     staged = bool(both[0].attack.inferences)
     linked_by = "partial-knowledge" if section.knowledge is not None else "multistage" if staged else ""
-    own = name_of(section.planner, linked_by)
+    own = name_of(section, linked_by)
     # Those who attack once, linking as the scenario's own adversary does.
     once = (replace(both[0], planner=None), replace(both[1], planner=None))
 
@@ -74,7 +75,7 @@ def opponents_of_subjects(
 
     def sequential() -> Games:
         coverage = presence_of(linked[0].world, linked[0].attack.identify.resource)
-        plan = section.model_copy(update={"planner": "fmdp", "parameters": {}})
+        plan = section.model_copy(update={"planner": "fmdp", "parameters": {}, **PERFECT})
         return simple(partial(planner, plan, loaded=study.loaded, coverage=coverage))
 
     def informed() -> Games:

@@ -45,6 +45,7 @@ class _MaskingEquip:
     believed: MaskingGame
     section: AgentTypeSection
     agents: AgentsSection
+    where: str
     _linkers: dict[tuple[Holdings, bool], Linker] = field(default_factory=dict)
 
     def __call__(self, holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment | None:
@@ -80,6 +81,7 @@ class _MaskingEquip:
             return simple
         gain, cost, adversary = own.adversary_gain, own.cost, self.study.scenario.adversary
         name = self.section.planner or adversary.planner
+        adversary = adversary.model_copy(update=self.section.errors(name, adversary, self.where))
         if name == "fmdp":
             # The sequential attack reckons with fines itself.
             cost = economics.cost if self.section.cost is None else self.section.cost
@@ -89,10 +91,9 @@ class _MaskingEquip:
             return planner(sequential, gain, cost, loaded=self.study.loaded, coverage=coverage)
         if name != "one-shot":
             return planner(adversary, gain, cost, loaded=self.study.loaded)
-        in_stages = self.study.knowledge is None
-        if in_stages and self.section.planner is None:
-            return replace(attack, gain=gain, cost=cost)
-        return OneShotAdversary(gain, cost)
+        in_stages = self.study.knowledge is None and self.section.planner is None
+        once = replace(attack, gain=gain, cost=cost) if in_stages else OneShotAdversary(gain, cost)
+        return adversary.erring(once, f"{self.where}.rationality")
 
 
 def stages_with(attack: MultistageAttack, holds: Holdings) -> tuple[Stage, ...]:
@@ -138,7 +139,7 @@ def masking_profiles(
         own = name if study.alone else None
         against, (truth, believed) = study.each[own], games[own]
         with named(own):
-            equip = _MaskingEquip(against, truth, believed, section, agents)
+            equip = _MaskingEquip(against, truth, believed, section, agents, f"{path}.{name}")
             _check_type(section, equip, truth, f"{path}.{name}")
             true_economics = against.scenario.economics
             believed_economics = against.scenario.beliefs.of(true_economics)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reidsim.adversaries.erring import ErringAdversary
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.response import Adversary
@@ -91,10 +92,11 @@ def _without_inference(linker: Linker, adversary: Adversary) -> dict[str, Any]:
     """Return what an adversary links with and how it replies if it infers nothing, as fields of a game."""
     if isinstance(linker, MultistageLinker):
         linker = MultistageLinker(linker.attack.one_stage(), linker.world, linker.space)
-    return {
-        "linker": linker,
-        "adversary": adversary.one_stage() if isinstance(adversary, MultistageAttack) else adversary,
-    }
+    if isinstance(adversary, MultistageAttack):
+        adversary = adversary.one_stage()
+    elif isinstance(adversary, ErringAdversary) and isinstance(adversary.adversary, MultistageAttack):
+        adversary = adversary.of(adversary.adversary.one_stage())
+    return {"linker": linker, "adversary": adversary}
 
 
 def _searched(study: MaskingStudy, policy: str, game: MaskingGame) -> Choice:
@@ -188,6 +190,7 @@ def check_policies(study: MaskingStudy, game: MaskingGame) -> None:
     stages = ", ".join(stage.stage for stage in adversary.stages)
     attacked = "partial knowledge" if adversary.knowledge is not None else f"an attack of the stages {stages}"
     against = attacked if adversary.planner == "one-shot" else f"planner {adversary.planner!r}"
+    against = f"rationality {adversary.rationality!r}" if adversary.errs else against
     raise InputError(
         f"not against {against}", source=study.loaded.path, where="subjects.solver", found=section.solver,
         expected=f"one of {', '.join(GENERAL_SOLVERS)}",

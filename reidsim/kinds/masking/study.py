@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.stages import Identify, InferSurname, Stage
 from reidsim.adversaries.multistage.world import MultistageWorld
+from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.response import Adversary
 from reidsim.errors import InputError, nearest
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.defenders.defender import Game
@@ -210,8 +212,11 @@ class MaskingStudy(Study[MaskingScenario]):
         adversary = self.scenario.adversary
         gain, cost = economics.adversary_gain, economics.cost
         attack = MultistageAttack(self.stages, gain, cost, adversary.confidence_threshold, adversary.overconfident)
-        planned = None
-        if adversary.planner != "one-shot":
+        planned: Adversary | None = None
+        if adversary.planner == "one-shot" and adversary.errs:
+            perfect = attack if self.knowledge is None else OneShotAdversary(gain, cost)
+            planned = adversary.erring(perfect, "adversary.rationality")
+        elif adversary.planner != "one-shot":
             coverage = presence_of(world, attack.identify.resource)
             planned = planner(adversary, gain, cost, loaded=self.loaded, coverage=coverage)
         amounts = (economics.benefit, economics.loss)
@@ -228,6 +233,11 @@ class MaskingStudy(Study[MaskingScenario]):
             return
         if record >= game.n_records:
             raise InputError("no such record", where=where, found=record, expected=f"0 to {game.n_records - 1}")
+        if self.scenario.adversary.errs:
+            raise InputError(
+                "greedy search is of adversaries who do not err", where=where, found=record,
+                expected='adversary.rationality = "perfect"',
+            )  # fmt: skip
         if not game.is_compiled:
             expected = "one surname inferred from the loci, which come last among the attributes, then identify"
             raise InputError("greedy search is of two-stage attacks only", where=where, expected=expected)

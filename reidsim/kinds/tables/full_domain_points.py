@@ -34,7 +34,7 @@ def walks_at_once(scenario: TablesScenario, keys: Iterable[str]) -> bool:
         publisher.unit == "table"
         and publisher.search == "exact"
         and adversary is not None
-        and adversary.planner == "one-shot"
+        and adversary.attacks_what_pays
         and adversary.knowledge is None
         and adversary.stages is None
         and "sample" not in scenario.risks

@@ -178,7 +178,7 @@ def planner_of(study: TablesStudy, gain: Amount, cost: Amount) -> Adversary:
     """
     section = study.scenario.adversary
     if section.planner == "one-shot" and study.own.staged is not None:
-        return study.own.staged.by(gain, cost)
+        return section.erring(study.own.staged.by(gain, cost), "adversary.rationality")
     listed = study.own.registry or study.linked_population
     return planner(
         section,

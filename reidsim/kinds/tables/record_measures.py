@@ -35,8 +35,8 @@ def further_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) 
     if len(study.each) == 1:
         (alone,) = study.each.values()
         adversary, plan = alone.scenario.adversary, alone.scenario.adversary.sequential
-        # Thresholds are those of known groups and of hits that are seen.
-        if adversary.plans_sequentially and plan.belief == "known" and not plan.unconfirmed:
+        # Thresholds are those of known groups and of hits that are seen; who errs has none.
+        if adversary.plans_sequentially and not adversary.errs and plan.belief == "known" and not plan.unconfirmed:
             found = attack_threshold(alone.sequential_attack(alone.scenario.economics))
             measures[ATTACK_THRESHOLD.column] = np.nan if found is None else float(found)
     if study.scenario.publisher.solver == "lattice-search":

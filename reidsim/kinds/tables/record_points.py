@@ -43,7 +43,7 @@ def is_thinnable(scenario: TablesScenario, keys: Iterable[str]) -> bool:
         and publisher.safe_class == "at-least"
         and all(name in _THINNED for name in publisher.policies)
         and adversary is not None
-        and adversary.planner == "one-shot"
+        and adversary.attacks_what_pays
         and adversary.stages is None
         and not adversary.looks_up
         and scenario.planned_risk == adversary.risk

@@ -224,7 +224,7 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
     profiles = []
     for name, section in types_of(agents).items():
         with named(name if study.owns else None):
-            own = study_of_type(study.each[name if study.owns else None], section, agents)
+            own = study_of_type(study.each[name if study.owns else None], name, section, agents)
             equip = _Equip(own, economics, section, agents)
             check_has_resource(section, f"{path}.{name}")
             _check_of_one_sort(study, section, f"{path}.{name}")
@@ -249,7 +249,7 @@ def buyers_of(study: TablesStudy) -> dict[str, tuple[str, ...]]:
     return given if study.drawn is None else {**given, **study.drawn.buyers}
 
 
-def study_of_type(study: TablesStudy, section: AgentTypeSection, agents: AgentsSection) -> TablesStudy:
+def study_of_type(study: TablesStudy, name: str, section: AgentTypeSection, agents: AgentsSection) -> TablesStudy:
     """Return the study in which a type is the only adversary."""
     adversary = study.scenario.adversary
     planner = section.planner or adversary.planner
@@ -257,6 +257,7 @@ def study_of_type(study: TablesStudy, section: AgentTypeSection, agents: AgentsS
     change: dict[str, object] = {
         "planner": "one-shot" if section.planner in ("always", "never", "random") else planner,
         "parameters": adversary.parameters if planner == adversary.planner else {},
+        **section.errors(planner, adversary, f"agents.types.{name}"),
     }
     if section.knowledge is not None:
         change |= {"knowledge": section.knowledge, "stages": None, "holds": ()}

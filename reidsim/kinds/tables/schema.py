@@ -401,6 +401,14 @@ class TablesScenario(ScenarioHead):
 
     def _check_adversaries(self) -> None:
         check_adversaries(self.adversaries, self.model_fields_set, self.agents, self.lists)
+        rounds = [name for name in self.publisher.policies if policy_named(name).in_rounds]
+        erring = [key for key, section in self.every_adversary.items() if section.errs]
+        if rounds and erring and "prosecutor" in self.risks:
+            raise InputError(
+                "under prosecutor risk its records hide among those left for their round, which is told of an adversary"
+                " who does not err", where="publisher.policies", found=rounds[0],
+                expected=f'{erring[0]}.rationality = "perfect", or other policies',
+            )  # fmt: skip
         if not self.adversaries:
             return
         if self.figures.sequential is not None:
@@ -409,7 +417,6 @@ class TablesScenario(ScenarioHead):
                 where="figures.sequential",
                 expected="[adversary] in place of [adversaries]",
             )
-        rounds = [name for name in self.publisher.policies if policy_named(name).in_rounds]
         if rounds and len(self.adversaries) > 1 and "prosecutor" in self.risks:
             raise InputError(
                 "under prosecutor risk its records hide among those left for their round, which is told of one "
@@ -490,6 +497,12 @@ class TablesScenario(ScenarioHead):
                 found=f"adversary.planner = {self.adversary.planner!r}",
                 expected="adversary.planner = 'fmdp'",
             )
+        if self.figures.sequential is not None and self.adversary.errs:
+            raise InputError(
+                "figures of the sequential attack are of an adversary who does not err", where="figures.sequential",
+                found=f'adversary.rationality = "{self.adversary.rationality}"',
+                expected='adversary.rationality = "perfect"',
+            )  # fmt: skip
         follows = "gain" not in self.economics.model_fields_set
         gains = ("economics.columns.gain", *(("economics.columns.loss",) if follows else ()))
         for section in self.every_adversary.values():

@@ -32,7 +32,7 @@ def largest_group(study: TablesStudy) -> int | None:
     scenario = study.scenario
     adversary = scenario.plain_adversary
     everybody = study.own.links_with_everybody and not scenario.looks_up and "sample" not in scenario.risks
-    if adversary is None or adversary.planner != "one-shot" or not everybody:
+    if adversary is None or not adversary.attacks_what_pays or not everybody:
         return None
     people = study.people(adversary.risk)
     if scenario.has_price_columns or not np.issubdtype(people.counts.dtype, np.integer):

@@ -15,6 +15,7 @@ from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.attack_recipe import AttackRecipe
 from reidsim.scenarios.design_schema import SweepSection, SweepValues, UncertaintySection
 from reidsim.scenarios.kind import schemas
+from reidsim.scenarios.rationality_schema import ProspectSection
 from reidsim.scenarios.resource_schema import DrawnResourceSection
 from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.scenarios.stress_schema import StressSection
@@ -33,6 +34,7 @@ _SHARED: dict[str, tuple[type[Section], str]] = {
     "`[resources.NAME]`": (DrawnResourceSection, "../external-resources.md"),
     "`[adversary]`": (PlannerSection, "../scenarios.md#the-adversary"),
     "`[adversary.sequential]`": (SequentialSection, "../sequential.md"),
+    "`[adversary.prospect]`": (ProspectSection, "../model.md#adversaries-who-err"),
     "`[agents]`": (AgentsSection, "../agents.md"),
     "`[sweep]`": (SweepSection, "../batches.md"),
     "`[uncertainty]`": (UncertaintySection, "../batches.md"),

@@ -1,0 +1,76 @@
+"""How precisely an adversary decides, from a table of what it attacked and what it left alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from reidsim.adversaries.attempt import Attempt
+from reidsim.adversaries.precision_fit import PrecisionFit, fitted_precision
+from reidsim.adversaries.rationality import ProspectTheory
+from reidsim.errors import InputError
+from reidsim.tables import numbers, read_table, require_columns, text_table
+
+_COLUMNS = ("attacked", "success", "gain", "cost")
+_DECISIONS = {"1": True, "0": False, "true": True, "false": False, "yes": True, "no": False}
+
+
+def fit_precision(attacks: pd.DataFrame | str | Path, *, prospect: ProspectTheory | None = None) -> PrecisionFit:
+    """Fit the precision of logit decisions to observed attacks by maximum likelihood.
+
+    Parameters
+    ----------
+    attacks : DataFrame, str or Path
+        A row for each decision, or a CSV or Parquet file of them. Column ``attacked`` is 1 or 0 (or true or false, yes
+        or no), ``success`` the probability that the adversary gave an attack to name the right person, ``gain`` what
+        that was worth to it and ``cost`` what an attack cost, in currency units.
+    prospect : ProspectTheory, optional
+        Takes the values of prospects in place of expected payoffs.
+
+    Returns
+    -------
+    PrecisionFit
+        Its `precision` is that of ``rationality = "logit"``, or of ``"prospect-logit"`` where prospects are valued.
+
+    Raises
+    ------
+    InputError
+        If the table cannot be used, or every decision follows the payoff; names the file and the row.
+
+    Examples
+    --------
+    >>> import pandas, reidsim
+    >>> seen = pandas.DataFrame({"attacked": [1, 1, 0, 0, 1], "success": [1.0, 0.5, 0.1, 0.2, 0.1]})
+    >>> fit = reidsim.fit_precision(seen.assign(gain=100.0, cost=20.0))
+    >>> round(fit.precision, 4), fit.decisions, fit.against
+    (0.0713, 5, 1)
+    """
+    if isinstance(attacks, pd.DataFrame):
+        source = Path("attacks")
+        require_columns(attacks, _COLUMNS, source)
+        table = text_table(attacks[list(_COLUMNS)], "attacks")
+    else:
+        source = Path(attacks)
+        table = read_table(source)
+        require_columns(table, _COLUMNS, source)
+    attacked = table["attacked"].str.lower().map(_DECISIONS)
+    amounts = [np.asarray(numbers(table, name, source), dtype=np.float64) for name in _COLUMNS[1:]]
+    success, gain, cost = amounts
+    for column, wrong, expected in (
+        ("attacked", attacked.isna().to_numpy(), "1 or 0, true or false, yes or no"),
+        ("success", success > 1, "a probability, 0 to 1"),
+    ):
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise InputError(
+                "value not allowed", source=source, where=f"row {row + 1}, column {column!r}",
+                found=table[column].iloc[row], expected=expected,
+            )  # fmt: skip
+    attempt = Attempt(success, success, gain, cost)
+    worth = attempt.worth if prospect is None else prospect.worth(success, gain, cost)
+    try:
+        return fitted_precision(worth, attacked.to_numpy(dtype=np.bool_))
+    except InputError as error:
+        raise error.located(source) from None

@@ -1,0 +1,170 @@
+"""What a scenario may say about how well an adversary decides: the same keys for every adversary and type of agents."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from reidsim.adversaries.attempt import Weighing
+from reidsim.adversaries.erring import ErringAdversary
+from reidsim.adversaries.rationality import LEAST_WEIGHTING, ProspectTheory
+from reidsim.adversaries.response import Adversary
+from reidsim.errors import InputError
+from reidsim.validation import Section
+
+Rationality = Literal["perfect", "logit", "prospect", "prospect-logit"]
+Precision = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Weighting = Annotated[float, Field(ge=LEAST_WEIGHTING, le=1)]
+Curvature = Annotated[float, Field(gt=0, le=1)]
+# Planners that weigh no attack.
+_UNWEIGHING = ("always", "never", "random")
+
+
+class ProspectSection(Section):
+    """Cumulative prospect theory (Tversky and Kahneman 1992), with the medians that they estimated."""
+
+    gain_weighting: Weighting = Field(default=0.61, description="gamma: exponent that weights the chance of a gain")
+    loss_weighting: Weighting = Field(default=0.69, description="delta: exponent that weights the chance of a loss")
+    gain_curvature: Curvature = Field(default=0.88, description="alpha: exponent of amounts gained")
+    loss_curvature: Curvature = Field(default=0.88, description="beta: exponent of amounts lost")
+    loss_aversion: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
+        default=2.25, description="how much more a loss counts than as large a gain"
+    )
+
+    def theory(self) -> ProspectTheory:
+        """Return the parameters as the adversary takes them."""
+        return ProspectTheory(**self.model_dump())
+
+
+class RationalitySection(Section):
+    """How well an adversary decides whether to attack."""
+
+    rationality: Rationality = Field(
+        default="perfect",
+        description="whether it attacks where the expected payoff W is above 0; with probability "
+        "1/(1 + exp(-precision W)), as a quantal response; where the value of the prospect is above 0; or with that "
+        "probability, where W is the value of the prospect",
+    )
+    precision: Precision | None = Field(
+        default=None,
+        description='of rationality `"logit"` and `"prospect-logit"`: lambda, per currency unit, or per unit of value; '
+        "0 attacks half of the time, a large one decides as without noise",
+    )
+    prospect: ProspectSection = Field(
+        default=ProspectSection(), description='of rationality `"prospect"` and `"prospect-logit"`'
+    )
+
+    @property
+    def errs(self) -> bool:
+        """Whether it does not simply attack what pays."""
+        return self.rationality != "perfect"
+
+    def check_rationality(self, planner: str) -> None:
+        """Check that what is said of errors fits together, and that the planner can err so.
+
+        Raises
+        ------
+        InputError
+            Names the key.
+        """
+        noisy, weighs = self.rationality in ("logit", "prospect-logit"), self.rationality.startswith("prospect")
+        if noisy and self.precision is None:
+            raise InputError(
+                "key missing", where="precision",
+                expected=f'a number of 0 or more with rationality = "{self.rationality}"',
+            )  # fmt: skip
+        if not noisy and self.precision is not None:
+            raise InputError(
+                "a precision is of logit noise", where="precision", found=self.precision,
+                expected='it with rationality = "logit" or "prospect-logit"',
+            )  # fmt: skip
+        if not weighs and self.prospect != ProspectSection():
+            raise InputError(
+                "prospects are not weighed", where="prospect",
+                expected='it with rationality = "prospect" or "prospect-logit"',
+            )  # fmt: skip
+        if self.errs and planner in _UNWEIGHING:
+            raise InputError(
+                f"planner {planner!r} does not weigh attacks", where="rationality", found=self.rationality,
+                expected='"perfect"',
+            )  # fmt: skip
+        if weighs and planner == "fmdp":
+            raise InputError(
+                "prospects are weighed of one attempt that hits or does not", where="rationality",
+                found=self.rationality, expected='"perfect" or "logit" with planner "fmdp"',
+            )  # fmt: skip
+
+    def erring(self, adversary: Adversary, where: str) -> Adversary:
+        """Return an adversary with the errors of the section: itself, if there are none.
+
+        Raises
+        ------
+        InputError
+            If it does not tell what an attack is worth; names the key `where`.
+        """
+        if not self.errs:
+            return adversary
+        if not isinstance(adversary, Weighing):
+            raise InputError(
+                "an adversary of your own errs by what an attack is worth to it", where=where, found=self.rationality,
+                expected="one with a method weigh(linkage, rows)",
+            )  # fmt: skip
+        weighs = self.rationality.startswith("prospect")
+        return ErringAdversary(adversary, self.precision, self.prospect.theory() if weighs else None)
+
+
+class TypeRationalitySection(Section):
+    """The same of a type of agents, who errs as the scenario's adversary does if it does not say."""
+
+    rationality: Rationality | None = Field(
+        default=None,
+        description="how it errs, as of the scenario's adversary; as that one if not given, where its planner can",
+    )
+    precision: Precision | None = Field(
+        default=None, description='lambda, of its own rationality `"logit"` or `"prospect-logit"`'
+    )
+    prospect: ProspectSection = Field(
+        default=ProspectSection(), description='of its own rationality `"prospect"` or `"prospect-logit"`'
+    )
+
+    def errors(self, planner: str, of_scenario: RationalitySection, where: str) -> dict[str, Any]:
+        """Return what is to be changed of the section of the scenario's adversary, so that it errs as the type does.
+
+        Parameters
+        ----------
+        planner : str
+            Of the type.
+        of_scenario : RationalitySection
+            The scenario's adversary.
+        where : str
+            The key path of the type, for errors.
+
+        Raises
+        ------
+        InputError
+            If the planner cannot err so.
+        """
+        own = self.rationality is not None
+        if planner in _UNWEIGHING and not own:
+            return dict(PERFECT)
+        said = self if own else of_scenario
+        section = RationalitySection(
+            rationality=said.rationality or "perfect", precision=said.precision, prospect=said.prospect
+        )
+        try:
+            section.check_rationality(planner)
+        except InputError as error:
+            raise error.located(where=where) from None
+        return {name: getattr(section, name) for name in RationalitySection.model_fields}
+
+    def check_own(self, planner: str | None) -> None:
+        """Check what is said of its own errors; see `RationalitySection.check_rationality`."""
+        own = RationalitySection(
+            rationality=self.rationality or "perfect", precision=self.precision, prospect=self.prospect
+        )
+        own.check_rationality(planner or "one-shot")
+
+
+# What makes the copy of a section one without errors.
+PERFECT: dict[str, Any] = {"rationality": "perfect", "precision": None, "prospect": ProspectSection()}

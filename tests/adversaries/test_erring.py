@@ -1,0 +1,351 @@
+"""Adversaries who err: logit decisions, prospects, what they leave of decisions without error, and fits to attacks."""
+
+import math
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from contract_worlds import COST, GAIN, PLAYERS
+from found import at_least
+from hypothesis import given
+from hypothesis import strategies as st
+from tiers import cases, examples
+
+import reidsim
+from reidsim.adversaries.erring import ErringAdversary
+from reidsim.adversaries.multistage.attack import MultistageAttack
+from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.rationality import ProspectTheory, weighted
+from reidsim.adversaries.response import Linkage
+from reidsim.adversaries.sequential.adversary import SequentialAdversary
+from reidsim.adversaries.simple_behaviours import AlwaysAttacks
+from reidsim.errors import InputError
+
+NO_DISTORTION = ProspectTheory(1.0, 1.0, 1.0, 1.0, 1.0)
+# Those who weigh attacks, in both spaces.
+WEIGHING = at_least(11, sorted(name for name in PLAYERS if name.split("-")[1] not in ("always", "never", "random")))
+FEW = ["lattice-fmdp", "lattice-partial-knowledge", "masking-fmdp-unconfirmed", "masking-multistage"]
+ONE_ATTEMPT = [name for name in WEIGHING if "fmdp" not in name]
+FIELDS = ("success", "believed_success", "adversary_payoff", "exploits")
+
+
+def linkages(player):
+    return [player.linker.link(strategy) for strategy in range(player.space.size)]
+
+
+def groups(*sizes):
+    counts = np.array(sizes)
+    return Linkage(counts, counts)
+
+
+def logit(worth, precision):
+    """The quantal response to what attacking is worth, against 0 for not attacking, written out."""
+    return math.exp(precision * worth) / (1 + math.exp(precision * worth))
+
+
+@given(
+    size=st.integers(1, 50), believed=st.integers(1, 50), gain=st.floats(0, 100), cost=st.floats(0, 50),
+    precision=st.floats(0, 2),
+)  # fmt: skip
+@examples(60)
+def test_a_logit_attack_is_as_likely_as_the_quantal_response_says_and_pays_what_is_true(
+    size, believed, gain, cost, precision
+):
+    linkage = Linkage(np.array([size]), np.array([believed]))
+    reply = ErringAdversary(OneShotAdversary(gain, cost), precision).respond(linkage)
+    worth = gain / believed - cost
+    chance = logit(worth, precision)
+    assert reply.attack_probability[0] == pytest.approx(chance, abs=1e-12)
+    assert reply.reidentified[0] == pytest.approx(chance / size, abs=1e-12)
+    assert reply.adversary_payoff[0] == pytest.approx(chance * (gain / size - cost), abs=1e-9)
+    assert reply.exploits[0] == pytest.approx(chance, abs=1e-12)
+    assert reply.invited[0] == (gain / believed > cost * (1 + 1e-12))
+
+
+@pytest.mark.parametrize("name", cases(WEIGHING, FEW))
+def test_ever_more_precise_decisions_are_those_without_error_but_for_ties(name):
+    player = PLAYERS[name]
+    erring, apart = ErringAdversary(player.adversary, 1e13), 0
+    for linkage in linkages(player):
+        without, reply = player.adversary.respond(linkage), erring.respond(linkage)
+        # Half of the attacks that are worth nothing, more or less, are made however precise decisions are.
+        clear = np.abs(player.adversary.weigh(linkage).worth) > 1e-9
+        apart += int(clear.sum())
+        np.testing.assert_array_equal(reply.invited, without.attacks)
+        for value in ("reidentified", "attack_probability", "adversary_payoff", "exploits"):
+            mine, theirs = getattr(reply, value)[clear], getattr(without, value)[clear]
+            np.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-9, err_msg=value)
+    assert apart > 0
+
+
+@pytest.mark.parametrize("name", cases(WEIGHING, FEW))
+def test_without_precision_half_of_all_attacks_are_made(name):
+    player = PLAYERS[name]
+    for linkage in linkages(player):
+        reply, attempt = ErringAdversary(player.adversary, 0.0).respond(linkage), player.adversary.weigh(linkage)
+        nothing = (attempt.worth == 0) & (attempt.believed_success == 0)
+        np.testing.assert_array_equal(reply.attack_probability, np.where(nothing, 0.0, 0.5))
+        np.testing.assert_allclose(reply.adversary_payoff, np.where(nothing, 0.0, attempt.payoff / 2), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", WEIGHING)
+def test_what_an_attack_is_worth_is_what_it_pays_where_it_is_made(name):
+    player = PLAYERS[name]
+    for linkage in linkages(player):
+        reply, attempt = player.adversary.respond(linkage), player.adversary.weigh(linkage)
+        np.testing.assert_array_equal(attempt.pays, reply.attacks)
+        for value in FIELDS:
+            said = getattr(attempt, "payoff" if value == "adversary_payoff" else value)[reply.attacks]
+            np.testing.assert_array_equal(said, getattr(reply, value)[reply.attacks], err_msg=value)
+
+
+@pytest.mark.parametrize("name", cases(WEIGHING, FEW))
+def test_some_records_get_the_reply_that_they_get_among_all(name):
+    player, rows = PLAYERS[name], np.array([7, 0, 7, 2])
+    erring = ErringAdversary(player.adversary, 0.1)
+    for strategy, linkage in enumerate(linkages(player)):
+        whole, some = erring.respond(linkage), erring.respond(player.linker.link(strategy, rows), rows)
+        for value in (*FIELDS, "attack_probability", "invited"):
+            np.testing.assert_array_equal(getattr(some, value), getattr(whole, value)[rows])
+    assert erring.decides_on == player.adversary.decides_on
+
+
+def test_a_sequential_attack_errs_at_access_and_goes_on_as_planned():
+    player = PLAYERS["lattice-fmdp"]
+    adversary = player.adversary
+    assert isinstance(adversary, SequentialAdversary)
+    exposed = replace(adversary, attack=replace(adversary.attack, access_cost=0.0))
+    wasted = 0
+    for mistaken in linkages(player):
+        linkage = Linkage(mistaken.group_sizes, mistaken.group_sizes)
+        attempt, reply = adversary.weigh(linkage), ErringAdversary(adversary, 0.2).respond(linkage)
+        cost, worth = adversary.attack.access_cost, exposed.weigh(linkage).worth
+        np.testing.assert_allclose(attempt.worth, worth - cost, atol=1e-12)
+        expected = [logit(each, 0.2) for each in attempt.worth.tolist()]
+        np.testing.assert_allclose(reply.attack_probability, expected, atol=1e-12)
+        # Whoever has paid for access to a group that is worth nothing links nobody.
+        nothing = worth == 0
+        wasted += int(nothing.sum())
+        assert (reply.reidentified[nothing] == 0).all()
+        np.testing.assert_allclose(reply.adversary_payoff[nothing], -cost * reply.attack_probability[nothing])
+        # Access that costs nothing and leads nowhere is no attack.
+        free = ErringAdversary(exposed, 0.2).respond(linkage)
+        assert not free.attacks[(worth == 0) & (attempt.believed_success == 0)].any()
+    assert wasted > 0
+
+
+def cumulative_prospect(chance, gain, price, theory):
+    """The value of a two-outcome prospect as Tversky and Kahneman (1992) define it, outcome by outcome."""
+
+    def value(amount):
+        if amount >= 0:
+            return amount**theory.gain_curvature
+        return -theory.loss_aversion * (-amount) ** theory.loss_curvature
+
+    def weight(p, c):
+        return p**c / (p**c + (1 - p) ** c) ** (1 / c)
+
+    outcomes = sorted([(gain - price, chance), (-price, 1 - chance)])
+    total, worse = 0.0, 0.0
+    for amount, p in outcomes:
+        if amount < 0:
+            # Losses from the worst on, each by what it adds to the weight of being as bad or worse.
+            total += (weight(worse + p, theory.loss_weighting) - weight(worse, theory.loss_weighting)) * value(amount)
+        worse += p
+    better = 0.0
+    for amount, p in reversed(outcomes):
+        if amount >= 0:
+            total += (weight(better + p, theory.gain_weighting) - weight(better, theory.gain_weighting)) * value(amount)
+        better += p
+    return total
+
+
+THEORIES = st.builds(
+    ProspectTheory, st.floats(0.3, 1), st.floats(0.3, 1), st.floats(0.2, 1), st.floats(0.2, 1), st.floats(0.5, 4)
+)
+
+
+@given(size=st.integers(1, 200), gain=st.floats(0, 1000), price=st.floats(0, 100), theory=THEORIES)
+@examples(100)
+def test_prospects_are_valued_as_the_paper_says(size, gain, price, theory):
+    chance = 1 / size
+    expected = cumulative_prospect(chance, gain, price, theory)
+    found = theory.worth(np.array([chance]), gain, price)[0]
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    reply = ErringAdversary(OneShotAdversary(gain, price), prospect=theory).respond(groups(size))
+    if abs(expected) > 1e-6:
+        assert reply.attacks[0] == (expected > 0)
+        assert reply.adversary_payoff[0] == pytest.approx((gain / size - price) * (expected > 0))
+    noisy = ErringAdversary(OneShotAdversary(gain, price), 0.3, theory).respond(groups(size))
+    if abs(expected) > 1e-6:
+        assert noisy.attack_probability[0] == pytest.approx(1 / (1 + math.exp(-0.3 * expected)), abs=1e-9)
+
+
+@pytest.mark.parametrize(("gain", "price"), [(5.0, 10.0), (9.5, 10.0), (10.0, 10.0), (10.5, 10.0), (0.0, 3.0)])
+@pytest.mark.parametrize("size", [1, 2, 20])
+def test_small_gains_and_losses_in_any_case_are_valued_outcome_by_outcome(size, gain, price):
+    theory = ProspectTheory(gain_weighting=0.28)
+    expected = cumulative_prospect(1 / size, gain, price, theory)
+    assert theory.worth(np.array([1 / size]), gain, price)[0] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def test_where_the_chance_of_an_attack_is_too_small_to_tell_there_is_none():
+    reply = ErringAdversary(OneShotAdversary(10.0, 100.0), 1e6).respond(groups(1, 2))
+    assert not reply.attacks.any()
+    np.testing.assert_array_equal(reply.frequency, 1.0)
+    np.testing.assert_array_equal(reply.adversary_payoff, 0.0)
+
+
+def test_the_median_estimates_value_a_prospect_as_worked_out_by_hand():
+    # A hit of 100 with probability 0.05, at a price of 10: 0.1316 * 90^0.88 - 2.25 * 0.8499 * 10^0.88.
+    over = weighted(np.array([0.05]), 0.61)[0]
+    missed = weighted(np.array([0.95]), 0.69)[0]
+    assert over == pytest.approx(0.1316, abs=5e-5)
+    assert missed == pytest.approx(0.8499, abs=5e-5)
+    by_hand = over * 90**0.88 - 2.25 * missed * 10**0.88
+    assert ProspectTheory().worth(np.array([0.05]), 100.0, 10.0)[0] == pytest.approx(by_hand)
+    np.testing.assert_array_equal(weighted(np.array([0.0, 1.0]), 0.61), [0.0, 1.0])
+
+
+@pytest.mark.parametrize("name", ONE_ATTEMPT)
+def test_prospects_without_distortion_are_expected_payoffs(name):
+    player = PLAYERS[name]
+    for linkage in linkages(player):
+        without = player.adversary.respond(linkage)
+        reply = ErringAdversary(player.adversary, prospect=NO_DISTORTION).respond(linkage)
+        clear = np.abs(player.adversary.weigh(linkage).worth) > 1e-9
+        for value in ("reidentified", "attack_probability", "adversary_payoff", "invited"):
+            np.testing.assert_allclose(getattr(reply, value)[clear], getattr(without, value)[clear], atol=1e-9)
+
+
+@given(theory=THEORIES, gain=st.floats(1, 1000), price=st.floats(0.1, 50))
+@examples(60)
+def test_a_likelier_hit_is_never_worth_less(theory, gain, price):
+    chance = np.linspace(0, 1, 101)
+    worth = theory.worth(chance, gain, price)
+    assert (np.diff(worth) >= -1e-9 * (gain + price)).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (lambda: ErringAdversary(AlwaysAttacks(GAIN, COST), 1.0), r"cannot err; found 'AlwaysAttacks'"),
+        (lambda: ErringAdversary(OneShotAdversary(GAIN, COST), -1.0), "precision out of range; found -1.0"),
+        (lambda: ErringAdversary(OneShotAdversary(GAIN, COST), math.inf), "precision out of range"),
+        (lambda: ProspectTheory(gain_weighting=0.2), "gain_weighting: exponent out of range; found 0.2"),
+        (lambda: ProspectTheory(loss_weighting=1.1), "loss_weighting: exponent out of range; found 1.1"),
+        (lambda: ProspectTheory(gain_curvature=1.1), "gain_curvature: exponent out of range; found 1.1"),
+        (lambda: ProspectTheory(loss_aversion=math.inf), "loss aversion out of range; found inf"),
+        (lambda: ProspectTheory(loss_curvature=0.0), "loss_curvature: exponent out of range; found 0.0"),
+        (lambda: ProspectTheory(loss_aversion=0.0), "loss aversion out of range; found 0.0"),
+    ],
+)
+def test_impossible_errors_are_refused(make, problem):
+    with pytest.raises(InputError, match=problem):
+        make()
+
+
+def test_prospects_of_a_sequential_attack_are_refused():
+    player = PLAYERS["lattice-fmdp"]
+    erring = ErringAdversary(player.adversary, prospect=ProspectTheory())
+    with pytest.raises(InputError, match="prospects are weighed of one attempt"):
+        erring.respond(player.linker.link(0))
+
+
+def test_the_same_errors_go_with_another_adversary():
+    erring = ErringAdversary(OneShotAdversary(GAIN, COST), 0.5, ProspectTheory())
+    staged = PLAYERS["masking-multistage"].adversary
+    other = erring.of(staged)
+    assert isinstance(other.adversary, MultistageAttack)
+    assert (other.precision, other.prospect) == (0.5, ProspectTheory())
+
+
+# Fits.
+
+
+def observed(rng, n, precision):
+    gain, cost = rng.uniform(50, 300, n), rng.uniform(2, 30, n)
+    success = 1 / rng.integers(1, 40, n)
+    chance = 1 / (1 + np.exp(-precision * (success * gain - cost)))
+    return pd.DataFrame(
+        {"attacked": (rng.random(n) < chance).astype(int), "success": success, "gain": gain, "cost": cost}
+    )
+
+
+@pytest.mark.parametrize("precision", cases([0.02, 0.1, 0.5], [0.1]))
+def test_a_fit_recovers_the_precision_of_simulated_attacks(precision):
+    rng = np.random.default_rng(np.random.SeedSequence(31))
+    fits = [reidsim.fit_precision(observed(rng, 2000, precision)) for _ in range(20)]
+    errors = np.array([(fit.precision - precision) / fit.standard_error for fit in fits])
+    # Standard normal each: none beyond five, and the mean of twenty within five of its own standard errors.
+    assert np.abs(errors).max() < 5
+    assert abs(errors.mean()) < 5 / math.sqrt(20)
+    assert sum(fit.low <= precision <= fit.high for fit in fits) >= 15
+
+
+def test_a_fit_is_where_the_likelihood_is_highest(tmp_path):
+    table = observed(np.random.default_rng(np.random.SeedSequence(32)), 300, 0.05)
+    table.to_csv(tmp_path / "attacks.csv", index=False)
+    fit = reidsim.fit_precision(tmp_path / "attacks.csv")
+    worth = (table["success"] * table["gain"] - table["cost"]).to_numpy()
+
+    def log_likelihood(precision):
+        chance = 1 / (1 + np.exp(-precision * worth))
+        return np.log(np.where(table["attacked"] == 1, chance, 1 - chance)).sum()
+
+    grid = np.linspace(0.5, 1.5, 2001) * fit.precision
+    best = grid[np.argmax([log_likelihood(each) for each in grid])]
+    assert best == pytest.approx(fit.precision, rel=1e-3)
+    assert fit.log_likelihood == pytest.approx(log_likelihood(fit.precision))
+    step = 1e-4
+    curvature = -(log_likelihood(fit.precision + step) - 2 * fit.log_likelihood + log_likelihood(fit.precision - step))
+    assert fit.standard_error == pytest.approx(step / math.sqrt(curvature), rel=1e-3)
+    assert fit.high - fit.low == pytest.approx(2 * 1.96 * fit.standard_error, rel=1e-4)
+    assert (fit.decisions, fit.against) == (300, int(((worth > 0) != (table["attacked"] == 1)).sum()))
+
+
+def test_a_fit_of_prospects_takes_their_values():
+    table = observed(np.random.default_rng(np.random.SeedSequence(33)), 500, 0.05)
+    assert reidsim.fit_precision(table, prospect=NO_DISTORTION).precision == pytest.approx(
+        reidsim.fit_precision(table).precision, rel=1e-6
+    )
+    # Twice the amounts, half the precision.
+    doubled = table.assign(gain=2 * table["gain"], cost=2 * table["cost"])
+    assert reidsim.fit_precision(doubled).precision == pytest.approx(reidsim.fit_precision(table).precision / 2)
+    assert reidsim.fit_precision(table, prospect=ProspectTheory()).precision != reidsim.fit_precision(table).precision
+
+
+def test_attacks_against_the_payoff_on_the_whole_fit_coins():
+    table = pd.DataFrame({"attacked": ["yes", "no"], "success": [0.0, 1.0], "gain": 10.0, "cost": 5.0})
+    fit = reidsim.fit_precision(table)
+    assert fit.precision == 0.0
+    assert math.isnan(fit.standard_error)
+    assert fit.log_likelihood == pytest.approx(2 * math.log(0.5))
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"attacked": [1, 0]}, "every decision follows the payoff, so the higher the precision the better it fits"),
+        ({"cost": [0.0, 0.0], "gain": [0.0, 0.0]}, "decisions that tell nothing of a precision; found '2 decisions'"),
+        ({"attacked": ["1", "maybe"]}, r"row 2, column 'attacked': value not allowed; found 'maybe'; expected 1 or 0"),
+        ({"success": [0.5, 1.5]}, "row 2, column 'success': value not allowed; found '1.5'; expected a probability"),
+        ({"gain": ["10", "much"]}, "row 2, column 'gain': not a number of 0 or more; found 'much'"),
+    ],
+)
+def test_attacks_that_cannot_be_fitted_are_refused(tmp_path, change, problem):
+    table = pd.DataFrame({"attacked": [0, 1], "success": [1.0, 0.1], "gain": [10.0, 10.0], "cost": [5.0, 5.0]})
+    table.assign(**change).to_csv(tmp_path / "attacks.csv", index=False)
+    with pytest.raises(InputError, match=re.escape(problem) if "'" not in problem else problem) as raised:
+        reidsim.fit_precision(tmp_path / "attacks.csv")
+    assert "attacks.csv" in str(raised.value)
+
+
+def test_a_table_without_decisions_is_refused():
+    table = pd.DataFrame({"attacked": [], "success": [], "gain": [], "cost": []})
+    with pytest.raises(InputError, match="attacks: the table has no rows"):
+        reidsim.fit_precision(table)
+    with pytest.raises(InputError, match="attacked"):
+        reidsim.fit_precision(table.drop(columns="attacked"))

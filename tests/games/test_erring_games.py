@@ -1,0 +1,228 @@
+"""Games against adversaries who err: every exact search against plain enumeration, and Gambit's quantal responses."""
+
+import math
+
+import numpy as np
+import pytest
+from contract_worlds import PLAYERS, SPACES, masking_world
+from found import at_least
+from hypothesis import given
+from hypothesis import strategies as st
+from small_games import small_games
+from test_extensive_form import gambit, gambit_tree, games, with_gambit
+from tiers import cases, examples
+
+from reidsim.adversaries.erring import ErringAdversary
+from reidsim.adversaries.rationality import ProspectTheory
+from reidsim.games.adversary_types import AdversaryType, TypesGame
+from reidsim.games.backward_induction import backward_induction
+from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.defenders.best_reply import BestReply
+from reidsim.games.defenders.recoding import LocalRecoding, MultiDimensional
+from reidsim.games.defenders.same_form import AnytimeForm, SameForm
+from reidsim.games.equilibrium import evaluate
+from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
+from reidsim.games.full_domain.game import FullDomainGame
+from reidsim.games.full_domain.prices import Prices
+from reidsim.games.full_domain.search import search
+from reidsim.games.masking.best_first import best_first
+from reidsim.games.masking.game import MaskingGame
+from reidsim.games.record_game import WITHHELD, Constraint, RecordGame
+from reidsim.games.type_replies import average_type
+from reidsim.releases.lattice import GeneralizationLattice
+
+THEORY = ProspectTheory(loss_aversion=1.2)
+# How each errs; prospects are of a single attempt.
+ERRORS = {"coin": (0.0, None), "logit": (0.08, None), "prospect": (None, THEORY), "prospect-logit": (0.3, THEORY)}
+ERRING = at_least(
+    36,
+    [
+        (name, errors)
+        for name in sorted(PLAYERS)
+        for errors, (_, prospect) in ERRORS.items()
+        if name.split("-")[1] not in ("always", "never", "random") and not (prospect and "fmdp" in name)
+    ],
+)
+
+FEW = [
+    ("lattice-one-shot", "coin"), ("lattice-multistage", "prospect"), ("lattice-partial-knowledge", "logit"),
+    ("lattice-fmdp-unconfirmed", "logit"), ("masking-multistage", "prospect-logit"), ("masking-fmdp", "coin"),
+]  # fmt: skip
+
+
+def erring(game, precision, prospect=None):
+    return RecordGame(
+        game.space, game.linker, ErringAdversary(game.adversary, precision, prospect), game.benefit, game.loss
+    )
+
+
+def by_paper(small, i, precision):
+    """Payoff and worth of an attack by strategy of one record, from the paper's formulas and the quantal response."""
+    paper = small.paper(i)
+    payoffs, worths = [], []
+    for g in paper.strategies:
+        worth = paper.G * paper.believed_pi(g) - paper.c
+        chance = 1 / (1 + math.exp(-max(min(precision * worth, 700), -700)))
+        payoffs.append(paper.v(g) - chance * paper.L * paper.pi(g))
+        worths.append(worth)
+    return payoffs, worths
+
+
+@given(small=small_games(mistaken_adversary=True), precision=st.sampled_from([0.0, 1e-3, 0.05, 1.0, 1e9]))
+@examples(100)
+def test_branch_and_bound_pays_what_the_best_of_all_strategies_does(small, precision):
+    game = erring(small.game(), precision)
+    bounded, enumerated = branch_and_bound(game), backward_induction(game, {"": Constraint()})[""]
+    np.testing.assert_array_equal(bounded.strategies, enumerated.strategies)
+    assert (bounded.evaluated <= enumerated.evaluated).all()
+    found = evaluate(game, bounded)
+    for i in range(small.n_records):
+        payoffs, worths = by_paper(small, i, precision)
+        close = {"rel": 1e-9, "abs": 1e-9 * small.scale[i]}
+        # Where an attack is worth nothing, up to rounding, a high precision makes anything of it.
+        if precision > 1 and min(map(abs, worths)) < 1e-6 * small.scale[i]:
+            continue
+        assert found.publisher_payoff[i] == pytest.approx(max(payoffs), **close)
+
+
+@given(small=small_games(), precision=st.sampled_from([0.0, 0.05, 1.0]))
+@examples(60)
+def test_no_attack_keeps_to_forms_at_which_an_attack_does_not_pay(small, precision):
+    game = erring(small.game(), precision)
+    constraint = Constraint(no_attack=True, minimum=small.minimum_numbers())
+    choice = branch_and_bound(game, constraint)
+    np.testing.assert_array_equal(choice.strategies, backward_induction(game, {"": constraint})[""].strategies)
+    for i, strategy in enumerate(choice.strategies.tolist()):
+        paper, (payoffs, _) = small.paper(i), by_paper(small, i, precision)
+        allowed = [
+            number
+            for number, g in enumerate(paper.strategies)
+            if not paper.attacks(g) and all(a >= b for a, b in zip(g, small.minimum[i], strict=True))
+        ]
+        assert (strategy == WITHHELD) == (not allowed)
+        if allowed:
+            assert strategy in allowed
+            assert payoffs[strategy] == pytest.approx(max(payoffs[a] for a in allowed), abs=1e-9 * small.scale[i])
+
+
+@given(small=small_games(), precision=st.sampled_from([1e9, 1e12]))
+@examples(40)
+def test_precise_errors_leave_the_game_without_errors_but_for_ties(small, precision):
+    game = small.game()
+    noisy = erring(game, precision)
+    plain, found = (evaluate(each, branch_and_bound(each)).publisher_payoff for each in (game, noisy))
+    for i in range(small.n_records):
+        if min(map(abs, by_paper(small, i, precision)[1])) > 1e-6 * small.scale[i]:
+            assert found[i] == pytest.approx(plain[i], abs=1e-9 * small.scale[i])
+
+
+@pytest.mark.parametrize(("name", "errors"), cases(ERRING, FEW))
+def test_every_search_agrees_with_enumeration_of_every_linkage(name, errors):
+    game = erring(PLAYERS[name].game, *ERRORS[errors])
+    n, size = game.n_records, game.space.size
+    payoffs = np.stack([game.outcome(strategy).publisher_payoff for strategy in range(size)])
+    # By the promise that every bound rests on: no reply makes a form pay more than its benefit.
+    benefits = np.stack([game.benefit_of(strategy) for strategy in range(size)])
+    assert (payoffs <= benefits + 1e-12).all()
+    best = payoffs.max(axis=0)
+    np.testing.assert_allclose(evaluate(game, BestReply().choose(game)).publisher_payoff, best, atol=1e-9)
+    alike = SameForm().choose(game)
+    assert evaluate(game, alike).publisher_payoff.sum() == pytest.approx(max(payoffs.sum(axis=1).max(), 0.0))
+    budget = AnytimeForm(most_evaluated=10 * size).choose(game)
+    np.testing.assert_array_equal(budget.strategies, alike.strategies)
+    greedy = evaluate(game, BestReply(search="greedy").choose(game))
+    assert (greedy.publisher_payoff <= best + 1e-9).all()
+    if isinstance(game.space, GeneralizationLattice):
+        suppressing = np.maximum(payoffs, 0.0).sum(axis=1)
+        released = np.ones(n, dtype=np.int64)
+        prices = Prices.of_points(game.benefit[0], game.loss[0], 0.0, 0.0)
+        whole = AnyAdversaryGame.of(FullDomainGame(game.space, released, prices), game)
+        for prune in (True, False):
+            assert search(whole, prune=prune).payout[0] == pytest.approx(suppressing.max())
+        rounds = evaluate(game, LocalRecoding().choose(game)).publisher_payoff.sum()
+        assert rounds >= suppressing.max() - 1e-9
+        assert evaluate(game, MultiDimensional().choose(game)).publisher_payoff.sum() >= suppressing.max() - 1e-9
+
+
+def test_the_whole_table_without_inviting_attacks_suppresses_the_rest():
+    game = erring(PLAYERS["lattice-one-shot"].game, 0.08)
+    prices = Prices.of_points(game.benefit[0], game.loss[0], 0.0, 0.0)
+    released = np.ones(game.n_records, dtype=np.int64)
+    table = FullDomainGame(game.space, released, prices, no_attack=True, safe_class="at-least")
+    whole = AnyAdversaryGame.of(table, game)
+    best = -1.0
+    for strategy in range(game.space.size):
+        outcome = game.outcome(strategy)
+        kept = ~outcome.response.invited & (outcome.publisher_payoff >= 0)
+        np.testing.assert_array_equal(whole.kept_at(strategy), kept)
+        best = max(best, outcome.publisher_payoff[kept].sum())
+    solution = search(whole)
+    assert solution.payout[0] == pytest.approx(best)
+    # Attacks by mistake are left: no record that is shared is safe from them.
+    kept = whole.kept_at(int(solution.nodes[0]))
+    assert kept.any()
+    assert (game.outcome(int(solution.nodes[0])).response.attack_probability[kept] > 0).all()
+
+
+@pytest.mark.parametrize("errors", sorted(ERRORS))
+def test_compiled_searches_of_masking_leave_an_erring_adversary_to_the_general_one(errors):
+    compiled = masking_world()
+    erring_attack = ErringAdversary(compiled.attack, *ERRORS[errors])
+    game = MaskingGame(
+        compiled.space, compiled.attack, compiled.world, compiled.benefit, compiled.loss, planner=erring_attack
+    )
+    assert compiled.is_compiled
+    assert not game.is_compiled
+    choice, record_game = best_first(game), game.record_game
+    assert (choice.solver, choice.exact) == ("branch-and-bound", True)
+    payoffs = np.stack([record_game.outcome(strategy).publisher_payoff for strategy in range(game.space.size)])
+    found = game.evaluate(choice).publisher_payoff
+    np.testing.assert_allclose(found, np.maximum(payoffs.max(axis=0), 0.0), atol=1e-9)
+
+
+@pytest.mark.parametrize("together", ["one-of", "all", "worst"])
+@pytest.mark.parametrize("space", sorted(SPACES))
+def test_types_who_err_are_weighed_by_how_often_they_attack(space, together):
+    players, weights = [SPACES[space][name] for name in ("one-shot", "multistage", "fmdp")], (0.5, 0.3, 0.2)
+    errors = ((0.05, None), (0.2, THEORY), (0.1, None))
+    types = [
+        AdversaryType(str(number), weight, player.linker, ErringAdversary(player.adversary, *errs))
+        for number, (player, weight, errs) in enumerate(zip(players, weights, errors, strict=True))
+    ]
+    one = players[0].game
+    game = TypesGame(one.space, types, one.benefit, one.loss, together)
+    payoffs = []
+    for strategy in range(game.space.size):
+        replies = [each.adversary.respond(each.linker.link(strategy)) for each in types]
+        risks = np.stack([reply.reidentified for reply in replies])
+        shares = np.array(weights)[:, None] * risks
+        risk = {"one-of": shares.sum(axis=0), "all": 1 - np.prod(1 - shares, axis=0), "worst": risks.max(axis=0)}
+        outcome = game.outcome(strategy)
+        expected = game.benefit_of(strategy) - game.loss * risk[together]
+        np.testing.assert_allclose(outcome.publisher_payoff, expected, atol=1e-9)
+        invited = np.stack([reply.invited for reply in replies]).any(axis=0)
+        np.testing.assert_array_equal(outcome.response.invited, invited)
+        payoffs.append(expected)
+    best = np.stack(payoffs).max(axis=0)
+    np.testing.assert_allclose(evaluate(game, branch_and_bound(game)).publisher_payoff, best, atol=1e-9)
+    average = average_type(tuple(types))
+    assert isinstance(average.adversary, ErringAdversary)
+    assert average.adversary.precision == 0.05
+
+
+@with_gambit
+@given(small=games(max_strategies=4), precision=st.sampled_from([0.01, 0.05, 0.1]))
+@examples(25)
+def test_attacks_are_those_of_gambits_logit_branch(small, precision):
+    game, tree = erring(small.game(), precision), gambit_tree(small.paper(0))
+    (response,) = gambit().qre.logit_solve_lambda(tree, precision)
+    size, payoffs = game.space.size, []
+    # The publisher's actions come first, then two of the adversary after each of them.
+    assert len(response) == 3 * size
+    for strategy in range(size):
+        outcome = game.outcome(strategy)
+        attacks = response[size + 2 * strategy + 1]
+        assert outcome.response.attack_probability[0] == pytest.approx(attacks, abs=1e-6)
+        payoffs.append(outcome.publisher_payoff[0])
+    found = evaluate(game, branch_and_bound(game))
+    assert found.publisher_payoff[0] == pytest.approx(max(payoffs), abs=1e-9)

@@ -1,0 +1,173 @@
+"""What scenarios say of adversaries who err, in every kind of scenario and whatever runs them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_one_answer import MEASURES, WORLDS, write
+from tiers import cases
+
+import reidsim
+from reidsim.engine.switch.run import switch_loaded
+from reidsim.errors import InputError
+from reidsim.scenarios.load import load_scenario
+
+LOGIT = {"adversary.rationality": "logit", "adversary.precision": 0.05}
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"rationality": "logit"}, "adversary.precision: key missing; expected a number of 0 or more with rationality"),
+        ({"precision": 1}, "adversary.precision: a precision is of logit noise; found 1"),
+        ({"rationality": "prospect", "precision": 1}, "adversary.precision: a precision is of logit noise"),
+        ({"rationality": "logit", "precision": -1}, "adversary.precision: .*found -1"),
+        ({"rationality": "logit", "precision": float("inf")}, "adversary.precision"),
+        ({"prospect": {"loss_aversion": 2}}, "adversary.prospect: prospects are not weighed"),
+        ({"rationality": "prospect", "prospect": {"gain_weighting": 0.1}}, "prospect.gain_weighting.*found 0.1"),
+        ({"rationality": "wild"}, "adversary.rationality: .*found 'wild'"),
+        ({"rationality": "prospect", "planner": "always"}, "planner 'always' does not weigh attacks"),
+        ({"rationality": "prospect", "planner": "fmdp"}, "adversary.rationality: prospects are weighed of one attempt"),
+    ],
+)
+@pytest.mark.parametrize("world", ["records", "subjects"])
+def test_what_cannot_be_meant_is_refused(tmp_path, world, changes, problem):
+    path = write(tmp_path, world, "one-shot", "plain")
+    with pytest.raises(InputError, match=problem):
+        load_scenario(path, {f"adversary.{key}": value for key, value in changes.items()})
+
+
+def test_errors_of_one_of_several_adversaries_name_it(tmp_path):
+    path = write(tmp_path, "records", "one-shot", "plain")
+    path.write_text(path.read_text().replace("[adversary]", '[adversaries.solo]\nweight = 1\nrationality = "logit"'))
+    with pytest.raises(InputError, match=r"adversaries.solo.precision: key missing"):
+        load_scenario(path)
+
+
+def test_types_say_how_they_err_or_err_as_the_adversary_does(tmp_path):
+    path = write(tmp_path, "records", "one-shot", "plain")
+    types = {"agents": {"rounds": 1, "types": {"clerk": {"rationality": "prospect", "precision": 2.0}}}}
+    with pytest.raises(InputError, match=r"agents.types.clerk.precision: a precision is of logit noise; found 2"):
+        load_scenario(path, types)
+    inherited = {"adversary.rationality": "prospect", "agents": {"types": {"clerk": {"planner": "fmdp"}}}}
+    with pytest.raises(InputError, match=r"agents.types.clerk.*: prospects are weighed of one attempt"):
+        reidsim.run(path, overrides=inherited)
+
+
+@pytest.mark.parametrize("world", cases(["records", "table", "subjects"], ["subjects"]))
+def test_a_type_who_errs_alone_is_the_adversary_who_errs(tmp_path, world):
+    path = write(tmp_path, world, "one-shot", "plain", "mistaken")
+    run = reidsim.run(path, overrides=LOGIT).summary[MEASURES]
+    for adversary, section in (
+        ({}, {"rationality": "logit", "precision": 0.05}),
+        ({"adversary.rationality": "prospect"}, {"rationality": "logit", "precision": 0.05}),
+        (LOGIT, {}),
+    ):
+        agents = {"agents": {"rounds": 1, "types": {"clerk": section}}}
+        found = reidsim.run(path, overrides={**adversary, **agents}).summary
+        pd.testing.assert_frame_equal(found[MEASURES].astype(float), run.astype(float), rtol=0, atol=1e-9)
+    perfect = {"agents": {"rounds": 1, "types": {"clerk": {"rationality": "perfect"}}}}
+    found = reidsim.run(path, overrides={**LOGIT, **perfect}).summary[MEASURES]
+    without = reidsim.run(path).summary[MEASURES]
+    pd.testing.assert_frame_equal(found.astype(float), without.astype(float), rtol=0, atol=1e-9)
+    simple = {"agents": {"rounds": 1, "types": {"clerk": {"planner": "always"}}}}
+    assert (reidsim.run(path, overrides={**LOGIT, **simple}).summary.loc["no-protection", "share_attacked"]) == 1
+
+
+def test_attacks_by_mistake_are_drawn_as_often_as_expected(tmp_path):
+    path = write(tmp_path, "records", "one-shot", "plain")
+    rounds = 300
+    agents = {"rounds": rounds, "types": {"clerk": {}}}
+    policies = {"publisher.policies": ["no-protection"]}
+    expected, drawn = (
+        reidsim.run(path, overrides={**LOGIT, **policies, "agents": {**agents, "mode": mode}}).summary
+        for mode in ("expectation", "sampling")
+    )
+    # Ten records a round, each attacked or not: five standard errors of the mean.
+    n = 10 * rounds
+    for measure in ("share_attacked", "risk"):
+        share = float(expected.loc["no-protection", measure])
+        assert 0.05 < share < 0.95
+        bound = 5 * np.sqrt(share * (1 - share) / n)
+        assert abs(float(drawn.loc["no-protection", measure]) - share) < bound
+
+
+@pytest.mark.parametrize("world", cases(["records", "table", "subjects"], ["table"]))
+def test_the_precision_is_swept_and_uncertain(tmp_path, world):
+    path = write(tmp_path, world, "one-shot", "plain")
+    policies = [name for name in WORLDS[world][3] if name in ("basic", "masking")]
+    decider = "subjects" if world == "subjects" else "publisher"
+    common = {**LOGIT, f"{decider}.policies": policies}
+    swept = reidsim.run_batch(
+        path, overrides={**common, "sweep.values": {"adversary.precision": [0.0, 0.05, 1e12]}}, executor="serial"
+    ).runs
+    assert (swept["state"] == "complete").all(), swept["error"].tolist()
+    for precision, row in zip((0.0, 0.05, 1e12), swept.to_dict("records"), strict=True):
+        alone = reidsim.run(path, overrides={**common, "adversary.precision": precision}).summary.iloc[0]
+        assert row["publisher_payoff"] == pytest.approx(alone["publisher_payoff"], abs=1e-9)
+    without = reidsim.run(path, overrides={f"{decider}.policies": policies}).summary.iloc[0]
+    assert swept["publisher_payoff"].iloc[-1] == pytest.approx(without["publisher_payoff"], abs=1e-9)
+    uncertain = {"adversary.precision": {"distribution": "uniform", "low": 0.01, "high": 0.2}}
+    drawn = reidsim.run_batch(
+        path, overrides={**common, "uncertainty": {"samples": 3, "parameters": uncertain}}, executor="serial"
+    ).runs
+    assert len(set(drawn["adversary.precision"])) == 3
+    assert len(set(drawn["publisher_payoff"])) > 1
+
+
+def test_cross_play_tells_the_adversary_who_errs_from_the_one_who_does_not(tmp_path):
+    path = write(tmp_path, "records", "one-shot", "plain")
+    play = reidsim.cross_play(path, overrides={**LOGIT, "publisher.policies": ["basic"]})
+    assert play.manifest["own_adversary"] == "one-shot-logit"
+    assert {"one-shot-logit", "one-shot", "always"} <= set(play.table["adversary"])
+    faced = play.table[(play.table["defender"] == "basic") & (play.table["plans_against"] == "one-shot")]
+    by_adversary = faced.set_index("adversary")
+    plain = reidsim.run(path).summary.loc["basic", "publisher_payoff"]
+    assert by_adversary.loc["one-shot", "publisher_payoff"] == pytest.approx(plain)
+    assert by_adversary.loc["one-shot-logit", "publisher_payoff"] < plain
+
+
+@pytest.mark.deep
+def test_switches_are_exact_where_attacks_do_not_depend_on_the_amount(tmp_path):
+    path = write(tmp_path, "records", "one-shot", "plain")
+    loaded = load_scenario(path, {**LOGIT, "publisher.policies": ["basic", "no-protection", "opt-in"]})
+    along_loss = switch_loaded(loaded, "economics.loss")
+    assert along_loss.manifest["switch"]["exact"]
+    along_cost = switch_loaded(loaded, "economics.cost")
+    assert not along_cost.manifest["switch"]["exact"]
+
+
+@pytest.mark.deep
+def test_an_adversary_of_ones_own_errs_if_it_tells_what_attacks_are_worth(tmp_path):
+    path = write(tmp_path, "records", "one-shot", "plain")
+    (tmp_path / "own.py").write_text(
+        "from reidsim.adversaries.one_shot import OneShotAdversary\n"
+        "class Mute:\n"
+        "    def __init__(self, gain, cost): self.known = OneShotAdversary(gain, cost)\n"
+        "    def respond(self, linkage, rows=None): return self.known.respond(linkage, rows)\n"
+        "class Telling(Mute):\n"
+        "    def weigh(self, linkage, rows=None): return self.known.weigh(linkage, rows)\n"
+    )
+    own = {**LOGIT, "adversary.planner": "own:Telling"}
+    found = reidsim.run(path, overrides=own, allow_code=True).summary[MEASURES]
+    plain = reidsim.run(path, overrides=LOGIT).summary[MEASURES]
+    pd.testing.assert_frame_equal(found, plain, rtol=0, atol=1e-9)
+    with pytest.raises(InputError, match=r"adversary.rationality: an adversary of your own errs by what an attack is"):
+        reidsim.run(path, overrides={**own, "adversary.planner": "own:Mute"}, allow_code=True)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "changes", "problem"),
+    [
+        ("xia2015", LOGIT, "figures.sequential: figures of the sequential attack are of an adversary who does not err"),
+        ("prasser2017", LOGIT, "publisher.policies: under prosecutor risk .* who does not err; found 'local-recoding'"),
+    ],
+)
+def test_what_is_told_of_adversaries_without_errors_alone_is_refused(scenario, changes, problem):
+    with pytest.raises(InputError, match=problem):
+        load_scenario(scenario, changes)
+
+
+def test_subjects_who_search_greedily_face_nobody_who_errs(tmp_path):
+    path = write(tmp_path, "subjects", "one-shot", "plain")
+    with pytest.raises(InputError, match=r"subjects.solver.*found 'greedy'; expected one of best-first"):
+        reidsim.run(path, overrides={**LOGIT, "subjects.solver": "greedy"})
