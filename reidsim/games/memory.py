@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from reidsim.adversaries.multistage.attack import PlannedResponse
 from reidsim.adversaries.response import Adversary, Linkage, Response
 from reidsim.games.adversary_types import TypesLinker
 from reidsim.games.record_game import WITHHELD, Linker, RecordGame, shared_rows
@@ -143,7 +144,13 @@ class RememberingAdversary:
                 values[places] = getattr(reply, name)
             if frequency is not None and reply.frequency is not None:
                 frequency[places] = reply.frequency
-        return Response(**arrays, frequency=frequency)
+        planned = [(places, reply) for places, reply in replies if isinstance(reply, PlannedResponse)]
+        if len(planned) < len(replies):
+            return Response(**arrays, frequency=frequency)
+        plan, used = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        for places, staged in planned:
+            plan[places], used[places] = staged.plan, staged.used
+        return PlannedResponse(**arrays, frequency=frequency, plan=plan, used=used)
 
 
 def linker_with_past(game: RecordGame) -> RememberingLinker | None:
