@@ -296,8 +296,8 @@ def _compiled(each: AdversaryType) -> _Compiled | None:
 def _worthwhile(game: RecordGame) -> Iterator[tuple[Strategies, Floats]]:
     """Yield for each record the strategies that may be best, by falling utility, and their utilities.
 
-    Who has seen something of a record learns nothing by seeing it again: sharing it as well is worth no less, brings the
-    same replies, and has no higher number.
+    Who has seen something of a record learns nothing by seeing it again: sharing it as well is worth no less, brings
+    the same replies, and has no higher number.
     """
     linker = linker_with_past(game)
     if linker is None:
