@@ -17,7 +17,7 @@ from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.rounds import setting_of
 from reidsim.reports.explanation import explanation
 from reidsim.scenarios.load import load_scenario
-from reidsim.web.exploration import world_of
+from reidsim.web.exploration import Explorer
 
 SCENARIO = """
 title = "Forty of ninety"
@@ -391,9 +391,6 @@ def test_explanation_of_prices_by_record(town):
 
 
 def test_the_served_page_plays_its_rounds(town):
-    world = world_of(load_scenario(town), "basic")
-    world.step()
-    expected = reidsim.run(town).analysis.rounds.query("policy == 'basic'")["publisher_payoff"].iloc[0]
-    assert world.measures["publisher_payoff"] == pytest.approx(expected)
-    with pytest.raises(InputError, match="not a policy of scenarios with agents"):
-        world_of(load_scenario("prasser2017"), "local-recoding")
+    played = Explorer(load_scenario(town)).play({})
+    expected = reidsim.run(town).analysis.rounds
+    pd.testing.assert_frame_equal(played.rounds, expected)

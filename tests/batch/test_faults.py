@@ -70,7 +70,7 @@ def wait_for_runs(process, folder, number=1):
 def test_a_batch_that_is_killed_again_and_again_loses_nothing(work, plain, monkeypatch, executor):
     mark = f"REIDSIM_TEST_{os.getpid()}_{time.monotonic_ns()}"
     monkeypatch.setenv(mark, "1")
-    chance = random.Random(executor)
+    chance = random.Random(executor)  # noqa: S311 - moments of a test
     workers = ["--workers", "2"] if executor == "processes" else []
     for moment in range(10):
         go_on = ["--resume"] if (work / "out").exists() else []
