@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from reidsim.adversaries.multistage.attack import PlannedResponse
 from reidsim.adversaries.response import Adversary, Linkage, Response
 from reidsim.games.adversary_types import TypesLinker
 from reidsim.games.record_game import WITHHELD, Linker, RecordGame, shared_rows
@@ -146,7 +147,13 @@ class RememberingAdversary:
                 frequency[places] = reply.frequency
             if pays is not None:
                 pays[places] = reply.invited
-        return Response(**arrays, frequency=frequency, pays=pays)
+        planned = [(places, reply) for places, reply in replies if isinstance(reply, PlannedResponse)]
+        if len(planned) < len(replies):
+            return Response(**arrays, frequency=frequency, pays=pays)
+        plan, used = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        for places, staged in planned:
+            plan[places], used[places] = staged.plan, staged.used
+        return PlannedResponse(**arrays, frequency=frequency, pays=pays, plan=plan, used=used)
 
 
 def linker_with_past(game: RecordGame) -> RememberingLinker | None:

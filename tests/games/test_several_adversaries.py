@@ -21,6 +21,7 @@ from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.masking import several_adversaries
 from reidsim.games.masking.several_adversaries import best_against_several
+from reidsim.games.memory import RememberingAdversary, RememberingLinker
 from reidsim.games.record_game import WITHHELD, Constraint, RecordGame
 from reidsim.releases.masking import MaskingSpace
 
@@ -225,5 +226,25 @@ def test_who_looks_at_few_attributes_is_played_as_by_branch_and_bound(no_attack,
         played = RecordGame(game.space, types[0].linker, types[0].adversary, played.benefit, played.loss)
     found = best_against_several(played, no_attack=no_attack)
     best = branch_and_bound(played, Constraint(no_attack=no_attack))
+    assert found.solver == "best-first"
+    np.testing.assert_array_equal(found.strategies, best.strategies)
+
+
+@examples(12)
+@given(data=st.data())
+def test_who_remembers_is_played_as_by_branch_and_bound(data):
+    world, game, _ = data.draw(worlds_of_types(chain="two-stage"))
+    n, meet = game.n_records, world.game.space.meet
+    past = np.array(data.draw(st.lists(st.integers(-1, game.space.size - 1), min_size=n, max_size=n)))
+    types = [
+        replace(
+            each,
+            linker=RememberingLinker((each.linker,), np.zeros(n, np.intp), np.arange(n), past, meet),
+            adversary=RememberingAdversary(each.adversary),
+        )
+        for each in game.types
+    ]
+    played = game.with_types(types)
+    found, best = best_against_several(played), branch_and_bound(played)
     assert found.solver == "best-first"
     np.testing.assert_array_equal(found.strategies, best.strategies)

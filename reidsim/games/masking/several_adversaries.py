@@ -11,7 +11,7 @@ however it links and plans, has its replies to each form of these in a table.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -35,6 +35,7 @@ from reidsim.adversaries.simple_behaviours import NeverAttacks
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.masking.tabled_replies import TabledReplies, tabled
+from reidsim.games.memory import RememberingAdversary, RememberingLinker, known_of, linker_with_past
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Floats, Strategies
@@ -47,6 +48,9 @@ _MOST_ORDERED_EACH = 1 << 16
 _FIRST_PORTION = 32
 _SHARE = 8
 
+
+# Pasts for which the strategies that may be best are kept.
+_MOST_PASTS = 256
 
 # Surnames inferred are kept for all targets if they take no more places than this, of 32 bytes each.
 _MOST_KEPT = 6_000_000
@@ -107,16 +111,30 @@ class _Compiled:
         return _replies(self.arrays, self.inferred.memory(target), target, strategies)
 
 
+@dataclass(frozen=True, eq=False)
+class _Remembering:
+    """An adversary who knows what was released before: it replies to that and what is released now, together."""
+
+    replies: _Compiled | TabledReplies
+    linker: RememberingLinker
+
+    def of(self, target: int, strategies: Strategies) -> tuple[NDArray[np.bool_], Floats]:
+        """Return whether it attacks strategies of a record, and with what probability it re-identifies it."""
+        past = np.full(len(strategies), self.linker.past[target], dtype=np.int64)
+        return self.replies.of(int(self.linker.cells[target]), known_of(strategies, past, self.linker.meet))
+
+
 class _Opponent(NamedTuple):
     """One adversary, and the probability that it is there."""
 
     weight: float
-    replies: _Compiled | TabledReplies
+    replies: _Compiled | TabledReplies | _Remembering
 
     @property
     def infers(self) -> bool:
         """Whether surnames have to be inferred to know its reply."""
-        return isinstance(self.replies, _Compiled) and self.replies.arrays.infers
+        replies = self.replies.replies if isinstance(self.replies, _Remembering) else self.replies
+        return isinstance(replies, _Compiled) and replies.arrays.infers
 
 
 def best_against_several(game: RecordGame, *, no_attack: bool = False) -> Choice:
@@ -139,7 +157,7 @@ def best_against_several(game: RecordGame, *, no_attack: bool = False) -> Choice
         return branch_and_bound(game, Constraint(no_attack=no_attack))
     n, one_of, tie = game.n_records, _meeting(game) == "one-of", game.tie().tolist()
     strategies, evaluated = np.full(n, WITHHELD, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    for target, (order, utility) in enumerate(_orders(game)):
+    for target, (order, utility) in enumerate(_worthwhile(game)):
         strategies[target], evaluated[target] = _best_of(
             opponents, target, order, float(game.benefit[target]) * utility, float(game.loss[target]),
             tie[target], one_of=one_of, no_attack=no_attack,
@@ -228,9 +246,10 @@ def _opponents(game: RecordGame) -> list[_Opponent] | None:
     alone = AdversaryType("", 1.0, game.linker, game.adversary)
     opponents: list[_Opponent] = []
     for each in game.types if isinstance(game, TypesGame) else (alone,):
-        if isinstance(each.adversary, NeverAttacks) or each.weight == 0:
+        planner = each.adversary.adversary if isinstance(each.adversary, RememberingAdversary) else each.adversary
+        if isinstance(planner, NeverAttacks) or each.weight == 0:
             continue
-        replies = _compiled(each, game.n_records) or tabled(each.linker, each.adversary, game.space)
+        replies = _replies_of(each, game.space)
         if replies is None:
             return None
         opponents.append(_Opponent(each.weight, replies))
@@ -241,7 +260,19 @@ def _meeting(game: RecordGame) -> Together:
     return game.together if isinstance(game, TypesGame) else "one-of"
 
 
-def _compiled(each: AdversaryType, n_records: int) -> _Compiled | None:
+def _replies_of(each: AdversaryType, space: MaskingSpace) -> _Compiled | TabledReplies | _Remembering | None:
+    """Return what tells the replies of an adversary; None if it infers otherwise, or looks at too much."""
+    linker, adversary = each.linker, each.adversary
+    if not isinstance(linker, RememberingLinker):
+        return _compiled(each) or tabled(linker, adversary, space)
+    if len(linker.linkers) > 1 or not isinstance(adversary, RememberingAdversary):
+        return None
+    alone = replace(each, linker=linker.linkers[0], adversary=adversary.adversary)
+    replies = _compiled(alone) or tabled(alone.linker, alone.adversary, space)
+    return None if replies is None else _Remembering(replies, linker)
+
+
+def _compiled(each: AdversaryType) -> _Compiled | None:
     """Return the attack of an adversary, compiled; None if it is no attack in two stages."""
     attack, linker = each.adversary, each.linker
     if not isinstance(attack, MultistageAttack) or type(linker) is not MultistageLinker:
@@ -255,11 +286,32 @@ def _compiled(each: AdversaryType, n_records: int) -> _Compiled | None:
         inferred = _Inferred(linker.attack, linker.world, linker.space)
         known.append(inferred)
     gain, cost = (
-        np.broadcast_to(np.asarray(amount, dtype=np.float64), (n_records,)).copy()
+        np.broadcast_to(np.asarray(amount, dtype=np.float64), (linker.space.n_records,)).copy()
         for amount in (attack.gain, attack.cost)
     )
     arrays = inferred.arrays._replace(gain=gain, cost=cost, overconfident=linker.attack.overconfident)
     return _Compiled(arrays, inferred)
+
+
+def _worthwhile(game: RecordGame) -> Iterator[tuple[Strategies, Floats]]:
+    """Yield for each record the strategies that may be best, by falling utility, and their utilities.
+
+    Who has seen something of a record learns nothing by seeing it again: sharing it as well is worth no less, brings
+    the same replies, and has no higher number.
+    """
+    linker = linker_with_past(game)
+    if linker is None:
+        yield from _orders(game)
+        return
+    kept: dict[tuple[int, int], tuple[Strategies, Floats]] = {}
+    for past, (order, utility) in zip(linker.past.tolist(), _orders(game), strict=True):
+        key = (past, id(order))
+        if key not in kept:
+            if len(kept) >= _MOST_PASTS:
+                kept.clear()
+            again = known_of(order, np.full(len(order), past, dtype=np.int64), linker.meet) == order
+            kept[key] = order[again], utility[again]
+        yield kept[key]
 
 
 def _orders(game: RecordGame) -> Iterator[tuple[Strategies, Floats]]:

@@ -64,11 +64,11 @@ def tabled(linker: Linker, adversary: Adversary, space: MaskingSpace) -> TabledR
     strategies, form = np.arange(space.size), np.zeros(space.size, dtype=np.int32)
     for place, size, position in zip(places.tolist(), shape, positions, strict=True):
         form = form * size + (strategies // place % space.shape[position]).astype(np.int32)
-    invited = np.zeros((space.n_records, n_forms), dtype=np.bool_)
-    reidentified = np.zeros((space.n_records, n_forms))
-    # Attributes that must be shared have one level only.
+    # Attributes that must be shared have one level only. Records may be others than those of the space.
     met, first = np.unique(form, return_index=True)
-    for number, strategy in zip(met.tolist(), first.tolist(), strict=True):
-        response = adversary.respond(linker.link(strategy))
+    replies = [adversary.respond(linker.link(strategy)) for strategy in first.tolist()]
+    invited = np.zeros((len(replies[0].attacks), n_forms), dtype=np.bool_)
+    reidentified = np.zeros((len(replies[0].attacks), n_forms))
+    for number, response in zip(met.tolist(), replies, strict=True):
         invited[:, number], reidentified[:, number] = response.invited, response.reidentified
     return TabledReplies(invited, reidentified, form)

@@ -181,11 +181,12 @@ def _one_world(result: Result) -> str:
     breaches = through.groupby(["policy", "adversary", "through"], observed=True)["breaches"].sum()
     total = breaches.groupby("policy").sum()
     return (
-        f"Over ten rounds {total['no-protection']:.0f} people are expected to be re-identified if records are shared "
-        f"as they are, {breaches['no-protection', 'marketer', 'voter-list']:.0f} of them by the marketer through the "
+        f"Over ten rounds {total['no-protection']:.0f} re-identifications are expected if records are shared as they "
+        f"are, {breaches['no-protection', 'marketer', 'voter-list']:.0f} of them by the marketer through the "
         f"voter list and {breaches['no-protection', 'broker', 'genealogy and voter-list']:.0f} by the broker through "
-        f"the genealogy it buys. Against subjects who mask it is {total['masking']:.0f}, all by the broker, and they "
-        f"get {pays['masking']:.0f} of 100, against {pays['no-protection']:.0f} without protection, where most leave."
+        f"the genealogy it buys. Against subjects who mask there are {total['masking']:.0f}, all by the broker, who "
+        f"remembers what was out before it had the genealogy; they get {pays['masking']:.0f} of 100, against "
+        f"{pays['no-protection']:.0f} without protection."
     )
 
 
