@@ -62,7 +62,7 @@ def test_what_a_scenario_leaves_out_has_a_default():
     assert least.adversary.confidence_threshold == 0.5
     assert least.adversary.overconfident is False
     assert least.resources["registry"].holds == "anyone"
-    assert least.resources["registry"].missing_alleles == 0
+    assert least.resources["registry"].missing_alleles is None
     assert least.figures.search_path is None
     assert least.beliefs.of(least.economics) == least.economics.model_copy(update={"gain": 1.0})
 
