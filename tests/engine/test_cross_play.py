@@ -382,7 +382,7 @@ def test_the_command(tmp_path, monkeypatch):
     [
         (
             lambda: cross_play("xia2021"),
-            r"game: nobody decides what is shared; expected tables or masking",
+            r"game: nobody decides what is shared; found .risk.; expected a kind",
         ),
         (lambda: cross_play(TOWN, attack_rate=1.5), "attack_rate"),
         (lambda: cross_play("nowhere"), "nowhere"),

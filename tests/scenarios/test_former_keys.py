@@ -9,8 +9,8 @@ from reidsim.bundled import bundled_names
 from reidsim.cli import main
 from reidsim.errors import InputError
 from reidsim.scenarios.former_keys import FORMER_KEYS, former_keys, refuse_former
-from reidsim.scenarios.kind import schemas
 from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.registry import schemas
 
 PRICE = {"values": [1, 2]}
 GAMES = schemas()

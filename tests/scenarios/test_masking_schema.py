@@ -7,8 +7,8 @@ from pydantic import ValidationError
 
 from reidsim.errors import InputError
 from reidsim.kinds.masking.schema import MaskingScenario
-from reidsim.scenarios.kind import schemas
 from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.registry import schemas
 from reidsim.validation import validated
 
 SMALLEST = {
