@@ -22,9 +22,9 @@ from reidsim.engine.results import Clock, Illustrator, make_manifest
 from reidsim.errors import InputError
 from reidsim.games.double_oracle import Sum
 from reidsim.progress import watched
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 from reidsim.scenarios.named_adversaries import WHO_COMES, who_may_come, whoever_comes
+from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 
