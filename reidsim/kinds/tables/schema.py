@@ -21,8 +21,8 @@ from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.figures_schema import FiguresSection
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.policy import AnonymityK, with_each_k
-from reidsim.scenarios.resource_schema import check_together, drawn_lists_of
-from reidsim.scenarios.schema import RECORD_COLUMNS, BeliefsSection, EconomicsSection, ScenarioHead
+from reidsim.scenarios.resource_schema import ListBeliefsSection, check_together, drawn_lists_of
+from reidsim.scenarios.schema import RECORD_COLUMNS, EconomicsSection, ScenarioHead
 from reidsim.validation import Section
 
 # Of risks of several adversaries, the one whose people the others' are among.
@@ -66,7 +66,7 @@ class TablesEconomicsSection(EconomicsSection):
     columns: PriceColumns = Field(default=PriceColumns(), description="amounts that differ by record")
 
 
-class TablesBeliefsSection(BeliefsSection):
+class TablesBeliefsSection(ListBeliefsSection):
     """What the publisher believes when it plans; the truth where not given."""
 
     risk: Risk | None = Field(
@@ -283,6 +283,7 @@ class TablesScenario(ScenarioHead):
         return drawn_lists_of(self.resources)
 
     def _check_resources(self) -> None:
+        self.beliefs.check_lists(self.lists)
         for name, resource in self.resources.items():
             for attribute in resource.attributes:
                 if attribute not in self.attributes:
