@@ -98,7 +98,7 @@ class DrawnResourceSection(Section):
 
 
 class ListBeliefsSection(BeliefsSection):
-    """What is believed by whoever plans where there may be lists drawn from the people."""
+    """What whoever shares the records believes when it plans; the truth where not given."""
 
     lists: Literal["members", "coverage"] = Field(
         default="members",
