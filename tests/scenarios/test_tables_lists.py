@@ -270,13 +270,29 @@ def test_agents_plan_by_coverage_as_one_game_does(town):
         assert not members.summary[shown].equals(alone.summary[shown])
 
 
-def test_points_of_amounts_are_planned_by_coverage(town):
-    study = study_of(town, adversary__holds=["voters", "file"], **COVERAGE)
+@pytest.mark.parametrize(
+    "changes", [{"adversary__holds": ["voters", "file"], **COVERAGE}, {"beliefs__risk": "prosecutor"}]
+)
+def test_points_of_amounts_are_planned_by_what_is_believed(town, changes):
+    study = study_of(town, **changes)
     points = record_points(study)
     played = play(study, ("basic", "no-attack"))
     for policy in ("basic", "no-attack"):
         plan = points.plan(policy, study.scenario.economics)
         np.testing.assert_array_equal(plan.strategies, played[policy].equilibrium.strategies)
+    told = study.policy("basic").defender(study, 0).choose(study.truth).strategies
+    assert not np.array_equal(played["basic"].equilibrium.strategies, told)
+
+
+@pytest.mark.parametrize("known", ["members", "coverage"])
+def test_a_sweep_of_a_table_as_a_whole_looks_records_up_in_lists(town, known):
+    changes = {"publisher.unit": "table", "publisher.policies": ["basic"], "adversary.holds": ["voters"]}
+    changes |= {"economics.gain": GAIN, "beliefs.lists": known}
+    losses = [120, 1000]
+    swept = reidsim.run(town, overrides={**changes, "sweep.values": {"economics.loss": losses}}).runs
+    alone = [reidsim.run(town, overrides={**changes, "economics.loss": loss}).summary for loss in losses]
+    expected = [each["publisher_payoff"]["basic"] for each in alone]
+    np.testing.assert_allclose(swept["publisher_payoff"], expected)
 
 
 def _dotted(changes):
