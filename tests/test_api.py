@@ -17,7 +17,8 @@ import reidsim
 TOWN = Path(__file__).parent / "scenarios" / "town"
 MEASURES = [
     "publisher_payoff", "adversary_payoff", "utility", "generalization_intensity", "share_attacked", "risk",
-    "risk_if_attacked", "share_unchanged", "share_suppressed",
+    "risk_if_attacked", "share_unchanged", "share_suppressed", "reidentified_any", "reidentified_median",
+    "reidentified_95", "reidentified_99", "publisher_payoff_cvar", "adversary_payoff_cvar",
 ]  # fmt: skip
 
 
@@ -138,7 +139,7 @@ def test_a_scenario_is_run_by_its_file(town, kind):
     assert reidsim.run(kind(town)).name == "town"
 
 
-def test_the_summary_has_the_nine_measures_by_policy(result):
+def test_the_summary_has_the_measures_by_policy(result):
     assert list(result.summary.columns) == MEASURES
     assert result.summary.index.name == "policy"
     assert result.summary.index.tolist() == ["basic", "no-attack"]
@@ -229,7 +230,7 @@ def test_an_input_error_is_a_value_error_that_tells_its_parts(town):
 def test_a_result_is_saved_to_a_folder_and_reads_back(result, tmp_path, kind):
     assert result.save(kind(tmp_path / "out")) == tmp_path / "out"
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        "manifest.json", "records.parquet", "runs.parquet",
+        "manifest.json", "records.parquet", "reidentified.parquet", "runs.parquet",
     ]  # fmt: skip
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out" / "runs.parquet"), result.runs)
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out" / "records.parquet"), result.records)

@@ -33,7 +33,7 @@ from reidsim.measures import columns_of
 from reidsim.progress import DelayedProgress
 from reidsim.reports.summary_table import summary_tables
 from reidsim.reports.verdict import verdict
-from reidsim.scenarios.kind import kind_named, schemas
+from reidsim.scenarios.registry import kind_named, schemas
 
 TOWN = Path(__file__).parent / "scenarios" / "town"
 REIDSIM = shutil.which("reidsim", path=str(Path(sys.executable).parent)) or "reidsim"

@@ -31,9 +31,9 @@ from reidsim.measures import Measure, columns_of, measures_among
 from reidsim.reports.measures_html import measures_table
 from reidsim.reports.page.report import report_text
 from reidsim.reports.summary_table import summary_tables
-from reidsim.scenarios import kind as kinds
-from reidsim.scenarios.kind import kind_named, kind_names, kind_of, kind_of_content
+from reidsim.scenarios import registry
 from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.registry import kind_named, kind_names, kind_of, kind_of_content
 
 TESTS = Path(__file__).parent
 TOWN = TESTS / "scenarios" / "town" / "town.toml"
@@ -157,7 +157,7 @@ RAFFLE = RaffleKind()
 def raffle(monkeypatch, tmp_path):
     """A scenario of a kind with a measure of its own."""
     monkeypatch.setattr(tables_kind, "RAFFLE", RAFFLE, raising=False)
-    monkeypatch.setitem(kinds._OWN, "raffle", "reidsim.kinds.tables.kind:RAFFLE")
+    monkeypatch.setitem(registry._OWN, "raffle", "reidsim.kinds.tables.kind:RAFFLE")
     path = tmp_path / "raffle.toml"
     path.write_text(f'extends = "{TOWN.as_posix()}"\ngame = "raffle"\n')
     return load_scenario(path)
@@ -196,7 +196,7 @@ def test_the_report_explains_a_measure_of_an_own_kind(raffle, tmp_path):
 
 def test_the_report_of_a_kind_that_is_not_installed_says_so(raffle, tmp_path, monkeypatch):
     test_the_report_explains_a_measure_of_an_own_kind(raffle, tmp_path)
-    monkeypatch.delitem(kinds._OWN, "raffle")
+    monkeypatch.delitem(registry._OWN, "raffle")
     with pytest.raises(InputError, match=r"results: game: value not allowed; found 'raffle'"):
         report_text(tmp_path / "results")
 

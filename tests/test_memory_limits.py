@@ -162,7 +162,7 @@ _PEAK = r"""
 import re, sys
 import reidsim
 from reidsim.kinds.tables.memory import needed_memory
-from reidsim.scenarios.kind import kind_of
+from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.load import load_scenario
 loaded = load_scenario(sys.argv[1], {"publisher.unit": sys.argv[2]})
 needed = needed_memory(kind_of(loaded.scenario).build(loaded))

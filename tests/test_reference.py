@@ -27,7 +27,7 @@ from reidsim.reports.reference.keys import Elsewhere, anchor, described_sections
 from reidsim.reports.reference.words import default_in_words, kind_in_words
 from reidsim.reports.reference.write import reference_pages
 from reidsim.scenarios.attack_recipe import AttackRecipe
-from reidsim.scenarios.kind import schemas
+from reidsim.scenarios.registry import schemas
 from reidsim.validation import Section
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"

@@ -448,9 +448,14 @@ def test_who_stayed_away_in_the_last_round_of_agents_is_left_out(folder):
 
 @pytest.mark.parametrize("unit", ["record", "table"])
 def test_with_agents_the_numbers_are_those_of_the_round_whose_forms_are_shared(folder, reidsim_, unit):
-    """Risk from the records alone; means over rounds differ, since people leave."""
+    """Risk from the records alone; means over rounds differ, since people leave, and are then safe."""
     Path("agents.toml").write_text(SCENARIO)
-    rounds = {"agents.rounds": 3, "agents.participation.reward": 1, "agents.participation.harm": 4}
+    rounds = {
+        "agents.rounds": 3,
+        "agents.remembers": False,
+        "agents.participation.reward": 1,
+        "agents.participation.harm": 4,
+    }
     reidsim.run(
         "agents.toml", overrides={**rounds, "publisher.unit": unit, "publisher.policies": ["no-protection", "basic"]}
     ).save("rounds")

@@ -9,8 +9,8 @@ from typing import Any
 
 from reidsim.bundled import BUNDLED, data_file
 from reidsim.errors import InputError
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 
 # Folder of the files of scenarios that come with reidsim.

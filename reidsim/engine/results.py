@@ -22,8 +22,8 @@ import pandas as pd
 import reidsim
 from reidsim.errors import InputError
 from reidsim.measures import Measure
-from reidsim.scenarios.kind import is_of_package, kind_of, kind_of_content
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.registry import is_of_package, kind_of, kind_of_content
 from reidsim.scenarios.schema import ScenarioHead
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import MEASURES, RISK
 from reidsim.games.reidentified import Reidentified, distribution_table, evenly_mixed, measures_table
 from reidsim.measures import columns_of
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.people import PERSON
+from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.study import AnalysisTables, Played, PolicyOutcome, Progress, Study, equilibria_of
 from reidsim.wording import counted
 

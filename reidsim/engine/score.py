@@ -17,9 +17,9 @@ from reidsim.games.reidentified import measures_table, reidentified_in
 from reidsim.measures import Measure, measures_among
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.agents import left_out_of_rounds
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import counted_units
+from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress, equilibria_of
 

@@ -15,8 +15,8 @@ from reidsim.engine.run_result import RunResult, run_table
 from reidsim.errors import InputError
 from reidsim.games.reidentified import Reidentified, distribution_table, evenly_mixed, measures_table
 from reidsim.memory import free_memory, require_memory
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Played, Progress, Study, equilibria_of
 

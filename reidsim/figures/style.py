@@ -22,7 +22,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY_BLUE, VERMILION
 from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.kind import DEFAULT_KIND, kind_named, kinds_at_hand
+from reidsim.scenarios.registry import DEFAULT_KIND, kind_named, kinds_at_hand
 
 # The scenario says in which currency.
 UNIT = "per record"

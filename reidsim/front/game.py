@@ -28,9 +28,9 @@ from reidsim.front.records import Records
 from reidsim.populations.population import Population
 from reidsim.progress import watched
 from reidsim.scenarios.given import validated_with
-from reidsim.scenarios.kind import DEFAULT_KIND, kind_named, kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.named_adversaries import WHO_COMES
+from reidsim.scenarios.registry import DEFAULT_KIND, kind_named, kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress, Study
 

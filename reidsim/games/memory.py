@@ -136,24 +136,28 @@ class RememberingAdversary:
         arrays: dict[str, Any] = {
             item.name: np.zeros(n, dtype=np.bool_ if item.name == "attacks" else np.float64)
             for item in fields(Response)
-            if item.name not in ("frequency", "pays")
+            if item.name not in ("frequency", "pays", "gain")
         }
         frequency = np.ones(n) if drawn else None
+        # How payoffs vary is known if it is of all.
+        gain = None if any(reply.gain is None for _, reply in replies) else np.zeros(n)
         pays = np.zeros(n, dtype=np.bool_) if any(reply.pays is not None for _, reply in replies) else None
         for places, reply in replies:
             for name, values in arrays.items():
                 values[places] = getattr(reply, name)
             if frequency is not None and reply.frequency is not None:
                 frequency[places] = reply.frequency
+            if gain is not None and reply.gain is not None:
+                gain[places] = reply.gain
             if pays is not None:
                 pays[places] = reply.invited
         planned = [(places, reply) for places, reply in replies if isinstance(reply, PlannedResponse)]
         if len(planned) < len(replies):
-            return Response(**arrays, frequency=frequency, pays=pays)
+            return Response(**arrays, frequency=frequency, pays=pays, gain=gain)
         plan, used = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
         for places, staged in planned:
             plan[places], used[places] = staged.plan, staged.used
-        return PlannedResponse(**arrays, frequency=frequency, pays=pays, plan=plan, used=used)
+        return PlannedResponse(**arrays, frequency=frequency, pays=pays, gain=gain, plan=plan, used=used)
 
 
 def linker_with_past(game: RecordGame) -> RememberingLinker | None:

@@ -9,8 +9,9 @@ from reidsim.agents.phases import FIRST_STREAMS, PHASES, Phase
 from reidsim.errors import InputError, listed
 from reidsim.scenarios.agents import types_of
 from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
-from reidsim.scenarios.kind import Kind, kind_named, kind_names, kind_of
+from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.registry import kind_named, kind_names, kind_of
 from reidsim.scenarios.schema import ScenarioHead, economics_of
 from reidsim.wording import counted
 

@@ -26,7 +26,7 @@ from reidsim.figures.stress import belief_curves, policy_map, regret_curves, sen
 from reidsim.figures.sweep import sweep_figures
 from reidsim.file_names import plain_name
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
-from reidsim.scenarios.kind import kind_of_content
+from reidsim.scenarios.registry import kind_of_content
 
 
 def illustrate(result: Result, folder: Path) -> list[str]:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from reidsim.figures.style import policy_name
 from reidsim.measures import Measure, measures_among
-from reidsim.scenarios.kind import kind_of_content
+from reidsim.scenarios.registry import kind_of_content
 
 
 def measures_table(measures: pd.DataFrame, content: Mapping[str, Any]) -> str:

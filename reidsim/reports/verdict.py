@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from reidsim.measures import Measure, measures_among
-from reidsim.scenarios.kind import kind_of_content
 from reidsim.scenarios.people import counted_units
+from reidsim.scenarios.registry import kind_of_content
 
 # Payoffs that differ by less than this part of themselves are the same.
 _SAME = 1e-9

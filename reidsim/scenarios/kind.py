@@ -1,7 +1,6 @@
 """What a kind of scenario is: its name and schema, its policies, and how the engine plays its studies.
 
-Kinds register by name: those of the package here, those of installed packages by the entry points ``reidsim.kinds``,
-those of a user's module as ``module:object``. Everything above this floor knows a kind by this interface alone.
+Everything above this floor knows a kind by this interface alone; `reidsim.scenarios.registry` has kinds by name.
 """
 
 from __future__ import annotations
@@ -11,22 +10,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
 from reidsim.agents.measures import RUN_MEASURES
-from reidsim.errors import InputError, not_among
+from reidsim.errors import InputError
 from reidsim.games.measures import MEASURES
 from reidsim.measures import Measure, columns_of
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.faces import Faces
-from reidsim.scenarios.former_keys import FORMER_GAMES
-from reidsim.scenarios.parts import told_in_a_line
 from reidsim.scenarios.policy import Policy
 from reidsim.scenarios.record_sharing import RecordSharing
 from reidsim.scenarios.study import (
@@ -50,16 +45,9 @@ if TYPE_CHECKING:
     from reidsim.scenarios.opponents import Opponents
     from reidsim.scenarios.schema import ScenarioHead
 
-# Kinds of the package: where each is, as ``module:object``.
-_OWN = {
-    "tables": "reidsim.kinds.tables.kind:TABLES",
-    "masking": "reidsim.kinds.masking.kind:MASKING",
-    "risk": "reidsim.kinds.assessment.kind:ASSESSMENT",
-}
-DEFAULT_KIND = "tables"
-_GROUP = "reidsim.kinds"
+
 # Every kind that was made, by the schema of its scenarios; those of users' modules by what scenarios call them, too.
-_MADE: dict[type | str, Kind] = {}
+MADE: dict[type | str, Kind] = {}
 
 
 class Kind(Faces, RecordSharing, ABC):
@@ -96,7 +84,7 @@ class Kind(Faces, RecordSharing, ABC):
     amount_keys: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self) -> None:
-        _MADE[self.schema] = self
+        MADE[self.schema] = self
 
     # Scenarios
 
@@ -114,8 +102,8 @@ class Kind(Faces, RecordSharing, ABC):
             If nobody decides.
         """
         if not self.decider:
-            deciding = " or ".join(name for name in _OWN if kind_named(name).decides)
-            raise InputError("nobody decides what is shared", where="game", expected=deciding)
+            expected = "a kind of scenario in which somebody decides"
+            raise InputError("nobody decides what is shared", where="game", found=self.name, expected=expected)
         return tuple(getattr(scenario, self.decider).policies)
 
     def policy(self, name: str) -> Policy:
@@ -414,74 +402,3 @@ class Kind(Faces, RecordSharing, ABC):
     def play_together(self, studies: Sequence[Any]) -> Callable[[int], Mapping[str, PolicyOutcome]]:
         """Return what tells the outcomes at one of several points that are solved together, by its number."""
         return lambda point: self.play(studies[point])
-
-
-def kind_names() -> tuple[str, ...]:
-    """Return the names of all kinds, those of the package first."""
-    return (*_OWN, *sorted(entry.name for entry in entry_points(group=_GROUP) if entry.name not in _OWN))
-
-
-def kind_named(name: object) -> Kind:
-    """Return a kind by its name.
-
-    Raises
-    ------
-    InputError
-        If there is none; names the key ``game``.
-    """
-    if isinstance(name, str) and name in _OWN:
-        module, _, attribute = _OWN[name].partition(":")
-        return cast("Kind", getattr(import_module(module), attribute))
-    for entry in entry_points(group=_GROUP):
-        if entry.name == name:
-            return made_kind(entry.load(), str(name))
-    raise not_among("value not allowed", name, kind_names(), where="game")
-
-
-def made_kind(part: object, name: str) -> Kind:
-    """Return a kind of somebody's own: an object as it is, or what its class makes.
-
-    Raises
-    ------
-    InputError
-        If it is none; names the key ``game``.
-    """
-    with told_in_a_line("cannot be made", name, "game"):
-        own = part() if isinstance(part, type) and issubclass(part, Kind) else part
-    if isinstance(own, Kind):
-        _MADE[name] = own
-        return own
-    raise InputError("not a kind of scenario", where="game", found=name, expected="a class derived from Kind")
-
-
-def is_of_package(name: str) -> bool:
-    """Tell whether a kind comes with the package."""
-    return name in _OWN
-
-
-def kind_of(scenario: ScenarioHead) -> Kind:
-    """Return the kind of a scenario that has been read."""
-    return _MADE.get(type(scenario)) or kind_named(getattr(scenario, "game", None))
-
-
-def kind_of_content(content: Mapping[str, Any]) -> Kind:
-    """Return the kind of a scenario as run, in results of former versions, too.
-
-    Raises
-    ------
-    InputError
-        If there is no such kind.
-    """
-    game = content.get("game", DEFAULT_KIND)
-    return _MADE.get(str(game)) or kind_named(DEFAULT_KIND if game in FORMER_GAMES else game)
-
-
-def kinds_at_hand() -> Iterator[Kind]:
-    """Yield the kinds of all packages, each imported in its turn, then those of users' modules that were read."""
-    yield from map(kind_named, kind_names())
-    yield from _MADE.values()
-
-
-def schemas() -> dict[str, type[ScenarioHead]]:
-    """Return what scenario files of every kind may say, by the name of the kind."""
-    return {name: kind_named(name).schema for name in kind_names()}

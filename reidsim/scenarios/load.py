@@ -14,10 +14,11 @@ from reidsim.overrides import override, validated_after
 from reidsim.scenarios.adversary_schema import names_object
 from reidsim.scenarios.former_keys import FORMER_GAMES, refuse_former
 from reidsim.scenarios.given import validated_with
-from reidsim.scenarios.kind import DEFAULT_KIND, Kind, kind_named, made_kind
+from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.origins import origins_of
 from reidsim.scenarios.own_parts import OwnPart, own_parts_of
 from reidsim.scenarios.parts import Group, load_part, made_by, refuse_code
+from reidsim.scenarios.registry import DEFAULT_KIND, kind_named, made_kind
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import read_toml
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from reidsim.scenarios.adversary_schema import PLANNERS
-from reidsim.scenarios.kind import is_of_package, kind_of
 from reidsim.scenarios.parts import Group
+from reidsim.scenarios.registry import is_of_package, kind_of
 from reidsim.scenarios.schema import ScenarioHead
 
 

@@ -16,8 +16,8 @@ from typing import Any
 from reidsim.bundled import resolve
 from reidsim.errors import InputError
 from reidsim.scenarios.former_keys import FORMER_GAMES, FORMER_KEYS, FormerKey, former_keys
-from reidsim.scenarios.kind import DEFAULT_KIND
 from reidsim.scenarios.load import load_scenario, scenario_content
+from reidsim.scenarios.registry import DEFAULT_KIND
 from reidsim.scenarios.toml_statements import (
     KeyPath,
     Statement,

@@ -18,9 +18,9 @@ from reidsim.overrides import override, validated_after
 from reidsim.reports.verdict import best_policy
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.faces import Value
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
+from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import RECORD_COLUMNS, ScenarioHead
 from reidsim.scenarios.study import Study
 

@@ -17,8 +17,8 @@ from reidsim.figures.style import policy_name
 from reidsim.reports.measures_html import measures_table
 from reidsim.reports.verdict import verdict
 from reidsim.scenarios.faces import Choice, Control, Value
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.people import once_each
+from reidsim.scenarios.registry import kind_of
 from reidsim.web import figures, served
 from reidsim.web.exploration import Explored
 from reidsim.wording import counted

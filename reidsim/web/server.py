@@ -10,8 +10,8 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from reidsim.errors import InputError
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.web import served
 from reidsim.web.guard import Guard

@@ -235,7 +235,10 @@ def test_a_census_recipe_names_a_folder(work):
 def test_every_key_that_a_name_can_be_given_to_is_followed(work, pattern):
     """What a swept key names comes with reidsim, and the recipe with the files it names."""
     points = pd.DataFrame({pattern.replace("*", "any"): ["adult"]})
-    named = {"adversaries.any.weight": 1.0} if pattern.startswith("adversaries.") else {}
+    section = pattern.split(".")[0]
+    named = {"adversaries": {"adversaries.any.weight": 1.0}, "resources": {"resources.any.kind": "broker-file"}}.get(
+        section, {}
+    )
     loaded = load_scenario("xia2021" if pattern == "knowledge.*" else "town.toml", named)
     names = data_files(loaded, Design(points))
     assert {"bundled:populations/adult.toml", "bundled:populations/figures/adult-age-race-sex.csv.gz"} <= set(names)

@@ -17,8 +17,8 @@ from reidsim.engine.batch.runner import tasks_of
 from reidsim.engine.batch.tasks import RunTask
 from reidsim.errors import InputError
 from reidsim.scenarios.design_schema import SweepSection
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.registry import kind_of
 from reidsim.validation import validated
 
 TESTS = Path(__file__).resolve().parents[1]

@@ -382,7 +382,7 @@ def test_the_command(tmp_path, monkeypatch):
     [
         (
             lambda: cross_play("xia2021"),
-            r"game: nobody decides what is shared; expected tables or masking",
+            r"game: nobody decides what is shared; found .risk.; expected a kind",
         ),
         (lambda: cross_play(TOWN, attack_rate=1.5), "attack_rate"),
         (lambda: cross_play("nowhere"), "nowhere"),
@@ -416,6 +416,6 @@ def test_a_wrong_measure(tmp_path, monkeypatch):
 def test_what_a_single_game_leaves_out_is_said():
     plain, more = cross_play(TOWN), cross_play(TOWN, overrides={"agents": {"rounds": 3}})
     assert [warning for warning in more.warnings if warning not in plain.warnings] == [
-        "section agents is left out: one round, against the adversary of section adversary"
+        "section agents is left out: one round, against the adversary of the scenario"
     ]
     pd.testing.assert_frame_equal(more.table, plain.table)

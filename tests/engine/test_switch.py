@@ -19,8 +19,8 @@ from reidsim.engine.switch.result import INTERVAL_COLUMNS, SWITCH_COLUMNS
 from reidsim.engine.switch.run import switch_loaded
 from reidsim.errors import InputError
 from reidsim.reports.switch_table import switch_text
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.registry import kind_of
 
 KEYS = ("economics.loss", "economics.benefit", "economics.gain", "economics.cost")
 POLICIES = ["basic", "no-attack", "no-protection", "suppress-all", "k-anonymity-2"]

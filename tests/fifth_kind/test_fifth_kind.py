@@ -11,7 +11,7 @@ import reidsim
 from reidsim.cli import app
 from reidsim.errors import InputError
 from reidsim.reports.verdict import verdict
-from reidsim.scenarios.kind import kind_of
+from reidsim.scenarios.registry import kind_of
 from reidsim.web.exploration import Explorer
 
 FOLDER = Path(__file__).parent

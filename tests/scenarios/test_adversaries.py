@@ -22,8 +22,8 @@ from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.explanation import explanation
 from reidsim.reports.page.report import write_report
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.study import equilibria_of
 
 TOWN = Path(__file__).parent / "town" / "town.toml"

@@ -18,8 +18,8 @@ from reidsim.kinds.masking.kind import MASKING
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.reports.explanation import explanation
 from reidsim.reports.page.report import write_report
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.study import equilibria_of
 
 ATTRIBUTES = ("age", "town", "blood")

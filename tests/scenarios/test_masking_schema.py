@@ -7,8 +7,8 @@ from pydantic import ValidationError
 
 from reidsim.errors import InputError
 from reidsim.kinds.masking.schema import MaskingScenario
-from reidsim.scenarios.kind import schemas
 from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.registry import schemas
 from reidsim.validation import validated
 
 SMALLEST = {
@@ -62,7 +62,7 @@ def test_what_a_scenario_leaves_out_has_a_default():
     assert least.adversary.confidence_threshold == 0.5
     assert least.adversary.overconfident is False
     assert least.resources["registry"].holds == "anyone"
-    assert least.resources["registry"].missing_alleles == 0
+    assert least.resources["registry"].missing_alleles is None
     assert least.figures.search_path is None
     assert least.beliefs.of(least.economics) == least.economics.model_copy(update={"gain": 1.0})
 

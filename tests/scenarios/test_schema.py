@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from reidsim.bundled import bundled_folder, bundled_names
 from reidsim.errors import InputError
 from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.scenarios.kind import schemas
 from reidsim.scenarios.load import scenario_content
+from reidsim.scenarios.registry import schemas
 from reidsim.validation import validated
 
 SCHEMA = TablesScenario.model_json_schema(by_alias=True)

@@ -18,8 +18,8 @@ from reidsim.engine.stress.result import TABLES
 from reidsim.engine.stress.run import stress
 from reidsim.errors import InputError
 from reidsim.reports.illustration import illustrate
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.registry import kind_of
 
 EVERYTHING = """
 [stress]

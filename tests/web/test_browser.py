@@ -145,18 +145,22 @@ def test_the_page_works_and_stays_on_this_machine(server, page):
     assert page.find_element(By.CLASS_NAME, "reidsim-verdict").text != verdict
 
     # A number beyond the slider can be typed; what cannot be is told, and the scenario's own numbers stay.
-    def enter(number):
-        field = page.find_element(By.CSS_SELECTOR, ".v-text-field input[type=text]")
-        field.send_keys(Keys.CONTROL, "a")
-        field.send_keys(number)
-        # Solara takes keys that come faster than any hand's in another order.
-        time.sleep(1)
-        field.send_keys(Keys.ENTER)
+    def entered(number, expected, what):
+        """Type a number until it is taken: keys that come while the page is drawn anew are lost, as with slow hands."""
 
-    enter("-5")
-    until(lambda: "economics.benefit" in text(), "the value that cannot be used")
-    enter("5000")
-    until(lambda: "economics.benefit" not in text(), "the value that can be used")
+        def typed():
+            field = page.find_element(By.CSS_SELECTOR, ".v-text-field input[type=text]")
+            field.send_keys(Keys.CONTROL, "a")
+            field.send_keys(number)
+            time.sleep(1)
+            field.send_keys(Keys.ENTER)
+            time.sleep(2)
+            return expected()
+
+        until(typed, what)
+
+    entered("-5", lambda: "economics.benefit" in text(), "the value that cannot be used")
+    entered("5000", lambda: "economics.benefit" not in text(), "the value that can be used")
 
     forms = until(lambda: figure(page, "How each attribute is shared"), "the figure of forms")
     tabs = page.find_elements(By.CSS_SELECTOR, ".v-tab")

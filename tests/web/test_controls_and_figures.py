@@ -11,8 +11,8 @@ from reidsim.figures.by_policy import payoffs_by_policy, risks_by_policy
 from reidsim.reports.measures_html import measures_table
 from reidsim.reports.verdict import best_policy, verdict
 from reidsim.scenarios.faces import Choice, Slider
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.registry import kind_of
 from reidsim.web.exploration import Explorer, changed
 from reidsim.web.figures import FORMS, form_bars, form_shares
 

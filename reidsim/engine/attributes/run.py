@@ -17,8 +17,8 @@ from reidsim.games.shapley import exact_shares, sampled_shares
 from reidsim.measures import Measure, columns_of
 from reidsim.random_streams import random_stream
 from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from reidsim.engine.batch.folder import (
     read_stored,
     require_same,
 )
-from reidsim.engine.batch.job import Job, R, content_of_job
+from reidsim.engine.batch.job import Ended, Job, R, content_of_job
 from reidsim.engine.batch.journal import JOURNAL, damaged_lines, keeps_runs
 from reidsim.engine.batch.lock import only_writer
 from reidsim.engine.batch.one_run import ScenarioWork
@@ -108,7 +108,7 @@ def run_job(
         tables = batch_tables(loaded.name, design, outcomes)
         changed = changed_files(files_of(manifest), data_files(loaded, design, job.options))
         said = (*batch_warnings(outcomes, design), *_changed(changed), *lost)
-        return job.result(loaded, design, tables, {**manifest, **_facts(outcomes, clock)}, said, report)
+        return job.result(Ended(loaded, design, tables, {**manifest, **_facts(outcomes, clock)}, said, report))
 
     executor = executor or AutomaticExecutor()
     if folder is None:
@@ -210,7 +210,7 @@ def _stored(
         problem = "no such file in a complete batch"
         raise InputError(problem, source=folder / f"{job.table}.parquet", hint="run it again")
     report("running", design.n_runs, design.n_runs)
-    return job.stored(loaded, design, tables, manifest, warnings, report)
+    return job.stored(Ended(loaded, design, tables, manifest, warnings, report))
 
 
 class ScenarioJob(Job[RunResult]):
@@ -220,48 +220,32 @@ class ScenarioJob(Job[RunResult]):
         """Return what does the runs."""
         return ScenarioWork(loaded, design)
 
-    def result(
-        self,
-        loaded: LoadedScenario[ScenarioHead],
-        design: Design,
-        tables: Mapping[str, pd.DataFrame],
-        manifest: dict[str, Any],
-        warnings: tuple[str, ...],
-        report: Progress,
-    ) -> RunResult:
+    def result(self, ended: Ended) -> RunResult:
         """Return measures and statistics."""
-        if has_numbered_replications(loaded.scenario) and not is_batch(loaded.scenario):
-            return _with_first_draw(loaded, tables, manifest, warnings, report)
-        analysis = batch_analysis(tables, design)
-        return BatchResult(loaded.name, tables["runs"], pd.DataFrame(), analysis, manifest, warnings, design=design)
+        return _result(ended, lambda: batch_analysis(ended.tables, ended.design))
 
-    def stored(
-        self,
-        loaded: LoadedScenario[ScenarioHead],
-        design: Design,
-        tables: Mapping[str, pd.DataFrame],
-        manifest: dict[str, Any],
-        warnings: tuple[str, ...],
-        report: Progress,
-    ) -> RunResult:
+    def stored(self, ended: Ended) -> RunResult:
         """Return them as the folder has them."""
-        if has_numbered_replications(loaded.scenario) and not is_batch(loaded.scenario):
-            return _with_first_draw(loaded, tables, manifest, warnings, report)
         known = {field.name for field in fields(BatchAnalysis)}
-        analysis = replace(BatchAnalysis(), **{name: table for name, table in tables.items() if name in known})  # type: ignore[arg-type]
-        return BatchResult(loaded.name, tables["runs"], pd.DataFrame(), analysis, manifest, warnings, design=design)
+        tables = {name: table for name, table in ended.tables.items() if name in known}
+        return _result(ended, lambda: replace(BatchAnalysis(), **tables))  # type: ignore[arg-type]
 
 
-def _with_first_draw(
-    loaded: LoadedScenario[ScenarioHead],
-    tables: Mapping[str, pd.DataFrame],
-    facts: Mapping[str, Any],
-    warnings: tuple[str, ...],
-    report: Progress,
-) -> RunResult:
+def _result(ended: Ended, analysis: Callable[[], BatchAnalysis]) -> RunResult:
+    scenario = ended.loaded.scenario
+    if has_numbered_replications(scenario) and not is_batch(scenario):
+        return _with_first_draw(ended)
+    return BatchResult(
+        ended.loaded.name, ended.tables["runs"], pd.DataFrame(), analysis(), ended.manifest, ended.warnings,
+        design=ended.design,
+    )  # fmt: skip
+
+
+def _with_first_draw(ended: Ended) -> RunResult:
     """Return replications that a run draws itself as a run in this process has them: with the first one's records."""
+    loaded, tables, warnings = ended.loaded, ended.tables, ended.warnings
     first = replace(loaded, scenario=loaded.scenario.model_copy(update={"replications": 1}))
-    single = run_once(first, progress=report)
+    single = run_once(first, progress=ended.report)
     runs = tables["runs"].drop(columns="run", errors="ignore")
     if (runs["state"] == COMPLETE).all():
         runs = runs[list(single.runs.columns)]
@@ -269,4 +253,4 @@ def _with_first_draw(
     if "runtimes" in tables:
         analysis = replace(analysis, runtimes=tables["runtimes"].drop(columns="point", errors="ignore"))
     said = (*single.warnings, *(warning for warning in warnings if warning not in single.warnings))
-    return replace(single, runs=runs, analysis=analysis, manifest={**single.manifest, **facts}, warnings=said)
+    return replace(single, runs=runs, analysis=analysis, manifest={**single.manifest, **ended.manifest}, warnings=said)

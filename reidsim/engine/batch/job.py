@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import pandas as pd
@@ -16,6 +17,30 @@ from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 
 R = TypeVar("R", bound=Result)
+
+
+@dataclass(frozen=True, eq=False)
+class Ended:
+    """What all runs of a batch left.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+    design : Design
+    tables : mapping of str to DataFrame
+        As `batch_tables` returns them, or as the folder has them.
+    manifest : dict
+    warnings : tuple of str
+    report : callable
+        Told of the progress of what is still to be done.
+    """
+
+    loaded: LoadedScenario[ScenarioHead]
+    design: Design
+    tables: Mapping[str, pd.DataFrame]
+    manifest: dict[str, Any]
+    warnings: tuple[str, ...]
+    report: Progress
 
 
 class CheckedWork(Protocol):
@@ -57,39 +82,12 @@ class Job(ABC, Generic[R]):
         """Return what does the runs."""
 
     @abstractmethod
-    def result(
-        self,
-        loaded: LoadedScenario[ScenarioHead],
-        design: Design,
-        tables: Mapping[str, pd.DataFrame],
-        manifest: dict[str, Any],
-        warnings: tuple[str, ...],
-        report: Progress,
-    ) -> R:
-        """Return what was found.
-
-        Parameters
-        ----------
-        loaded : LoadedScenario
-        design : Design
-        tables : mapping of str to DataFrame
-            As `batch_tables` returns them.
-        manifest : dict
-        warnings : tuple of str
-        report : callable
-        """
+    def result(self, ended: Ended) -> R:
+        """Return what was found."""
 
     @abstractmethod
-    def stored(
-        self,
-        loaded: LoadedScenario[ScenarioHead],
-        design: Design,
-        tables: Mapping[str, pd.DataFrame],
-        manifest: dict[str, Any],
-        warnings: tuple[str, ...],
-        report: Progress,
-    ) -> R:
-        """Return the result of a batch of which every run has ended well, given the tables of its folder."""
+    def stored(self, ended: Ended) -> R:
+        """Return the result of a batch of which every run has ended well, given what its folder has."""
 
 
 def content_of_job(loaded: LoadedScenario[ScenarioHead], options: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,8 +19,9 @@ from reidsim.engine.single_run import describe_once, run_once, within_memory
 from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.reidentified import measures_table
-from reidsim.scenarios.kind import Kind, kind_of
+from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead, economics_of
 from reidsim.scenarios.study import AmountPoints, PolicyOutcome, Study, equilibria_of
 

@@ -19,7 +19,7 @@ from reidsim.engine.batch.tasks import COMPLETE, RunOutcome, RunTask, code_versi
 from reidsim.engine.run_result import RunResult
 from reidsim.errors import InputError, listed
 from reidsim.measures import Measure
-from reidsim.scenarios.kind import kind_of
+from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.study import Progress
 
 

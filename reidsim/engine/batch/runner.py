@@ -13,8 +13,8 @@ from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.journal import JOURNAL, Journal, read_journal
 from reidsim.engine.batch.tasks import RunOutcome, RunTask, Work, run_key
 from reidsim.random_streams import replication_seed
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 

@@ -8,8 +8,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import AmountPoints, PolicyOutcome, Study
 

@@ -19,9 +19,9 @@ from reidsim.games.cross_play import cross_play as play_all
 from reidsim.games.defenders.defender import Defender
 from reidsim.games.double_oracle import DoubleOracle, double_oracle
 from reidsim.scenarios.agents import are_equipped, left_out_of_rounds
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import Opponents
+from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 

@@ -14,9 +14,9 @@ from reidsim.errors import InputError, not_among
 from reidsim.games.cross_play import Opponent
 from reidsim.games.defenders.defender import outcome_of, paid_in
 from reidsim.games.equilibrium import Equilibrium
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.named_adversaries import WHO_COMES
+from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 
 WHERE = f"uncertainty.parameters.{WHO_COMES}"

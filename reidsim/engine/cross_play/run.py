@@ -14,7 +14,7 @@ from reidsim.engine.batch import Executor
 from reidsim.engine.batch.batch_run import run_job
 from reidsim.engine.batch.design import Design
 from reidsim.engine.batch.executors.choice import executor_named
-from reidsim.engine.batch.job import Job
+from reidsim.engine.batch.job import Ended, Job
 from reidsim.engine.cross_play.once import CrossPlayWork, table_of, tables_of
 from reidsim.engine.cross_play.options import CrossPlayOptions
 from reidsim.engine.cross_play.result import CrossPlayResult, replies_among, with_equilibria
@@ -22,9 +22,9 @@ from reidsim.engine.results import Clock, Illustrator, make_manifest
 from reidsim.errors import InputError
 from reidsim.games.double_oracle import Sum
 from reidsim.progress import watched
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 from reidsim.scenarios.named_adversaries import WHO_COMES, who_may_come, whoever_comes
+from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 
@@ -210,32 +210,20 @@ class CrossPlayJob(Job[CrossPlayResult]):
         """Return what does the runs."""
         return CrossPlayWork(loaded, design, self._options)
 
-    def result(
-        self,
-        loaded: LoadedScenario[ScenarioHead],
-        design: Design,
-        tables: Mapping[str, pd.DataFrame],
-        manifest: dict[str, Any],
-        warnings: tuple[str, ...],
-        report: Progress,
-    ) -> CrossPlayResult:
+    def result(self, ended: Ended) -> CrossPlayResult:
         """Return all runs, of which at least one ended well."""
-        runs = tables["runs"]
+        runs = ended.tables["runs"]
         if "defender" not in runs:
-            raise InputError("every run failed", source=loaded.path, found=str(runs["error"].iloc[0]))
-        found = CrossPlayResult(loaded.name, runs, manifest, warnings, design, replies_among(tables))
-        return with_equilibria(found, self._options)
+            raise InputError("every run failed", source=ended.loaded.path, found=str(runs["error"].iloc[0]))
+        return with_equilibria(_of_runs(ended, runs), self._options)
 
-    def stored(
-        self,
-        loaded: LoadedScenario[ScenarioHead],
-        design: Design,
-        tables: Mapping[str, pd.DataFrame],
-        manifest: dict[str, Any],
-        warnings: tuple[str, ...],
-        report: Progress,
-    ) -> CrossPlayResult:
+    def stored(self, ended: Ended) -> CrossPlayResult:
         """Return them as the folder has them."""
-        found = CrossPlayResult(loaded.name, tables[self.table], manifest, warnings, design, replies_among(tables))
+        found = _of_runs(ended, ended.tables[self.table])
         # Warnings of equilibria are among those of the folder.
-        return replace(with_equilibria(found, self._options), warnings=warnings)
+        return replace(with_equilibria(found, self._options), warnings=ended.warnings)
+
+
+def _of_runs(ended: Ended, runs: pd.DataFrame) -> CrossPlayResult:
+    replies = replies_among(ended.tables)
+    return CrossPlayResult(ended.loaded.name, runs, ended.manifest, ended.warnings, ended.design, replies)

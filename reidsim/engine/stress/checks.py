@@ -17,9 +17,9 @@ from reidsim.errors import InputError, listed, not_among
 from reidsim.games.measures import RISK_QUANTILE
 from reidsim.measures import columns_of
 from reidsim.scenarios.design_schema import UncertaintySection
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.named_adversaries import WHO_COMES, names_adversaries
+from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.stress_schema import RobustnessSection, SensitivitySection, StressSection
 

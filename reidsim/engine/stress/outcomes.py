@@ -26,8 +26,8 @@ from reidsim.games.measures import REIDENTIFIED, RISK_QUANTILE, averages
 from reidsim.games.reidentified import reidentified_in
 from reidsim.measures import Measure, columns_of
 from reidsim.random_streams import nested_stream
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead, economics_of
 from reidsim.scenarios.stress_schema import StressSection
 from reidsim.scenarios.study import AmountPoints, Progress

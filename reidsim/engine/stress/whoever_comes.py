@@ -13,8 +13,8 @@ from reidsim.engine.cross_play.options import CrossPlayOptions
 from reidsim.engine.stress.outcomes import BatchEvaluator, Outcomes, Planning
 from reidsim.engine.stress.planning import believed_values
 from reidsim.errors import InputError
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.named_adversaries import WHO_COMES
+from reidsim.scenarios.registry import kind_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,8 @@ from reidsim.games.defenders.defender import outcome_of, paid_in
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import averages
 from reidsim.games.record_game import Choice
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead, economics_of
 from reidsim.scenarios.study import Plan, Study
 

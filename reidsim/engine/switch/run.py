@@ -15,8 +15,9 @@ from reidsim.engine.switch.envelope import Envelope, NotConvexError, Stretch, Th
 from reidsim.engine.switch.result import INTERVAL_COLUMNS, SWITCH_COLUMNS, TOGETHER, SwitchResult
 from reidsim.errors import InputError
 from reidsim.scenarios.agents import left_out_of_rounds
-from reidsim.scenarios.kind import Kind, kind_of
+from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 

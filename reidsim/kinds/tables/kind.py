@@ -15,6 +15,7 @@ from reidsim.games.equilibrium import Equilibrium
 from reidsim.kinds.tables.asked import sentences
 from reidsim.kinds.tables.build import build_study, data_content
 from reidsim.kinds.tables.captions import CAPTIONS
+from reidsim.kinds.tables.consistency import walks_whole_lattice
 from reidsim.kinds.tables.direction_measures import direction_measures, direction_warnings
 from reidsim.kinds.tables.dropped_columns import DroppedColumns
 from reidsim.kinds.tables.full_domain_nodes import FullDomainTables, node_tables
@@ -39,7 +40,7 @@ from reidsim.kinds.tables.record_measures import further_measures
 from reidsim.kinds.tables.record_points import MONEY_KEYS, is_thinnable, record_points
 from reidsim.kinds.tables.released_rows import read_released
 from reidsim.kinds.tables.rounds import planned_of, require_playable, setting_of
-from reidsim.kinds.tables.schema import TablesScenario, walks_whole_lattice
+from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.sharing import read_records, shared_columns, true_values
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.kinds.tables.switching import largest_group, takes_best

@@ -23,10 +23,11 @@ from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.risk import records_outside
 from reidsim.games.people import adversary_of_people
 from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
+from reidsim.kinds.tables.consistency import lists_every_form, walks_whole_lattice
 from reidsim.kinds.tables.own_adversary import OwnAdversary, alone, planner_of, sequential_attack_of
 from reidsim.kinds.tables.people import ReleasedPeople
 from reidsim.kinds.tables.policies import TablesPolicy, policy_named
-from reidsim.kinds.tables.schema import TablesScenario, lists_every_form, walks_whole_lattice
+from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.waves import Waves
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.linkage.individual_risk import SampledPeople, sizes_among

@@ -14,8 +14,8 @@ from reidsim.errors import InputError
 from reidsim.reports.page.blocks import Block, Bullets, Cell, Table, paragraph, shortened
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.page.toml_text import inline_toml
-from reidsim.scenarios.kind import schemas
 from reidsim.scenarios.origins import Origins, RecipeOrigin, leaves, origins_of, recipe_origins
+from reidsim.scenarios.registry import schemas
 from reidsim.validation import validated
 from reidsim.wording import Code, Inline
 

@@ -17,9 +17,10 @@ from reidsim.engine.results import measures_told
 from reidsim.errors import InputError
 from reidsim.file_sizes import require_parquet_fits
 from reidsim.measures import Measure, measures_among
-from reidsim.scenarios.kind import DEFAULT_KIND, Kind, kind_of_content
+from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.policy import Policy
+from reidsim.scenarios.registry import DEFAULT_KIND, kind_of_content
 from reidsim.validation import read_text
 
 _PNG = b"\x89PNG\r\n\x1a\n"

@@ -14,8 +14,8 @@ from reidsim.scenarios.adversary_schema import PlannerSection, SequentialSection
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.attack_recipe import AttackRecipe
 from reidsim.scenarios.design_schema import SweepSection, SweepValues, UncertaintySection
-from reidsim.scenarios.kind import schemas
 from reidsim.scenarios.rationality_schema import ProspectSection
+from reidsim.scenarios.registry import schemas
 from reidsim.scenarios.resource_schema import DrawnResourceSection, ListBeliefsSection
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
 from reidsim.scenarios.stress_schema import StressSection

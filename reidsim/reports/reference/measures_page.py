@@ -9,7 +9,7 @@ from reidsim.games.cross_play import CROSS_PLAY_MEASURES
 from reidsim.games.measures import RISK_QUANTILE, SUCCESS_PROBABILITY
 from reidsim.measures import Measure
 from reidsim.reports.reference.keys import escaped, table, wrapped
-from reidsim.scenarios.kind import kind_named, kind_names
+from reidsim.scenarios.registry import kind_named, kind_names
 
 MEASURES = "measures.md"
 _TEXT = (

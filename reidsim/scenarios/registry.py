@@ -1,0 +1,100 @@
+"""Kinds of scenario by name.
+
+Those of the package are named here, those of installed packages by the entry points ``reidsim.kinds``, those of users'
+modules as ``module:object``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, cast
+
+from reidsim.errors import InputError, not_among
+from reidsim.scenarios.former_keys import FORMER_GAMES
+from reidsim.scenarios.kind import MADE, Kind
+from reidsim.scenarios.parts import told_in_a_line
+
+if TYPE_CHECKING:
+    from reidsim.scenarios.schema import ScenarioHead
+
+# Kinds of the package: where each is, as ``module:object``.
+_OWN = {
+    "tables": "reidsim.kinds.tables.kind:TABLES",
+    "masking": "reidsim.kinds.masking.kind:MASKING",
+    "risk": "reidsim.kinds.assessment.kind:ASSESSMENT",
+}
+DEFAULT_KIND = "tables"
+_GROUP = "reidsim.kinds"
+
+
+def kind_names() -> tuple[str, ...]:
+    """Return the names of all kinds, those of the package first."""
+    return (*_OWN, *sorted(entry.name for entry in entry_points(group=_GROUP) if entry.name not in _OWN))
+
+
+def kind_named(name: object) -> Kind:
+    """Return a kind by its name.
+
+    Raises
+    ------
+    InputError
+        If there is none; names the key ``game``.
+    """
+    if isinstance(name, str) and name in _OWN:
+        module, _, attribute = _OWN[name].partition(":")
+        return cast("Kind", getattr(import_module(module), attribute))
+    for entry in entry_points(group=_GROUP):
+        if entry.name == name:
+            return made_kind(entry.load(), str(name))
+    raise not_among("value not allowed", name, kind_names(), where="game")
+
+
+def made_kind(part: object, name: str) -> Kind:
+    """Return a kind of somebody's own: an object as it is, or what its class makes.
+
+    Raises
+    ------
+    InputError
+        If it is none; names the key ``game``.
+    """
+    with told_in_a_line("cannot be made", name, "game"):
+        own = part() if isinstance(part, type) and issubclass(part, Kind) else part
+    if isinstance(own, Kind):
+        MADE[name] = own
+        return own
+    raise InputError("not a kind of scenario", where="game", found=name, expected="a class derived from Kind")
+
+
+def is_of_package(name: str) -> bool:
+    """Tell whether a kind comes with the package."""
+    return name in _OWN
+
+
+def kind_of(scenario: ScenarioHead) -> Kind:
+    """Return the kind of a scenario that has been read."""
+    return MADE.get(type(scenario)) or kind_named(getattr(scenario, "game", None))
+
+
+def kind_of_content(content: Mapping[str, Any]) -> Kind:
+    """Return the kind of a scenario as run, in results of former versions, too.
+
+    Raises
+    ------
+    InputError
+        If there is no such kind.
+    """
+    game = content.get("game", DEFAULT_KIND)
+    return MADE.get(str(game)) or kind_named(DEFAULT_KIND if game in FORMER_GAMES else game)
+
+
+def kinds_at_hand() -> Iterator[Kind]:
+    """Yield the kinds of all packages, each imported in its turn, then those of users' modules that were read."""
+    yield from map(kind_named, kind_names())
+    yield from MADE.values()
+
+
+def schemas() -> dict[str, type[ScenarioHead]]:
+    """Return what scenario files of every kind may say, by the name of the kind."""
+    return {name: kind_named(name).schema for name in kind_names()}
