@@ -65,6 +65,9 @@ class DrawnListsLinker:
         About the records of the lattice.
     held : sequence of str
         Lists that the adversary has, in order.
+    guessed : bool
+        Whether no more than their coverage is known of who is in them: an attempt then succeeds as the adversary
+        believes, on whomever.
 
     Raises
     ------
@@ -75,10 +78,12 @@ class DrawnListsLinker:
     # Those linked to are not everybody.
     population: GroupSizes | None = None
 
-    def __init__(self, lattice: GeneralizationLattice, drawn: DrawnLists, held: Sequence[str]) -> None:
+    def __init__(
+        self, lattice: GeneralizationLattice, drawn: DrawnLists, held: Sequence[str], *, guessed: bool = False
+    ) -> None:
         if len(drawn.person) != lattice.n_records or not held:
             raise InputError("no list of the records", found=len(drawn.person), expected=str(lattice.n_records))
-        self._lattice = lattice
+        self._lattice, self._guessed = lattice, guessed
         self._suppressing = replace(lattice, hierarchies=tuple(map(suppressible, lattice.hierarchies)))
         self._lists = [_ListOfRecords(self._suppressing, drawn.lists[name], drawn.own(name)) for name in held]
 
@@ -97,7 +102,8 @@ class DrawnListsLinker:
             among, coverage = np.where(better, there, among), np.where(better, other.coverage, coverage)
         success = np.where(among, 1.0 / np.maximum(sizes, 1), 0.0)
         candidates = ListedCandidates(sizes, coverage)
-        return Linkage(one_over(success), one_over(believed), by_chance=True, candidates=candidates, among=among)
+        linked = Linkage(one_over(success), one_over(believed), by_chance=True, candidates=candidates, among=among)
+        return linked.as_believed() if self._guessed else linked
 
 
 class _ListOfRecords:

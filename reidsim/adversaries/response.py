@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +55,8 @@ class Linkage:
     candidates : ListedCandidates, optional
         Where people are looked up in a list that was drawn; group sizes are then by chance.
     among : ndarray of bool, shape (n,), optional
-        With `candidates`: whether the record's person is one of them, in truth.
+        With `candidates`: whether the record's person is one of them, in truth; if not given, an attempt succeeds as
+        the adversary believes.
     """
 
     group_sizes: Counts
@@ -72,6 +73,10 @@ class Linkage:
         """
         true, believed = np.asarray(self.group_sizes / accuracy), np.asarray(self.believed_group_sizes / expected)
         return Linkage(true, believed, by_chance=True)
+
+    def as_believed(self) -> Self:
+        """Return the same as it would be if the adversary were right: for those who know no more than it does."""
+        return replace(self, group_sizes=self.believed_group_sizes, among=None)
 
 
 @dataclass(frozen=True)

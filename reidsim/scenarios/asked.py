@@ -118,7 +118,12 @@ def by_generalization(run: Stored, defender: str) -> Iterator[Sentence]:
 
 def beliefs(run: Stored, defender: str) -> Iterator[Sentence]:
     """Yield what whoever shares the records believes of the adversary, where that is not the truth."""
-    believed = section(run.content, "beliefs")
+    believed = dict(section(run.content, "beliefs"))
+    if believed.pop("lists", "members") == "coverage":
+        yield (
+            f"The {defender} plans without knowing who is in the lists drawn from the people, by their coverage alone; "
+            "payoffs are the true ones.",
+        )
     if believed:
         held = ", ".join(f"{key} {plain(value)}" for key, value in believed.items())
         yield (f"The {defender} plans with other beliefs ({held}); payoffs are the true ones.",)

@@ -11,6 +11,7 @@ from reidsim.errors import InputError, listed
 from reidsim.populations.resource_recipe import Coverage
 from reidsim.populations.resources import ANYONE
 from reidsim.scenarios.amounts import Money
+from reidsim.scenarios.schema import BeliefsSection
 from reidsim.validation import Section
 
 ListKind = Literal["voter-list", "genealogy", "social-media", "broker-file", "file"]
@@ -94,6 +95,30 @@ class DrawnResourceSection(Section):
                     f"not of kind {self.kind!r}", where=key, found=getattr(self, key), expected=f"kind {listed(kinds)}"
                 )
         return self
+
+
+class ListBeliefsSection(BeliefsSection):
+    """What whoever shares the records believes when it plans; the truth where not given."""
+
+    lists: Literal["members", "coverage"] = Field(
+        default="members",
+        description="what is known, in planning, of lists drawn from the people: who is in each and what it says of "
+        'them, or with `"coverage"` no more than the adversary knows, who believes each person to be in a list with '
+        "its coverage",
+    )
+
+    def check_lists(self, drawn: Collection[str]) -> None:
+        """Check that there is a list if something is believed about lists.
+
+        Raises
+        ------
+        InputError
+        """
+        if self.lists == "coverage" and not drawn:
+            raise InputError(
+                "no list is drawn from the people", where="beliefs.lists", found=self.lists,
+                expected="a resource with `kind`",
+            )  # fmt: skip
 
 
 def check_buyer(name: str, where: str, resources: Collection[str], buyers: Mapping[str, Collection[str]]) -> None:

@@ -16,9 +16,14 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.errors import InputError
+from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.equilibrium import evaluate
+from reidsim.games.masking.anytime import anytime
+from reidsim.games.masking.backward_induction import masking_backward_induction
+from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.game import MaskingGame
-from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
+from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame, exhaustive
+from reidsim.games.masking.several_adversaries import best_against_several
 from reidsim.games.record_game import Choice
 from reidsim.linkage.surname_inference.tmrca import Ancestry
 from reidsim.releases.masking import MaskingSpace
@@ -230,6 +235,7 @@ def test_partial_knowledge_of_a_list_is_the_mean_over_what_is_known(listed, shar
     knowledge = Knowledge(on, (Source("post", (SourceProfile((AttributeGroup(("age",)),), share),), persons),))
     attack = MultistageAttack((Identify(on, "voters"),), GAIN, COST)
     known = PartialKnowledgeGame(game.space, attack, game.world, knowledge=knowledge)
+    planned = guessed(known).record_game.linker
     nothing = game.space.size - 1
     for strategy in range(game.space.size):
         levels = game.space.levels(strategy)
@@ -243,6 +249,7 @@ def test_partial_knowledge_of_a_list_is_the_mean_over_what_is_known(listed, shar
                 true += chance / n if n and among else 0.0
             assert 1 / linkage.believed_group_sizes[target] == pytest.approx(believed)
             assert 1 / linkage.group_sizes[target] == pytest.approx(true)
+            assert 1 / planned.link(strategy).group_sizes[target] == pytest.approx(believed)
 
 
 @examples(60)
@@ -274,3 +281,84 @@ def test_stages_before_leave_out_rows_that_lack_a_value(listed):
         assert linkage.plan_believed[1, target] == pytest.approx(believed)
         true = 1 / len(agreeing) if listed.own[target] in agreeing else 0.0
         assert linkage.plan_success[1, target] == pytest.approx(true)
+
+
+def guessed(game):
+    """The game as it is planned by who knows no more of the list than its coverage."""
+    return replace(game, world=replace(game.world, by_coverage=True))
+
+
+@examples(60)
+@given(worlds())
+def test_who_knows_the_coverage_alone_plans_by_what_the_adversary_believes(listed):
+    """The best strategy of each target, among all of them in plain Python, by every exact search."""
+    game = guessed(listed.game)
+    loss = float(game.loss[0])
+    found = np.zeros((game.space.size, game.n_records))
+    payoff = np.zeros((game.space.size, game.n_records))
+    for strategy in range(game.space.size):
+        surnames, confidence = game.confidence(np.full(game.n_records, strategy))
+        utility = game.space.utility(strategy, np.arange(game.n_records))
+        for target in range(game.n_records):
+            believed, _, attacks = listed.reply(target, strategy, int(surnames[target]), confidence[target])
+            found[strategy, target] = believed
+            payoff[strategy, target] = game.benefit[target] * utility[target] - loss * believed * attacks
+        for compiled in (True, False):
+            reply = outcomes(game, strategy, compiled)
+            np.testing.assert_allclose(reply.success_probability, found[strategy])
+            np.testing.assert_allclose(reply.publisher_payoff, payoff[strategy])
+    best = np.maximum(payoff.max(axis=0), 0.0)
+    alone = game.record_game
+    two = [AdversaryType(name, 0.5, alone.linker, alone.adversary) for name in ("one", "other")]
+    several = TypesGame(alone.space, two, alone.benefit, alone.loss)
+    choices = {
+        "best-first": best_first(game),
+        "backward-induction": masking_backward_induction(game),
+        "exhaustive": exhaustive(game),
+        "anytime": anytime(game, most_evaluated=10**6),
+        "several": best_against_several(several),
+    }
+    for search, choice in choices.items():
+        np.testing.assert_allclose(game.evaluate(choice).publisher_payoff.clip(min=0.0), best, err_msg=search)
+    # Planning is all that changes.
+    truth = outcomes(listed.game, 0)
+    np.testing.assert_array_equal(truth.attacked, outcomes(game, 0).attacked)
+
+
+@examples(30)
+@given(worlds(), st.booleans())
+def test_planners_of_every_sort_are_believed(listed, one_stage):
+    """Whoever decides, what it believes of an attempt is what happens."""
+    game = guessed(listed.game)
+    game = game.one_stage() if one_stage else game
+    attacks = SequentialAttack(gain=GAIN, exploit_cost=COST, link_cost=1.0, access_cost=2.0)
+    for planner in (None, OneShotAdversary(GAIN, COST), SequentialAdversary(attacks)):
+        played = replace(game, planner=planner).record_game
+        for strategy in range(game.space.size):
+            reply = played.adversary.respond(played.linker.link(strategy))
+            np.testing.assert_array_equal(reply.success, reply.believed_success)
+
+
+def test_a_surname_from_a_list_is_as_right_as_the_confidence_in_it():
+    """The registry is no list: who infers nothing succeeds in truth, who asks the list as the adversary believes."""
+    targets = PersonTable("targets", {"age": np.array([0, 1]), "locus": np.array([1, 2]), "surname": np.array([0, 1])})
+    kin = PersonTable("kin", {"locus": np.array([1, 1, 1, 2]), "surname": np.array([0, 0, 1, 2])})
+    registry = PersonTable("registry", {"age": np.array([0, 0, 1, 1]), "surname": np.array([0, 1, 1, 2])})
+    registered = np.array([True, True])
+    lists = {"kin": ListedTargets(np.array([0, -1]), 0.5)}
+    world = MultistageWorld(targets, {"kin": kin, "registry": registry}, registered, lists)
+    stages = (InferSurname(("locus",), Ancestry(np.array([0.002])), "kin"), Identify(("age", "surname"), "registry"))
+    binary = (np.array([1.0, 0.0]),) * 2
+    space = MaskingSpace(("age", "locus"), np.ones(2), 2, binary, ((), ()), 2.0)
+    game = MaskingGame(space, MultistageAttack(stages, 1000.0, COST, 0.1), world)
+    true, planned = game.record_game.linker.link(0), guessed(game).record_game.linker.link(0)
+    np.testing.assert_array_equal(planned.plan_success[0], true.plan_success[0])
+    np.testing.assert_array_equal(planned.plan_success[1], planned.plan_believed[1])
+    # The second target's surname is inferred wrongly, which only the list tells.
+    assert true.plan_success[1, 1] == 0
+    assert planned.plan_success[1, 1] > 0
+    for strategy in range(4):
+        for each in (game, guessed(game)):
+            fast, slow = outcomes(each, strategy), outcomes(each, strategy, compiled=False)
+            np.testing.assert_allclose(fast.success_probability, slow.success_probability)
+    assert outcomes(game, 0).success_probability[1] != outcomes(guessed(game), 0).success_probability[1]

@@ -6,6 +6,8 @@ import pytest
 
 import reidsim
 from reidsim.errors import InputError
+from reidsim.kinds.masking.rounds import setting_of
+from reidsim.kinds.masking.solving import choose
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.populations.voter_profiles import voter_profile
 from reidsim.scenarios.load import load_scenario
@@ -154,6 +156,71 @@ def test_a_list_from_a_file_names_rows_of_the_population(tmp_path, town, study):
             assert world.targets.column(attribute)[target] == people[attribute][each]
 
 
+ON = ["age", "state"]
+# A one-stage attack on a list of some, and one of everybody without faults.
+SOME = [{"stage": "identify", "resource": "voters", "on": ON}]
+ALL = [{"stage": "identify", "resource": "all", "on": ON}]
+EVERYBODY = {"kind": "broker-file", "attributes": ON, "coverage": 1.0}
+BY_COVERAGE = {"beliefs.lists": "coverage"}
+
+
+def test_subjects_who_know_the_coverage_alone_plan_by_it_and_are_paid_what_is_true(town):
+    changes = {"adversary.stages": SOME, "subjects.attributes": ON, "subjects.weights": "uniform", **NO_AGENTS}
+    study = build_masking_study(load_scenario(town, {**changes, **BY_COVERAGE}))
+    truth, belief = study.games(0)
+    adversary, listed = truth.attack, truth.world.lists["voters"]
+    kept, planned = np.zeros((4, 60)), np.zeros((4, 60))
+    for strategy in range(4):
+        linkage = truth.record_game.linker.link(strategy)
+        n = linkage.candidates.sizes
+        believed = np.where(n > 0, listed.coverage / np.maximum(n, 1), 0.0)
+        attacked = adversary.gain * believed > adversary.cost
+        kept[strategy] = truth.benefit * truth.space.utility(strategy)
+        planned[strategy] = kept[strategy] - truth.loss * believed * attacked
+        reply = belief.record_game.adversary.respond(belief.record_game.linker.link(strategy))
+        np.testing.assert_allclose(reply.success, believed)
+        np.testing.assert_array_equal(reply.success, reply.believed_success)
+    chosen = study.world(0).belief
+    assert chosen is belief
+    strategies = choose(study, "masking", belief, 0).strategies
+    at = planned[np.maximum(strategies, 0), np.arange(60)]
+    np.testing.assert_allclose(np.where(strategies < 0, 0.0, at), np.maximum(planned.max(axis=0), 0.0))
+    outside = listed.row < 0
+    result = reidsim.run(town, overrides={**changes, **BY_COVERAGE})
+    records = result.records[result.records["policy"] == "masking"]
+    paid = truth.evaluate(choose(study, "masking", belief, 0)).publisher_payoff
+    np.testing.assert_allclose(records["publisher_payoff"], paid)
+    assert (records["success_probability"].to_numpy()[outside] == 0).all()
+
+
+def test_coverage_says_all_of_a_list_of_everybody_without_faults(town):
+    changes = {"adversary.stages": ALL, "resources.all": EVERYBODY, "agents.types": {"x": {"weight": 1.0}}}
+    runs = [reidsim.run(town, overrides={**changes, "beliefs.lists": known}) for known in ("members", "coverage")]
+    pd.testing.assert_frame_equal(runs[0].records, runs[1].records)
+    assert (runs[0].records["success_probability"] > 0).any()
+
+
+def test_agents_plan_by_coverage(town):
+    """What a type is believed to do to each record is what it believes itself, and what it does is as it was."""
+    changes = {"adversary.stages": STAGES, "agents.types": TYPES}
+    study = build_masking_study(load_scenario(town, {**changes, **BY_COVERAGE}))
+    agents = study.scenario.agents
+    setting = setting_of(study, agents, study.games_against_each(0), "masking")
+    members = build_masking_study(load_scenario(town, changes))
+    as_told = setting_of(members, agents, members.games_against_each(0), "masking").profiles[0]
+    (profile,) = setting.profiles
+    for holds in (frozenset({"voters"}), frozenset({"voters", "kin"})):
+        planned, true = profile.believed.equip(holds, 1.0, believed=True), profile.equip(holds, 1.0)
+        told = as_told.equip(holds, 1.0)
+        for strategy in (0, 5, setting.space.size // 3):
+            reply = planned.adversary.respond(planned.linker.link(strategy))
+            paid, before = (each.adversary.respond(each.linker.link(strategy)) for each in (true, told))
+            np.testing.assert_array_equal(reply.success, reply.believed_success)
+            np.testing.assert_array_equal(reply.believed_success, paid.believed_success)
+            np.testing.assert_array_equal(paid.success, before.success)
+    assert not np.array_equal(reply.success, paid.success)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -181,6 +248,11 @@ def test_a_list_from_a_file_names_rows_of_the_population(tmp_path, town, study):
 def test_what_is_refused(town, changes, message):
     with pytest.raises(InputError, match=message):
         reidsim.run(town, overrides=changes)
+
+
+def test_what_is_known_of_lists_needs_one():
+    with pytest.raises(InputError, match=r"beliefs\.lists: no list is drawn from the people; found 'coverage'"):
+        load_scenario("genealogy-market", BY_COVERAGE)
 
 
 def test_knowledge_about_people_of_a_list_without_all_values_is_refused(town):

@@ -10,6 +10,8 @@ from tiers import examples
 import reidsim
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.outcomes import play
+from reidsim.kinds.tables.record_points import record_points
 from reidsim.scenarios.load import load_scenario
 
 SCENARIO = """
@@ -208,9 +210,103 @@ def test_a_sequential_attack_on_a_list_counts_its_people(town):
     assert result["success_probability"].sum() > 0
 
 
+COVERAGE = {"beliefs__lists": "coverage", "resources__file__buyers": ["anyone"]}
+
+
+def test_a_publisher_who_knows_the_coverage_alone_plans_by_it(town):
+    """Every form of every record in plain Python: who is listed counts in what is paid, not in what is chosen."""
+    held = ["voters", "file"]
+    study = study_of(town, adversary__holds=held, **COVERAGE)
+    loss, lists = study.scenario.economics.loss, study.drawn.lists
+    planned = np.zeros((study.lattice.size, study.n_records))
+    for strategy in range(study.lattice.size):
+        kept = study.belief.benefit_of(strategy)
+        for record in range(study.n_records):
+            sizes = {name: candidates(study, name, record, strategy)[0] for name in held}
+            believed = max(lists[name].coverage / n if n else 0.0 for name, n in sizes.items())
+            planned[strategy, record] = kept[record] - loss * believed * (GAIN * believed > COST)
+    result = reidsim.run(town, overrides=_dotted({"adversary__holds": held, **COVERAGE}))
+    basic = result.records[result.records["policy"] == "basic"]
+    chosen = play(study, ("basic",))["basic"].equilibrium.strategies
+    np.testing.assert_allclose(planned[chosen, np.arange(len(chosen))], planned.max(axis=0))
+    paid = [study.truth.outcome(s).publisher_payoff[record] for record, s in enumerate(chosen.tolist())]
+    np.testing.assert_allclose(basic["publisher_payoff"], paid)
+    # One who knows who is listed does better, by the releases of people who are not.
+    members = reidsim.run(town, overrides=_dotted({"adversary__holds": held, **COVERAGE, "beliefs__lists": "members"}))
+    assert members.summary["publisher_payoff"]["basic"] > result.summary["publisher_payoff"]["basic"]
+
+
+@pytest.mark.parametrize("planner", ["one-shot", "fmdp", "random"])
+def test_success_as_planned_is_what_the_adversary_believes(town, planner):
+    study = study_of(town, adversary__holds=["voters", "file"], adversary__planner=planner, **COVERAGE)
+    for strategy in range(study.lattice.size):
+        linkage, true = (game.linker.link(strategy) for game in (study.belief, study.truth))
+        reply, paid = study.belief.adversary.respond(linkage), study.truth.adversary.respond(true)
+        np.testing.assert_array_equal(reply.success, reply.believed_success)
+        np.testing.assert_array_equal(reply.believed_success, paid.believed_success)
+        np.testing.assert_array_equal(reply.attacks, paid.attacks)
+
+
+@pytest.mark.parametrize("planner", ["one-shot", "fmdp"])
+def test_coverage_says_all_of_a_list_of_everybody_without_faults(town, planner):
+    everybody = {"kind": "broker-file", "coverage": 1.0}
+    changes = {"adversary.holds": ["all"], "resources.all": everybody, "adversary.planner": planner}
+    runs = [reidsim.run(town, overrides={**changes, "beliefs.lists": known}) for known in ("members", "coverage")]
+    pd.testing.assert_frame_equal(runs[0].records, runs[1].records)
+    assert (runs[0].summary["risk"] > 0).any()
+
+
+def test_agents_plan_by_coverage_as_one_game_does(town):
+    """One round, one type who holds the lists: for each unit the game against that adversary."""
+    for unit in ("record", "table"):
+        common = _dotted({"publisher__unit": unit, **COVERAGE})
+        alone = reidsim.run(town, overrides={**common, "adversary.holds": ["voters", "file"]})
+        rounds = reidsim.run(town, overrides={**common, "agents.types": {"x": {"holds": ["voters", "file"]}}})
+        shown = ["publisher_payoff", "adversary_payoff", "risk", "share_attacked"]
+        pd.testing.assert_frame_equal(rounds.summary[shown], alone.summary[shown])
+        members = reidsim.run(
+            town, overrides={**common, "adversary.holds": ["voters", "file"], "beliefs.lists": "members"}
+        )
+        assert not members.summary[shown].equals(alone.summary[shown])
+
+
+@pytest.mark.parametrize(
+    "changes", [{"adversary__holds": ["voters", "file"], **COVERAGE}, {"beliefs__risk": "prosecutor"}]
+)
+def test_points_of_amounts_are_planned_by_what_is_believed(town, changes):
+    study = study_of(town, **changes)
+    points = record_points(study)
+    played = play(study, ("basic", "no-attack"))
+    for policy in ("basic", "no-attack"):
+        plan = points.plan(policy, study.scenario.economics)
+        np.testing.assert_array_equal(plan.strategies, played[policy].equilibrium.strategies)
+    told = study.policy("basic").defender(study, 0).choose(study.truth).strategies
+    assert not np.array_equal(played["basic"].equilibrium.strategies, told)
+
+
+@pytest.mark.parametrize("known", ["members", "coverage"])
+def test_a_sweep_of_a_table_as_a_whole_looks_records_up_in_lists(town, known):
+    changes = {"publisher.unit": "table", "publisher.policies": ["basic"], "adversary.holds": ["voters"]}
+    changes |= {"economics.gain": GAIN, "beliefs.lists": known}
+    losses = [120, 1000]
+    swept = reidsim.run(town, overrides={**changes, "sweep.values": {"economics.loss": losses}}).runs
+    alone = [reidsim.run(town, overrides={**changes, "economics.loss": loss}).summary for loss in losses]
+    expected = [each["publisher_payoff"]["basic"] for each in alone]
+    np.testing.assert_allclose(swept["publisher_payoff"], expected)
+
+
+def _dotted(changes):
+    return {key.replace("__", "."): value for key, value in changes.items()}
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
+        (
+            {"resources": {"told": {"attributes": ["age"], "coverage": 0.5}}, "beliefs.lists": "coverage"},
+            "beliefs.lists: no list is drawn from the people; found 'coverage'; expected a resource with `kind`",
+        ),
+        ({"beliefs.lists": "everything"}, "beliefs.lists: value not allowed"),
         ({"adversary.holds": ["gossip"]}, "adversary.holds: not a list drawn from the people; found 'gossip'"),
         ({"adversary.holds": ["file"]}, "adversary who may not have the resource; found 'file'"),
         ({"adversary.holds": ["voters", "voters"]}, "list named twice"),

@@ -40,6 +40,8 @@ class MaskedRecordLinker:
         Who of the subjects is in the register; all, if not given.
     listed : ListedTargets, optional
         Of a register that was drawn as a list.
+    guessed : bool
+        Whether no more than the coverage of that list is known of who is in it.
 
     Raises
     ------
@@ -56,8 +58,10 @@ class MaskedRecordLinker:
         knowledge: Knowledge,
         registered: NDArray[np.bool_] | None = None,
         listed: ListedTargets | None = None,
+        *,
+        guessed: bool = False,
     ) -> None:
-        self._space = space
+        self._space, self._guessed = space, guessed
         self._linked = [space.attributes.index(name) for name in knowledge.attributes]
         attributes, own, theirs, groups = [], [], [], []
         for position, name in zip(self._linked, knowledge.attributes, strict=True):
@@ -100,7 +104,8 @@ class MaskedRecordLinker:
         levels = self._space.levels(strategy)[self._linked]
         linked = int(self._linked_space.number(levels))
         if linked not in self._kept:
-            self._kept[linked] = self._linker.link(linked)
+            found = self._linker.link(linked)
+            self._kept[linked] = found.as_believed() if self._guessed else found
             if len(self._kept) > self._most_kept:
                 self._kept.popitem(last=False)
         found = self._kept[linked]

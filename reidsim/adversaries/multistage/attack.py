@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,10 @@ class PlanLinkage(Linkage):
             plan_success=None if self.plan_success is None else self.plan_success * accuracy,
             by_chance=True,
         )
+
+    def as_believed(self) -> Self:
+        """Return the same as it would be if the adversary were right, under every plan."""
+        return replace(super().as_believed(), plan_success=self.plan_believed)
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,8 @@ class MultistageLinker:
 
     Where the attack ends in a list that was drawn from people, the adversary believes a target to be in it with its
     coverage, and takes what it says to be right; in truth an attack succeeds, with one over the number of people who
-    agree, if the target's own row is one of them. Stages before leave out rows that lack a value they use.
+    agree, if the target's own row is one of them. Stages before leave out rows that lack a value they use. In a world
+    in which lists are known by their coverage alone, a plan that uses one succeeds as the adversary believes.
 
     A one-shot adversary who is given this linkage links on what is released alone: the one-stage attack. There, as
     elsewhere in the package, a group that holds nobody counts as the record alone.
@@ -116,18 +117,22 @@ class MultistageLinker:
         sizes = [self._matching(identify.resource, identify.on, released, plan.inferred, chosen) for plan in plans]
         guess = [np.where(size > 0, 1.0 / np.maximum(size, 1), 0.0) for size in sizes]
         if identify.resource in self.world.lists:
-            return self._listed(plans, sizes, guess, released, chosen)
+            listed = self._listed(plans, sizes, guess, released, chosen)
+            return listed.as_believed() if self.world.is_guessed(identify.resource) else listed
         alone = np.maximum(sizes[0], 1)
         registered = np.ones(n, dtype=np.bool_) if self.world.registered is None else self.world.registered[chosen]
+        believed = [plan.confidence * share for plan, share in zip(plans, guess, strict=True)]
         return PlanLinkage(
             group_sizes=alone,
             believed_group_sizes=alone,
             plans=tuple(plan.stages for plan in plans),
-            plan_believed=np.stack([plan.confidence * share for plan, share in zip(plans, guess, strict=True)]),
+            plan_believed=np.stack(believed),
             plan_success=np.stack(
                 [
-                    np.where(plan.right & registered & (plan.confidence > 0), share, 0.0)
-                    for plan, share in zip(plans, guess, strict=True)
+                    hoped
+                    if any(self.world.is_guessed(self.attack.inferences[number].resource) for number in plan.stages)
+                    else np.where(plan.right & registered & (plan.confidence > 0), share, 0.0)
+                    for plan, share, hoped in zip(plans, guess, believed, strict=True)
                 ]
             ),
             prices=np.array([plan.price for plan in plans]),

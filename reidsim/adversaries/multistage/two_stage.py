@@ -86,6 +86,8 @@ class TwoStageArrays(NamedTuple):
         People of the registry.
     first : ndarray of int64, shape (n_surnames + 1,)
         Where in the registry each surname begins, and where those without one do.
+    as_believed, inferred_as_believed : bool
+        Whether an attempt succeeds as the adversary believes, without the first stage and with it.
     surname_codes : ndarray of int64, shape (n_surnames,)
         Surnames are numbered anew from 0 in all arrays here; this gives the numbers they had.
     """
@@ -110,6 +112,8 @@ class TwoStageArrays(NamedTuple):
     registry_size: int
     target_values: NDArray[np.int32]
     first: Integers
+    as_believed: bool
+    inferred_as_believed: bool
     surname_codes: Integers
 
 
@@ -248,6 +252,7 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
             stacked[column, where] = -1
     order = np.argsort(in_registry, kind="stable")
     stage = attack.inferences[0] if attack.inferences else None
+    guessed = world.is_guessed(identify.resource)
     if isinstance(stage, InferSurname):
         rates = stage.ancestry.mutation_rates[::-1]
         ancestry = Ancestry(rates, stage.ancestry.effective_population, stage.ancestry.horizon)
@@ -276,6 +281,8 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
         registry_size=registry.n_rows,
         target_values=np.ascontiguousarray(_stacked(targets, n).T),
         first=np.searchsorted(in_registry[order], np.arange(len(codes) + 1)),
+        as_believed=guessed,
+        inferred_as_believed=guessed or (stage is not None and world.is_guessed(stage.resource)),
         surname_codes=codes,
     )
 
@@ -394,7 +401,7 @@ def reply_to(arrays: TwoStageArrays, memory: Memory, target: int, strategy: int)
     With p' = coverage / people who match the demographics and q = coverage x confidence / people who match the surname
     too, the first stage is used if someone matches, the confidence reaches theta and it strictly pays:
     ``gain q - price > gain p'``. Whoever is overconfident reckons with 1 in place of the confidence. What is true does
-    not depend on that.
+    not depend on that, unless no more is known of who is in a list than the adversary believes.
     """
     n_loci = arrays.target_alleles.shape[1]
     form = strategy >> n_loci
@@ -408,7 +415,9 @@ def reply_to(arrays: TwoStageArrays, memory: Memory, target: int, strategy: int)
     gain, price = arrays.gain[target], arrays.cost[target]
     people = arrays.form_sizes[form, target]
     believed = arrays.coverage / people if people > 0 else 0.0
-    success = 1.0 / people if people > 0 and arrays.form_own[form, target] else 0.0
+    success = believed if arrays.as_believed else 0.0
+    if not arrays.as_believed and people > 0 and arrays.form_own[form, target]:
+        success = 1.0 / people
     sure = arrays.coverage * (1.0 if arrays.overconfident and confidence > 0.0 else confidence)
     # Nobody can be surer than that, so the registry is asked only where it may be worth it.
     if surname >= 0 and confidence >= arrays.threshold and sure > believed:
@@ -419,7 +428,7 @@ def reply_to(arrays: TwoStageArrays, memory: Memory, target: int, strategy: int)
                 own = arrays.own_surnames[target]
                 right = own in (surname, _ANY) and arrays.form_own[form, target]
                 believed = inferring
-                success = 1.0 / matches if right else 0.0
+                success = inferring if arrays.inferred_as_believed else (1.0 / matches if right else 0.0)
                 price += arrays.price
     attacks = gain * believed > price * (1.0 + INDIFFERENCE)
     return Reply(attacks, success, believed, price, confidence, surname)

@@ -150,6 +150,9 @@ class MultistageWorld:
     lists : mapping of str to ListedTargets
         Of resources that were drawn as lists. Where the attack ends in one, a missing value agrees with every other,
         and it succeeds only on targets whose own row is among those that agree.
+    by_coverage : bool
+        Whether no more than the coverage of these lists is known of who is in them: what uses one then succeeds as the
+        adversary believes, on whomever.
 
     Raises
     ------
@@ -161,6 +164,7 @@ class MultistageWorld:
     resources: Mapping[str, PersonTable]
     registered: NDArray[np.bool_] | None = None
     lists: Mapping[str, ListedTargets] = field(default_factory=dict)
+    by_coverage: bool = False
 
     def __post_init__(self) -> None:
         for table in (self.targets, *self.resources.values()):
@@ -179,10 +183,10 @@ class MultistageWorld:
         self,
     ) -> tuple[
         type[MultistageWorld],
-        tuple[PersonTable, dict[str, PersonTable], NDArray[np.bool_] | None, dict[str, ListedTargets]],
+        tuple[PersonTable, dict[str, PersonTable], NDArray[np.bool_] | None, dict[str, ListedTargets], bool],
     ]:
         """Copy and pickle as it was made; see `PersonTable`."""
-        return type(self), (self.targets, dict(self.resources), self.registered, dict(self.lists))
+        return type(self), (self.targets, dict(self.resources), self.registered, dict(self.lists), self.by_coverage)
 
     @property
     def n_targets(self) -> int:
@@ -200,6 +204,10 @@ class MultistageWorld:
         if name not in self.resources:
             raise not_among("resource unknown", name, self.resources)
         return self.resources[name]
+
+    def is_guessed(self, name: str) -> bool:
+        """Tell whether a resource is a list of which no more than the coverage is known."""
+        return self.by_coverage and name in self.lists
 
     def agrees(self, name: str, attribute: str, said: Integers, values: Integers, rows: Integers) -> NDArray[np.bool_]:
         """Tell of some targets if their own row of a list says a value, or nothing; False where they have no row.

@@ -37,7 +37,8 @@ class SequentialAdversary:
 
     In a list that was drawn it acts against the people who agree with what is released, and takes the record's person
     for one of them with the attack's prior times the list's coverage; what follows is worked out given who is in the
-    list. If a plan in stages infers something, that is told by the chance of an attempt, as above.
+    list, or as it believes where the linkage does not say. If a plan in stages infers something, that is told by the
+    chance of an attempt, as above.
 
     Parameters
     ----------
@@ -134,7 +135,7 @@ class SequentialAdversary:
     def _listed(self, linkage: Linkage, *, everywhere: bool) -> tuple[Plan, Plan]:
         """Return the same for people of drawn lists, who are in them or not."""
         candidates, among = linkage.candidates, linkage.among
-        assert candidates is not None and among is not None  # noqa: S101, PT018 # they come together
+        assert candidates is not None  # noqa: S101 - as asked before
         if self.registry_size is not None or self.signal is not None:
             raise InputError("people of a drawn list are exploited by planners who know groups and see each success")
         hoped, found = _no_plan(len(candidates.sizes)), _no_plan(len(candidates.sizes))
@@ -145,7 +146,7 @@ class SequentialAdversary:
             sizes = candidates.sizes[here]
             accesses = np.ones(len(sizes), dtype=np.bool_) if everywhere else None
             planned = plan_known(attack, sizes, accesses=accesses)
-            listed = plan_listed(attack, sizes, among[here], planned)
+            listed = planned if among is None else plan_listed(attack, sizes, among[here], planned)
             for item in fields(Plan):
                 getattr(hoped, item.name)[here] = getattr(planned, item.name)
                 getattr(found, item.name)[here] = getattr(listed, item.name)

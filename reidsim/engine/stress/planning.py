@@ -108,7 +108,8 @@ def belief_points(
     beliefs = belief_key(scenario, key)
     if beliefs is None:
         fields = getattr(scenario, "beliefs", None)
-        names = [f"economics.{name}" for name in type(fields).model_fields if name != "sizes"] if fields else []
+        others = {"sizes", "lists"}
+        names = [f"economics.{name}" for name in type(fields).model_fields if name not in others] if fields else []
         expected = f"a parameter that beliefs are about: {listed(names)}" if names else "a game with beliefs"
         raise InputError("a publisher cannot be mistaken about this", where="key", found=key, expected=expected)
     pinned = believed_values(scenario, [key])[beliefs]

@@ -5,13 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from reidsim.agents.measures import RUN_MEASURES
-from reidsim.games.measures import GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF
+from reidsim.games.measures import GENERALIZATION_INTENSITY, PUBLISHER_CVAR, PUBLISHER_PAYOFF
 from reidsim.measures import Measure
 
 SUBJECT_PAYOFF = replace(
     PUBLISHER_PAYOFF,
     label="Subject's payoff",
     definition="per subject: benefit of the release, less the expected loss where the adversary attacks",
+)
+SUBJECT_CVAR = replace(
+    PUBLISHER_CVAR,
+    label="Subject's worst 5%",
+    definition="per subject: payoff, as a mean over the 5% of cases in which that of all subjects together is lowest "
+    "(conditional value at risk)",
 )
 MASKING_INTENSITY = replace(
     GENERALIZATION_INTENSITY,
@@ -36,7 +42,7 @@ PRIVACY_FAIRNESS = Measure(
     "1 less the Gini coefficient of privacy (1 - risk) over groups of subjects",
 )
 
-_OWN_WORDS = {measure.column: measure for measure in (SUBJECT_PAYOFF, MASKING_INTENSITY)}
+_OWN_WORDS = {measure.column: measure for measure in (SUBJECT_PAYOFF, SUBJECT_CVAR, MASKING_INTENSITY)}
 MEASURES = (
     *(_OWN_WORDS.get(measure.column, measure) for measure in RUN_MEASURES),
     USEFULNESS,

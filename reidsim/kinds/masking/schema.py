@@ -17,8 +17,14 @@ from reidsim.scenarios.attack_stages import (
     StageSection,
 )
 from reidsim.scenarios.policy import AnonymityK, with_each_k
-from reidsim.scenarios.resource_schema import DrawnResourceSection, Together, check_together, drawn_lists_of
-from reidsim.scenarios.schema import RECORD_COLUMNS, BeliefsSection, EconomicsSection, ScenarioHead
+from reidsim.scenarios.resource_schema import (
+    DrawnResourceSection,
+    ListBeliefsSection,
+    Together,
+    check_together,
+    drawn_lists_of,
+)
+from reidsim.scenarios.schema import RECORD_COLUMNS, EconomicsSection, ScenarioHead
 from reidsim.scenarios.several_adversaries import named, scenario_alone
 from reidsim.validation import Section
 
@@ -307,7 +313,7 @@ class SubjectsSection(Section):
         return self
 
 
-class MaskingBeliefsSection(BeliefsSection):
+class MaskingBeliefsSection(ListBeliefsSection):
     """What subjects believe when they choose; the truth where not given."""
 
     sizes: dict[str, Annotated[int, Field(ge=1)]] = Field(
@@ -378,6 +384,7 @@ class MaskingScenario(ScenarioHead):
 
     @model_validator(mode="after")
     def _beliefs_fit(self) -> MaskingScenario:
+        self.beliefs.check_lists(drawn_lists_of(self.resources))
         for name in self.beliefs.sizes:
             drawn = [
                 resource for resource, table in self.resources.items() if table.size is not None and not table.is_list

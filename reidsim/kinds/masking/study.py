@@ -134,6 +134,10 @@ class MaskingStudy(Study[MaskingScenario]):
         worlds = believed = drawn()
         if self.scenario.beliefs.sizes:
             believed = drawn(self.scenario.beliefs.sizes)
+        if self.scenario.beliefs.lists == "coverage":
+            # Adversaries whose attacks end alike keep one world.
+            guessed = {id(world): replace(world, by_coverage=True) for world in believed.values()}
+            believed = {name: guessed[id(world)] for name, world in believed.items()}
         space, games = self.space(next(iter(worlds.values()))), {}
         for name, study in self.each.items():
             scenario = study.scenario

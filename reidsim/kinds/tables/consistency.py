@@ -51,6 +51,7 @@ def check_consistent(scenario: TablesScenario) -> None:
 
 
 def _check_resources(scenario: TablesScenario) -> None:
+    scenario.beliefs.check_lists(scenario.lists)
     for name, resource in scenario.resources.items():
         for attribute in resource.attributes:
             if attribute not in scenario.attributes:

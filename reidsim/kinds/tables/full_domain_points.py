@@ -37,6 +37,7 @@ def walks_at_once(scenario: TablesScenario, keys: Iterable[str]) -> bool:
         and adversary.attacks_what_pays
         and adversary.knowledge is None
         and adversary.stages is None
+        and not adversary.holds
         and "sample" not in scenario.risks
         and not adversary.looks_up
         and not scenario.in_rounds

@@ -122,7 +122,9 @@ class OwnAdversary:
         linked = (self.registry, self.knowledge, self.staged, self.drawn)
         return not self.guesses and all(each is None for each in linked)
 
-    def linker(self, lattice: GeneralizationLattice, people: Population, everybody: PopulationLinker) -> Linker:
+    def linker(
+        self, lattice: GeneralizationLattice, people: Population, everybody: PopulationLinker, *, guessed: bool = False
+    ) -> Linker:
         """Return what links the records of a lattice to people.
 
         Parameters
@@ -132,13 +134,15 @@ class OwnAdversary:
             Who may be taken for a record's person.
         everybody : PopulationLinker
             Links to all of them.
+        guessed : bool
+            Whether no more than their coverage is known of who is in lists drawn from the people.
         """
         if self.staged is not None:
             return self.staged.linker
         if self.knowledge is not None:
             return KnowledgeLinker(lattice, people, self.knowledge)
         if self.drawn is not None:
-            return DrawnListsLinker(lattice, self.drawn, self.holds)
+            return DrawnListsLinker(lattice, self.drawn, self.holds, guessed=guessed)
         sizes = everybody.group_sizes
         if self.registry is not None:
             return PopulationLinker(GroupSizes(self.registry, lattice, holds_records=False), population=sizes)

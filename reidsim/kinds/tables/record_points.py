@@ -47,6 +47,7 @@ def is_thinnable(scenario: TablesScenario, keys: Iterable[str]) -> bool:
         and adversary.stages is None
         and not adversary.looks_up
         and scenario.planned_risk == adversary.risk
+        and scenario.beliefs.lists == "members"
         and not scenario.has_price_columns
         and not scenario.in_rounds
         and set(keys) <= set(MONEY_KEYS)
@@ -71,7 +72,8 @@ class SolvedPoints:
 
     def plan(self, policy: str, believed: EconomicsSection) -> SolvedPlan:
         """Solve the game believed in; see `AmountPoints`."""
-        return SolvedPlan(self.study, policy_named(policy).defender(self.study, 0).choose(self.study.game(believed)))
+        game = self.study.planned_game(believed)
+        return SolvedPlan(self.study, policy_named(policy).defender(self.study, 0).choose(game))
 
     def play(self, strategies: Strategies) -> SolvedPlan:
         """Take strategies as given; see `AmountPoints`."""

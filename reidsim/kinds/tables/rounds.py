@@ -61,13 +61,14 @@ class _Equip:
     economics: EconomicsSection
     section: AgentTypeSection
     agents: AgentsSection
-    _linkers: dict[tuple[Holdings, Risk], Linker] = field(default_factory=dict)
+    _linkers: dict[tuple[Holdings, Risk, bool], Linker] = field(default_factory=dict)
 
     def __call__(self, holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment | None:
         if self.section.needs_resources and not holds:
             return None
         scenario = self.study.scenario
-        linker = self._linker(holds, scenario.planned_risk if believed else scenario.adversary.risk)
+        risk = scenario.planned_risk if believed else scenario.adversary.risk
+        linker = self._linker(holds, risk, guessed=believed and scenario.beliefs.lists == "coverage")
         linker = linker_of(self.section, linker, expected_accuracy)
         adversary = self.adversary(scenario.beliefs.of(self.economics) if believed else self.economics)
         return Equipment(*self.study.of_people(linker, adversary))
@@ -84,19 +85,20 @@ class _Equip:
             own = economics.model_copy(update={"gain": own.adversary_gain, "cost": cost})
         return planner_of(self.study, own.adversary_gain, own.cost)
 
-    def _linker(self, holds: Holdings, risk: Risk) -> Linker:
+    def _linker(self, holds: Holdings, risk: Risk, *, guessed: bool) -> Linker:
         if not self.section.needs_resources:
-            return self.study.own_linker(risk)
-        if (holds, risk) not in self._linkers:
-            self._linkers[holds, risk] = self._by_resources(holds, risk)
-        return self._linkers[holds, risk]
+            return self.study.own_linker(risk, guessed=guessed)
+        key = (holds, risk, guessed)
+        if key not in self._linkers:
+            self._linkers[key] = self._by_resources(holds, risk, guessed=guessed)
+        return self._linkers[key]
 
-    def _by_resources(self, holds: Holdings, risk: Risk) -> Linker:
+    def _by_resources(self, holds: Holdings, risk: Risk, *, guessed: bool) -> Linker:
         lattice, resources = self.study.lattice, self.study.scenario.resources
         held = [name for name in resources if name in holds]
         if resources[held[0]].is_list:
             assert self.study.drawn is not None  # noqa: S101 # as there are lists
-            return DrawnListsLinker(lattice, self.study.drawn, held)
+            return DrawnListsLinker(lattice, self.study.drawn, held, guessed=guessed)
         knowledge = knowledge_held(resources, holds, lattice.domain.names, lattice.n_records)
         return KnowledgeLinker(lattice, self.study.people(risk), knowledge)
 

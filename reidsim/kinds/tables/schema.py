@@ -20,8 +20,8 @@ from reidsim.scenarios.adversary_schema import (
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.figures_schema import FiguresSection
 from reidsim.scenarios.policy import AnonymityK, with_each_k
-from reidsim.scenarios.resource_schema import drawn_lists_of
-from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
+from reidsim.scenarios.resource_schema import ListBeliefsSection, drawn_lists_of
+from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
 from reidsim.validation import Section
 
 # Of risks of several adversaries, the one whose people the others' are among.
@@ -63,7 +63,7 @@ class TablesEconomicsSection(EconomicsSection):
     columns: PriceColumns = Field(default=PriceColumns(), description="amounts that differ by record")
 
 
-class TablesBeliefsSection(BeliefsSection):
+class TablesBeliefsSection(ListBeliefsSection):
     """What the publisher believes when it plans; the truth where not given."""
 
     risk: Risk | None = Field(

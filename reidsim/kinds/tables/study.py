@@ -310,8 +310,11 @@ class TablesStudy(Study[TablesScenario]):
         assert isinstance(linker, PopulationLinker)  # noqa: S101 - as it was made
         return linker
 
-    def own_linker(self, risk: Risk) -> Linker:
-        """Return what links cells to people for the scenario's own adversary."""
+    def own_linker(self, risk: Risk, *, guessed: bool = False) -> Linker:
+        """Return what links cells to people for the scenario's own adversary.
+
+        If `guessed`, no more than their coverage is known of who is in lists drawn from the people.
+        """
         direction = self.scenario.adversary.direction
         if direction != "record":
             key = (None, risk, direction)
@@ -321,9 +324,9 @@ class TablesStudy(Study[TablesScenario]):
             return self.linkers[key]
         if self.own.links_with_everybody:
             return self.linker(risk)
-        own = (self.own, risk)
+        own = (self.own, risk, guessed)
         if own not in self.linkers:
-            self.linkers[own] = self.own.linker(self.lattice, self.people(risk), self.linker(risk))
+            self.linkers[own] = self.own.linker(self.lattice, self.people(risk), self.linker(risk), guessed=guessed)
         return self.linkers[own]
 
     @property
@@ -393,9 +396,18 @@ class TablesStudy(Study[TablesScenario]):
     @property
     def belief(self) -> RecordGame:
         """The game as the publisher believes it to be when it plans."""
-        return self._against_each(
-            lambda study: study.record_game(study.own_linker(study.scenario.planned_risk), study.believed(study.prices))
-        )
+        return self._against_each(lambda study: study._planned(study.believed(study.prices)))
+
+    def planned_game(self, economics: EconomicsSection) -> RecordGame:
+        """Return the game as the publisher plans it when it believes in some economics."""
+        study = replace(self, prices=self.prices_of(economics))
+        return study._against_each(lambda each: each._planned(each.prices))
+
+    def _planned(self, prices: Prices) -> RecordGame:
+        """Return the game against one adversary with what the publisher knows of linkage, at some amounts."""
+        scenario = self.scenario
+        linker = self.own_linker(scenario.planned_risk, guessed=scenario.beliefs.lists == "coverage")
+        return self.record_game(linker, prices)
 
     def world(self, draw: int = 0) -> World:
         """Return the games of a draw; records are the same in each."""

@@ -16,8 +16,8 @@ from reidsim.scenarios.attack_recipe import AttackRecipe
 from reidsim.scenarios.design_schema import SweepSection, SweepValues, UncertaintySection
 from reidsim.scenarios.rationality_schema import ProspectSection
 from reidsim.scenarios.registry import schemas
-from reidsim.scenarios.resource_schema import DrawnResourceSection
-from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
+from reidsim.scenarios.resource_schema import DrawnResourceSection, ListBeliefsSection
+from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
 from reidsim.scenarios.stress_schema import StressSection
 from reidsim.validation import Section
 
@@ -30,7 +30,7 @@ ATTACK_KEYS = "attack-recipe-keys.md"
 _SHARED: dict[str, tuple[type[Section], str]] = {
     "Every scenario": (ScenarioHead, "../scenarios.md"),
     "`[economics]`": (EconomicsSection, "../payoff-parameters.md"),
-    "`[beliefs]`": (BeliefsSection, "../scenarios.md"),
+    "`[beliefs]`": (ListBeliefsSection, "../scenarios.md"),
     "`[resources.NAME]`": (DrawnResourceSection, "../external-resources.md"),
     "`[adversary]`": (PlannerSection, "../scenarios.md#the-adversary"),
     "`[adversary.sequential]`": (SequentialSection, "../sequential.md"),
