@@ -160,7 +160,7 @@ def test_the_bundled_scenario_runs_to_the_end_and_draws_every_figure(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))
     tables = {path.stem for path in (tmp_path / "out").glob("*.parquet")}
-    assert tables == {"runs", "records", "strategies"}
+    assert tables == {"runs", "records", "reidentified", "strategies"}
     assert manifest["figures"] == [
         "strategies.png", "payoff-differences.png", "payoff-scatter.png", "reidentified.png",
     ]  # fmt: skip

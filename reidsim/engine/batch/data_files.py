@@ -22,6 +22,7 @@ _NAMES_OF_RECIPES = frozenset({key.rstrip(".*").rpartition(".")[2] for key in RE
 _RECIPE_FOLDERS = ("populations", RECIPES)
 # Files that come with reidsim and are read without being named.
 _UNNAMED = ("us-2010-zip3.csv.gz", "ystr-loci.csv.gz", "voter-lists-by-state.csv.gz", "voter-lists-assumed.csv.gz")
+_UNNAMED_RECIPES = ("twitter-use-by-age",)
 
 
 def data_files(
@@ -47,6 +48,7 @@ def data_files(
     found: dict[str, Path] = {}
     for name in _UNNAMED:
         _note(bundled_folder("populations") / "figures" / name, folder, found)
+    _follow({"recipe": list(_UNNAMED_RECIPES)}, folder, folder, found)
     _follow(at_point(loaded, design.values(0)).content, folder, folder, found)
     _follow(options or {}, folder, folder, found)
     for key in design.points.columns:
