@@ -149,7 +149,7 @@ def _why_not_exact(amounts: Amounts, study: Any, kind: Kind) -> str | None:
     """Return what keeps payoffs from being envelopes of straight lines; None if nothing does."""
     scenario = study.scenario
     beliefs = getattr(scenario, "beliefs", None)
-    stated = {name for name in type(beliefs).model_fields if getattr(beliefs, name)} if beliefs is not None else set()
+    stated = set() if beliefs is None else set(beliefs.model_dump(exclude_defaults=True))
     planned_with_another = stated - ({"loss"} if amounts.key == LOSS else set())
     if stated and (planned_with_another or amounts.link_gain):
         return "plans are made with other beliefs than the truth"
