@@ -67,7 +67,7 @@ def test_what_a_scenario_leaves_out_has_a_default():
     attribute = least.attributes["age"]
     assert (attribute.column, attribute.values, attribute.draw, attribute.in_loss) == (None, {}, False, True)
     assert least.figures.model_dump(exclude_none=True) == {}
-    assert least.beliefs.model_dump(exclude_none=True) == {}
+    assert least.beliefs.model_dump(exclude_none=True) == {"lists": "members"}
 
 
 @pytest.mark.parametrize(
