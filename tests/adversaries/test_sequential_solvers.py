@@ -71,7 +71,7 @@ def as_mapping(belief):
 
 
 @given(attack=attacks(), belief=beliefs())
-@examples(150)
+@examples(60)
 def test_linear_programs_and_backward_induction_agree_on_any_belief(attack, belief):
     induction = plan_distribution(attack, np.array([1]), np.arange(LARGEST + 1), belief[None, :]).value[0]
     event("attacks" if induction > 0 else "stays out")

@@ -72,7 +72,8 @@ def test_a_batch_that_is_killed_again_and_again_loses_nothing(work, plain, monke
     monkeypatch.setenv(mark, "1")
     chance = random.Random(executor)  # noqa: S311 - moments of a test
     workers = ["--workers", "2"] if executor == "processes" else []
-    for moment in range(10):
+    # Processes take seconds to start.
+    for moment in range(4 if workers else 10):
         go_on = ["--resume"] if (work / "out").exists() else []
         process = begin("-o", "out", "--executor", executor, *workers, *go_on)
         before = (work / "out" / "journal.jsonl").read_bytes().count(b"\n") if go_on else 0

@@ -127,7 +127,7 @@ def test_payoffs_are_those_of_plain_counting(data):
     assert found.attacked.tolist() == [plain.attacked(i, strategies) for i in n]
 
 
-@examples(200)
+@examples(60)
 @given(st.data())
 def test_what_a_change_does_is_exact_for_every_form_of_every_record(data):
     plain = data.draw(plain_releases())
@@ -183,7 +183,7 @@ def test_nobody_is_at_risk_in_a_release_without_attacks_and_no_record_can_keep_m
             assert found[i] >= 0 or form < 0
 
 
-@examples(150)
+@examples(60)
 @given(plain_releases(), st.booleans())
 def test_no_change_of_one_record_pays_more_than_the_best_release(plain, may_withhold):
     game, linker = directed(plain)
