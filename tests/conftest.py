@@ -31,10 +31,11 @@ DEPRECATIONS = (
 
 def pytest_addoption(parser):
     parser.addoption("--deep", action="store_true", help="run the deep tests too, and properties on all their examples")
+    parser.addoption("--most-examples", type=int, help="of a property in the deep tier, for want of time")
 
 
 def pytest_configure(config):
-    tiers.choose(deep=config.getoption("deep"))
+    tiers.choose(deep=config.getoption("deep"), most=config.getoption("most_examples"))
     if config.getoption("deep"):
         for category in DEPRECATIONS:
             config.addinivalue_line("filterwarnings", f"error::{category}")

@@ -13,10 +13,10 @@ TESTS = Path(__file__).resolve().parent
 
 
 def test_the_fast_tier_tries_ten_examples_and_the_deep_one_all_of_them(pytestconfig):
-    deep = pytestconfig.getoption("deep")
-    assert tiers.examples(300).max_examples == (300 if deep else 10)
+    deep, most = pytestconfig.getoption("deep"), pytestconfig.getoption("most_examples") or 300
+    assert tiers.examples(300).max_examples == (most if deep else 10)
     assert tiers.examples(4).max_examples == 4
-    assert settings.default.max_examples == (60 if deep else 10)
+    assert settings.default.max_examples == (min(most, 60) if deep else 10)
 
 
 def test_no_test_fixes_its_number_of_examples():

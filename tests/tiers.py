@@ -23,18 +23,22 @@ for _name, _number in (("fast", FAST_EXAMPLES), ("deep", DEEP_EXAMPLES)):
     )
 
 _chosen = "fast"
+_most: int | None = None
 
 
-def choose(*, deep: bool) -> None:
-    """Load the tier's profile; before test modules are imported, as their decorators ask for it."""
-    global _chosen
-    _chosen = "deep" if deep else "fast"
-    settings.load_profile(_chosen)
+def choose(*, deep: bool, most: int | None = None) -> None:
+    """Load the tier's profile, with at most so many examples; before test modules are imported, which ask for it."""
+    global _chosen, _most
+    _chosen, _most = "deep" if deep else "fast", most
+    if deep and most is not None:
+        settings.register_profile("fewer", settings.get_profile("deep"), max_examples=min(most, DEEP_EXAMPLES))
+    settings.load_profile("fewer" if deep and most is not None else _chosen)
 
 
 def examples(number: int) -> settings:
     """Settings of a property that is tried on `number` examples in the deep tier, on at most ten in the fast one."""
-    return settings(max_examples=number if _chosen == "deep" else min(number, FAST_EXAMPLES))
+    most = FAST_EXAMPLES if _chosen == "fast" else number if _most is None else _most
+    return settings(max_examples=min(number, most))
 
 
 def cases(everything: Iterable[Case], few: Iterable[Case]) -> list[Any]:
