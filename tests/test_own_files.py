@@ -394,12 +394,13 @@ def test_a_file_of_20000_rows_is_drafted_and_checked_in_three_seconds_each(folde
 
 @pytest.mark.deep
 def test_a_file_of_20000_rows_is_run_and_shared_in_three_seconds_each(folder):
+    """The three figures that a run draws once its table is printed may take a second more."""
     own_files.write_hospital(folder / "stays.csv", own_files.hospital())
     command = ["-m", "reidsim"]
     cpu_seconds(folder, *command, "new", "stays.csv")
     # What is compiled in the first run is not counted.
     runs = [cpu_seconds(folder, *command, "run", "stays/stays.toml", "-o", name)[0] for name in ("first", "results")]
-    assert min(runs) < most_seconds(folder)
+    assert min(runs) < most_seconds(folder) + 1
     share = ["share", "results", "-o", "shared.csv", "--policy", "no-attack"]
     seconds, said = cpu_seconds(folder, *command, *share)
     assert "20,000 of 20,000 records" in said
