@@ -187,12 +187,13 @@ def test_tables_of_quartets_give_the_posterior_and_a_bound_on_its_mean(seed, n_l
     event("unlikely" if total < SMALLEST_SUM else "likely")
     if total < SMALLEST_SUM:
         total, moment = weigh_unlikely(tables, agreeing, differing, weights)
-    np.testing.assert_allclose(weights / total, expected, rtol=1e-12, atol=1e-300)
-    assert moment / total == pytest.approx(mean, rel=1e-13)
+    assert (total > 0) == (mean < math.inf)
+    np.testing.assert_allclose(weights / max(total, 1e-300), expected, rtol=1e-12, atol=1e-300)
+    assert moment == pytest.approx(mean * total if total else 0.0, rel=1e-13)
     assert tables.nearest[agrees.sum(), (known & ~agrees).sum()] <= mean
 
 
-@pytest.mark.parametrize("shift", [1, 250, 1000])
+@pytest.mark.parametrize("shift", [1, pytest.param(250, marks=pytest.mark.deep)])
 def test_numbers_of_repeats_are_only_names(shift):
     """However high they are; and a number that only the target has is nobody's."""
     rng = np.random.default_rng(8)

@@ -62,7 +62,7 @@ class GenealogyArrays(NamedTuple):
         Codes, 0 or more.
     """
 
-    alleles: NDArray[np.integer[Any]]
+    alleles: NDArray[Any]
     observed: Bits
     surnames: Integers
 
@@ -355,7 +355,7 @@ def _is_nearer(
         its = exact_distance(tables, cache, other_agree, other_differ, room.weights[0])
         if mine != its:
             return mine < its
-    return room.rows[i] < room.rows[j]
+    return bool(room.rows[i] < room.rows[j])
 
 
 @numba.njit(cache=True)
