@@ -54,7 +54,7 @@ _ALL_LOCI = np.uint64(2**64 - 1)
 
 
 # A man's distance and row in the genealogy, and the loci of a set at which he agrees with the target and differs.
-_Man = tuple[float, int, np.uint64, np.uint64]
+_Man = tuple[float, Any, Any, Any]
 
 
 class GenealogyArrays(NamedTuple):
