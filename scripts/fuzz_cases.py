@@ -177,7 +177,7 @@ _KEYS = (
     "adversaries.common.weight", "adversaries.patient.gain", "adversaries.common.direction", "beliefs.cost",
     "beliefs.risk", "release.sampling_fraction", "release.sample_sizes", "attributes.age.minimum_level",
     "publisher.policies", "publisher.unit", "publisher.k", "publisher.safe_class", "publisher.suppression_limit",
-    "publisher.search_budget", "agents.rounds", "agents.types", "sweep.values", "sweep.one_at_a_time",
+    "publisher.search_budget", "agents.rounds", "agents.together", "adversaries.a.holds", "sweep.values", "sweep.one_at_a_time",
     "uncertainty.samples", "uncertainty.parameters", "stress.sensitivity", "population.recipe", "extends",
 )  # fmt: skip
 _HOSTILE_VALUES = (
