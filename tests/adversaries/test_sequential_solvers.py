@@ -10,6 +10,7 @@ import scipy
 from hypothesis import event, given
 from hypothesis import strategies as st
 from sequential_programs import two_level
+from sequential_programs.any_belief import plan_distribution
 from sequential_programs.two_level import TwoLevelProgram, solve_plain
 from tiers import examples
 
@@ -20,7 +21,6 @@ from reidsim.adversaries.sequential.planning import (
     attack_threshold,
     expected_after_access,
     exploits_undetected,
-    plan_distribution,
     plan_known,
     plan_unknown,
     value_after_access,

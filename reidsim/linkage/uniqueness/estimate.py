@@ -127,10 +127,6 @@ class FixedUniqueness:
         return self.p_unique_given_sample_unique
 
 
-# What a model of risk takes.
-PopulationUniqueness = UniquenessEstimate | FixedUniqueness
-
-
 def require_usable(frequencies: GroupFrequencies, population_size: int, level: float) -> None:
     """Check what every estimator is given.
 
