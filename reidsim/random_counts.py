@@ -1,14 +1,14 @@
 """Random counts: binomial, multinomial and multivariate hypergeometric, by inversion of uniform numbers.
 
-What numpy draws by its own binomial depends on its version, which rounds differently inside. Here a count is decided by
-one number of `Generator.random` (53 bits of the stream, the same in every version) and by additions, multiplications
-and divisions of float64 in a fixed order, which IEEE 754 rounds alike everywhere. Compiled without ``fastmath``, nothing
-is reordered, nor contracted to fused multiply-adds.
+What numpy draws by its own binomial depends on its version, which rounds differently inside. Here a count is decided
+by one number of `Generator.random` (53 bits of the stream, the same in every version) and by additions, multiplications
+and divisions of float64 in a fixed order, which IEEE 754 rounds alike everywhere. Compiled without ``fastmath``,
+nothing is reordered, nor contracted to fused multiply-adds.
 
 Neighbouring weights of each distribution differ by a ratio of products, so weights are worked out from the mode, where
-they are 1, outwards until they are below 2^-60. Further out they only fall faster (the distributions are log-concave), so
-each tail that is left out has less than 2^-60 of the probability, which no uniform number of 53 bits can tell. Time grows
-with the standard deviation.
+they are 1, outwards until they are below 2^-60. Further out they only fall faster (the distributions are log-concave),
+so each tail that is left out has less than 2^-60 of the probability, which no uniform number of 53 bits can tell. Time
+grows with the standard deviation.
 """
 
 from __future__ import annotations
