@@ -4,7 +4,6 @@ import sys
 import warnings
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from reidsim.bundled import bundled_folder
