@@ -12,7 +12,7 @@ import pandas as pd
 from reidsim.adversaries.knowledge.assessment import Assessment, assess
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.sets import count_sets
-from reidsim.errors import InputError
+from reidsim.errors import locating
 from reidsim.kinds.assessment.measures import (
     JOURNALIST_HIGH,
     JOURNALIST_LOW,
@@ -118,7 +118,7 @@ def assess_release(
     section = study.scenario.expectation
     found = {}
     for name, known in knowledge.items():
-        try:
+        with locating(study.loaded.path):
             found[name] = assess(
                 release.codes if release.persons is None else release.persons,
                 known,
@@ -131,8 +131,6 @@ def assess_release(
                 person=release.person,
                 progress=None if report is None else partial(report, f"assessing {name}"),
             )
-        except InputError as error:
-            raise error.located(study.loaded.path) from None
     return found
 
 
