@@ -88,20 +88,10 @@ def zayatz_uniqueness(
             note = "no record of the sample is unique: only the upper limits are informative"
             high = unseen / (unseen + (1 - unseen) * float(shares @ weights))
             uniques_high = groups * unseen * high * scale
-    return UniquenessEstimate(
-        method="zayatz",
-        population_size=int(population_size),
-        sample_size=records,
-        sample_uniques=frequencies.uniques,
-        expected_uniques=uniques,
-        uniques_low=uniques_low,
-        uniques_high=uniques_high,
-        p_unique_given_sample_unique=p,
-        low=low,
-        high=high,
-        level=level,
+    return UniquenessEstimate.of_sample(
+        "zayatz", frequencies, population_size, (uniques, uniques_low, uniques_high), (p, low, high), level=level,
         note=note,
-    )
+    )  # fmt: skip
 
 
 def _exactly_one_drawn(sizes: NDArray[np.int64], records: int, population_size: int) -> NDArray[np.float64]:
