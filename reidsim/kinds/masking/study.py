@@ -14,7 +14,7 @@ from reidsim.adversaries.multistage.stages import Identify, InferSurname, Stage
 from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary
-from reidsim.errors import InputError, nearest
+from reidsim.errors import InputError, locating, nearest
 from reidsim.games.defenders.defender import Game
 from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaskingSpace
 from reidsim.games.masking.game import MaskingGame
@@ -119,10 +119,8 @@ class MaskingStudy(Study[MaskingScenario]):
         """
         if draw not in self._drawn:
             self._drawn.clear()
-            try:
+            with locating(self.loaded.path):
                 self._drawn[draw] = self._games(draw)
-            except InputError as error:
-                raise error.located(self.loaded.path) from None
         return self._drawn[draw]
 
     def _games(self, replication: int) -> dict[str | None, Games]:
@@ -164,10 +162,8 @@ class MaskingStudy(Study[MaskingScenario]):
             values = world.targets.matrix(section.attributes)
             reference = tuple(self._carrier(world, attribute) for attribute in section.attributes)
             unknown = tuple(NO_ALLELE if attribute in self.loci else None for attribute in section.attributes)
-            try:
+            with locating(where="subjects.minority_support"):
                 weights = minority_weights(weights, values, reference, section.minority_support, unknown)
-            except InputError as error:
-                raise error.located(where="subjects.minority_support") from None
         if section.always_shared:
             n_always = len(section.always_shared)
             return PartialMaskingSpace(section.attributes, weights, n, kept, groups, total, n_always)
@@ -290,7 +286,7 @@ def build_masking_study(loaded: LoadedScenario[MaskingScenario]) -> MaskingStudy
     InputError
         If a file or value cannot be used.
     """
-    try:
+    with locating(loaded.path):
         tables, alone = masking_tables(loaded), {}
         if loaded.scenario.adversaries:
             for name in loaded.scenario.adversaries:
@@ -306,8 +302,6 @@ def build_masking_study(loaded: LoadedScenario[MaskingScenario]) -> MaskingStudy
                 used = dict.fromkeys(stage.resource for stage in each.stages)
                 check_buyer(own or OWN_ADVERSARY, where, used, tables.buyers)
         return study
-    except InputError as error:
-        raise error.located(loaded.path) from None
 
 
 def presence_of(world: MultistageWorld, resource: str) -> float:

@@ -95,9 +95,9 @@ def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
     """Read the records, the people, the hierarchies and the prices.
 
     Categories of an attribute, which the information loss counts whether they occur or not, are those of a population
-    made by a recipe, as forms are priced by what can be told of people (Wan et al. 2015); else the rows of its
+    made by a recipe, as releases are priced by what can be told of people (Wan et al. 2015); else the rows of its
     hierarchy file; else the values that occur. What only records have is one of them if ``unknown = "nobody"``. A
-    missing value is a category of its own. All of that is the same whatever is picked a form for, records or the table.
+    missing value is a category of its own. All of that is the same whether records or the table are the unit.
 
     Raises
     ------
