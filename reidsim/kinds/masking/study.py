@@ -15,11 +15,11 @@ from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary
 from reidsim.errors import InputError, locating, nearest
-from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.defenders.defender import Game
 from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaskingSpace
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
+from reidsim.games.masking.whoever_comes import against_whoever_comes
 from reidsim.kinds.masking.knowledge import KnowledgeOfSubjects
 from reidsim.kinds.masking.policies import MaskingPolicy, policy_named
 from reidsim.kinds.masking.schema import MaskingBeliefsSection, MaskingScenario
@@ -90,15 +90,12 @@ class MaskingStudy(Study[MaskingScenario]):
 
     def _of_whoever_comes(self, games: Sequence[MaskingGame]) -> Game:
         """Return the game against one of the adversaries, given that against each: itself, if there is one."""
-        first = games[0]
         if len(games) == 1:
-            return first
-        played = [game.record_game for game in games]
-        types = [
-            AdversaryType(name, section.weight, game.linker, game.adversary)
-            for (name, section), game in zip(self.scenario.adversaries.items(), played, strict=True)
-        ]
-        return TypesGame(first.space, types, played[0].benefit, played[0].loss, meeting_of(self.scenario.agents))
+            return games[0]
+        several = self.scenario.adversaries
+        weights = {name: section.weight for name, section in several.items()}
+        together = meeting_of(self.scenario.agents)
+        return against_whoever_comes(dict(zip(several, games, strict=True)), weights, together)
 
     def games(self, draw: int) -> Games:
         """Return the games against the adversary; of several the first, on the people and strategies of all.

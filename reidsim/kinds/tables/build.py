@@ -122,6 +122,9 @@ def safe_harbor_minimum(
 
 def _must_hold_release(scenario: TablesScenario) -> bool:
     given = None if scenario.population is None else scenario.population.holds_release
+    if given is None and any(attribute.unknown == "nobody" for attribute in scenario.attributes.values()):
+        # It says that some records are of nobody in the population.
+        return False
     return scenario.publisher.unit == "table" if given is None else given
 
 

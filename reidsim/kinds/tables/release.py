@@ -98,10 +98,10 @@ class _Rows:
 def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
     """Read the records, the people, the hierarchies and the prices.
 
-    Categories of an attribute, which the information loss counts whether they occur or not, are the rows of its
-    hierarchy file, else those of the population, else the values that occur. Where the unit is the record, those of a
-    population made by a recipe come first: its forms are priced by what can be told of people (Wan et al. 2015).
-    A missing value is a category of its own.
+    Categories of an attribute, which the information loss counts whether they occur or not, are those of a population
+    made by a recipe, as releases are priced by what can be told of people (Wan et al. 2015); else the rows of its
+    hierarchy file; else the values that occur. What only records have is one of them if ``unknown = "nobody"``. A
+    missing value is a category of its own. All of that is the same whether records or the table are the unit.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
     records = _Rows(source, attribute_labels(frame, in_records, attributes, source), in_records)
     people, rows_of_people = _people(loaded, in_records)
     files = [records] if rows_of_people is None else [records, rows_of_people]
-    by_people = scenario.publisher.unit == "record" and people is not None and rows_of_people is None
+    by_people = people is not None and rows_of_people is None
     tables = {
         name: _hierarchy_rows(name, a, loaded, _used(name, files, people, whole=by_people))
         for name, a in attributes.items()
