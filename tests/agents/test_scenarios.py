@@ -62,7 +62,10 @@ def families_file(tmp_path_factory):
         ({**LIST, "adversaries.x.holds": ["lsit"]}, "did you mean 'list'"),
         ({**LIST, "adversaries.x.holds": []}, "a planner without the resource that it needs"),
         ({**LIST, "adversaries.x": {**HOLDER, "buys": ["list"]}}, "resource that is held is not bought"),
-        ({**LIST, "adversaries.x": {**HOLDER, "knowledge": "twitter"}}, "knowledge: not of an adversary who looks people"),
+        (
+            {**LIST, "adversaries.x": {**HOLDER, "knowledge": "twitter"}},
+            "knowledge: not of an adversary who looks people",
+        ),
         ({"adversaries.x": {"planner": "fmdp", "accuracy": 0.5}}, "accuracy is of planners who attempt"),
         ({"resources.list.attributes": ["zip"]}, "not a quasi-identifier; found 'zip'"),
         ({"adversaries.x.planner": "greedy"}, "value not allowed; found 'greedy'"),

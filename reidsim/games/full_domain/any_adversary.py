@@ -56,7 +56,12 @@ class _Replies(NamedTuple):
 
     def at(self, numbers: NDArray[np.int64]) -> _Replies:
         """Return some of them."""
-        return _Replies(*(column[numbers] for column in self))
+        return _Replies(
+            self.reidentified[numbers],
+            self.invited[numbers],
+            self.attack_probability[numbers],
+            self.adversary_payoff[numbers],
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
