@@ -1,9 +1,9 @@
-"""The types of adversary that a scenario's agents may meet, as opponents of cross-play: each alone, and all of them."""
+"""Adversaries who hold and buy in rounds of agents, as opponents of cross-play: each alone, and all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
@@ -23,75 +23,38 @@ from reidsim.scenarios.study import Study
 # The column of all types together, and what a defender may plan against besides.
 TYPES, AVERAGE_TYPE, WORST_OF_TYPES = TOGETHER, "average-type", "worst-of-types"
 LEFT_OUT = (
-    "of section agents cross-play takes one round of the types, each with all that it holds or may buy: rounds, prices "
-    "of resources, budgets, exclusion, learning and participation are left out"
+    "of section agents cross-play takes one round, each adversary with all that it holds or may buy: rounds, prices of "
+    "resources, budgets, exclusion, learning and participation are left out"
 )
 
 _View = Literal["truth", "belief"]
 
 
-@dataclass(frozen=True, eq=False)
-class TypeOpponents:
-    """The types of a scenario.
+def types_of_setting(setting: Setting, space: StrategySpace | None = None) -> Opponents:
+    """Return the adversaries of a world of agents, each by its name, and all together, named ``types``.
 
-    Parameters
-    ----------
-    opponents : tuple of Opponent
-        Each type, named ``type-NAME``, and all together, named ``types``.
-    ideas : dict of str to RecordGame
-        What else a defender may plan on: ``average-type`` and ``worst-of-types``.
-    left_out : tuple of str
-        What is left out, with the reason.
-    """
-
-    opponents: tuple[Opponent, ...] = ()
-    ideas: dict[str, Game] = field(default_factory=dict)
-    left_out: tuple[str, ...] = ()
-
-    def beside(self, others: Opponents) -> Opponents:
-        """Return other adversaries with these types after them."""
-        return replace(
-            others,
-            opponents=(*others.opponents, *self.opponents),
-            left_out=(*self.left_out, *others.left_out),
-            ideas={**others.ideas, **self.ideas},
-        )
-
-
-def types_of_setting(
-    setting: Setting, together: Together, space: StrategySpace | None = None, *, named: bool = False
-) -> TypeOpponents:
-    """Return the types of a world of agents.
+    A defender may plan on ``average-type`` and ``worst-of-types`` besides.
 
     Parameters
     ----------
     setting : Setting
-    together : str
-        How they meet the records; see `AgentsSection`.
     space : StrategySpace, optional
         That of the setting, if not given.
-    named : bool
-        Whether they are the adversaries that the scenario names, who have to be able to play.
 
     Raises
     ------
     InputError
-        If one that the scenario names cannot play.
+        If one cannot play.
     """
-    space = setting.space if space is None else space
+    space, together = setting.space if space is None else space, setting.meeting
     assert not isinstance(space, MaskingSpace)  # noqa: S101 # searches would mask what nobody looks at in every way
     types: dict[_View, list[AdversaryType]] = {"truth": [], "belief": []}
-    left_out = []
     for profile in setting.profiles:
         try:
-            equipped = [_equipped(profile, view, space) for view in types]
+            for view, each in types.items():
+                each.append(_equipped(profile, view, space))
         except InputError as error:
-            if named:
-                raise error.located(where=f"adversaries.{profile.name}") from None
-            left_out.append(f"adversary {f'type-{profile.name}'!r} cannot play: {error}")
-            continue
-        for each, one in zip(types.values(), equipped, strict=True):
-            each.append(one)
+            raise error.located(where=f"adversaries.{profile.name}") from None
     losses: dict[_View, Floats] = {"truth": setting.loss, "belief": setting.believed_loss}
 
     def game(of: Sequence[AdversaryType], view: _View, together: Together) -> RecordGame:
@@ -103,23 +66,20 @@ def types_of_setting(
             game([replace(true, weight=1.0)], "truth", "one-of"),
             game([replace(believed, weight=1.0)], "belief", "one-of"),
         )
-        opponents.append(Opponent(true.name if named else f"type-{true.name}", *alone, among_all=named))
-    if left_out:
-        left_out.append(f"adversary {TYPES!r} cannot play: one of the types cannot")
-        return TypeOpponents(tuple(opponents), {}, (LEFT_OUT, *left_out))
+        opponents.append(Opponent(true.name, *alone))
     mix = game(types["truth"], "truth", together), game(types["belief"], "belief", together)
     opponents.append(Opponent(TYPES, *mix, among_all=False))
     ideas, no_average = _ideas(space, types["belief"], setting.benefit, losses["belief"], together)
-    return TypeOpponents(tuple(opponents), ideas, (LEFT_OUT, *no_average))
+    return Opponents(tuple(opponents), left_out=(LEFT_OUT, *no_average), ideas=ideas)
 
 
-def ideas_of_several(study: Study[Any], draw: int = 0) -> TypeOpponents:
+def ideas_of_several(study: Study[Any], draw: int = 0) -> Opponents:
     """Return what a defender may plan on where a scenario has several adversaries by name; nothing where it has one."""
     game = study.world(draw).belief
     if not isinstance(game, TypesGame):
-        return TypeOpponents()
+        return Opponents()
     ideas, no_average = _ideas(game.space, game.types, game.benefit, game.loss, game.together)
-    return TypeOpponents((), ideas, no_average)
+    return Opponents(left_out=no_average, ideas=ideas)
 
 
 def _ideas(

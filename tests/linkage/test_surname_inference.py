@@ -13,7 +13,6 @@ from reidsim.linkage.surname_inference.inference import (
     SurnameInference,
     compare_target,
     genealogy_arrays,
-    infer_surnames,
     nearest_surname,
     pack_bits,
     workspace,
@@ -30,6 +29,10 @@ from reidsim.linkage.surname_inference.tmrca import (
 )
 
 RATES = (0.002381, 0.002081, 0.000425, 0.005762, 0.002081, 0.0)
+
+
+def infer_surnames(ancestry, men, surnames, targets, shared, **options):
+    return SurnameInference(ancestry, men, surnames, **options).infer(targets, shared)
 
 
 @st.composite
