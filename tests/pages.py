@@ -123,21 +123,22 @@ def lines_of(text: str) -> list[str]:
 def as_shown(said: str, printed: str) -> str:
     """Return what was printed without the lines that a page leaves out; unchanged if what it shows is not found in it.
 
-    The first and the last part of a page's text are looked for at the ends, each other one, by its words and not its
-    numbers, after the one before it.
+    The first and the last part of a page's text are looked for at the ends, each other one after the one before it: as
+    it is or, if it is not there, by its words and not its numbers.
     """
     first, *others = parts_shown(said)
     if not others:
         return printed
     lines, end = lines_of(printed), len(others[-1])
-    words, shown, start = without_numbers(lines), lines[: len(first)], len(first)
+    shown, start = lines[: len(first)], len(first)
     for part in others[:-1]:
-        wanted = without_numbers(part)
-        places = range(start + 1, len(lines) - end - len(part))
-        place = next((place for place in places if words[place : place + len(part)] == wanted), None)
-        if place is None:
+        stretches = {place: lines[place : place + len(part)] for place in range(start + 1, len(lines) - end - len(part))}
+        exact = [place for place, stretch in stretches.items() if stretch == part]
+        alike = [place for place, stretch in stretches.items() if without_numbers(stretch) == without_numbers(part)]
+        if not alike:
             return printed
-        shown += [LEFT_OUT, *lines[place : place + len(part)]]
+        place = (exact or alike)[0]
+        shown += [LEFT_OUT, *stretches[place]]
         start = place + len(part)
     if start >= len(lines) - end:
         return printed
