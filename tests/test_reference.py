@@ -378,19 +378,23 @@ def test_a_section_in_two_places_is_described_once_with_both():
 def test_the_page_on_commands_has_every_command_argument_and_option():
     parts = {part.splitlines()[0].strip("`"): part for part in re.split(r"^## ", PAGES["commands.md"], flags=re.M)[1:]}
     commands = {"reidsim": ROOT} | {f"reidsim {name}": command for name, command in ROOT.commands.items()}
-    assert list(parts) == [*commands, "Exit codes"]
+    assert list(parts) == [*commands, "Options of several commands", "Exit codes"]
+    shared = parts["Options of several commands"]
     for name, command in commands.items():
         own = [parameter for parameter in command.params if not parameter.name.endswith("_completion")]
         options = {option for parameter in own for option in parameter.opts if option.startswith("-")}
-        first = re.findall(r"^\| (`.*?) \|", parts[name], re.MULTILINE)
+        also = re.findall(r"`(-.*?)`", " ".join(re.findall(r"^(?:Also|Options): (?:.+\n)+", parts[name], re.MULTILINE)))
+        rows = [line for line in shared.splitlines() if any(f"`{option}` |" in line for option in also)]
+        text = "\n".join([parts[name], *rows])
+        first = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
         assert {cell for cells in first for cell in re.findall(r"`(-.*?)`", cells)} == options, name
         arguments = [(p.metavar or p.name).upper() for p in own if p.param_type_name == "argument"]
         assert [cell.strip("`") for cell in first if not cell.startswith("`-")] == arguments, name
         for parameter in own:
             assert parameter.help, f"{name}: {parameter.name}"
-            assert parameter.help.rstrip(".").replace("|", "\\|") in parts[name], f"{name}: {parameter.name}"
+            assert parameter.help.rstrip(".").replace("|", "\\|") in text, f"{name}: {parameter.name}"
         if name != "reidsim":
-            assert f"\n{name}" in parts[name].partition("For example:")[2], f"{name} has no example"
+            assert f" {name}" in command.help.partition("Example:")[2], f"{name} has no example"
 
 
 def test_values_and_defaults_of_options():
@@ -399,7 +403,7 @@ def test_values_and_defaults_of_options():
     assert "| `--attack-rate` | number from 0 to 1 | `0.5` |" in text
     assert "| `--format` | `html` or `markdown` | none |" in text
     assert "| `--executor` | `auto`, `serial`, `processes` or `dask` | none |" in text
-    assert "| `--set` | KEY=VALUE, may be given several times | none |" in text
+    assert "| `--set` | KEY=VALUE, repeatable | none |" in text
     assert "reidsim reproduce [OPTIONS] [PAPERS]..." in text
 
 

@@ -21,12 +21,16 @@ _TEXT = (
 
 def measures_page() -> str:
     """Return the text of the page."""
-    parts = [f"# Measures\n\n{wrapped(_TEXT)}\n"]
-    shown: list[Measure] = []
-    for name in kind_names():
-        kind = kind_named(name)
-        parts.append(_section(f'`game = "{name}"`', f"{kind.words[:1].upper()}{kind.words[1:]}", kind.measures))
-        shown += kind.measures
+    kinds = {name: kind_named(name) for name in kind_names()}
+    shown = [measure for kind in kinds.values() for measure in kind.measures]
+    shared = [measure for measure in dict.fromkeys(shown) if shown.count(measure) > 1]
+    parts = [
+        f"# Measures\n\n{wrapped(_TEXT)}\n",
+        _section("Several games", "Of every game in which somebody decides", shared),
+    ]
+    for name, kind in kinds.items():
+        own = [measure for measure in kind.measures if measure not in shared]
+        parts.append(_section(f'`game = "{name}"`', f"{kind.words[:1].upper()}{kind.words[1:]}", own))
     for heading, words, measures in (
         ("Rounds of agents", "Of `rounds.parquet`, besides those of the game", ROUND_MEASURES),
         ("Cross-play", "Of `cross_play.parquet`, besides those of the game", CROSS_PLAY_MEASURES),
