@@ -62,12 +62,11 @@ class LearningSection(Section):
 
     prior: dict[str, Positive] = Field(
         default={},
-        description="type = attackers of it that the first belief counts as, or rounds with it; 1 of each if not given",
+        description="type = attackers, or rounds, that the first belief counts as; 1 of each if not given",
     )
     prior_absent: dict[str, Positive] = Field(
         default={},
-        description='with together = "all": type = rounds without it that the first belief counts as; 1 of each if not '
-        "given",
+        description='with together = "all": type = rounds without it, likewise',
     )
     noticed: Share = Field(default=1.0, description="probability that the publisher notices an attack")
 
@@ -117,19 +116,18 @@ class AgentsSection(Section):
     )
     together: Literal["one-of", "all"] = Field(
         default="one-of",
-        description="one adversary a round, of a type drawn by weight; or each is there with its probability",
+        description="one adversary per round, drawn by weight; or each is present with its probability",
     )
     foresees: Literal["holdings", "plans"] = Field(
         default="holdings",
-        description="what the publisher reckons with: what adversaries hold, or also what they buy and can pay for",
+        description="what the publisher expects: what adversaries hold, or also what they buy and can pay for",
     )
     tolerance: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.001, description="change of a belief up to which the publisher keeps its choice"
+        default=0.001, description="smallest change of a belief after which the publisher plans anew"
     )
     remembers: bool = Field(
         default=True,
-        description="whether adversaries keep what was released in earlier rounds: whom a record may be must fit all "
-        "that was ever released of it, and who leaves stays exposed; if not, every round is attacked on its own",
+        description="whether adversaries keep earlier releases, so that people who leave stay exposed",
     )
     types: dict[str, AgentTypeSection] = Field(
         default={}, description="adversaries by name; those of the scenario if not given"

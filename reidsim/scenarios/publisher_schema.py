@@ -32,9 +32,7 @@ class PublisherScenario(ScenarioHead):
         default={}, description="with agents, in place of `adversary`: several by name"
     )
     publisher: PoliciesSection = Field(description="what the publisher may do")
-    agents: AgentsSection | None = Field(
-        default=None, description="several adversaries, data subjects and rounds; one analytic game if not given"
-    )
+    agents: AgentsSection | None = Field(default=None, description="several adversaries, data subjects and rounds")
 
     @model_validator(mode="after")
     def _holds_nothing(self) -> PublisherScenario:

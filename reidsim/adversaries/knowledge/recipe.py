@@ -38,8 +38,7 @@ class ProfileSection(Section):
 
     when: dict[str, Members] = Field(
         default={},
-        description='attribute = values of the people told about so, or ranges such as `"18..64"`; everybody if not '
-        "given",
+        description='attribute = values, or ranges such as `"18..64"`; everybody if not given',
     )
     presence: Share = Field(default=1.0, description="probability that the source knows a person")
     price: Price = Field(default=0.0, description="price of the source for these people, paid once")
@@ -53,7 +52,7 @@ class GroupsSource(Section):
     name: str = Field(min_length=1, description="name of the source, which no other one has")
     profile: tuple[ProfileSection, ...] = Field(
         min_length=1,
-        description="what is told about whom; the first that fits a person counts, one without `when` comes last",
+        description="what is revealed about whom; the first that fits a person applies, one without `when` comes last",
     )
 
     @model_validator(mode="after")
@@ -92,7 +91,7 @@ class SocialMediaSource(Section):
     name: str = Field(default="social media", description="name of the source, which no other one has")
     recipe: str = Field(description='social-media recipe (name or file), such as `"twitter-attributes"`')
     attributes: dict[str, str] = Field(
-        default={}, description="attribute of that recipe = attribute of the records; all by their own name if empty"
+        default={}, description="attribute of that recipe = attribute of the records, where names differ"
     )
     age: str | None = Field(default=None, description="attribute that tells the age, for figures by age")
     year_of_birth: str | None = Field(default=None, description="attribute that tells the year of birth instead")

@@ -43,9 +43,7 @@ def _refuse_repeated(names: tuple[str, ...], where: str) -> None:
 class PeopleSection(Section):
     """The people from whom targets and resources are drawn."""
 
-    recipe: str = Field(
-        description="name of a bundled population, or path of a recipe; people are drawn, so it must list them"
-    )
+    recipe: str = Field(description="name of a bundled population, or path of a recipe, that lists people")
     seed: Annotated[int, Field(ge=0)] | None = Field(
         default=None, description="of the population; the recipe's own if not given"
     )
@@ -58,8 +56,8 @@ class PeopleSection(Section):
     )
     together: Together = Field(
         default=0.0,
-        description="how a person's memberships in lists drawn from the people go together: the correlation of a "
-        "Gaussian copula, one for all pairs or list = { list = correlation }; how many are in each stays as it is",
+        description="correlation of memberships in lists (Gaussian copula): one for all pairs, or list = { list = "
+        "correlation }",
     )
 
     @model_validator(mode="after")
@@ -98,8 +96,7 @@ class TargetsSection(TableSection):
 
     person: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
-        description="column of a file that says whose each row is: a value that is there twice is an error, as each "
-        "row is a subject who decides alone",
+        description="column of a file that identifies the person; a repeated value is an error",
     )
 
     @model_validator(mode="after")
@@ -114,16 +111,16 @@ class ResourceSection(DrawnResourceSection, TableSection):
 
     holds: Literal["targets", "others", "anyone"] = Field(
         default="anyone",
-        description="of a sample: all subjects and more people, nobody of another such table, or people at random. In "
-        'a file, `"targets"` is checked',
+        description="all subjects and more people, nobody of another such table, or people at random; in a file, "
+        '`"targets"` is checked',
     )
     attributes: tuple[str, ...] = Field(min_length=1, description="attributes that it carries")
     missing_alleles: Share | None = Field(
         default=None,
-        description="share of the alleles of a table drawn that are unknown; 0 if not given, of a genealogy 0.3",
+        description="share of unknown alleles; 0 if not given, 0.3 of a genealogy",
     )
     count: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="column of a file that says how many people each row stands for"
+        default=None, description="column with the number of people of each row"
     )
 
     @model_validator(mode="after")
@@ -163,13 +160,10 @@ class MaskingAdversarySection(PlannerSection):
     """How the adversary links, in stages or with what it may know about the subjects, and how it plans."""
 
     confidence_threshold: Share = Field(default=0.5, description="theta: an inference of less confidence is not used")
-    stages: tuple[StageSection, ...] = Field(
-        default=(), description="in the order in which they are carried out; the last one is `identify`"
-    )
+    stages: tuple[StageSection, ...] = Field(default=(), description="in order; the last one is `identify`")
     overconfident: bool = Field(
         default=False,
-        description="with stages: whether it believes to be right what it infers with that confidence, and plans "
-        "without the doubt that is left; payoffs go by what is true",
+        description="with stages: takes inferences that reach the threshold for certain",
     )
     knowledge: str | None = Field(
         default=None, description="instead of stages: name of a bundled knowledge recipe, or path of one"
@@ -247,17 +241,15 @@ class SubjectsSection(Section):
     attributes: tuple[str, ...] = Field(min_length=1, description="attributes that can be shared; loci last")
     always_shared: tuple[str, ...] = Field(
         default=(),
-        description="attributes that cannot be masked: the first of the list, each linked on by the last stage; not "
-        "with `k-anonymity`",
+        description="attributes that cannot be masked; the last stage links on them; not with `k-anonymity`",
     )
     weights: Literal["entropy", "uniform"] | dict[str, Annotated[float, Field(ge=0)]] = Field(
         default="entropy",
-        description="worth of each attribute: entropy in the first resource that carries it, all alike, or attribute "
-        "= weight",
+        description="entropy in the first resource that carries it, all equal, or attribute = weight",
     )
     minority_support: float = Field(
         default=0.0,
-        description="alpha: how much more sharing rare values is worth; below 0 frequent values are worth more",
+        description="alpha: extra weight of rare values; below 0, of frequent ones",
     )
     generalize: dict[str, GeneralizedAttribute] = Field(
         default={}, description="attribute = its levels between shared and masked"
@@ -271,12 +263,11 @@ class SubjectsSection(Section):
         default="best-first", description="of the policies that are games"
     )
     most_evaluated: Annotated[int, Field(ge=1)] = Field(
-        default=20_000, description="of solver `anytime`: strategies worked out per subject, after a greedy search"
+        default=20_000, description="of solver `anytime`: most strategies evaluated per subject"
     )
     k: AnonymityK = Field(
         default=2,
-        description="of policy `k-anonymity`: records that look alike; of a list, each is a policy, such as "
-        "`k-anonymity-5`",
+        description="of policy `k-anonymity`; each of a list is a policy, such as `k-anonymity-5`",
     )
     opt_in_rate: Share = Field(default=0.05, description="of policy `random-opt-in`: probability to share all")
     sharing_rate: Share = Field(
@@ -326,7 +317,7 @@ class MaskingFiguresSection(Section):
 
     search_path: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
-        description="record, from 0, whose greedy search is told strategy by strategy; two-stage attacks only",
+        description="record, from 0, whose greedy search is listed; two-stage attacks only",
     )
 
 
@@ -350,14 +341,14 @@ class MaskingScenario(ScenarioHead):
         description="how the adversary attacks; needed unless there are `adversaries`",
     )
     adversaries: dict[str, WeightedMaskingAdversarySection] = Field(
-        default={}, description="in place of `adversary`: several by name, of whom the subjects meet one"
+        default={}, description="in place of `adversary`: several, of whom the subjects meet one"
     )
     subjects: SubjectsSection = Field(description="what can be shared, what it is worth, how it is decided")
     agents: AgentsSection | None = Field(
         default=None, description="several adversaries and rounds; one analytic game if not given"
     )
     figures: MaskingFiguresSection = Field(
-        default=MaskingFiguresSection(), description="what is worked out besides the policies"
+        default=MaskingFiguresSection(), description="what is computed besides the policies"
     )
 
     @property
