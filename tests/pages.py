@@ -132,7 +132,9 @@ def as_shown(said: str, printed: str) -> str:
     lines, end = lines_of(printed), len(others[-1])
     shown, start = lines[: len(first)], len(first)
     for part in others[:-1]:
-        stretches = {place: lines[place : place + len(part)] for place in range(start + 1, len(lines) - end - len(part))}
+        stretches = {
+            place: lines[place : place + len(part)] for place in range(start + 1, len(lines) - end - len(part))
+        }
         exact = [place for place, stretch in stretches.items() if stretch == part]
         alike = [place for place, stretch in stretches.items() if without_numbers(stretch) == without_numbers(part)]
         if not alike:

@@ -17,16 +17,14 @@ def apply(
     output: Annotated[Path, typer.Option("-o", "--output", help="New CSV file.")],
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", help="A column to copy as it is besides the quasi-identifiers.", metavar="COLUMN"),
+        typer.Option("--keep", help="Column to copy unchanged, besides the quasi-identifiers.", metavar="COLUMN"),
     ] = None,
     keep_identifier: Annotated[
         list[str] | None,
-        typer.Option(
-            "--keep-identifier", help="A column to copy though most people could be named by it.", metavar="COLUMN"
-        ),
+        typer.Option("--keep-identifier", help="Column to copy although it could name most people.", metavar="COLUMN"),
     ] = None,
 ) -> None:
-    """Share new records in the forms that a rulebook says, and withhold those that it does not cover.
+    """Share new records by the rulebook of an earlier release, and withhold those that it does not cover.
 
     Example: reidsim apply rules.csv december.csv -o december-shared.csv
 

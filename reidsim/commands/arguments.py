@@ -22,10 +22,10 @@ SetOption = Annotated[
 SeedOption = Annotated[int | None, typer.Option(help="Root of all random draws, instead of the scenario's.", min=0)]
 AllowCodeOption = Annotated[
     bool,
-    typer.Option("--allow-code", help="Run modules that the scenario names as adversary or policy, if you trust them."),
+    typer.Option("--allow-code", help="Run modules that the scenario names, if you trust them."),
 ]
 GroupReadableOption = Annotated[
-    bool, typer.Option("--group-readable", help="Let your group read the results; else nobody but you can.")
+    bool, typer.Option("--group-readable", help="Let your group read the results (default: only you).")
 ]
 
 # As the name of a file to write.

@@ -43,7 +43,7 @@ class ListedAttributes(Section):
     @model_validator(mode="after")
     def _one_birth(self) -> ListedAttributes:
         if (self.age is None) == (self.year_of_birth is None):
-            raise InputError("adults cannot be told", expected="either age or year_of_birth")
+            raise InputError("adults are unknown", expected="either age or year_of_birth")
         return self
 
     @property
@@ -227,7 +227,7 @@ def _whole_numbers(attribute: Attribute) -> NDArray[np.int64]:
     for category, number in zip(attribute.categories, numbers, strict=True):
         if number is None or number < 0:
             raise InputError(
-                "not a whole number, so adults cannot be told", where=f"attribute {attribute.name!r}", found=category
+                "not a whole number, so adults are unknown", where=f"attribute {attribute.name!r}", found=category
             )
     return np.array(numbers, dtype=np.int64)
 

@@ -95,13 +95,15 @@ class ParticipationSection(Section):
     """When data subjects take part."""
 
     reward: Money = Field(description="what taking part in a round is worth to a subject")
-    harm: Money = Field(description="mean harm of a breach to a subject")
+    harm: Money = Field(description="mean harm of a re-identification to a subject")
     spread: Annotated[float, Field(ge=0, le=10)] = Field(
         default=1.0, description="standard deviation of the logarithm of harm"
     )
-    expected_risk: Share = Field(default=0.0, description="probability of a breach that subjects expect at first")
+    expected_risk: Share = Field(
+        default=0.0, description="probability of a re-identification that subjects expect at first"
+    )
     learning_rate: Share = Field(default=0.2, description="weight of the latest round in what they expect")
-    hears: Share = Field(default=1.0, description="probability to hear of the breaches of a round")
+    hears: Share = Field(default=1.0, description="probability to hear of the re-identifications of a round")
 
 
 class AgentsSection(Section):
@@ -182,6 +184,6 @@ class AgentsSection(Section):
     def _check_learning(self, learning: LearningSection) -> None:
         if self.together != "all" and learning.prior_absent:
             raise InputError(
-                "rounds without a type tell nothing if one comes every round",
+                "rounds without a type are not observed if one comes every round",
                 where="learning.prior_absent", found=listed(learning.prior_absent), expected='together = "all"',
             )  # fmt: skip

@@ -65,7 +65,7 @@ def settings_of(kind: Kind, study: Study[Any]) -> Callable[[str, int, int], Sett
         for key, default in AgentTypeSection().model_dump(include={*_OF_RESOURCES}).items():
             if getattr(section, key) != default:
                 raise InputError(
-                    "this kind of scenario tells nothing of resources and knowledge", source=study.loaded.path,
+                    "this kind of scenario has no resources and knowledge", source=study.loaded.path,
                     where=f"{where_named(scenario)}.{name}.{key}", expected=f"other keys than {listed(_OF_RESOURCES)}",
                 )  # fmt: skip
 

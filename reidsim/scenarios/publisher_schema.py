@@ -38,7 +38,7 @@ class PublisherScenario(ScenarioHead):
     def _holds_nothing(self) -> PublisherScenario:
         if self.adversary.holds:
             raise InputError(
-                "this kind of scenario tells nothing of resources", where="adversary.holds",
+                "this kind of scenario has no resources", where="adversary.holds",
                 found=list(self.adversary.holds), expected="no list",
             )  # fmt: skip
         return self

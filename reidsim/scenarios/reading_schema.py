@@ -80,7 +80,7 @@ class DateReading(Reading):
         day = read_day(value, self.order, self.two_digit_years_from)
         if day is None and self.two_digit_years_from is None and has_short_year(value):
             raise InputError(
-                "year of two digits", found=value, expected="two_digit_years_from, which tells the century, in reading"
+                "year of two digits", found=value, expected="two_digit_years_from, which gives the century, in reading"
             )
         if day is None or self.age_on is None:
             return value if day is None else day.calendar

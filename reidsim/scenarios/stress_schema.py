@@ -81,7 +81,7 @@ class DiscoverySection(Section):
     @model_validator(mode="after")
     def _one_side(self) -> DiscoverySection:
         if (self.below is None) == (self.above is None):
-            raise InputError("which outcomes are bad is not told", expected="either below or above")
+            raise InputError("which outcomes are bad is not given", expected="either below or above")
         return self
 
 

@@ -367,7 +367,7 @@ def test_check_explain_run_and_report(town, tmp_path):
     assert "25 distinct records, 8 strategies, 2 types of adversary, 1 round" in checked.output
     explained = runner.invoke(app, ["explain", str(town)])
     assert explained.output == explanation(load_scenario(town))
-    assert "decides      one form for all records, and which of them to suppress" in explained.output
+    assert "decides      one generalization for all records, and which of them to suppress" in explained.output
     assert "keen: weight 0.6, planner one-shot, gain 120, cost 10" in explained.output
     out = tmp_path / "out"
     ran = runner.invoke(app, ["run", str(town), "-o", str(out)])

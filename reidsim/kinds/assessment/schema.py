@@ -117,7 +117,7 @@ class TreeSection(Section):
     @model_validator(mode="after")
     def _one_way(self) -> TreeSection:
         if (self.file is None) == (not self.groups):
-            raise InputError("the groups are not told, or twice", expected="either groups or file")
+            raise InputError("the groups are missing or given twice", expected="either groups or file")
         return self
 
 
