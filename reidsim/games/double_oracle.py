@@ -113,8 +113,8 @@ def double_oracle(
     Raises
     ------
     InputError
-        If there are too many releases to plan against several adversaries, nobody is left, or the tolerance is not above
-        0.
+        If there are too many releases to plan against several adversaries, nobody is left, or the tolerance is not
+        above 0.
     """
     if not tolerance > 0:
         raise InputError("not a tolerance", where="tolerance", found=tolerance, expected="an amount above 0")

@@ -49,8 +49,8 @@ def plan(run: Stored, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
     """Yield how an adversary attacks each record, what it gains and pays, and what it knows."""
     if section(section(run.content, "agents"), "types"):
         yield (
-            "Adversaries of several types come, each with payoff parameters and plans of its own where the assumptions below give "
-            "them; where they do not, what follows holds.",
+            "There are several types of adversary, each with payoff parameters and plans of its own where the "
+            "assumptions below give them; where they do not, what follows holds.",
         )
     gain, cost = gain_and_cost(run, adversary)
     if adversary.get("planner") == "fmdp":

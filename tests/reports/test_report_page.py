@@ -278,7 +278,7 @@ def test_prices_of_the_paper_are_marked_as_defaults_before_anything_else_is_told
     runs = rows_of(("a", 5.0, 0.0, 0.0))
     economics = {"benefit": 1200, "loss": 300, "cost": 4}
     text = answer_of(folder_of(tmp_path / "r", runs=runs, content={"economics": economics}))
-    marked = text.index("are defaults: those of the paper, Wan et al. 2015, PLoS ONE 10(3): e0120592")
+    marked = text.index("are defaults: those of Wan et al. 2015, PLoS ONE 10(3): e0120592")
     assert text.index("One policy was played") < marked < text.index("What was asked", text.index("One policy"))
     other = answer_of(folder_of(tmp_path / "s", runs=runs, content={"economics": {**economics, "cost": 5}}))
     assert "are defaults" not in other

@@ -78,7 +78,7 @@ class VoterListsSource(Section):
     @model_validator(mode="after")
     def _one_state(self) -> VoterListsSource:
         if (self.state is None) == (self.attributes.state is None):
-            raise InputError("the state is missing or given twice", expected="either state or attributes.state")
+            raise InputError("the state is missing or repeated", expected="either state or attributes.state")
         if self.attributes.year_of_birth is not None and self.reference_year is None:
             raise InputError("key missing", where="reference_year", expected="the year of the lists")
         return self

@@ -141,8 +141,8 @@ def _check_people(scenario: TablesScenario) -> None:
             )  # fmt: skip
     if scenario.release.household is not None and scenario.in_rounds:
         raise InputError(
-            "the risk of households is defined for one game", where="release.household", found=scenario.release.household,
-            expected="it without sections agents and releases",
+            "the risk of households is defined for one game", where="release.household",
+            found=scenario.release.household, expected="it without sections agents and releases",
         )  # fmt: skip
     if scenario.release.person is None:
         return
@@ -162,7 +162,7 @@ def _check_people(scenario: TablesScenario) -> None:
         if way == "splits" or (way == "rounds" and "prosecutor" in scenario.risks):
             why = "regions" if way == "splits" else "classes of several rounds"
             raise InputError(
-                f"with release.person all records of a person share one generalization, and this policy puts them in {why}",
+                f"with release.person a person's records share one generalization, and this policy puts them in {why}",
                 where="publisher.policies", found=name, expected="other policies, or no release.person",
             )  # fmt: skip
 

@@ -65,7 +65,7 @@ def _prasser2017(result: Result) -> str:
     pays, utility = result.summary["publisher_payoff"], result.summary["utility"]
     return (
         f"If all records must be treated alike, ruling out attacks costs {1 - utility['no-attack']:.0%} of the "
-        f"utility; if each has its own release, {1 - utility['record-level-no-attack']:.0%}. Safe Harbor pays "
+        f"utility; if each has its own form, {1 - utility['record-level-no-attack']:.0%}. Safe Harbor pays "
         f"{pays['safe-harbor']:,.0f} per record, between the best reply for the whole table ({pays['basic']:,.0f}) and "
         f"the one without attacks ({pays['no-attack']:,.0f})."
     )
@@ -74,7 +74,7 @@ def _prasser2017(result: Result) -> str:
 def _arx_example(result: Result) -> str:
     summary = result.summary
     return (
-        f"With nine quasi-identifiers most records have few or none like them, and at these payoff parameters the publisher "
+        f"With nine quasi-identifiers most records have few or none like them, and at these prices the publisher "
         f"shares the table as it is and accepts a risk of {summary['risk']['basic']:.2f}. Ruling out attacks keeps "
         f"{summary['utility']['no-attack']:.0%} of the utility and leaves out "
         f"{summary['share_suppressed']['no-attack']:.0%} of the records."
@@ -96,7 +96,7 @@ def _wan2021_case(result: Result) -> str:
     return (
         f"Sharing all 47 attributes would leave the man {pays['no-protection']:.2f} of 100, sharing age and state "
         f"alone {pays['demographics-only']:.2f}. Masking the right ones keeps {utility['masking']:.0%} of the utility "
-        "and makes an attack not worth its cost."
+        "and makes an attack not worth its price."
     )
 
 
@@ -196,7 +196,7 @@ def _stress(result: Result) -> str:
     return (
         f"With benefit, fines and costs uncertain over wide ranges, `basic` is at most {regret['basic']:,.2f} per "
         f"record below the best policy at any point, `no-attack` {regret['no-attack']:,.2f}, `safe-harbor` "
-        f"{regret['safe-harbor']:,.2f}. Releases picked record by record to bound regret lower it to "
+        f"{regret['safe-harbor']:,.2f}. Forms picked record by record to bound regret lower it to "
         f"{regret['robust-minimax-regret']:,.2f}, with a mean payoff of {mean['robust-minimax-regret']:,.0f}."
     )
 

@@ -46,7 +46,7 @@ def two_records(result: Result) -> str:
     return (
         "What is best differs by person: over the same benefits and losses, the record of a Black man of 19 is "
         f"shared so that an attack pays at {man:.0%} of the points, that of a White woman of 62 at {woman:.0%}. "
-        "Borders between releases are lines along which two of them pay the same."
+        "Borders between forms are lines along which two of them pay the same."
     )
 
 
@@ -54,9 +54,9 @@ def search_against_optimum(result: Result) -> str:
     """Tell how good lattice-based search is at its best and worst (Wan et al. 2015, Fig. 12)."""
     share, below = result.runs["share_optimal"], result.runs["publisher_payoff_difference"]
     return (
-        f"Lattice-based search finds the best release of {share.min():.1%} to {share.max():.1%} of the records, "
-        f"depending on payoff parameters. It costs the publisher at most {below.max():,.2f} per record, after looking at "
-        f"{result.runs['evaluated'].mean():.1f} of 288 releases on average."
+        f"Lattice-based search finds the best form of {share.min():.1%} to {share.max():.1%} of the records, "
+        f"depending on prices. It costs the publisher at most {below.max():,.2f} per record, after looking at "
+        f"{result.runs['evaluated'].mean():.1f} of 288 forms on average."
     )
 
 
@@ -66,9 +66,9 @@ def payouts(result: Result) -> str:
     pays = runs.set_index(["beliefs.risk", "policy"])["publisher_payoff"] / 1200
     loss = runs["economics.loss"].iloc[0]
     return (
-        f"At a loss and gain of {loss:,.0f}, one generalization for the whole table keeps "
-        f"{pays['prosecutor', 'basic']:.0%} of the best case if risks are computed from the dataset, "
-        f"{pays['journalist', 'basic']:.0%} if from the population; one for each record, "
+        f"At a loss and gain of {loss:,.0f}, one form for the whole table keeps "
+        f"{pays['prosecutor', 'basic']:.0%} of the best case if risks are worked out from the dataset, "
+        f"{pays['journalist', 'basic']:.0%} if from the population; a form for each record, "
         f"{pays['prosecutor', 'record-level']:.0%} and {pays['journalist', 'record-level']:.0%}. "
         f"Safe Harbor keeps {pays['journalist', 'safe-harbor']:.0%}."
     )
@@ -84,7 +84,7 @@ def nodes_left_out(result: Result) -> str:
     slower = int((basic[True] > basic[False]).sum())
     least, most = nodes[nodes.index > 0].min(), nodes.max()
     return (
-        f"Leaving out branches that cannot be better, the search computes {least:,} to {most:,} of 288 nodes where "
+        f"Leaving out branches that cannot be better, the search works out {least:,} to {most:,} of 288 nodes where "
         "there is something to lose, and finds the same optimum as without. It was slower than computing every node "
         f"at {slower} of {len(basic)} losses, as 288 nodes take little time; times are those of the computer that "
         "made this page."

@@ -169,7 +169,7 @@ def _prices(run: StoredRun) -> Iterator[Block]:
     text = ", ".join(f"{name} {number_text(value)}" for name, value in named.items())
     if list(named.values()) == [defaults.BENEFIT, defaults.LOSS, defaults.LOSS, defaults.COST]:
         yield paragraph(
-            f"The payoff parameters ({text}, in dollars per {run.units[0]}) are defaults: those of the paper, Wan et al. 2015, "
+            f"The payoff parameters ({text}, in dollars per {run.units[0]}) are defaults: those of Wan et al. 2015, "
             "PLoS ONE 10(3): e0120592. They are nobody's own, and the choice above depends on them.",
             kind="warning",
         )

@@ -282,8 +282,8 @@ def _limits() -> Iterator[Block]:
             ("The adversary of this study looks for gain. One who attacks at any cost is not in it.",),
             ("It links on the attributes named above and nothing else; other columns can identify people, too.",),
             (
-                "Population, payoff parameters and hierarchies are assumptions. The result is no better than they are: vary them "
-                "before relying on a decision.",
+                "Population, payoff parameters and hierarchies are assumptions. The result is no better than they are: "
+                "vary them before relying on a decision.",
             ),
             ("The loss is the defender's. The harm to a person can be larger.",),
             ("This is no legal advice and no expert determination.",),
