@@ -151,7 +151,7 @@ def test_results_page_documents_every_file_and_column(page_folder: Path) -> None
     assert set(tables) | {"left_out", "runtimes"} == {field.name for field in fields(RecordFigures)}
     for name, table in {"runs": result.runs, "records": result.records, **tables}.items():
         # Not those that the page says to be there sometimes.
-        rows = re.findall(r"^\| ([^|]*) \|(?!.*else there is no such column)", parts[f"{name}.parquet"], re.MULTILINE)
+        rows = re.findall(r"^- (`[^:]*): (?!.*else there is no such column)", parts[f"{name}.parquet"], re.MULTILINE)
         assert set(re.findall(r"`(\w+)`", "".join(rows))) == set(table.columns) - attributes, name
     for number, made in enumerate((result, sequential)):
         folder = made.save(f"everything-{number}", illustrate=illustrate)

@@ -11,12 +11,11 @@ from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 from reidsim.reports.reference.key_pages import head
-from reidsim.reports.reference.keys import anchor, escaped, table, wrapped
+from reidsim.reports.reference.keys import anchor, escaped, item, table, wrapped
 from reidsim.reports.reference.words import either, figure
 
 COMMANDS = "commands.md"
 _SHARED = "Options of several commands"
-_OPTION = ("option", "value", "default", "meaning")
 
 _EXAMPLE = "Example:"
 
@@ -49,7 +48,7 @@ def commands_page(root: Any, exit_codes: Mapping[int, str]) -> str:
         *(_described(name, command, shared) for name, command in commands.items()),
     ]
     if shared:
-        parts += [f"## {_SHARED}\n", "\n".join(table(shared, _OPTION)), ""]
+        parts += [f"## {_SHARED}\n", *shared, ""]
     parts += ["## Exit codes\n", "\n".join(codes), "\nAnything else is a defect; please report it with the message.\n"]
     return "\n".join(parts)
 
@@ -65,12 +64,9 @@ def _described(name: str, command: Any, shared: Collection[str]) -> str:
         synopsis += " COMMAND [ARGUMENTS]"
     guide = f"See the [guide](../commands.md#{anchor(name)})."
     lines = [f"## `{name}`", "", wrapped(f"{purpose} {guide}"), "", "```console", synopsis, "```", ""]
-    if arguments:
-        rows = [_row(each, kinds[each.name]) for each in arguments]
-        lines += [*table(rows, ("argument", "value", "default", "meaning")), ""]
-    own = [row for row in options.values() if row not in shared]
+    own = [_row(each, kinds[each.name]) for each in arguments] + [row for row in options.values() if row not in shared]
     if own:
-        lines += [*table(own, _OPTION), ""]
+        lines += [*own, ""]
     also = [f"`{option}`" for option, row in options.items() if row in shared]
     if also:
         lines += [wrapped(f"{'Also' if own else 'Options'}: {', '.join(also)} ([shared](#{anchor(_SHARED)}))."), ""]
@@ -115,8 +111,7 @@ def _row(parameter: Any, kind: tuple[Any, Any]) -> str:
     if parameter.multiple or parameter.nargs != 1:
         value += ", repeatable"
     shown = ", ".join(f"`{name}`" for name in names)
-    meaning = escaped((parameter.help or "").rstrip("."))
-    return f"| {shown} | {value} | {_default(parameter)} | {meaning} |"
+    return item(shown, value, _default(parameter), (parameter.help or "").rstrip("."))
 
 
 def _values(annotation: Any, declared: Any) -> Iterator[str]:
@@ -126,7 +121,7 @@ def _values(annotation: Any, declared: Any) -> Iterator[str]:
         for part in inner:
             yield from _values(part, declared)
     elif issubclass(annotation, bool):
-        yield "-"
+        yield ""
     elif issubclass(annotation, Enum):
         yield from (f"`{member.value}`" for member in annotation)
     elif issubclass(annotation, int | float):

@@ -67,13 +67,13 @@ _RECIPE_SECTIONS: dict[type[Section], Elsewhere] = {
     FiguresByAge: Elsewhere("Figures by age", "section"),
 }
 _WORDS = """\
-- Unknown keys are errors. Types are exact: `"600"` is text and not a number, `600` is a number.
+- After each key come its type and its default. A key that is not *required* and has no default may be left out. A section
+  with *its defaults* may be left out, and so may all keys in it that have a default.
+- Unknown keys are errors. Types are exact: `"600"` is text, `600` is a number.
 - A *number* is finite. An *amount* is a number from 0 to 10^15, in currency units per record. *Text* is in quotes, a
   *list* in brackets. `NAME` stands for a name of your own, or for a key path.
 - A *section for each name* is written `[attributes.age]`, `[attributes.sex]` and so on; a *list of sections* with two
   brackets, once for each: `[[adversary.stages]]`.
-- `none` as a default means: not there. A section with *its defaults* may be left out; so may all keys in it that have a
-  default.
 - Paths are relative to the file. `bundled:figures/ystr-loci.csv.gz` is a file that comes with reidsim.
 """
 

@@ -175,7 +175,7 @@ def _described(part: _Part, outline: _Outline, note: str) -> str:
     inherited = {key: info for base in bases for key, info in keys_of(base)}
     tags = re.findall(r"with `(\w+) = ", part.heading)
     rows = [
-        _row(key, kind_in_words(info, link), default_in_words(info), info.description or "")
+        item(f"`{key}`", kind_in_words(info, link), default_in_words(info), info.description or "")
         for key, info in keys_of(part.model)
         # The heading says what kind it is.
         if key not in tags and (key not in inherited or _said(info) != _said(inherited[key]))
@@ -190,7 +190,7 @@ def _described(part: _Part, outline: _Outline, note: str) -> str:
             "",
             _explanation(part.model, note),
             "",
-            *((*table(rows), "") if rows else ()),
+            *((*rows, "") if rows else ()),
         ]
     )
 
@@ -206,7 +206,7 @@ def _described_bases(part: _Part, outline: _Outline) -> list[type[Section]]:
 
 
 def _said(info: FieldInfo) -> tuple[str, str, str]:
-    """Return what a row of a table says of a key."""
+    """Return what is said of a key."""
     return kind_in_words(info, lambda _, words: words), default_in_words(info), info.description or ""
 
 
@@ -230,9 +230,9 @@ def described_by_path(
     note: str = "",
     base: type[Section] | None = None,
 ) -> str:
-    """Describe a small file in one table, with a dot between a section and its keys; see `described_sections`.
+    """Describe a small file in one list, with a dot between a section and its keys; see `described_sections`.
 
-    The key that the heading gives, and those of a `base` that has a table of its own, are left out.
+    The key that the heading gives, and those of a `base` that is described by itself, are left out.
     """
 
     def link(section: type[Section], words: str) -> str:
@@ -240,11 +240,11 @@ def described_by_path(
         return words if other is None else f"[{other.words or words}](#{anchor(other.heading)})"
 
     rows = [
-        _row(key, kind_in_words(info, link), default_in_words(info), info.description or "")
+        item(f"`{key}`", kind_in_words(info, link), default_in_words(info), info.description or "")
         for key, info in dotted_keys(model, elsewhere)
         if not heading.startswith(f"`{key} = ") and not (base and key in base.model_fields)
     ]
-    return "\n".join([f"## {heading}", "", _explanation(model, note), "", *table(rows), ""])
+    return "\n".join([f"## {heading}", "", _explanation(model, note), "", *rows, ""])
 
 
 def _explanation(model: type[Section], note: str) -> str:
@@ -258,7 +258,16 @@ def wrapped(text: str) -> str:
     return fill(" ".join(text.split()), WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
-def table(rows: Sequence[str], columns: Sequence[str] = ("key", "type", "default", "meaning")) -> list[str]:
+def item(shown: str, kind: str, default: str, meaning: str) -> str:
+    """Return the line of a list that describes a key, an argument or an option; a default of ``none`` goes unsaid."""
+    said = {"none": "", "required": "required"}.get(
+        default, f"default {default}" if default.startswith("`") else default
+    )
+    inside = "; ".join(part for part in (kind, said) if part)
+    return f"- {shown} ({inside}): {meaning}" if inside else f"- {shown}: {meaning}"
+
+
+def table(rows: Sequence[str], columns: Sequence[str]) -> list[str]:
     """Return the lines of a table in Markdown."""
     return [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}", *rows]
 
@@ -266,7 +275,3 @@ def table(rows: Sequence[str], columns: Sequence[str] = ("key", "type", "default
 def escaped(text: str) -> str:
     """Return text as it can stand in a cell of a table."""
     return text.replace("|", "\\|")
-
-
-def _row(key: str, *cells: str) -> str:
-    return f"| {' | '.join([f'`{key}`', *map(escaped, cells)])} |"

@@ -8,7 +8,7 @@ from reidsim.agents.measures import ROUND_MEASURES
 from reidsim.games.cross_play import CROSS_PLAY_MEASURES
 from reidsim.games.measures import RISK_QUANTILE, SUCCESS_PROBABILITY
 from reidsim.measures import Measure
-from reidsim.reports.reference.keys import escaped, table, wrapped
+from reidsim.reports.reference.keys import item, wrapped
 from reidsim.scenarios.registry import kind_named, kind_names
 
 MEASURES = "measures.md"
@@ -42,8 +42,5 @@ def measures_page() -> str:
 
 
 def _section(heading: str, words: str, measures: Iterable[Measure]) -> str:
-    rows = [
-        f"| `{measure.column}` | {escaped(measure.label)} | {escaped(measure.definition)} |" for measure in measures
-    ]
-    lines = "\n".join(table(rows, ("column", "name", "definition")))
+    lines = "\n".join(item(f"`{measure.column}`", measure.label, "none", measure.definition) for measure in measures)
     return f"## {heading}\n\n{wrapped(f'{words}.')}\n\n{lines}\n"
