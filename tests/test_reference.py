@@ -64,7 +64,10 @@ def tables(text):
         assert len(items) == block.count("\n")
         keys = [key.strip("`") for key, _, _ in items]
         assert len(set(keys)) == len(keys)
-        yield {key: [*re.split(r"; (?![^(]*\))", said), meaning] for key, (_, said, meaning) in zip(keys, items, strict=True)}
+        yield {
+            key: [*re.split(r"; (?![^(]*\))", said), meaning]
+            for key, (_, said, meaning) in zip(keys, items, strict=True)
+        }
 
 
 EXTENDS = re.compile(

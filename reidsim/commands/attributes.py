@@ -15,6 +15,7 @@ from reidsim.commands.arguments import (
     SetOption,
     overrides_of,
     print_warnings,
+    results_option,
 )
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
@@ -23,10 +24,7 @@ from reidsim.progress import DelayedProgress
 def attributes(
     scenario: ScenarioArgument,
     orders: Annotated[int, typer.Option(help="Orders of columns drawn, if there are more than 10.", min=2)] = 50,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="New folder for results (default: results/NAME-attributes-001, ...)."),
-    ] = None,
+    output: Annotated[Path | None, results_option("NAME-attributes")] = None,
     set_: SetOption = None,
     seed: SeedOption = None,
     allow_code: AllowCodeOption = False,
@@ -45,7 +43,8 @@ def attributes(
 
     from reidsim.engine.attributes.run import attributes_loaded
     from reidsim.engine.results import next_free_folder, require_free
-    from reidsim.reports.attributes_table import attributes_tables, illustrate_attributes
+    from reidsim.reports.attributes_table import attributes_tables
+    from reidsim.reports.illustration import illustrate
 
     folder = output or next_free_folder(Path("results"), f"{loaded.name}-attributes")
     require_free(folder)
@@ -53,7 +52,7 @@ def attributes(
         result = attributes_loaded(loaded, orders=orders, progress=progress)
         stop_if_interrupted()
         progress("drawing and writing", 0, 1)
-        result.save(folder, illustrate=illustrate_attributes)
+        result.save(folder, illustrate=illustrate)
     for table in attributes_tables(result):
         Console().print(table)
     print_warnings(result.warnings)

@@ -18,6 +18,7 @@ from reidsim.commands.arguments import (
     SetOption,
     overrides_of,
     print_warnings,
+    results_option,
     tell_results,
 )
 from reidsim.commands.batch import (
@@ -43,10 +44,7 @@ class OracleGame(StrEnum):
 
 def cross_play(
     scenario: ScenarioArgument,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="New folder for results (default: results/NAME-cross-play-001, ...)."),
-    ] = None,
+    output: Annotated[Path | None, results_option("NAME-cross-play")] = None,
     set_: SetOption = None,
     seed: SeedOption = None,
     knowledge: Annotated[
@@ -129,14 +127,12 @@ def cross_play(
     else:
         refuse_options_of_batches(
             loaded.path,
-            {
-                "--executor": executor,
-                "--workers": workers,
-                "--scheduler": scheduler,
-                "--timeout": timeout,
-                "--resume": resume,
-                "--rerun-failed": rerun_failed,
-            },
+            executor=executor,
+            workers=workers,
+            scheduler=scheduler,
+            timeout=timeout,
+            resume=resume,
+            rerun_failed=rerun_failed,
         )
     goes_on = resume or rerun_failed
     folder = output or (latest_folder(name) if goes_on else next_free_folder(Path("results"), name))

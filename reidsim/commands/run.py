@@ -20,6 +20,7 @@ from reidsim.commands.arguments import (
     overrides_of,
     print_verdict,
     print_warnings,
+    results_option,
     tell_results,
 )
 from reidsim.commands.batch import (
@@ -41,9 +42,7 @@ if TYPE_CHECKING:
 
 def run(
     scenario: ScenarioArgument,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="New folder for results (default: results/NAME-001, ...).")
-    ] = None,
+    output: Annotated[Path | None, results_option("NAME")] = None,
     set_: SetOption = None,
     seed: SeedOption = None,
     executor: ExecutorOption = None,
@@ -82,14 +81,12 @@ def run(
         return
     refuse_options_of_batches(
         loaded.path,
-        {
-            "--executor": executor,
-            "--workers": workers,
-            "--scheduler": scheduler,
-            "--timeout": timeout,
-            "--resume": resume,
-            "--rerun-failed": rerun_failed,
-        },
+        executor=executor,
+        workers=workers,
+        scheduler=scheduler,
+        timeout=timeout,
+        resume=resume,
+        rerun_failed=rerun_failed,
     )
     folder = output or next_free_folder(Path("results"), loaded.name)
     require_free(folder)

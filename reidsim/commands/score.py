@@ -8,7 +8,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from reidsim.commands.arguments import AllowCodeOption, SeedOption, SetOption, overrides_of, print_warnings
+from reidsim.commands.arguments import (
+    AllowCodeOption,
+    SeedOption,
+    SetOption,
+    overrides_of,
+    print_warnings,
+    results_option,
+)
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
 
@@ -28,10 +35,7 @@ def score(
             metavar="COLUMN",
         ),
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="New folder for results (default: results/NAME-score-001, ...)."),
-    ] = None,
+    output: Annotated[Path | None, results_option("NAME-score")] = None,
     set_: SetOption = None,
     seed: SeedOption = None,
     allow_code: AllowCodeOption = False,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from reidsim.commands.arguments import AllowCodeOption, print_warnings
+from reidsim.commands.arguments import AllowCodeOption, KeepIdentifierOption, KeepOption, print_warnings
 from reidsim.errors import InputError
 from reidsim.wording import counted
 
@@ -28,14 +28,8 @@ def share(
     policy: Annotated[
         str | None, typer.Option(help="Policy whose release is written; needed if the run has several.")
     ] = None,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option("--keep", help="Column to copy unchanged, besides the quasi-identifiers.", metavar="COLUMN"),
-    ] = None,
-    keep_identifier: Annotated[
-        list[str] | None,
-        typer.Option("--keep-identifier", help="Column to copy although it could name most people.", metavar="COLUMN"),
-    ] = None,
+    keep: KeepOption = None,
+    keep_identifier: KeepIdentifierOption = None,
     max_risk: Annotated[
         float | None,
         typer.Option(

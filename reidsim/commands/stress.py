@@ -17,6 +17,7 @@ from reidsim.commands.arguments import (
     SetOption,
     overrides_of,
     print_warnings,
+    results_option,
     tell_results,
 )
 from reidsim.commands.batch import ExecutorOption, SchedulerOption, TimeoutOption, WorkersOption
@@ -33,10 +34,7 @@ class Method(StrEnum):
 
 def stress(
     scenario: ScenarioArgument,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="New folder for results (default: results/NAME-stress-001, ...)."),
-    ] = None,
+    output: Annotated[Path | None, results_option("NAME-stress")] = None,
     method: Annotated[
         Method | None, typer.Option("--method", help="Compute sensitivity by this method.", show_choices=True)
     ] = None,

@@ -15,6 +15,7 @@ from reidsim.commands.arguments import (
     SetOption,
     overrides_of,
     print_warnings,
+    results_option,
 )
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
@@ -37,10 +38,7 @@ def switch(
         bool,
         typer.Option("--link-gain", help="Set the adversary's gain to the loss at each point; else it stays."),
     ] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="New folder for results (default: results/NAME-switch-001, ...)."),
-    ] = None,
+    output: Annotated[Path | None, results_option("NAME-switch")] = None,
     set_: SetOption = None,
     seed: SeedOption = None,
     allow_code: AllowCodeOption = False,
@@ -59,7 +57,8 @@ def switch(
 
     from reidsim.engine.results import next_free_folder, require_free
     from reidsim.engine.switch.run import switch_loaded
-    from reidsim.reports.switch_table import illustrate_switch, switch_table, switch_text
+    from reidsim.reports.illustration import illustrate
+    from reidsim.reports.switch_table import switch_table, switch_text
 
     folder = output or next_free_folder(Path("results"), f"{loaded.name}-switch")
     require_free(folder)
@@ -67,7 +66,7 @@ def switch(
         result = switch_loaded(loaded, key, low=low, high=high, link_gain=link_gain, progress=progress)
         stop_if_interrupted()
         progress("drawing and writing", 0, 1)
-        result.save(folder, illustrate=illustrate_switch)
+        result.save(folder, illustrate=illustrate)
     Console().print(switch_table(result))
     for line in switch_text(result):
         typer.echo(line)
