@@ -31,7 +31,7 @@ def rows(text: str, first: str) -> dict[str, list[str]]:
         if in_table and cells[0].startswith("`"):
             found |= dict.fromkeys(re.findall(r"`(\w+)`", cells[0]), cells[1:])
         elif listed := re.match(r"- (`\w+`(?:, `\w+`)*): (.+)", line):
-            found |= dict.fromkeys(re.findall(r"`(\w+)`", listed[1]), [listed[2]])
+            found |= {key: [listed[2]] for key in re.findall(r"`(\w+)`", listed[1])}
     return found
 
 

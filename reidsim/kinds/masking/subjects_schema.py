@@ -40,7 +40,7 @@ class GeneralizedAttribute(Section):
                 )  # fmt: skip
         if bool(self.widths) == bool(self.groups) or levels != len(self.kept):
             raise InputError(
-                "levels are not told",
+                "levels are missing",
                 found=f"{len(self.widths)} widths, {len(self.groups)} groupings, {len(self.kept)} shares kept",
                 expected="either widths or groups, and a share kept for each",
             )

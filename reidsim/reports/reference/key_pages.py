@@ -67,8 +67,8 @@ _RECIPE_SECTIONS: dict[type[Section], Elsewhere] = {
     FiguresByAge: Elsewhere("Figures by age", "section"),
 }
 _WORDS = """\
-- After each key come its type and its default. A key that is not *required* and has no default may be left out. A section
-  with *its defaults* may be left out, and so may all keys in it that have a default.
+- After each key come its type and its default. A key that is not *required* and has no default may be left out. A
+  section with *its defaults* may be left out, and so may all keys in it that have a default.
 - Unknown keys are errors. Types are exact: `"600"` is text, `600` is a number.
 - A *number* is finite. An *amount* is a number from 0 to 10^15, in currency units per record. *Text* is in quotes, a
   *list* in brackets. `NAME` stands for a name of your own, or for a key path.
