@@ -210,7 +210,7 @@ def test_the_page_on_recipes_has_every_key_by_its_path(recipe):
 
 
 def test_every_key_is_shown_with_its_type_default_and_meaning():
-    for text in PAGES.values():
+    for text in (text for name, text in PAGES.items() if name.endswith("-keys.md")):
         for rows in tables(text):
             for key, cells in rows.items():
                 assert 2 <= len(cells) <= 3, key
