@@ -108,7 +108,9 @@ class ReleaseSection(Section):
     delimiter: str = Field(
         default=",", min_length=1, max_length=1, description='between columns of a csv file; ARX writes `";"`'
     )
-    header: bool = Field(default=True, description='whether the first row names the columns; else they are `"1"`, `"2"` and so on')
+    header: bool = Field(
+        default=True, description='whether the first row names the columns; else they are `"1"`, `"2"` and so on'
+    )
     weight: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
         description="column with sampling weights: people whom each record stands for, 1 or more",
