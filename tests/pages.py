@@ -174,33 +174,9 @@ def as_said(said: str, printed: str, version: str = np.__version__) -> str:
     return NUMBER.sub(lambda _: next(numbers), printed)
 
 
-def ledger_as_said(said: str, written: str, version: str = np.__version__) -> str:
-    """Return the ledger of reproduction as written, with what the committed one says where another numpy may differ.
-
-    Of a row ``| where | what | printed | found | note |`` what is found may differ as in pages, and the numbers of a
-    note, which are spreads of few samples, by any.
-    """
-    if tuple(int(part) for part in version.split(".")[:2]) == SHOWN_WITH_NUMPY:
-        return written
-    lines, others = said.splitlines(), written.splitlines()
-    if len(lines) != len(others):
-        return written
-    return "".join(
-        (line if same_row(line, other, version) else other) + "\n" for line, other in zip(lines, others, strict=True)
-    )
-
-
-def same_row(said: str, written: str, version: str) -> bool:
-    one, other = ([cell.strip() for cell in row.split("|")[1:-1]] for row in (said, written))
-    if len(one) != 5 or len(other) != 5 or one[:3] != other[:3]:
-        return said == written
-    if not NUMBER.fullmatch(one[3]):
-        return without_numbers(one[3:]) == without_numbers(other[3:])
-    return as_said(one[3], other[3], version) == one[3] and without_numbers(one[4:]) == without_numbers(other[4:])
-
-
-def without_numbers(cells: list[str]) -> list[str]:
-    return [re.sub(r"-?[0-9]+", "#", cell) for cell in cells]
+def without_numbers(lines: list[str]) -> list[str]:
+    """Return lines without their numbers, and without the spaces and rules whose lengths follow from them."""
+    return [re.sub(r"-?[0-9][0-9,.]*|[ \u2500\u2501]+", "", line) for line in lines]
 
 
 def number(text: str) -> float:

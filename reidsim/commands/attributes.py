@@ -8,26 +8,18 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from reidsim.commands.arguments import (
-    AllowCodeOption,
-    ScenarioArgument,
-    SeedOption,
-    SetOption,
-    overrides_of,
-    print_warnings,
-    results_option,
-)
+from reidsim.commands import arguments
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
 
 
 def attributes(
-    scenario: ScenarioArgument,
+    scenario: arguments.ScenarioArgument,
     orders: Annotated[int, typer.Option(help="Orders of columns drawn, if there are more than 10.", min=2)] = 50,
-    output: Annotated[Path | None, results_option("NAME-attributes")] = None,
-    set_: SetOption = None,
-    seed: SeedOption = None,
-    allow_code: AllowCodeOption = False,
+    output: Annotated[Path | None, arguments.results_option("NAME-attributes")] = None,
+    set_: arguments.SetOption = None,
+    seed: arguments.SeedOption = None,
+    allow_code: arguments.AllowCodeOption = False,
 ) -> None:
     """Compute what each quasi-identifier costs in risk and brings in payoff, with its Shapley share.
 
@@ -39,7 +31,7 @@ def attributes(
     from reidsim.scenarios.load import load_scenario
 
     stop_if_interrupted()
-    loaded = load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code)
+    loaded = load_scenario(scenario, arguments.overrides_of(set_), seed=seed, allow_code=allow_code)
 
     from reidsim.engine.attributes.run import attributes_loaded
     from reidsim.engine.results import next_free_folder, require_free
@@ -55,5 +47,5 @@ def attributes(
         result.save(folder, illustrate=illustrate)
     for table in attributes_tables(result):
         Console().print(table)
-    print_warnings(result.warnings)
+    arguments.print_warnings(result.warnings)
     typer.echo(f"Results in {folder}")

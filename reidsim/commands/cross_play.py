@@ -10,27 +10,7 @@ import typer
 from rich.console import Console
 
 from reidsim import interrupts
-from reidsim.commands.arguments import (
-    AllowCodeOption,
-    GroupReadableOption,
-    ScenarioArgument,
-    SeedOption,
-    SetOption,
-    overrides_of,
-    print_warnings,
-    results_option,
-    tell_results,
-)
-from reidsim.commands.batch import (
-    ExecutorOption,
-    RerunFailedOption,
-    ResumeOption,
-    SchedulerOption,
-    TimeoutOption,
-    WorkersOption,
-    latest_folder,
-    refuse_options_of_batches,
-)
+from reidsim.commands import arguments, batch
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
 
@@ -43,10 +23,10 @@ class OracleGame(StrEnum):
 
 
 def cross_play(
-    scenario: ScenarioArgument,
-    output: Annotated[Path | None, results_option("NAME-cross-play")] = None,
-    set_: SetOption = None,
-    seed: SeedOption = None,
+    scenario: arguments.ScenarioArgument,
+    output: Annotated[Path | None, arguments.results_option("NAME-cross-play")] = None,
+    set_: arguments.SetOption = None,
+    seed: arguments.SeedOption = None,
     knowledge: Annotated[
         str | None,
         typer.Option(
@@ -80,14 +60,14 @@ def cross_play(
     tolerance: Annotated[
         float, typer.Option(help="Stop when neither side can gain more than this, per record.")
     ] = 0.01,
-    executor: ExecutorOption = None,
-    workers: WorkersOption = None,
-    scheduler: SchedulerOption = None,
-    timeout: TimeoutOption = None,
-    resume: ResumeOption = False,
-    rerun_failed: RerunFailedOption = False,
-    group_readable: GroupReadableOption = False,
-    allow_code: AllowCodeOption = False,
+    executor: batch.ExecutorOption = None,
+    workers: batch.WorkersOption = None,
+    scheduler: batch.SchedulerOption = None,
+    timeout: batch.TimeoutOption = None,
+    resume: batch.ResumeOption = False,
+    rerun_failed: batch.RerunFailedOption = False,
+    group_readable: arguments.GroupReadableOption = False,
+    allow_code: arguments.AllowCodeOption = False,
 ) -> None:
     """Play every defender against every adversary of a scenario, and write a results folder.
 
@@ -111,7 +91,7 @@ def cross_play(
 
     stop_if_interrupted()
     require_measure(measure, where="--measure")
-    loaded = load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code)
+    loaded = load_scenario(scenario, arguments.overrides_of(set_), seed=seed, allow_code=allow_code)
     options = CrossPlayOptions(
         knowledge,
         stages,
@@ -125,7 +105,7 @@ def cross_play(
     if several:
         named = executor_named(executor or "auto", workers=workers, scheduler=scheduler, timeout=timeout)
     else:
-        refuse_options_of_batches(
+        batch.refuse_options_of_batches(
             loaded.path,
             executor=executor,
             workers=workers,
@@ -135,7 +115,7 @@ def cross_play(
             rerun_failed=rerun_failed,
         )
     goes_on = resume or rerun_failed
-    folder = output or (latest_folder(name) if goes_on else next_free_folder(Path("results"), name))
+    folder = output or (batch.latest_folder(name) if goes_on else next_free_folder(Path("results"), name))
     if not goes_on:
         require_free(folder)
     try:
@@ -164,5 +144,5 @@ def cross_play(
         typer.echo(line)
     for table in (*equilibrium_tables(result), *double_oracle_tables(result)):
         Console().print(table)
-    print_warnings(result.warnings)
-    tell_results(folder, group_readable=group_readable)
+    arguments.print_warnings(result.warnings)
+    arguments.tell_results(folder, group_readable=group_readable)

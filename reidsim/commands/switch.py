@@ -8,21 +8,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from reidsim.commands.arguments import (
-    AllowCodeOption,
-    ScenarioArgument,
-    SeedOption,
-    SetOption,
-    overrides_of,
-    print_warnings,
-    results_option,
-)
+from reidsim.commands import arguments
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
 
 
 def switch(
-    scenario: ScenarioArgument,
+    scenario: arguments.ScenarioArgument,
     key: Annotated[
         str,
         typer.Option("--key", help="economics.loss, economics.gain, economics.benefit or economics.cost."),
@@ -38,10 +30,10 @@ def switch(
         bool,
         typer.Option("--link-gain", help="Set the adversary's gain to the loss at each point; else it stays."),
     ] = False,
-    output: Annotated[Path | None, results_option("NAME-switch")] = None,
-    set_: SetOption = None,
-    seed: SeedOption = None,
-    allow_code: AllowCodeOption = False,
+    output: Annotated[Path | None, arguments.results_option("NAME-switch")] = None,
+    set_: arguments.SetOption = None,
+    seed: arguments.SeedOption = None,
+    allow_code: arguments.AllowCodeOption = False,
 ) -> None:
     """Find the amount at which another policy pays the publisher most, and write a results folder.
 
@@ -53,7 +45,7 @@ def switch(
     from reidsim.scenarios.load import load_scenario
 
     stop_if_interrupted()
-    loaded = load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code)
+    loaded = load_scenario(scenario, arguments.overrides_of(set_), seed=seed, allow_code=allow_code)
 
     from reidsim.engine.results import next_free_folder, require_free
     from reidsim.engine.switch.run import switch_loaded
@@ -70,5 +62,5 @@ def switch(
     Console().print(switch_table(result))
     for line in switch_text(result):
         typer.echo(line)
-    print_warnings(result.warnings)
+    arguments.print_warnings(result.warnings)
     typer.echo(f"Results in {folder}")

@@ -113,7 +113,8 @@ class MaskingScenario(ScenarioHead):
         description="how the adversary attacks; needed unless there are `adversaries`",
     )
     adversaries: dict[str, WeightedMaskingAdversarySection] = Field(
-        default={}, description="in place of `adversary`: several, of whom the subjects meet one"
+        default={},
+        description="several by name, of whom the subjects meet one; an `adversary` beside them gives their defaults",
     )
     subjects: SubjectsSection = Field(description="what can be shared, what it is worth, how it is decided")
     agents: AgentsSection | None = Field(
@@ -130,7 +131,7 @@ class MaskingScenario(ScenarioHead):
 
     @model_validator(mode="after")
     def _somebody_attacks(self) -> MaskingScenario:
-        check_adversaries(self.adversaries, self.model_fields_set, self.agents)
+        check_adversaries(self.adversaries, self.agents)
         if not self.adversaries and "adversary" not in self.model_fields_set:
             raise InputError(
                 "key missing", where="adversary", expected="[adversary], or several by name as [adversaries.NAME]"
