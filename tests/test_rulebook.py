@@ -176,7 +176,7 @@ def test_a_policy_that_tells_records_of_one_cell_apart_has_no_rules(town):
     reidsim.run("town.toml", overrides=priced).save("priced")
     code, _, err = town("share", "priced", "-o", "out.csv", "--rulebook", "rules.csv", "--accept-risk")
     assert code == 2
-    assert "records with the same values are shared in different forms" in err
+    assert "records with the same values are released differently" in err
     assert not Path("rules.csv").exists()
     assert not Path("out.csv").exists()
 

@@ -395,7 +395,7 @@ def test_what_cannot_be_estimated_is_said(estimator, sizes, people, level, messa
 
 
 def test_one_record_fits_all_parameters():
-    with pytest.raises(InputError, match="one record tells nothing"):
+    with pytest.raises(InputError, match="one record does not suffice"):
         fit_pitman(GroupFrequencies.from_mapping({1: 1}))
 
 

@@ -39,7 +39,7 @@ def rulebook_of(shared: SharedRecords) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If records with the same values are shared in different forms, as a rule by values cannot say.
+        If records with the same values are released differently, as a rule by values cannot say.
     """
     source, forms = shared.source, shared.forms
     column_of = source.columns.column_of
