@@ -38,7 +38,7 @@ class PopulationSection(Section):
     holds_release: bool | None = Field(
         default=None,
         description="whether records must be people of the population (else a warning); by default only where "
-        '`publisher.unit = "table"`',
+        '`publisher.unit = "table"` and no attribute has `unknown = "nobody"`',
     )
 
     @model_validator(mode="after")
