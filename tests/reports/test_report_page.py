@@ -165,7 +165,10 @@ def test_the_report_of_a_run_tells_its_numbers_with_their_definitions(town, tmp_
     assert f"{best} pays most, {runs.loc[best, 'publisher_payoff']:,.2f}, which is " in page.text
     assert f"exposes {runs.loc[best, 'share_attacked']:.2%} of the records to an attack: about " in page.text
     assert "not that no record can be re-identified" in page.text
-    assert "Prices per record, as the scenario states them: benefit 100, loss 60, gain 60, cost 10." in page.text
+    assert (
+        "Payoff parameters per record, as the scenario states them: benefit 100, loss 60, gain 60, cost 10."
+        in page.text
+    )
     for part in (
         "Success gains 60, an attempt costs 10",
         "brings the publisher 100",
@@ -275,11 +278,13 @@ def test_prices_of_the_paper_are_marked_as_defaults_before_anything_else_is_told
     runs = rows_of(("a", 5.0, 0.0, 0.0))
     economics = {"benefit": 1200, "loss": 300, "cost": 4}
     text = answer_of(folder_of(tmp_path / "r", runs=runs, content={"economics": economics}))
-    marked = text.index("are defaults: those of the paper, Wan et al. 2015, PLoS ONE 10(3): e0120592")
+    marked = text.index("are defaults: those of Wan et al. 2015, PLoS ONE 10(3): e0120592")
     assert text.index("One policy was played") < marked < text.index("What was asked", text.index("One policy"))
     other = answer_of(folder_of(tmp_path / "s", runs=runs, content={"economics": {**economics, "cost": 5}}))
     assert "are defaults" not in other
-    assert "Prices per record, as the scenario states them: benefit 1,200, loss 300, gain 300, cost 5." in other
+    assert (
+        "Payoff parameters per record, as the scenario states them: benefit 1,200, loss 300, gain 300, cost 5." in other
+    )
 
 
 def test_the_cells_at_the_highest_risk_are_listed_with_their_records(tmp_path):
@@ -741,7 +746,7 @@ def test_what_is_no_results_folder_is_refused_in_one_line_and_nothing_is_written
 def test_a_place_that_cannot_be_written_is_refused(tmp_path):
     folder = folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)))
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be made: File exists"):
+    with pytest.raises(InputError, match="file: is a file; expected a folder"):
         write_report(folder, tmp_path / "file" / "page.html")
     with pytest.raises(InputError, match="cannot be read"):
         write_report(folder, tmp_path / "page.html", scenario_file=tmp_path / "nowhere.toml")
