@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -36,32 +36,29 @@ def report(
     no_cells: Annotated[
         bool, typer.Option("--no-cells", help="Leave out the list of cells at the highest risk, which shows values.")
     ] = False,
+    author: Annotated[str, typer.Option("--author", help="Who prepared it, for its head.", metavar="NAME")] = "",
+    institution: Annotated[str, typer.Option("--institution", help="Of the author.", metavar="NAME")] = "",
 ) -> None:
     """Write a report of a run to hand over: one HTML page that needs nothing else, or Markdown.
 
-    Example: reidsim report results/wan2015-001 -o report.html
+    Example: reidsim report results/wan2015-001 --author "Ada Moss" --institution "Town Clinic"
 
     Example: reidsim report results/wan2015-001 -o report.md
     """
     from reidsim.reports.page.report import report_text, write_report
 
+    named: dict[str, Any] = {
+        "scenario_file": scenario,
+        "cells": not no_cells,
+        "author": author,
+        "institution": institution,
+    }
     if output == STANDARD_OUTPUT:
-        text = report_text(
-            folder,
-            file_format=file_format.value if file_format else "html",
-            scenario_file=scenario,
-            cells=not no_cells,
-        )
+        text = report_text(folder, file_format=file_format.value if file_format else "html", **named)
         # Reports are in UTF-8, whatever the terminal is in.
         typer.echo(text.encode(), nl=False)
         return
-    written = write_report(
-        folder,
-        output,
-        file_format=file_format.value if file_format else None,
-        scenario_file=scenario,
-        cells=not no_cells,
-    )
+    written = write_report(folder, output, file_format=file_format.value if file_format else None, **named)
     typer.echo(f"Report in {written}")
 
 

@@ -72,9 +72,9 @@ class RunResult(Result):
         policies = ", ".join(map(str, self.runs["policy"].unique())) if "policy" in self.runs else ""
         return f"{type(self).__name__}({self.name!r}: {policies or counted(len(self.runs), 'row')})"
 
-    def report(self, path: str | Path | None = None) -> Any:
+    def report(self, path: str | Path | None = None, *, author: str = "", institution: str = "") -> Any:
         """Write the report of the result; see `reidsim.report`."""
-        return reidsim.report(self, path)
+        return reidsim.report(self, path, author=author, institution=institution)
 
     def share(self, policy: str | None = None, **options: Any) -> pd.DataFrame:
         """Return the records as a policy shares them; see `reidsim.share`."""

@@ -47,7 +47,9 @@ class Report:
         return _FRAME.format(escape(self.html))
 
 
-def report(result: RunResult | str | Path, path: str | Path | None = None) -> Report:
+def report(
+    result: RunResult | str | Path, path: str | Path | None = None, *, author: str = "", institution: str = ""
+) -> Report:
     """Write the report of a run, for whoever decides: one HTML page that needs nothing else.
 
     Parameters
@@ -56,6 +58,8 @@ def report(result: RunResult | str | Path, path: str | Path | None = None) -> Re
         A result, or a results folder.
     path : str or Path, optional
         New file for it, ``.html`` or ``.md``.
+    author, institution : str
+        Who prepared it, for its head.
 
     Returns
     -------
@@ -78,8 +82,8 @@ def report(result: RunResult | str | Path, path: str | Path | None = None) -> Re
         if isinstance(result, RunResult):
             result.save(folder, illustrate=illustrate)
         if path is not None:
-            write_report(folder, path)
-        return Report(report_text(folder))
+            write_report(folder, path, author=author, institution=institution)
+        return Report(report_text(folder, author=author, institution=institution))
 
 
 def share(

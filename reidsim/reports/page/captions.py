@@ -11,6 +11,7 @@ _FIGURES = {
     "payoffs": "Payoffs of both players by policy",
     "risks": "Share of records whose risk of re-identification is at least so high, by policy",
     "reidentified": "Probability that at most so many people are re-identified, by policy",
+    "switch": "What these releases would pay at other losses, attacked as they are; marked is where another pays most",
     "sensitivity": "How much each uncertain value matters for each outcome, by policy",
     "regrets": "How far each policy stays below the best one, over the points of uncertain values",
     "beliefs-NUMBER": "What a publisher with mistaken beliefs gets, by policy",
@@ -24,6 +25,9 @@ _FIGURES = {
     "waves": "What happens release by release, by policy",
     "cross-play": "Outcome of every defender against every adversary",
 }
+# Those that show the decision; others are for who checks it.
+DECISION_FIGURES = ("payoffs", "risks", "reidentified", "switch", "rounds", "regrets", "cross-play", "risk-maps")
+
 _TABLES = {
     "rounds": "What happens round by round",
     "waves": "What happens release by release",

@@ -22,7 +22,7 @@ p { margin: .6rem 0; }
 ul { padding-left: 1.3rem; }
 li { margin: .3rem 0; }
 a { color: var(--mark); }
-.subtitle { color: var(--quiet); margin-top: 0; }
+.subtitle { color: var(--quiet); margin: 0; }
 nav ul { list-style: none; padding: 0; margin: 1rem 0 0; display: flex; flex-wrap: wrap; gap: .2rem 1.1rem;
   max-width: none; font-size: .9rem; }
 nav li { margin: 0; }
@@ -67,11 +67,22 @@ figcaption { color: var(--quiet); font-size: .9rem; margin-top: .4rem; max-width
 @media print {
   :root { --page: #ffffff; --ink: #000000; --quiet: #444444; --line: #d0d0d0; --soft: #ffffff; --mark: #0072b2;
     --alert: #b34700; }
-  body { max-width: none; padding: 0; font-size: 10pt; }
+  @page { margin: 15mm 14mm; }
+  body { max-width: none; padding: 0; font-size: 9.5pt; line-height: 1.4; }
   nav { display: none; }
-  h2 { break-after: avoid; }
+  h2 { break-after: avoid; margin-top: 1.6rem; }
+  h2.sheet { break-before: page; margin-top: 0; }
   figure, tr, .answer, .warning { break-inside: avoid; }
+  caption { break-after: avoid; }
+  figure { margin: .6rem 0; }
+  figure img { max-height: 10.5cm; border: 0; padding: 0; }
   .scroll { overflow: visible; }
-  pre { white-space: pre-wrap; overflow: visible; }
+  table { width: 100%; font-size: 8.5pt; }
+  p, ul, caption { max-width: none; }
+  th, td { padding: .25rem .35rem; min-width: 0 !important; max-width: none; }
+  tbody th { overflow-wrap: break-word; }
+  td .short { white-space: normal; }
+  .definition, figcaption, caption { font-size: 8pt; }
+  pre { white-space: pre-wrap; overflow: visible; break-inside: auto; }
 }
 """
