@@ -88,6 +88,7 @@ def settings_of(kind: Kind, study: Study[Any]) -> Callable[[str, int, int], Sett
             profiles=tuple(_profile(study, agents, replication, *each) for each in types_of(agents).items()),
             solve=lambda name, game: defender.choose(game),
             is_fixed=lambda name: played.is_rule,
+            forbids_attacks=lambda name: played.forbids_attacks,
             seed=scenario.seed,
             replication=replication * agents.draws + draw,
             **rules_of(agents),

@@ -205,6 +205,7 @@ def setting_of(
         profiles=profiles,
         solve=lambda name, game: policy_named(name).defender(study, replication).choose(game),
         is_fixed=lambda policy: policy_named(policy).is_rule,
+        forbids_attacks=lambda policy: policy_named(policy).forbids_attacks,
         seed=study.scenario.seed,
         replication=replication * agents.draws + draw,
         **rules_of(agents),

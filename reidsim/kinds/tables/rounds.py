@@ -147,6 +147,7 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
         profiles=profiles,
         solve=_Solve(study),
         is_fixed=lambda policy: policy_named(policy).is_rule,
+        forbids_attacks=lambda policy: policy_named(policy).forbids_attacks,
         # Under journalist risk records hide in the population, whoever of it takes part.
         among=among if counts else None,
         meet=study.lattice.meet,
