@@ -16,6 +16,7 @@ from reidsim.commands.arguments import (
     SeedOption,
     SetOption,
     overrides_of,
+    print_verdict,
     print_warnings,
     tell_results,
 )
@@ -91,5 +92,6 @@ def stress(
         raise
     for table in stress_tables(result, loaded.name):
         Console().print(table)
+    print_verdict(result)
     print_warnings(result.warnings)
     tell_results(folder, group_readable=group_readable)

@@ -414,7 +414,7 @@ def test_partial_knowledge_is_compared_with_the_worst_case(tmp_path):
     text = answer_of(folder_of(tmp_path / "r", runs=runs, content=content))
     assert "in a release of 100 records, a person is re-identified with probability 0.8000 on average" in text
     assert "With what voters tells it is 0.2000, 75.0% less." in text
-    assert "gossip: 0.1000." in text
+    assert "With what gossip tells it is 0.1000, 87.5% less." in text
 
 
 # Distribution of risks.
@@ -821,8 +821,8 @@ def test_a_stress_test_names_the_policies_that_stand_uncertainty(tmp_path):
     manifest = json.loads((folder / "manifest.json").read_text())
     tell(folder, content=manifest["content"] | uncertain, failed_points={})
     text = answer_of(folder)
-    assert "Over 12 points of uncertain values, basic pays most on average: 9.00 per record." in text
-    assert "robust-maximin still pays 3.00; no-attack is never more than 0.50 below the best reply." in text
+    assert "Over 12 points of uncertain values basic pays most on average, 9.00 per record. robust-maximin pays" in text
+    assert "pays most where values are worst, 3.00; no-attack is never more than 0.50 below the best." in text
     assert "not known for sure: economics.loss (distribution uniform, low 1, high 9)" in text
     assert "reidsim stress study.toml" in text
 

@@ -10,15 +10,14 @@ import pandas as pd
 
 from reidsim.drafts.scenario_text import OF_PAPER
 from reidsim.reports.page.answers_under_uncertainty import uncertain_answer
-from reidsim.reports.page.blocks import Block, Bullets, Cell, Table, paragraph
+from reidsim.reports.page.blocks import Block, Cell, Table, paragraph
 from reidsim.reports.page.exposure import Exposure, exposure_of, people_text
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.reports.verdict import least_exposed, same_payoff
+from reidsim.reports.verdict import assessment_verdict, least_exposed, same_payoff
 from reidsim.scenarios.releases_by_loss import ReleasesByLoss, loss_text, releases_by_loss
 from reidsim.scenarios.varied_gain import GAIN, LOSS, gain_goes_with_loss
 from reidsim.wording import Code, Inline, number_text
 
-_WORST_CASE = "worst-case"
 _POINTS_SHOWN = 30
 
 
@@ -38,7 +37,7 @@ def answer_blocks(run: StoredRun) -> Iterator[Block]:
     elif {"policy", "publisher_payoff", "share_attacked", "risk"} <= set(runs.columns):
         yield from _policies(run)
     elif {"knowledge", "overall_risk"} <= set(runs.columns):
-        yield from _knowledge(run)
+        yield paragraph(assessment_verdict(runs), kind="answer")
     else:
         yield paragraph("This kind of run has no policies to compare; its tables and figures follow.")
 
@@ -285,30 +284,6 @@ def _points(run: StoredRun) -> Iterator[Block]:
         more = f"; the first {_POINTS_SHOWN} of {len(best):,}" if len(best) > _POINTS_SHOWN else ""
         header: list[Inline] = [*(Code(column) for column in varied), "Pays best", "Payoff per record", "Risk"]
         yield Table(header, rows, f"Best policy by point{more}", text_columns=frozenset({len(varied)}))
-
-
-def _knowledge(run: StoredRun) -> Iterator[Block]:
-    runs = run.runs.assign(size=run.runs.get("records", 0))
-    means = runs.groupby(["size", "knowledge"], sort=False, observed=True)["overall_risk"].mean().unstack()
-    size = means.index.min()
-    row = means.loc[size]
-    others = [name for name in row.index if name != _WORST_CASE]
-    if _WORST_CASE not in row or not others:
-        yield paragraph("The risks are in the table below.")
-        return
-    name = max(others, key=lambda other: row[other])
-    of = f"in a release of {size:,} records, " if size else ""
-    reduction = 1 - row[name] / row[_WORST_CASE] if row[_WORST_CASE] else 0.0
-    yield paragraph(
-        f"If the adversary knows everything about everybody, {of}a person is re-identified with probability "
-        f"{row[_WORST_CASE]:.4f} on average. With what ",
-        Code(str(name)),
-        f" tells it is {row[name]:.4f}, {reduction:.1%} less.",
-        kind="answer",
-    )
-    rest = [other for other in others if other != name]
-    if rest:
-        yield Bullets(tuple((Code(str(other)), f": {row[other]:.4f}.") for other in rest))
 
 
 def _plain(value: object) -> object:
